@@ -1,0 +1,228 @@
+import type { Failure } from '../message/failure.js';
+
+/** One partition of a topic. */
+export interface Partition {
+  readonly topic: string;
+  readonly index: number;
+}
+
+/** Most messages a single call takes; keeps every script short and every argument list under 1,000. */
+export const MAX_BATCH = 400;
+
+// ── publishing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface NewMessage {
+  readonly storedId: string;
+  readonly envelope: string;
+  /** Milliseconds from now on the broker's clock, or epoch milliseconds. */
+  readonly due: { readonly after: number } | { readonly at: number };
+  readonly onDuplicate: 'reject' | 'ignore' | 'replace';
+}
+
+export interface PublishResult {
+  readonly status: 'created' | 'rejected' | 'ignored' | 'replaced';
+  /** Due time of the message that is stored now, epoch milliseconds. */
+  readonly dueAt: number;
+}
+
+export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
+
+// ── delivering ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Proves that a settle belongs to the current delivery of a message. Tokens are drawn from one growing number a
+ * partition, so a receipt fits neither a later delivery nor a later message with the same id.
+ */
+export interface Receipt {
+  readonly storedId: string;
+  readonly token: number;
+}
+
+export interface ClaimRequest {
+  /** The member that claims; it has to own the partition. */
+  readonly member: string;
+  /** Most messages wanted, 1 to {@link MAX_BATCH}. */
+  readonly max: number;
+  /** For how long the deliveries belong to the member, in milliseconds. */
+  readonly lease: number;
+  /**
+   * The partition's highest token this owner has heard of. Where deliveries with higher ones exist, the reply that
+   * announced them was lost, and they are returned instead of new ones: a claim may be repeated.
+   */
+  readonly knownToken: number;
+}
+
+export interface ClaimedMessage extends Receipt {
+  readonly envelope: string;
+  /** Deliveries so far, this one included. */
+  readonly delivery: number;
+  /** Attempts spent so far, this one included. */
+  readonly attempt: number;
+  /** Epoch milliseconds. */
+  readonly dueAt: number;
+}
+
+export type ClaimResult =
+  | {
+      readonly status: 'claimed' | 'paused';
+      readonly messages: ClaimedMessage[];
+      /** The partition's highest token now. */
+      readonly token: number;
+      /** When there is something to claim again: next due time or next end of a lease; `undefined` where nothing waits. */
+      readonly nextAt: number | undefined;
+      /** Entries met without an envelope, and removed. */
+      readonly repaired: number;
+    }
+  | { readonly status: 'not-owner' };
+
+export type Outcome =
+  | { readonly kind: 'ack' }
+  /** The attempt failed; deliver again after `delay` milliseconds. */
+  | { readonly kind: 'retry'; readonly delay: number; readonly failure: Failure }
+  | { readonly kind: 'dead'; readonly failure: Failure }
+  /** Back at once, as if it had not been delivered. */
+  | { readonly kind: 'release' }
+  /** Back after `delay` milliseconds, without spending the attempt. */
+  | { readonly kind: 'put-off'; readonly delay: number };
+
+export interface Settlement extends Receipt {
+  readonly outcome: Outcome;
+}
+
+export interface SettleRequest {
+  readonly member: string;
+  /** Numbers the settle calls of a member to a partition, made one after another: a repeat is answered, not done again. */
+  readonly sequence: number;
+  /** 1 to {@link MAX_BATCH}. */
+  readonly settlements: readonly Settlement[];
+}
+
+/** `stale`: the delivery was not the current one, nothing was changed. `cancelled`: the message was cancelled meanwhile. */
+export type SettleStatus = 'settled' | 'stale' | 'cancelled';
+export type ExtendStatus = 'extended' | 'lost' | 'cancelled';
+
+// ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface StoredMessage {
+  readonly storedId: string;
+  readonly state: 'scheduled' | 'in-flight' | 'dead';
+  readonly envelope: string;
+  /** Scheduled: due time. In flight: end of the lease. Dead: time of death. Epoch milliseconds. */
+  readonly at: number;
+  readonly deliveries: number;
+  readonly attempts: number;
+  readonly failure: Failure | undefined;
+}
+
+export interface PartitionStats {
+  readonly scheduled: number;
+  /** Of the scheduled ones, those whose time has come. */
+  readonly due: number;
+  readonly inFlight: number;
+  readonly dead: number;
+  readonly nextDueAt: number | undefined;
+  readonly owner: string | undefined;
+  readonly paused: boolean;
+  /** Since the partition was created. */
+  readonly counters: PartitionCounters;
+}
+
+export const COUNTERS = ['published', 'delivered', 'acked', 'retried', 'died', 'cancelled', 'stale', 'repaired'] as const;
+export type PartitionCounters = Readonly<Record<(typeof COUNTERS)[number], number>>;
+
+// ── ownership ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface TopicConfig {
+  readonly partitions: number;
+  readonly protocol: number;
+}
+
+export interface Member {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Partitions it says it holds. */
+  readonly holdings: readonly number[];
+}
+
+export type AcquireResult =
+  | { readonly acquired: true; readonly token: number }
+  /** `retryAt`: when the holder's claim ends unless it renews it, epoch milliseconds. */
+  | { readonly acquired: false; readonly retryAt: number };
+
+export interface RenewResult {
+  readonly owned: boolean;
+  /** Earliest due time in the partition, epoch milliseconds. */
+  readonly nextDueAt: number | undefined;
+}
+
+export type PartitionSignal =
+  /** Something may be due earlier than was known, at this time (epoch milliseconds). */
+  | { readonly kind: 'due'; readonly at: number }
+  /** A message in flight was cancelled. */
+  | ({ readonly kind: 'cancelled' } & Receipt);
+
+/** Ends a subscription. */
+export type Unsubscribe = () => Promise<void>;
+
+// ── ports ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Messages and their deliveries. Every method takes a bounded amount of work and may be repeated without harm. */
+export interface MessageStore {
+  publish(partition: Partition, messages: readonly NewMessage[]): Promise<PublishResult[]>;
+  cancel(partition: Partition, storedId: string): Promise<CancelResult>;
+  /** The stored id of a message that has this id and a key of its own, if the partition holds one. */
+  locate(partition: Partition, id: string): Promise<string | undefined>;
+  claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;
+  /** In the order of the request. */
+  settle(partition: Partition, request: SettleRequest): Promise<SettleStatus[]>;
+  /** In the order of the receipts, at most {@link MAX_BATCH}. `lease` in milliseconds from now. */
+  extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
+  get(partition: Partition, storedId: string): Promise<StoredMessage | undefined>;
+  stats(partition: Partition): Promise<PartitionStats>;
+  /**
+   * Removes dead letters older than `maxAge` milliseconds, and the oldest beyond `maxCount`; some hundred at a time.
+   * Answers when to come again (epoch milliseconds), `undefined` where nothing is left that will expire.
+   */
+  trimDead(partition: Partition, limits: { maxAge?: number | undefined; maxCount?: number | undefined }): Promise<number | undefined>;
+}
+
+/** Who consumes a topic, and which partition belongs to whom. */
+export interface GroupStore {
+  /**
+   * Fixes the number of partitions of a topic at its first use and answers what is stored.
+   *
+   * @param partitions the number wanted where the topic is new
+   */
+  configure(topic: string, partitions: number): Promise<TopicConfig>;
+  /** Joins, or stays: `session` milliseconds from now the member counts as gone. Answers all live members, sorted by id. */
+  join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]>;
+  leave(topic: string, member: string): Promise<void>;
+  acquire(partition: Partition, member: string, session: number): Promise<AcquireResult>;
+  renew(partition: Partition, member: string, session: number): Promise<RenewResult>;
+  release(partition: Partition, member: string): Promise<void>;
+}
+
+/** Signals between processes. They may get lost; whoever listens has to look by itself now and then. */
+export interface SignalSource {
+  watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe>;
+  /** Calls the listener when members of the topic come, go, or change what they hold. */
+  watchMembers(topic: string, listener: () => void): Promise<Unsubscribe>;
+  /** Calls the listener each time the broker can be reached again; signals may have been lost meanwhile. */
+  onAvailable(listener: () => void): () => void;
+}
+
+/**
+ * Everything the runtime needs of the place where messages are kept. Methods reject with `BrokerUnavailableError` where it
+ * cannot be reached; any of them may then be repeated with the same arguments.
+ */
+export interface Broker extends MessageStore, GroupStore, SignalSource {
+  /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
+  now(): number;
+  /** @throws BrokerUnavailableError, ConfigurationError where the server is too old */
+  connect(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Version of the layout of keys and records; stored with each topic and compared at boot. */
+export const PROTOCOL_VERSION = 1;

@@ -1,0 +1,305 @@
+import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
+import type { Failure } from '../../message/failure.js';
+import {
+  COUNTERS,
+  type CancelResult,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  type ExtendStatus,
+  type NewMessage,
+  type PartitionCounters,
+  type PartitionSignal,
+  type PartitionStats,
+  type PublishResult,
+  type Receipt,
+  type SettleRequest,
+  type SettleStatus,
+  type Settlement,
+  type StoredMessage,
+} from '../broker.interface.js';
+import { SortedSet } from './sorted-set.js';
+
+/** What is kept of a message once it was delivered. */
+interface DeliveryRecord {
+  /** 0 while the message is not in flight. */
+  token: number;
+  delivery: number;
+  attempt: number;
+  due: number;
+  /** What happened to the message while it was in flight. */
+  mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number } | undefined;
+}
+
+type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
+
+/** One partition in memory: the same states and rules as the scripts in `redis/lua`, which its names follow. */
+export class MemoryPartition {
+  readonly #scheduled = new SortedSet();
+  readonly #inflight = new SortedSet();
+  readonly #dead = new SortedSet();
+  readonly #messages = new Map<string, string>();
+  readonly #records = new Map<string, DeliveryRecord>();
+  readonly #failures = new Map<string, Failure>();
+  readonly #settled = new Map<string, { sequence: number; statuses: SettleStatus[] }>();
+  readonly #counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
+  readonly #now: () => number;
+  readonly #signal: (signal: PartitionSignal) => void;
+
+  constructor(now: () => number, signal: (signal: PartitionSignal) => void) {
+    this.#now = now;
+    this.#signal = signal;
+  }
+
+  /** The highest token given out so far. */
+  get token(): number {
+    return this.#counters.delivered;
+  }
+
+  get nextDueAt(): number | undefined {
+    return this.#scheduled.first?.score;
+  }
+
+  publish(messages: readonly NewMessage[]): PublishResult[] {
+    return this.#waking(() => messages.map((message) => this.#publishOne(message)));
+  }
+
+  cancel(storedId: string): CancelResult {
+    if (this.#scheduled.delete(storedId)) {
+      this.#forget(storedId);
+      this.#counters.cancelled++;
+      return 'cancelled';
+    }
+    const record = this.#records.get(storedId);
+    if (!record || this.#inflight.score(storedId) === undefined) return 'not-found';
+    record.mark = { kind: 'cancelled' };
+    this.#signal({ kind: 'cancelled', storedId, token: record.token });
+    return 'in-flight';
+  }
+
+  locate(id: string): string | undefined {
+    const found = [...this.#messages.keys()].filter(
+      (storedId) => storedId.includes(SEPARATOR) && fromStoredId(storedId).id === id,
+    );
+    return found.sort()[0];
+  }
+
+  claim({ max, lease, knownToken }: Omit<ClaimRequest, 'member'>): ClaimResult {
+    const deadline = Math.floor(this.#now()) + lease;
+    const messages =
+      this.token > knownToken ? this.#repeatLost(knownToken, max, deadline) : this.#takeDue(max, deadline);
+    const nextAt = Math.min(this.#scheduled.first?.score ?? Infinity, this.#inflight.first?.score ?? Infinity);
+    return {
+      status: 'claimed',
+      messages,
+      token: this.token,
+      nextAt: nextAt === Infinity ? undefined : nextAt,
+      repaired: 0,
+    };
+  }
+
+  settle({ member, sequence, settlements }: SettleRequest): SettleStatus[] {
+    const answered = this.#settled.get(member);
+    if (answered?.sequence === sequence) return answered.statuses;
+    const statuses = this.#waking(() => settlements.map((settlement) => this.#settleOne(settlement)));
+    this.#settled.set(member, { sequence, statuses });
+    return statuses;
+  }
+
+  extend(lease: number, receipts: readonly Receipt[]): ExtendStatus[] {
+    return receipts.map(({ storedId, token }) => {
+      const record = this.#records.get(storedId);
+      if (!record || record.token !== token) return 'lost';
+      this.#inflight.set(storedId, Math.floor(this.#now()) + lease);
+      return record.mark?.kind === 'cancelled' ? 'cancelled' : 'extended';
+    });
+  }
+
+  get(storedId: string): StoredMessage | undefined {
+    const envelope = this.#messages.get(storedId);
+    if (envelope === undefined) return undefined;
+    const { state, at } = this.#place(storedId);
+    const record = this.#records.get(storedId);
+    return {
+      storedId,
+      state,
+      at,
+      envelope,
+      deliveries: record?.delivery ?? 0,
+      attempts: record?.attempt ?? 0,
+      failure: this.#failures.get(storedId),
+    };
+  }
+
+  stats(owner: string | undefined): PartitionStats {
+    return {
+      scheduled: this.#scheduled.size,
+      due: this.#scheduled.upTo(Math.floor(this.#now())).length,
+      inFlight: this.#inflight.size,
+      dead: this.#dead.size,
+      nextDueAt: this.nextDueAt,
+      owner,
+      paused: false,
+      counters: { ...this.#counters },
+    };
+  }
+
+  trimDead(maxAge = Infinity, maxCount = Infinity): number | undefined {
+    const now = Math.floor(this.#now());
+    const old = this.#dead.upTo(now - maxAge);
+    const excess = this.#dead.upTo(Infinity, Math.max(0, this.#dead.size - maxCount));
+    for (const { member } of old.length > excess.length ? old : excess) {
+      this.#dead.delete(member);
+      this.#forget(member);
+    }
+    const oldest = this.#dead.first;
+    return oldest && maxAge !== Infinity ? oldest.score + maxAge : undefined;
+  }
+
+  #publishOne({ storedId, envelope, due: spec, onDuplicate }: NewMessage): PublishResult {
+    const due = 'after' in spec ? Math.ceil(this.#now()) + spec.after : spec.at;
+    const stored = this.#messages.get(storedId);
+    if (stored !== undefined) {
+      const record = this.#records.get(storedId);
+      const dueAt =
+        this.#scheduled.score(storedId) ?? (record?.mark?.kind === 'replaced' ? record.mark.due : record?.due) ?? due;
+      if (stored === envelope) return { status: 'created', dueAt };
+      if (onDuplicate === 'reject') return { status: 'rejected', dueAt };
+      if (onDuplicate === 'ignore') return { status: 'ignored', dueAt };
+    }
+    this.#messages.set(storedId, envelope);
+    this.#counters.published++;
+    if (this.#inflight.score(storedId) !== undefined) {
+      // It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
+      (this.#records.get(storedId) as DeliveryRecord).mark = { kind: 'replaced', due };
+    } else {
+      this.#dead.delete(storedId);
+      this.#failures.delete(storedId);
+      this.#records.delete(storedId);
+      this.#scheduled.set(storedId, due);
+    }
+    return { status: stored === undefined ? 'created' : 'replaced', dueAt: due };
+  }
+
+  #takeDue(max: number, deadline: number): ClaimedMessage[] {
+    const now = Math.floor(this.#now());
+    const claimed: ClaimedMessage[] = [];
+    for (const { member: storedId } of this.#inflight.upTo(now)) {
+      if (claimed.length === max) return claimed;
+      const record = this.#records.get(storedId) as DeliveryRecord;
+      if (record.mark?.kind === 'cancelled') {
+        this.#inflight.delete(storedId);
+        this.#forget(storedId);
+        this.#counters.cancelled++;
+      } else if (record.mark?.kind === 'replaced') {
+        this.#reschedule(storedId, record, record.mark.due, 0);
+      } else {
+        claimed.push(this.#deliver(storedId, record.due, deadline));
+      }
+    }
+    for (const { member: storedId, score } of this.#scheduled.upTo(now, max - claimed.length)) {
+      claimed.push(this.#deliver(storedId, score, deadline));
+    }
+    return claimed;
+  }
+
+  #repeatLost(knownToken: number, max: number, deadline: number): ClaimedMessage[] {
+    const lost = [...this.#inflight]
+      .map(({ member }) => ({ storedId: member, record: this.#records.get(member) as DeliveryRecord }))
+      .filter(({ record }) => record.token > knownToken)
+      .slice(0, max);
+    for (const { storedId } of lost) this.#inflight.set(storedId, deadline);
+    return lost.map(({ storedId, record }) => this.#announce(storedId, record));
+  }
+
+  #deliver(storedId: string, due: number, deadline: number): ClaimedMessage {
+    const { delivery = 0, attempt = 0 } = this.#records.get(storedId) ?? {};
+    const token = ++this.#counters.delivered;
+    const record: DeliveryRecord = { token, delivery: delivery + 1, attempt: attempt + 1, due };
+    this.#records.set(storedId, record);
+    this.#scheduled.delete(storedId);
+    this.#inflight.set(storedId, deadline);
+    return this.#announce(storedId, record);
+  }
+
+  #announce(storedId: string, { token, delivery, attempt, due }: DeliveryRecord): ClaimedMessage {
+    return { storedId, envelope: this.#messages.get(storedId) as string, token, delivery, attempt, dueAt: due };
+  }
+
+  #settleOne({ storedId, token, outcome }: Settlement): SettleStatus {
+    const record = this.#records.get(storedId);
+    if (!record || record.token !== token) {
+      this.#counters.stale++;
+      return 'stale';
+    }
+    if (record.mark?.kind === 'cancelled' && outcome.kind !== 'ack') {
+      this.#end(storedId, 'cancelled');
+      return 'cancelled';
+    }
+    if (record.mark?.kind === 'replaced') {
+      if (outcome.kind === 'ack') this.#counters.acked++;
+      this.#failures.delete(storedId);
+      this.#reschedule(storedId, record, record.mark.due, 0);
+      return 'settled';
+    }
+    switch (outcome.kind) {
+      case 'ack':
+        this.#end(storedId, 'acked');
+        break;
+      case 'retry':
+        this.#failures.set(storedId, outcome.failure);
+        this.#counters.retried++;
+        this.#reschedule(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt);
+        break;
+      case 'dead':
+        this.#failures.set(storedId, outcome.failure);
+        this.#counters.died++;
+        this.#inflight.delete(storedId);
+        this.#dead.set(storedId, Math.floor(this.#now()));
+        record.token = 0;
+        break;
+      case 'release':
+        this.#reschedule(storedId, record, record.due, record.attempt - 1);
+        break;
+      case 'put-off':
+        this.#reschedule(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt - 1);
+        break;
+    }
+    return 'settled';
+  }
+
+  #end(storedId: string, counter: 'acked' | 'cancelled'): void {
+    this.#inflight.delete(storedId);
+    this.#forget(storedId);
+    this.#counters[counter]++;
+  }
+
+  #reschedule(storedId: string, { delivery }: DeliveryRecord, due: number, attempt: number): void {
+    this.#inflight.delete(storedId);
+    this.#scheduled.set(storedId, due);
+    this.#records.set(storedId, { token: 0, delivery, attempt, due });
+  }
+
+  #forget(storedId: string): void {
+    this.#messages.delete(storedId);
+    this.#records.delete(storedId);
+    this.#failures.delete(storedId);
+  }
+
+  #place(storedId: string): { state: StoredMessage['state']; at: number } {
+    const due = this.#scheduled.score(storedId);
+    if (due !== undefined) return { state: 'scheduled', at: due };
+    const deadline = this.#inflight.score(storedId);
+    if (deadline !== undefined) return { state: 'in-flight', at: deadline };
+    return { state: 'dead', at: this.#dead.score(storedId) as number };
+  }
+
+  /** Tells the owner where the head of the partition comes earlier after `change` than before. */
+  #waking<T>(change: () => T): T {
+    const before = this.nextDueAt;
+    const result = change();
+    const after = this.nextDueAt;
+    if (after !== undefined && (before === undefined || after < before)) this.#signal({ kind: 'due', at: after });
+    return result;
+  }
+}

@@ -1,0 +1,199 @@
+import type { Clock } from '../../common/clock.js';
+import {
+  PROTOCOL_VERSION,
+  type AcquireResult,
+  type Broker,
+  type CancelResult,
+  type ClaimRequest,
+  type ClaimResult,
+  type ExtendStatus,
+  type Member,
+  type NewMessage,
+  type Partition,
+  type PartitionSignal,
+  type PartitionStats,
+  type PublishResult,
+  type Receipt,
+  type RenewResult,
+  type SettleRequest,
+  type SettleStatus,
+  type StoredMessage,
+  type TopicConfig,
+  type Unsubscribe,
+} from '../broker.interface.js';
+import { MemoryPartition } from './memory-partition.js';
+
+interface Owner {
+  readonly member: string;
+  expiresAt: number;
+}
+
+interface MemoryTopic {
+  readonly config: TopicConfig;
+  readonly members: Map<string, { expiresAt: number; holdings: readonly number[] }>;
+}
+
+/**
+ * Keeps messages in this process, on a clock that a test can move. Several runtimes may share one instance, as the
+ * processes of a fleet share a Redis.
+ */
+export class MemoryBroker implements Broker {
+  readonly #clock: Clock;
+  readonly #topics = new Map<string, MemoryTopic>();
+  readonly #partitions = new Map<string, MemoryPartition>();
+  readonly #owners = new Map<string, Owner>();
+  readonly #partitionListeners = new Map<string, Set<(signal: PartitionSignal) => void>>();
+  readonly #memberListeners = new Map<string, Set<() => void>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  async connect(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  async publish(partition: Partition, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    return this.#partition(partition).publish(messages);
+  }
+
+  async cancel(partition: Partition, storedId: string): Promise<CancelResult> {
+    return this.#partition(partition).cancel(storedId);
+  }
+
+  async locate(partition: Partition, id: string): Promise<string | undefined> {
+    return this.#partition(partition).locate(id);
+  }
+
+  async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
+    if (this.#owner(partition)?.member !== request.member) return { status: 'not-owner' };
+    return this.#partition(partition).claim(request);
+  }
+
+  async settle(partition: Partition, request: SettleRequest): Promise<SettleStatus[]> {
+    return this.#partition(partition).settle(request);
+  }
+
+  async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
+    return this.#partition(partition).extend(lease, receipts);
+  }
+
+  async get(partition: Partition, storedId: string): Promise<StoredMessage | undefined> {
+    return this.#partition(partition).get(storedId);
+  }
+
+  async stats(partition: Partition): Promise<PartitionStats> {
+    return this.#partition(partition).stats(this.#owner(partition)?.member);
+  }
+
+  async trimDead(
+    partition: Partition,
+    { maxAge, maxCount }: { maxAge?: number | undefined; maxCount?: number | undefined },
+  ): Promise<number | undefined> {
+    return this.#partition(partition).trimDead(maxAge, maxCount);
+  }
+
+  async configure(topic: string, partitions: number): Promise<TopicConfig> {
+    return this.#topic(topic, partitions).config;
+  }
+
+  async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
+    const { members } = this.#topic(topic);
+    const now = this.#clock.now();
+    const known = members.get(member);
+    let changed = known?.holdings.join() !== holdings.join();
+    members.set(member, { expiresAt: now + session, holdings: [...holdings] });
+    for (const [id, { expiresAt }] of members) {
+      if (expiresAt <= now) changed = members.delete(id);
+    }
+    if (changed) this.#announceMembers(topic);
+    return [...members]
+      .map(([id, { expiresAt, holdings: held }]) => ({ id, expiresAt, holdings: held }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async leave(topic: string, member: string): Promise<void> {
+    if (this.#topic(topic).members.delete(member)) this.#announceMembers(topic);
+  }
+
+  async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
+    const owner = this.#owner(partition);
+    if (owner && owner.member !== member) return { acquired: false, retryAt: owner.expiresAt };
+    this.#owners.set(nameOf(partition), { member, expiresAt: this.#clock.now() + session });
+    return { acquired: true, token: this.#partition(partition).token };
+  }
+
+  async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
+    const owner = this.#owner(partition);
+    const owned = owner?.member === member;
+    if (owned) owner.expiresAt = this.#clock.now() + session;
+    return { owned, nextDueAt: this.#partition(partition).nextDueAt };
+  }
+
+  async release(partition: Partition, member: string): Promise<void> {
+    if (this.#owner(partition)?.member === member) this.#owners.delete(nameOf(partition));
+  }
+
+  async watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe> {
+    return subscribe(this.#partitionListeners, nameOf(partition), listener);
+  }
+
+  async watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
+    return subscribe(this.#memberListeners, topic, listener);
+  }
+
+  onAvailable(): () => void {
+    return () => {};
+  }
+
+  #topic(name: string, partitions = 1): MemoryTopic {
+    let topic = this.#topics.get(name);
+    if (!topic) {
+      topic = { config: { partitions, protocol: PROTOCOL_VERSION }, members: new Map() };
+      this.#topics.set(name, topic);
+    }
+    return topic;
+  }
+
+  #partition(partition: Partition): MemoryPartition {
+    const name = nameOf(partition);
+    let found = this.#partitions.get(name);
+    if (!found) {
+      const signal = (message: PartitionSignal): void => {
+        for (const listener of this.#partitionListeners.get(name) ?? []) queueMicrotask(() => listener(message));
+      };
+      found = new MemoryPartition(() => this.#clock.now(), signal);
+      this.#partitions.set(name, found);
+    }
+    return found;
+  }
+
+  #owner(partition: Partition): Owner | undefined {
+    const name = nameOf(partition);
+    const owner = this.#owners.get(name);
+    if (owner && owner.expiresAt > this.#clock.now()) return owner;
+    this.#owners.delete(name);
+    return undefined;
+  }
+
+  #announceMembers(topic: string): void {
+    for (const listener of this.#memberListeners.get(topic) ?? []) queueMicrotask(listener);
+  }
+}
+
+function nameOf({ topic, index }: Partition): string {
+  return `${topic}:${index}`;
+}
+
+function subscribe<T>(listeners: Map<string, Set<T>>, name: string, listener: T): Unsubscribe {
+  let all = listeners.get(name);
+  if (!all) listeners.set(name, (all = new Set()));
+  all.add(listener);
+  return async () => {
+    all.delete(listener);
+  };
+}

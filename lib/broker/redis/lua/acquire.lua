@@ -1,0 +1,17 @@
+-- Makes a member the owner of a partition, where nobody else is.
+--
+-- KEYS  1 owner STRING   2 meta HASH
+-- ARGV  1 member         2 session (ms)
+-- Reply {now_us, 1, the partition's highest token}, or {now_us, 0, when the owner's session ends, epoch ms}
+-- Cost  O(1)
+
+-- @include now
+local owner, meta = KEYS[1], KEYS[2]
+local member, session = ARGV[1], ARGV[2]
+
+local holder = redis.call('GET', owner)
+local remaining = redis.call('PTTL', owner)
+-- An owner without an end to its session was not written by this script; waiting for it would be for ever.
+if holder and holder ~= member and remaining >= 0 then return { now_us, 0, now + remaining } end
+redis.call('SET', owner, member, 'PX', session)
+return { now_us, 1, tonumber(redis.call('HGET', meta, 'delivered') or 0) }

@@ -1,0 +1,144 @@
+-- Hands messages to the owner of the partition: those whose lease ended first, then those that are due.
+--
+-- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
+--       5 errors HASH      6 keyed ZSET      7 owner STRING    8 meta HASH
+-- ARGV  1 member   2 max   3 lease (ms)   4 known token
+-- Reply {now_us, status, token, next, repaired, then 6 a message: stored id, envelope, token, delivery, attempt, due ms}
+--       status 1 claimed, 2 paused, 0 not the owner (then nothing follows)
+--       next   earliest due time or end of a lease, epoch ms; -1 where nothing waits
+-- Cost  O(max log size), max <= 400; stops early once the envelopes add up to 1 MiB
+--
+-- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
+-- are returned as they are.
+
+-- @include now
+local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local errors, keyed, owner, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+-- @include record
+-- @include forget
+
+local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
+
+if redis.call('GET', owner) ~= member then return { now_us, 0 } end
+
+local state = redis.call('HMGET', meta, 'paused', 'delivered')
+local token = tonumber(state[2] or 0)
+local reply = { now_us, 1, token, -1, 0 }
+local taken, bytes, repaired = 0, 0, 0
+local deadline = now + lease
+
+local function announce(id, envelope, at, delivery, attempt, due)
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, envelope, at
+  reply[n + 4], reply[n + 5], reply[n + 6] = delivery, attempt, due
+  taken = taken + 1
+  bytes = bytes + #envelope
+end
+
+-- Makes deliveries of the given ids, which are in neither set any more. `dues` is nil for those whose lease ended.
+local function deliver(ids, dues)
+  local envelopes = redis.call('HMGET', messages, unpack(ids))
+  local records = redis.call('HMGET', deliveries, unpack(ids))
+  local members, fields, orphans = {}, {}, {}
+  for i = 1, #ids do
+    local id, envelope = ids[i], envelopes[i]
+    local _, delivery, attempt, last_due, mark = parse_record(records[i])
+    local due = dues and dues[i] or last_due or now
+    if not envelope then
+      orphans[#orphans + 1] = id
+      repaired = repaired + 1
+    elseif not dues and mark == 'c' then
+      orphans[#orphans + 1] = id
+      redis.call('HINCRBY', meta, 'cancelled', 1)
+    elseif not dues and string.byte(mark) == 114 then -- 114 is 'r': replaced while in flight
+      due = tonumber(string.sub(mark, 2))
+      redis.call('ZADD', scheduled, due, id)
+      redis.call('HSET', deliveries, id, format_record(0, delivery, 0, due))
+    else
+      token = token + 1
+      members[#members + 1] = deadline
+      members[#members + 1] = id
+      fields[#fields + 1] = id
+      fields[#fields + 1] = format_record(token, delivery + 1, attempt + 1, due)
+      announce(id, envelope, token, delivery + 1, attempt + 1, due)
+    end
+  end
+  if #members > 0 then
+    redis.call('ZADD', inflight, unpack(members))
+    redis.call('HSET', deliveries, unpack(fields))
+  end
+  forget(orphans)
+end
+
+local function repeat_lost()
+  -- The lost reply's deliveries have the latest leases, unless the outage was long; what is not found here is
+  -- redelivered when its lease ends.
+  local latest = redis.call('ZREVRANGE', inflight, 0, 999)
+  for first = 1, #latest, CHUNK do
+    local ids = {}
+    for i = first, math.min(first + CHUNK - 1, #latest) do ids[#ids + 1] = latest[i] end
+    local records = redis.call('HMGET', deliveries, unpack(ids))
+    for i = 1, #ids do
+      if taken < max then
+        local at, delivery, attempt, due = parse_record(records[i])
+        local envelope = at > known and redis.call('HGET', messages, ids[i])
+        if envelope then
+          redis.call('ZADD', inflight, deadline, ids[i])
+          announce(ids[i], envelope, at, delivery, attempt, due or now)
+        end
+      end
+    end
+  end
+end
+
+local rounds = 0
+local function proceed()
+  rounds = rounds + 1
+  return taken < max and bytes < MAX_BYTES and rounds <= ROUNDS
+end
+
+-- How many to take next: few at first, then as many as the size of those suggests will fit.
+local function chunk()
+  local fits = taken == 0 and 10 or math.floor((MAX_BYTES - bytes) / (bytes / taken))
+  return math.max(1, math.min(CHUNK, max - taken, fits))
+end
+
+if token > known then
+  repeat_lost()
+elseif state[1] then
+  reply[2] = 2
+else
+  while proceed() do
+    local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, chunk())
+    if #ids == 0 then break end
+    redis.call('ZREM', inflight, unpack(ids))
+    deliver(ids)
+  end
+  while proceed() do
+    local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, chunk())
+    if #head == 0 then break end
+    local ids, dues = {}, {}
+    for i = 1, #head, 2 do
+      ids[#ids + 1] = head[i]
+      dues[#dues + 1] = tonumber(head[i + 1])
+    end
+    redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1)
+    deliver(ids, dues)
+  end
+end
+
+if token > tonumber(state[2] or 0) then redis.call('HSET', meta, 'delivered', string.format('%.0f', token)) end
+if repaired > 0 then redis.call('HINCRBY', meta, 'repaired', repaired) end
+reply[3] = token
+reply[5] = repaired
+
+local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
+local next_lease = redis.call('ZRANGE', inflight, 0, 0, 'WITHSCORES')[2]
+next_due, next_lease = next_due and tonumber(next_due), next_lease and tonumber(next_lease)
+if reply[2] == 2 then
+  next_due, next_lease = nil, nil
+end
+reply[4] = math.min(next_due or math.huge, next_lease or math.huge)
+if reply[4] == math.huge then reply[4] = -1 end
+return reply

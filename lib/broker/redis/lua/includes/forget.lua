@@ -1,0 +1,13 @@
+-- Needs: messages, deliveries, errors, keyed.
+-- Removes all that is stored of the given messages but their place in a set. At most 400 at a time.
+local function forget(ids)
+  if #ids == 0 then return end
+  redis.call('HDEL', messages, unpack(ids))
+  redis.call('HDEL', deliveries, unpack(ids))
+  redis.call('HDEL', errors, unpack(ids))
+  local with_key = {}
+  for i = 1, #ids do
+    if string.find(ids[i], '\0', 1, true) then with_key[#with_key + 1] = ids[i] end
+  end
+  if #with_key > 0 then redis.call('ZREM', keyed, unpack(with_key)) end
+end

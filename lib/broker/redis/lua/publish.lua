@@ -1,0 +1,127 @@
+-- Stores new messages and schedules them.
+--
+-- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
+--       5 dead ZSET        6 errors HASH     7 keyed ZSET      8 meta HASH
+-- ARGV  1 wake command     2 wake channel
+--       then 4 a message: stored id, envelope, due ('+ms' from now, or epoch ms), on duplicate (reject|ignore|replace)
+-- Reply {now_us, then 2 a message: status, due ms}
+--       status 1 created, 2 rejected, 3 ignored, 4 replaced
+-- Cost  O(n log size), n <= 400
+--
+-- May be run again with the same arguments: an envelope carries the nonce of its publish, so an equal one that is stored
+-- already is this publish's own, and counts as created.
+
+-- @include now
+local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local dead, errors, keyed, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local wake_command, wake_channel = ARGV[1], ARGV[2]
+-- @include record
+-- @include wake
+-- @include forget
+
+local CREATED, REJECTED, IGNORED, REPLACED = 1, 2, 3, 4
+local reply = { now_us }
+local head_before = head_due()
+local earliest
+
+local function due_time(spec)
+  local due = tonumber(spec)
+  if string.byte(spec) == 43 then due = due + now_up end -- 43 is '+'
+  return due
+end
+
+local function note(due)
+  if not earliest or due < earliest then earliest = due end
+end
+
+local function store(id, envelope, due)
+  redis.call('HSET', messages, id, envelope)
+  redis.call('ZADD', scheduled, due, id)
+  if string.find(id, '\0', 1, true) then redis.call('ZADD', keyed, 0, id) end
+  note(due)
+end
+
+-- The id exists, or came twice in this call.
+local function publish_over(id, envelope, due, on_duplicate)
+  local stored = redis.call('HGET', messages, id)
+  if not stored then
+    store(id, envelope, due)
+    return CREATED, due
+  end
+  local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
+
+  local score = redis.call('ZSCORE', scheduled, id)
+  local state = score and 'scheduled'
+    or redis.call('ZSCORE', inflight, id) and 'inflight'
+    or redis.call('ZSCORE', dead, id) and 'dead'
+  local current_due = tonumber(score or string.match(mark, '^r(%d+)$') or last_due or now)
+
+  if stored == envelope and state then return CREATED, current_due end
+  if not state then
+    -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
+    redis.call('HINCRBY', meta, 'repaired', 1)
+    forget({ id })
+    store(id, envelope, due)
+    return CREATED, due
+  end
+  if on_duplicate == 'reject' then return REJECTED, current_due end
+  if on_duplicate == 'ignore' then return IGNORED, current_due end
+
+  redis.call('HSET', messages, id, envelope)
+  if state == 'inflight' then
+    -- It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
+    redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, last_due or now, string.format('r%.0f', due)))
+    return REPLACED, due
+  end
+  if state == 'dead' then redis.call('ZREM', dead, id) end
+  redis.call('HDEL', errors, id)
+  redis.call('HDEL', deliveries, id)
+  redis.call('ZADD', scheduled, due, id)
+  note(due)
+  return REPLACED, due
+end
+
+local ids = {}
+for i = 3, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
+local stored = redis.call('HMGET', messages, unpack(ids))
+
+-- New ids, all but a few: written with one command for all.
+local seen, fields, members, with_key, later = {}, {}, {}, {}, {}
+for n = 1, #ids do
+  local id, at = ids[n], 4 * n - 1
+  if stored[n] or seen[id] then
+    later[#later + 1] = n
+  else
+    seen[id] = true
+    local due = due_time(ARGV[at + 2])
+    fields[#fields + 1] = id
+    fields[#fields + 1] = ARGV[at + 1]
+    members[#members + 1] = due
+    members[#members + 1] = id
+    if string.find(id, '\0', 1, true) then
+      with_key[#with_key + 1] = 0
+      with_key[#with_key + 1] = id
+    end
+    note(due)
+    reply[2 * n] = CREATED
+    reply[2 * n + 1] = due
+  end
+end
+if #fields > 0 then
+  redis.call('HSET', messages, unpack(fields))
+  redis.call('ZADD', scheduled, unpack(members))
+  if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
+end
+
+local created = #fields / 2
+for i = 1, #later do
+  local n = later[i]
+  local at = 4 * n - 1
+  local status, due = publish_over(ids[n], ARGV[at + 1], due_time(ARGV[at + 2]), ARGV[at + 3])
+  if status == REPLACED or (status == CREATED and not stored[n]) then created = created + 1 end
+  reply[2 * n] = status
+  reply[2 * n + 1] = due
+end
+if created > 0 then redis.call('HINCRBY', meta, 'published', created) end
+wake(head_before, earliest)
+return reply

@@ -1,0 +1,98 @@
+-- Ends deliveries. Each outcome counts only where its token is that of the current delivery.
+--
+-- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH   5 dead ZSET
+--       6 errors HASH      7 keyed ZSET      8 meta HASH       9 settled STRING, the member's latest settle call
+-- ARGV  1 wake command     2 wake channel    3 sequence
+--       then 5 a delivery: stored id, token, outcome, delay ms, failure JSON
+--       outcome a ack, r retry, d dead, b back at once (release), p put off
+-- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled}
+-- Cost  O(n log size), n <= 400
+--
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+
+-- @include now
+local scheduled, inflight, messages, deliveries, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local errors, keyed, meta, settled = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
+-- @include record
+-- @include wake
+-- @include forget
+
+local REMEMBER_MS = 60000
+
+local answered = redis.call('GET', settled)
+if answered then
+  local last, statuses = string.match(answered, '^(%S+) (%d*)$')
+  if last == sequence then return { now_us, statuses } end
+end
+
+local ids = {}
+for i = 4, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
+local records = redis.call('HMGET', deliveries, unpack(ids))
+
+local head_before = head_due()
+local statuses, ended, gone, earliest = {}, {}, {}, nil
+local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, stale = 0 }
+
+local function count(counter) counts[counter] = counts[counter] + 1 end
+
+local function reschedule(id, due, delivery, attempt)
+  redis.call('ZADD', scheduled, due, id)
+  redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
+  if not earliest or due < earliest then earliest = due end
+end
+
+for n = 1, #ids do
+  local at = 5 * n - 1
+  local id, token, outcome = ids[n], tonumber(ARGV[at + 1]), ARGV[at + 2]
+  local current, delivery, attempt, due, mark = parse_record(records[n])
+  if current ~= token or token == 0 or ended[id] then
+    statuses[n] = '0'
+    count('stale')
+  else
+    statuses[n] = '1'
+    ended[id] = true
+    if mark == 'c' and outcome ~= 'a' then
+      statuses[n] = '2'
+      gone[#gone + 1] = id
+      count('cancelled')
+    elseif string.byte(mark) == 114 then -- 114 is 'r': replaced while in flight
+      redis.call('ZREM', inflight, id)
+      redis.call('HDEL', errors, id)
+      reschedule(id, tonumber(string.sub(mark, 2)), delivery, 0)
+      if outcome == 'a' then count('acked') end
+    elseif outcome == 'a' then
+      gone[#gone + 1] = id
+      count('acked')
+    else
+      redis.call('ZREM', inflight, id)
+      local delay = tonumber(ARGV[at + 3])
+      if outcome == 'r' then
+        redis.call('HSET', errors, id, ARGV[at + 4])
+        reschedule(id, now_up + delay, delivery, attempt)
+        count('retried')
+      elseif outcome == 'd' then
+        redis.call('ZADD', dead, now, id)
+        redis.call('HSET', errors, id, ARGV[at + 4])
+        redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
+        count('died')
+      elseif outcome == 'p' then
+        reschedule(id, now_up + delay, delivery, attempt - 1)
+      else
+        reschedule(id, due, delivery, attempt - 1)
+      end
+    end
+  end
+end
+
+if #gone > 0 then
+  redis.call('ZREM', inflight, unpack(gone))
+  forget(gone)
+end
+for counter, n in pairs(counts) do
+  if n > 0 then redis.call('HINCRBY', meta, counter, n) end
+end
+statuses = table.concat(statuses)
+redis.call('SET', settled, sequence .. ' ' .. statuses, 'PX', REMEMBER_MS)
+wake(head_before, earliest)
+return { now_us, statuses }

@@ -1,0 +1,21 @@
+-- Counts what a partition holds.
+--
+-- KEYS  1 scheduled ZSET   2 inflight ZSET   3 dead ZSET   4 owner STRING   5 meta HASH
+-- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', then the fields of meta and their values}
+-- Cost  O(log size)
+
+-- @include now
+local scheduled, inflight, dead, owner, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+
+local reply = {
+  now_us,
+  redis.call('ZCARD', scheduled),
+  redis.call('ZCOUNT', scheduled, '-inf', now),
+  redis.call('ZCARD', inflight),
+  redis.call('ZCARD', dead),
+  tonumber(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2] or -1),
+  redis.call('GET', owner) or '',
+}
+local fields = redis.call('HGETALL', meta)
+for i = 1, #fields do reply[#reply + 1] = fields[i] end
+return reply

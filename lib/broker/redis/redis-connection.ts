@@ -1,0 +1,178 @@
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import type { Log } from '../../common/log.js';
+import { ConfigurationError } from '../../errors/configuration.error.js';
+import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+import { toBrokerError } from './redis-errors.js';
+import { addressOf } from './redis-address.js';
+import type { RedisSettings } from './redis-settings.js';
+
+export type RedisClient = Redis | Cluster;
+
+/** Oldest Redis that has all commands the scripts use. */
+const MIN_VERSION = [6, 2] as const;
+
+/** A connection that is up must answer within this time, in milliseconds; else it is taken for dead and made anew. */
+const SOCKET_TIMEOUT = 10_000;
+
+/**
+ * How the module's own connections behave. Commands fail as soon as their connection does, and are never resent behind
+ * the caller's back: who sent them knows best whether, how often and until when to repeat them. Reconnecting goes on for
+ * ever, at least twice a second, so that a Redis that is back is used within a second.
+ */
+const BEHAVIOUR = {
+  lazyConnect: true,
+  replyMapping: 'legacy',
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  retryStrategy: (attempt: number): number => Math.min(25 * 2 ** attempt, 400) + Math.random() * 50,
+} satisfies RedisOptions;
+
+function clusterBehaviour(options: ClusterOptions = {}) {
+  return {
+    ...options,
+    lazyConnect: true,
+    redisOptions: { ...options.redisOptions, replyMapping: BEHAVIOUR.replyMapping },
+    clusterRetryStrategy: BEHAVIOUR.retryStrategy,
+    shardedSubscribers: true,
+  } satisfies ClusterOptions;
+}
+
+/** The two connections of a module: one for commands, and one for the signals of other processes. */
+export class RedisConnection {
+  readonly commands: RedisClient;
+  readonly subscriber: RedisClient;
+  /** Host and port, for messages. */
+  readonly address: string;
+  readonly #log: Log;
+  #sharded = false;
+  #lastError: Error | undefined;
+  #closing = false;
+
+  constructor(settings: RedisSettings, log: Log) {
+    this.#log = log;
+    const { commands, subscriber, address } = open(settings);
+    this.commands = commands;
+    this.subscriber = subscriber;
+    this.address = address;
+    for (const client of new Set([commands, subscriber])) this.#watch(client);
+  }
+
+  /** Whether the server has sharded pub/sub (Redis 7), which keeps signals on the partition's own cluster node. */
+  get sharded(): boolean {
+    return this.#sharded;
+  }
+
+  /** Whether commands can be sent right now. */
+  get ready(): boolean {
+    return this.commands.status === 'ready';
+  }
+
+  /**
+   * Connects and looks at the server's version.
+   *
+   * @param timeout milliseconds
+   * @throws BrokerUnavailableError where it cannot be reached in time; the message has host and port
+   * @throws ConfigurationError where it is older than Redis 6.2
+   */
+  async connect(timeout: number): Promise<void> {
+    try {
+      await withDeadline(this.#connect(), timeout);
+    } catch (error) {
+      this.close();
+      if (error instanceof ConfigurationError) throw error;
+      throw toBrokerError(this.#lastError ?? error, this.address);
+    }
+  }
+
+  close(): void {
+    this.#closing = true;
+    this.commands.disconnect();
+    if (this.subscriber !== this.commands) this.subscriber.disconnect();
+  }
+
+  async #connect(): Promise<void> {
+    await Promise.all([...new Set([this.commands, this.subscriber])].map((client) => client.connect()));
+    const version = readVersion(await this.commands.info('server'));
+    if (version[0] < MIN_VERSION[0] || (version[0] === MIN_VERSION[0] && version[1] < MIN_VERSION[1])) {
+      throw new ConfigurationError(
+        `Redis at ${this.address} is version ${version.join('.')}; at least ${MIN_VERSION.join('.')} is needed.`,
+      );
+    }
+    this.#sharded = version[0] >= 7;
+  }
+
+  #watch(client: RedisClient): void {
+    client.on('error', (error: Error) => {
+      const isNew = error.message !== this.#lastError?.message;
+      this.#lastError = error;
+      if (isNew && !this.#closing) this.#log.warn(`Redis at ${this.address}: ${error.message || error.name}`);
+    });
+    client.on('ready', () => {
+      if (this.#lastError) this.#log.log(`Redis at ${this.address} is back`);
+      this.#lastError = undefined;
+    });
+  }
+}
+
+function open(settings: RedisSettings): { commands: RedisClient; subscriber: RedisClient; address: string } {
+  if (isInstance(settings)) return settings.isCluster ? openCluster(settings as Cluster) : openLike(settings as Redis);
+  if (typeof settings === 'object' && 'nodes' in settings) {
+    const cluster = new Cluster(settings.nodes, clusterBehaviour(settings.options));
+    return { commands: cluster, subscriber: cluster, address: `cluster ${JSON.stringify(settings.nodes)}` };
+  }
+  if (typeof settings === 'object') assertNoKeyPrefix(settings);
+  const connect = (options: typeof BEHAVIOUR & RedisOptions): Redis =>
+    typeof settings === 'string' ? new Redis(settings, options) : new Redis({ ...settings, ...options });
+  return {
+    commands: connect({ ...BEHAVIOUR, socketTimeout: SOCKET_TIMEOUT }),
+    subscriber: connect(BEHAVIOUR),
+    address: addressOf(settings),
+  };
+}
+
+function openLike(template: Redis): ReturnType<typeof open> {
+  assertNoKeyPrefix(template.options);
+  return {
+    commands: template.duplicate({ ...BEHAVIOUR, socketTimeout: SOCKET_TIMEOUT }),
+    subscriber: template.duplicate(BEHAVIOUR),
+    address: addressOf(template.options),
+  };
+}
+
+function openCluster(template: Cluster): ReturnType<typeof open> {
+  const cluster = template.duplicate([], clusterBehaviour(template.options));
+  const nodes = template.nodes('all').map(({ options }) => addressOf(options));
+  return { commands: cluster, subscriber: cluster, address: `cluster ${nodes.join(', ')}` };
+}
+
+/** Not `instanceof`: the application may use another copy of ioredis than this module. */
+function isInstance(settings: RedisSettings): settings is Redis | Cluster {
+  return typeof settings === 'object' && 'duplicate' in settings && typeof settings.duplicate === 'function';
+}
+
+function assertNoKeyPrefix({ keyPrefix }: RedisOptions): void {
+  if (keyPrefix) {
+    throw new ConfigurationError(
+      `The Redis option keyPrefix ('${keyPrefix}') is not supported, since channels would not have it. ` +
+        `Use the module's option 'prefix' instead.`,
+    );
+  }
+}
+
+function readVersion(info: string): [number, number] {
+  // Valkey answers with the Redis version it is compatible with.
+  const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
+  return [Number(major ?? 0), Number(minor ?? 0)];
+}
+
+async function withDeadline<T>(promise: Promise<T>, timeout: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new BrokerUnavailableError(`no answer within ${timeout} ms`)), timeout);
+  });
+  try {
+    return await Promise.race([promise, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,38 @@
+import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+
+/** What a Redis error code means for the one who operates it. */
+const ADVICE: Readonly<Record<string, string>> = {
+  OOM: 'Redis has reached its maxmemory and takes no writes',
+  READONLY: 'this Redis is a read-only replica; connect to the primary',
+  NOPERM: "the Redis user's ACL denies a command or key that is needed",
+  NOAUTH: 'Redis asks for a password',
+  WRONGPASS: 'Redis refused the user name or password',
+  LOADING: 'Redis is still loading its data from disk',
+  MISCONF: 'Redis cannot write its data to disk and takes no writes',
+  CLUSTERDOWN: 'the Redis cluster is down',
+  MASTERDOWN: 'the Redis primary is down',
+  WRONGTYPE: 'a key of this module holds a value that it did not write',
+};
+
+/** Error replies that pass by themselves: a server that is starting, or a failover that is under way. */
+const PASSING = new Set(['LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN', 'READONLY']);
+
+/** Turns whatever a Redis call rejected with into an error of this library, with the original as its cause. */
+export function toBrokerError(error: unknown, address: string): BrokerUnavailableError {
+  if (error instanceof BrokerUnavailableError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  const code = /(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '';
+  const advice = ADVICE[code];
+  const message = advice ? `${advice} (${text})` : text;
+  const transient = !isReply(error) || PASSING.has(code);
+  return new BrokerUnavailableError(`Redis at ${address} failed: ${message}`, { cause: error, transient });
+}
+
+/** Whether the server answered with an error; everything else is a failed connection. */
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+export function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}

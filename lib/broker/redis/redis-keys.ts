@@ -1,0 +1,80 @@
+import type { Partition } from '../broker.interface.js';
+
+/** The keys and channels of one partition. All share the hash tag `{prefix:topic:partition}`, so one cluster slot. */
+export interface PartitionKeys {
+  /** ZSET: stored id → due time */
+  readonly scheduled: string;
+  /** ZSET: stored id → end of its lease */
+  readonly inflight: string;
+  /** HASH: stored id → envelope */
+  readonly messages: string;
+  /** HASH: stored id → delivery record, only once delivered */
+  readonly deliveries: string;
+  /** ZSET: stored id → time of death */
+  readonly dead: string;
+  /** HASH: stored id → last failure */
+  readonly errors: string;
+  /** ZSET, all scores 0: the stored ids that have a key of their own */
+  readonly keyed: string;
+  /** STRING with PX: the owner's member id */
+  readonly owner: string;
+  /** HASH: paused, counters */
+  readonly meta: string;
+  /** Channel: signals to the owner */
+  readonly channel: string;
+}
+
+export class RedisKeys {
+  readonly #prefix: string;
+  readonly #partitions = new Map<string, PartitionKeys[]>();
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  partition({ topic, index }: Partition): PartitionKeys {
+    let known = this.#partitions.get(topic);
+    if (!known) this.#partitions.set(topic, (known = []));
+    return (known[index] ??= partitionKeys(`{${this.#prefix}:${topic}:${index}}`));
+  }
+
+  /** STRING with PX: the latest settle call of a member and its answer. */
+  settled(partition: Partition, member: string): string {
+    return `{${this.#prefix}:${partition.topic}:${partition.index}}:settled:${member}`;
+  }
+
+  /** ZSET: member → end of its session */
+  members(topic: string): string {
+    return `{${this.#prefix}:${topic}}:members`;
+  }
+
+  /** HASH: member → partitions it says it holds */
+  holdings(topic: string): string {
+    return `{${this.#prefix}:${topic}}:holdings`;
+  }
+
+  /** Channel: members came, went, or changed what they hold */
+  membersChannel(topic: string): string {
+    return `{${this.#prefix}:${topic}}:changes`;
+  }
+
+  /** HASH: partitions, protocol */
+  config(topic: string): string {
+    return `{${this.#prefix}:${topic}}:config`;
+  }
+}
+
+function partitionKeys(tag: string): PartitionKeys {
+  return {
+    scheduled: `${tag}:scheduled`,
+    inflight: `${tag}:inflight`,
+    messages: `${tag}:messages`,
+    deliveries: `${tag}:deliveries`,
+    dead: `${tag}:dead`,
+    errors: `${tag}:errors`,
+    keyed: `${tag}:keyed`,
+    owner: `${tag}:owner`,
+    meta: `${tag}:meta`,
+    channel: `${tag}:signals`,
+  };
+}

@@ -1,0 +1,220 @@
+import type { Clock } from '../../common/clock.js';
+import type { Log } from '../../common/log.js';
+import type {
+  AcquireResult,
+  Broker,
+  CancelResult,
+  ClaimRequest,
+  ClaimResult,
+  ExtendStatus,
+  Member,
+  NewMessage,
+  Partition,
+  PartitionSignal,
+  PartitionStats,
+  PublishResult,
+  Receipt,
+  RenewResult,
+  SettleRequest,
+  SettleStatus,
+  StoredMessage,
+  TopicConfig,
+  Unsubscribe,
+} from '../broker.interface.js';
+import { PROTOCOL_VERSION } from '../broker.interface.js';
+import { ServerClock } from '../server-clock.js';
+import { decodeSignal } from './partition-signal.js';
+import { RedisConnection, type RedisClient } from './redis-connection.js';
+import { toBrokerError } from './redis-errors.js';
+import { RedisKeys } from './redis-keys.js';
+import type { RedisSettings } from './redis-settings.js';
+import * as replies from './replies.js';
+import { ScriptRunner } from './script-runner.js';
+import { SignalSubscriber } from './signal-subscriber.js';
+import { encodeSettlement } from './settlement-arguments.js';
+
+export interface RedisBrokerOptions {
+  readonly redis: RedisSettings;
+  readonly prefix: string;
+  /** Longest time to wait for the first connection, in milliseconds. */
+  readonly connectTimeout: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
+export class RedisBroker implements Broker {
+  readonly #connection: RedisConnection;
+  readonly #serverClock: ServerClock;
+  readonly #scripts: ScriptRunner;
+  readonly #subscriber: SignalSubscriber;
+  readonly #keys: RedisKeys;
+  readonly #connectTimeout: number;
+
+  constructor({ redis, prefix, connectTimeout, clock, log }: RedisBrokerOptions) {
+    this.#connection = new RedisConnection(redis, log);
+    this.#serverClock = new ServerClock(clock);
+    this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
+    this.#subscriber = new SignalSubscriber(this.#connection);
+    this.#keys = new RedisKeys(prefix);
+    this.#connectTimeout = connectTimeout;
+  }
+
+  /** The connection that commands go through. */
+  get client(): RedisClient {
+    return this.#connection.commands;
+  }
+
+  now(): number {
+    return this.#serverClock.now();
+  }
+
+  async connect(): Promise<void> {
+    await this.#connection.connect(this.#connectTimeout);
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  async publish(partition: Partition, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    const k = this.#keys.partition(partition);
+    const args: (string | number)[] = [this.#publishCommand, k.channel];
+    for (const { storedId, envelope, due, onDuplicate } of messages) {
+      args.push(storedId, envelope, 'after' in due ? `+${due.after}` : due.at, onDuplicate);
+    }
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta];
+    return replies.publishResults(await this.#scripts.run('publish', keys, args));
+  }
+
+  async cancel(partition: Partition, storedId: string): Promise<CancelResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta];
+    return replies.cancelResult(
+      await this.#scripts.run('cancel', keys, [this.#publishCommand, k.channel, storedId]),
+    );
+  }
+
+  async locate(partition: Partition, id: string): Promise<string | undefined> {
+    const { keyed } = this.#keys.partition(partition);
+    const [storedId] = await this.#command((redis) =>
+      redis.zrangebylex(keyed, `[${id}\0`, `(${id}\x01`, 'LIMIT', 0, 1),
+    );
+    return storedId;
+  }
+
+  async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.owner, k.meta];
+    return replies.claimResult(await this.#scripts.run('claim', keys, [member, max, lease, knownToken]));
+  }
+
+  async settle(partition: Partition, request: SettleRequest): Promise<SettleStatus[]> {
+    const k = this.#keys.partition(partition);
+    const settled = this.#keys.settled(partition, request.member);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, settled];
+    const args: (string | number)[] = [this.#publishCommand, k.channel, request.sequence];
+    for (const settlement of request.settlements) encodeSettlement(settlement, args);
+    return replies.settleStatuses(await this.#scripts.run('settle', keys, args));
+  }
+
+  async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
+    const k = this.#keys.partition(partition);
+    const args: (string | number)[] = [lease];
+    for (const { storedId, token } of receipts) args.push(storedId, token);
+    return replies.extendStatuses(await this.#scripts.run('extend', [k.inflight, k.deliveries], args));
+  }
+
+  async get(partition: Partition, storedId: string): Promise<StoredMessage | undefined> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors];
+    return replies.storedMessage(storedId, await this.#scripts.run('get', keys, [storedId]));
+  }
+
+  async stats(partition: Partition): Promise<PartitionStats> {
+    const k = this.#keys.partition(partition);
+    return replies.partitionStats(
+      await this.#scripts.run('stats', [k.scheduled, k.inflight, k.dead, k.owner, k.meta], []),
+    );
+  }
+
+  async trimDead(
+    partition: Partition,
+    { maxAge = -1, maxCount = -1 }: { maxAge?: number | undefined; maxCount?: number | undefined },
+  ): Promise<number | undefined> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.dead, k.messages, k.deliveries, k.errors, k.keyed];
+    const [, nextAt] = await this.#scripts.run('trim-dead', keys, [maxAge, maxCount]);
+    return replies.timeOrNone(nextAt);
+  }
+
+  async configure(topic: string, partitions: number): Promise<TopicConfig> {
+    const reply = await this.#scripts.run('configure', [this.#keys.config(topic)], [partitions, PROTOCOL_VERSION]);
+    return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
+  }
+
+  async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
+    const keys = [this.#keys.members(topic), this.#keys.holdings(topic)];
+    const args = [this.#publishCommand, this.#keys.membersChannel(topic), member, session, holdings.join(',')];
+    return replies.members(await this.#scripts.run('join', keys, args));
+  }
+
+  async leave(topic: string, member: string): Promise<void> {
+    const keys = [this.#keys.members(topic), this.#keys.holdings(topic)];
+    await this.#scripts.run('leave', keys, [this.#publishCommand, this.#keys.membersChannel(topic), member]);
+  }
+
+  async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
+    const k = this.#keys.partition(partition);
+    const [acquired, value] = await this.#scripts.run('acquire', [k.owner, k.meta], [member, session]);
+    return acquired === 1
+      ? { acquired: true, token: Number(value) }
+      : { acquired: false, retryAt: Number(value) };
+  }
+
+  async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
+    // Two plain commands instead of a script, since this is all that an idle partition costs. Where another member has
+    // become the owner meanwhile, its session is prolonged once, which harms nobody.
+    const k = this.#keys.partition(partition);
+    const [owner, head] = await this.#command((redis) =>
+      Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
+    );
+    return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : Number(head[1]) };
+  }
+
+  async release(partition: Partition, member: string): Promise<void> {
+    await this.#scripts.run('release', [this.#keys.partition(partition).owner], [member]);
+  }
+
+  watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe> {
+    return this.#subscriber.subscribe(this.#keys.partition(partition).channel, (message) => {
+      const signal = decodeSignal(message);
+      if (signal) listener(signal);
+    });
+  }
+
+  watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
+    return this.#subscriber.subscribe(this.#keys.membersChannel(topic), listener);
+  }
+
+  onAvailable(listener: () => void): () => void {
+    const { commands, subscriber } = this.#connection;
+    const clients = new Set([commands, subscriber]);
+    for (const client of clients) client.on('ready', listener);
+    return () => {
+      for (const client of clients) client.off('ready', listener);
+    };
+  }
+
+  get #publishCommand(): string {
+    return this.#connection.sharded ? 'SPUBLISH' : 'PUBLISH';
+  }
+
+  async #command<T>(send: (redis: RedisClient) => Promise<T>): Promise<T> {
+    try {
+      return await send(this.#connection.commands);
+    } catch (error) {
+      throw toBrokerError(error, this.#connection.address);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { decodeFailure } from '../../message/failure.js';
+import {
+  COUNTERS,
+  type CancelResult,
+  type ClaimResult,
+  type ClaimedMessage,
+  type ExtendStatus,
+  type Member,
+  type PartitionCounters,
+  type PartitionStats,
+  type PublishResult,
+  type SettleStatus,
+  type StoredMessage,
+} from '../broker.interface.js';
+import type { Reply } from './script-runner.js';
+
+// What the scripts answer, by the position that the head of each Lua file gives.
+
+const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
+const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
+const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = { 0: 'stale', 1: 'settled', 2: 'cancelled' };
+const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
+
+const FIELDS_PER_CLAIMED_MESSAGE = 6;
+const FIELDS_PER_MEMBER = 3;
+
+export function publishResults(reply: Reply): PublishResult[] {
+  const results: PublishResult[] = [];
+  for (let i = 0; i < reply.length; i += 2) {
+    results.push({ status: PUBLISH_STATUS[reply[i] as 1 | 2 | 3 | 4], dueAt: reply[i + 1] as number });
+  }
+  return results;
+}
+
+export function cancelResult([result]: Reply): CancelResult {
+  return CANCEL_RESULT[result as 0 | 1 | 2];
+}
+
+export function claimResult(reply: Reply): ClaimResult {
+  const [status, token, nextAt, repaired] = reply as readonly number[];
+  if (status === 0) return { status: 'not-owner' };
+  const messages: ClaimedMessage[] = [];
+  for (let i = 4; i < reply.length; i += FIELDS_PER_CLAIMED_MESSAGE) {
+    messages.push({
+      storedId: reply[i] as string,
+      envelope: reply[i + 1] as string,
+      token: reply[i + 2] as number,
+      delivery: reply[i + 3] as number,
+      attempt: reply[i + 4] as number,
+      dueAt: reply[i + 5] as number,
+    });
+  }
+  return {
+    status: status === 2 ? 'paused' : 'claimed',
+    messages,
+    token: token as number,
+    nextAt: timeOrNone(nextAt),
+    repaired: repaired as number,
+  };
+}
+
+export function settleStatuses([digits]: Reply): SettleStatus[] {
+  return Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleStatus);
+}
+
+export function extendStatuses([digits]: Reply): ExtendStatus[] {
+  return Array.from(String(digits), (digit) => EXTEND_STATUS[digit] as ExtendStatus);
+}
+
+export function storedMessage(storedId: string, reply: Reply): StoredMessage | undefined {
+  if (reply.length === 0) return undefined;
+  const [state, envelope, at, deliveries, attempts, failure] = reply;
+  return {
+    storedId,
+    state: state as StoredMessage['state'],
+    envelope: envelope as string,
+    at: at as number,
+    deliveries: deliveries as number,
+    attempts: attempts as number,
+    failure: failure ? decodeFailure(failure as string) : undefined,
+  };
+}
+
+export function partitionStats(reply: Reply): PartitionStats {
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, ...meta] = reply;
+  const fields = new Map<string, string>();
+  for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
+  return {
+    scheduled: scheduled as number,
+    due: due as number,
+    inFlight: inFlight as number,
+    dead: dead as number,
+    nextDueAt: timeOrNone(nextDueAt),
+    owner: (owner as string) || undefined,
+    paused: fields.has('paused'),
+    counters: Object.fromEntries(
+      COUNTERS.map((counter) => [counter, Number(fields.get(counter) ?? 0)]),
+    ) as PartitionCounters,
+  };
+}
+
+export function members(reply: Reply): Member[] {
+  const all: Member[] = [];
+  for (let i = 0; i < reply.length; i += FIELDS_PER_MEMBER) {
+    const holdings = reply[i + 2] as string;
+    all.push({
+      id: reply[i] as string,
+      expiresAt: reply[i + 1] as number,
+      holdings: holdings === '' ? [] : holdings.split(',').map(Number),
+    });
+  }
+  return all.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Scripts say -1 where there is no time. */
+export function timeOrNone(time: string | number | undefined): number | undefined {
+  return time === undefined || Number(time) < 0 ? undefined : Number(time);
+}

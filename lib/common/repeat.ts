@@ -1,0 +1,48 @@
+import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import type { Clock } from './clock.js';
+
+const FIRST_PAUSE = 25;
+const LONGEST_PAUSE = 250;
+
+export interface RepeatOptions {
+  readonly clock: Clock;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  /** Which failures to sit out. @defaultValue those that may pass */
+  readonly worthRepeating?: (error: BrokerUnavailableError) => boolean;
+  /** Told of each failure that is sat out. */
+  readonly onFailure?: (error: BrokerUnavailableError) => void;
+}
+
+/**
+ * Calls `operation` until the broker serves it, four times a second at most. Only for operations that may be repeated.
+ *
+ * @throws what the operation threw last, once the signal is aborted or the failure will not pass
+ */
+export async function repeatUntilServed<T>(operation: () => Promise<T>, options: RepeatOptions): Promise<T> {
+  const { clock, signal, worthRepeating = (error) => error.transient, onFailure } = options;
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (signal.aborted || !(error instanceof BrokerUnavailableError) || !worthRepeating(error)) throw error;
+      onFailure?.(error);
+      await sleep(clock, pause, signal);
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** Resolves after `delay` milliseconds, or as soon as the signal is aborted. */
+export function sleep(clock: Clock, delay: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const wake = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    const timer = clock.setTimer(delay, wake);
+    signal.addEventListener('abort', wake);
+  });
+}

@@ -1,0 +1,38 @@
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { describe } from './describe.js';
+
+/** @throws InvalidArgumentError where `value` is no plain object, or has a property that is not `allowed` */
+export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
+  }
+  for (const property of Object.keys(value)) {
+    if (!allowed.includes(property)) {
+      throw new InvalidArgumentError(`${name} has no option '${property}'. Known options: ${allowed.join(', ')}.`);
+    }
+  }
+}
+
+/** @throws InvalidArgumentError where `value` is no whole number from `min` to `max` */
+export function assertInteger(
+  name: string,
+  value: unknown,
+  { min, max }: { min: number; max: number },
+): asserts value is number {
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    throw new InvalidArgumentError(`${name} must be a whole number from ${min} to ${max}. Given: ${describe(value)}.`);
+  }
+}
+
+/** @throws InvalidArgumentError where `value` is none of `allowed` */
+export function assertOneOf<T extends string>(
+  name: string,
+  value: unknown,
+  allowed: readonly T[],
+): asserts value is T {
+  if (!allowed.includes(value as T)) {
+    throw new InvalidArgumentError(
+      `${name} must be one of ${allowed.map((option) => `'${option}'`).join(', ')}. Given: ${describe(value)}.`,
+    );
+  }
+}

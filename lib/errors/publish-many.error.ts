@@ -1,0 +1,23 @@
+import type { PublishedMessage } from '../message/publish-options.interface.js';
+import { DelayQueueError } from './delay-queue.error.js';
+
+/**
+ * Some messages of a `publishMany()` were refused; the others were published.
+ *
+ * @publicApi
+ */
+export class PublishManyError extends DelayQueueError {
+  readonly code = 'PUBLISH_MANY';
+
+  constructor(
+    readonly topic: string,
+    /** One entry a message, in the order in which they were given. */
+    readonly results: readonly PromiseSettledResult<PublishedMessage>[],
+  ) {
+    const reasons = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason as Error);
+    super(
+      `${reasons.length} of ${results.length} messages were not published to topic '${topic}'; the first: ${reasons[0]?.message}`,
+      { cause: reasons[0] },
+    );
+  }
+}

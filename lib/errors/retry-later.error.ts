@@ -1,0 +1,27 @@
+import { type Duration, parseDuration } from '../common/duration.js';
+import { MAX_DELAY } from '../message/limits.js';
+import { DelayQueueError } from './delay-queue.error.js';
+
+/**
+ * Thrown by a handler: not now. The message is put off by `delay` and no attempt is spent, however often this happens.
+ *
+ * @example
+ * ```ts
+ * if (response.status === 429) throw new RetryLaterError('30s');
+ * ```
+ *
+ * @publicApi
+ */
+export class RetryLaterError extends DelayQueueError {
+  readonly code = 'RETRY_LATER';
+
+  /** How long the message is put off, in milliseconds. */
+  readonly delay: number;
+
+  /** @throws InvalidArgumentError where `delay` is no duration between 0 and 10 years */
+  constructor(delay: Duration, message?: string) {
+    const milliseconds = parseDuration('delay', delay, { max: MAX_DELAY });
+    super(message ?? `Put off by ${milliseconds} ms.`);
+    this.delay = milliseconds;
+  }
+}

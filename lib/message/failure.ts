@@ -1,0 +1,54 @@
+import { describe } from '../common/describe.js';
+
+/**
+ * Why a message is a dead letter, or why its last attempt failed.
+ *
+ * @publicApi
+ */
+export type FailureReason =
+  /** The handler threw, or timed out, on the last attempt. */
+  | 'failed'
+  /** The handler threw an `UnrecoverableError`. */
+  | 'unrecoverable'
+  /** The last attempt ended with its process: it crashed or lost its lease. */
+  | 'crashed'
+  /** It was not delivered within `expireAfter` of its due time. */
+  | 'expired'
+  /** What is stored cannot be decoded; it is kept as it is. */
+  | 'undecodable';
+
+/**
+ * A failure as it is kept with its message.
+ *
+ * @publicApi
+ */
+export interface Failure {
+  readonly reason: FailureReason;
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+}
+
+/** Longest text kept of an error's message and of its stack, in characters. */
+const MAX_TEXT_LENGTH = 4096;
+
+export function toFailure(reason: FailureReason, error: unknown): Failure {
+  if (!(error instanceof Error)) return { reason, name: typeof error, message: describe(error) };
+  const code = (error as { code?: unknown }).code;
+  return {
+    reason,
+    name: error.name,
+    message: error.message.slice(0, MAX_TEXT_LENGTH),
+    ...(typeof code === 'string' && { code }),
+    ...(error.stack !== undefined && { stack: error.stack.slice(0, MAX_TEXT_LENGTH) }),
+  };
+}
+
+export function encodeFailure(failure: Failure): string {
+  return JSON.stringify(failure);
+}
+
+export function decodeFailure(text: string): Failure {
+  return JSON.parse(text) as Failure;
+}

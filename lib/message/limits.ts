@@ -1,0 +1,17 @@
+/** Longest name of a topic and longest prefix, in characters. */
+export const MAX_NAME_LENGTH = 128;
+
+/** Longest id and longest key, in characters. */
+export const MAX_ID_LENGTH = 256;
+
+/** Largest payload with its headers, encoded, in bytes. */
+export const MAX_PAYLOAD_BYTES = 1024 * 1024;
+
+/** Longest delay, in milliseconds: 10 years of 365.25 days. */
+export const MAX_DELAY = 10 * 365.25 * 24 * 60 * 60 * 1000;
+
+/** Most partitions a topic can have. */
+export const MAX_PARTITIONS = 1024;
+
+/** Most attempts a message can be given. */
+export const MAX_ATTEMPTS = 1000;

@@ -1,0 +1,161 @@
+import type { CancelResult, MessageStore, Partition } from '../broker/broker.interface.js';
+import type { Clock } from '../common/clock.js';
+import { serveWithin } from '../common/serve-within.js';
+import { assertOptions } from '../common/validate.js';
+import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { PublishManyError } from '../errors/publish-many.error.js';
+import type { EventSink } from '../events/queue-events.interface.js';
+import { partitionOf } from '../message/partitioner.js';
+import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
+import { toStoredId } from '../message/stored-id.js';
+import { type TopicRef, assertName, topicName } from '../message/topic.js';
+import type { TopicRegistry } from '../topics/topic.registry.js';
+import { PublishLane } from './publish-lane.js';
+import { type PublishRequest, assertId, toPublishRequest } from './publish-request.js';
+
+export interface ProducerDependencies {
+  readonly store: MessageStore & { now(): number };
+  readonly topics: TopicRegistry;
+  readonly clock: Clock;
+  readonly events: EventSink;
+  /** Longest time until a publish is confirmed or rejected, in milliseconds. */
+  readonly publishTimeout: number;
+}
+
+/**
+ * Publishes and cancels messages. Inject it anywhere.
+ *
+ * @example
+ * ```ts
+ * await producer.publish('order.timeout', { orderId }, { id: orderId, delay: '30m' });
+ * await producer.cancel('order.timeout', orderId);
+ * ```
+ *
+ * @publicApi
+ */
+export class DelayQueueProducer {
+  readonly #dependencies: ProducerDependencies;
+  readonly #lanes = new Map<string, PublishLane[]>();
+
+  constructor(dependencies: ProducerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
+   * Calls made in the same turn of the event loop travel together.
+   *
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * @throws DuplicateMessageError where the id exists; see `onDuplicate`
+   * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
+   * @throws ConfigurationError at the first use of a topic that has another number of partitions
+   */
+  async publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedMessage> {
+    const name = checkedName(topic);
+    const request = toPublishRequest(payload, options, this.#dependencies.store.now());
+    return this.#publish(name, await this.#partitions(name), request);
+  }
+
+  /**
+   * Publishes several messages to one topic, a call a partition. All are checked before the first is sent.
+   *
+   * @returns one result a message, in order
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * @throws PublishManyError where some were refused; its `results` has what became of each
+   */
+  async publishMany<T>(
+    topic: TopicRef<T>,
+    messages: readonly { payload: T; options?: PublishOptions }[],
+  ): Promise<PublishedMessage[]> {
+    const name = checkedName(topic);
+    const now = this.#dependencies.store.now();
+    if (!Array.isArray(messages)) throw new InvalidArgumentError('publishMany takes an array of { payload, options }.');
+    const requests = messages.map((message) => {
+      assertOptions('A message of publishMany', message, ['payload', 'options']);
+      return toPublishRequest(message.payload, message.options, now);
+    });
+    if (requests.length === 0) return [];
+    const partitions = await this.#partitions(name);
+    const results = await Promise.allSettled(requests.map((request) => this.#publish(name, partitions, request)));
+    if (results.some(({ status }) => status === 'rejected')) throw new PublishManyError(name, results);
+    return results.map((result) => (result as PromiseFulfilledResult<PublishedMessage>).value);
+  }
+
+  /**
+   * Cancels a message. One that is being handled has its `signal` aborted and is not retried. An id without its key is
+   * looked for in its own partition first, then in the others.
+   *
+   * @returns `'not-found'` also for a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
+    const name = checkedName(topic);
+    if (typeof id === 'object' && id !== null) {
+      assertId('id', id.id);
+      assertId('key', id.key);
+      const partitions = await this.#partitions(name);
+      const partition = { topic: name, index: partitionOf(id.key, partitions) };
+      return this.#withinDeadline(() => this.#dependencies.store.cancel(partition, toStoredId(id.id, id.key)));
+    }
+    assertId('id', id);
+    return this.#cancelById(name, id, await this.#partitions(name));
+  }
+
+  async #cancelById(topic: string, id: string, partitions: number): Promise<CancelResult> {
+    const { store } = this.#dependencies;
+    const home = partitionOf(id, partitions);
+    const result = await this.#withinDeadline(() => store.cancel({ topic, index: home }, id));
+    if (result !== 'not-found') return result;
+    const places = Array.from({ length: partitions }, (_, i): Partition => ({ topic, index: (home + i) % partitions }));
+    const found = await this.#withinDeadline(() => Promise.all(places.map((place) => store.locate(place, id))));
+    for (const [i, storedId] of found.entries()) {
+      if (storedId === undefined) continue;
+      const answer = await this.#withinDeadline(() => store.cancel(places[i] as Partition, storedId));
+      if (answer !== 'not-found') return answer;
+    }
+    return 'not-found';
+  }
+
+  async #publish(topic: string, partitions: number, { id, key, message }: PublishRequest): Promise<PublishedMessage> {
+    const partition = partitionOf(key, partitions);
+    const { status, dueAt } = await this.#lane({ topic, index: partition }).publish(message);
+    if (status === 'rejected') throw new DuplicateMessageError(topic, id);
+    const published = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
+    const { events } = this.#dependencies;
+    if (events.wants('published')) events.emit('published', published);
+    return published;
+  }
+
+  #lane(partition: Partition): PublishLane {
+    let lanes = this.#lanes.get(partition.topic);
+    if (!lanes) this.#lanes.set(partition.topic, (lanes = []));
+    const { store, clock, publishTimeout } = this.#dependencies;
+    return (lanes[partition.index] ??= new PublishLane({ store, clock, partition, timeout: publishTimeout }));
+  }
+
+  async #partitions(topic: string): Promise<number> {
+    const { topics } = this.#dependencies;
+    return topics.knownPartitions(topic) ?? this.#withinDeadline(() => topics.partitions(topic));
+  }
+
+  /** @throws BrokerUnavailableError where Redis did not answer in time */
+  #withinDeadline<T>(operation: () => Promise<T>): Promise<T> {
+    const { clock, publishTimeout } = this.#dependencies;
+    return serveWithin(operation, {
+      clock,
+      timeout: publishTimeout,
+      timeoutError: (cause) =>
+        new BrokerUnavailableError(`No answer from Redis within ${publishTimeout} ms: ${cause?.message ?? 'it hangs'}`, {
+          cause,
+        }),
+    });
+  }
+}
+
+function checkedName(ref: TopicRef): string {
+  const name = topicName(ref);
+  assertName('topic', name);
+  return name;
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+import type { NewMessage } from '../broker/broker.interface.js';
+import { describe } from '../common/describe.js';
+import { parseDuration } from '../common/duration.js';
+import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { resolveStoredBackoff } from '../message/backoff.js';
+import { assertHeaders, encodeEnvelope } from '../message/envelope.js';
+import { MAX_ATTEMPTS, MAX_DELAY, MAX_ID_LENGTH } from '../message/limits.js';
+import type { PublishOptions } from '../message/publish-options.interface.js';
+import { SEPARATOR, toStoredId } from '../message/stored-id.js';
+
+/** A message that passed every check and is ready to be stored. */
+export interface PublishRequest {
+  readonly id: string;
+  readonly key: string;
+  readonly message: NewMessage;
+}
+
+const OPTIONS: readonly (keyof PublishOptions)[] = [
+  'id',
+  'key',
+  'delay',
+  'deliverAt',
+  'attempts',
+  'backoff',
+  'timeout',
+  'expireAfter',
+  'headers',
+  'onDuplicate',
+];
+
+const NO_OPTIONS: PublishOptions = Object.freeze({});
+const AT_ONCE: NewMessage['due'] = Object.freeze({ after: 0 });
+
+/**
+ * Checks and encodes one message.
+ *
+ * @param now the broker's clock, epoch milliseconds
+ * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
+ */
+export function toPublishRequest(payload: unknown, options: PublishOptions = NO_OPTIONS, now: number): PublishRequest {
+  if (options !== NO_OPTIONS) assertOptions('The publish options', options, OPTIONS);
+  const { attempts, backoff, timeout, expireAfter, headers, onDuplicate = 'reject' } = options;
+  if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
+  if (headers !== undefined) assertHeaders(headers);
+  assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace']);
+  if (options.id !== undefined) assertId('id', options.id);
+  if (options.key !== undefined) assertId('key', options.key);
+  const id = options.id ?? uuidv7();
+  const key = options.key ?? id;
+  const envelope = encodeEnvelope({
+    payload,
+    publishedAt: now,
+    nonce: options.id === undefined ? undefined : nextNonce(),
+    headers,
+    attempts,
+    backoff: backoff && resolveStoredBackoff('backoff', backoff),
+    timeout: optionalDuration('timeout', timeout, 1),
+    expireAfter: optionalDuration('expireAfter', expireAfter, 1),
+  });
+  return { id, key, message: { storedId: toStoredId(id, key), envelope, due: dueTime(options, now), onDuplicate } };
+}
+
+/** @throws InvalidArgumentError where it is not 1 to 256 characters that Redis can keep apart */
+export function assertId(what: 'id' | 'key', value: unknown): asserts value is string {
+  const fault =
+    typeof value !== 'string' || value.length === 0 || value.length > MAX_ID_LENGTH
+      ? `must be a string of 1 to ${MAX_ID_LENGTH} characters`
+      : value.includes(SEPARATOR) || !value.isWellFormed()
+        ? 'must not contain the character U+0000 or half a surrogate pair'
+        : undefined;
+  if (fault) throw new InvalidArgumentError(`${what} ${fault}. Given: ${describe(value)}.`);
+}
+
+function dueTime({ delay, deliverAt }: PublishOptions, now: number): NewMessage['due'] {
+  if (delay !== undefined && deliverAt !== undefined) {
+    throw new InvalidArgumentError(
+      `Give either delay or deliverAt, not both. Given: delay ${describe(delay)}, deliverAt ${describe(deliverAt)}.`,
+    );
+  }
+  if (delay !== undefined) return { after: parseDuration('delay', delay, { max: MAX_DELAY }) };
+  if (deliverAt === undefined) return AT_ONCE;
+  const at = deliverAt instanceof Date ? deliverAt.getTime() : deliverAt;
+  if (typeof at !== 'number' || !Number.isFinite(at)) {
+    throw new InvalidArgumentError(
+      `deliverAt must be a valid Date or epoch milliseconds. Given: ${describe(deliverAt)}.`,
+    );
+  }
+  if (at > now + MAX_DELAY) {
+    throw new InvalidArgumentError(`deliverAt must be within 10 years from now. Given: ${describe(deliverAt)}.`);
+  }
+  return { at: Math.max(0, Math.ceil(at)) };
+}
+
+function optionalDuration(name: string, value: unknown, min: number): number | undefined {
+  return value === undefined ? undefined : parseDuration(name, value, { min, max: MAX_DELAY });
+}
+
+/** Unique to this process, so that no two publishes of one id carry the same nonce. */
+const PROCESS_NONCE = randomBytes(6).toString('base64url');
+let nonceCount = 0;
+
+function nextNonce(): string {
+  return PROCESS_NONCE + (nonceCount++).toString(36);
+}

@@ -1,0 +1,18 @@
+import type { Duration } from '../common/duration.js';
+import type { ResolvedBackoff } from '../message/backoff.js';
+
+/** A backoff ready to use: resolved, or the user's function. */
+export type ActiveBackoff = ResolvedBackoff | ((attempt: number, error: unknown) => Duration);
+
+/** What is set for a topic, defaults filled in. Times in milliseconds. */
+export interface TopicSettings {
+  /** `undefined`: whatever the topic has already, else {@link DEFAULT_PARTITIONS}. */
+  readonly partitions: number | undefined;
+  readonly attempts: number;
+  readonly backoff: ActiveBackoff;
+  readonly timeout: number | undefined;
+  readonly expireAfter: number | undefined;
+  readonly deadLetter: { readonly maxAge: number | undefined; readonly maxCount: number | undefined };
+}
+
+export const DEFAULT_PARTITIONS = 8;
