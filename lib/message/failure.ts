@@ -28,6 +28,8 @@ export interface Failure {
   readonly message: string;
   readonly code?: string;
   readonly stack?: string;
+  /** What the attempt before failed with, where the last one ended without an error of its own. */
+  readonly lastError?: Failure;
 }
 
 /** Longest text kept of an error's message and of its stack, in characters. */
@@ -38,10 +40,10 @@ export function toFailure(reason: FailureReason, error: unknown): Failure {
   const code = (error as { code?: unknown }).code;
   return {
     reason,
-    name: error.name,
-    message: error.message.slice(0, MAX_TEXT_LENGTH),
+    name: String(error.name),
+    message: String(error.message).slice(0, MAX_TEXT_LENGTH),
     ...(typeof code === 'string' && { code }),
-    ...(error.stack !== undefined && { stack: error.stack.slice(0, MAX_TEXT_LENGTH) }),
+    ...(error.stack !== undefined && { stack: String(error.stack).slice(0, MAX_TEXT_LENGTH) }),
   };
 }
 

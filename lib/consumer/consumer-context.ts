@@ -1,0 +1,14 @@
+import type { Broker } from '../broker/broker.interface.js';
+import type { Clock } from '../common/clock.js';
+import type { Log } from '../common/log.js';
+import type { EventSink } from '../events/queue-events.interface.js';
+
+/** What every part of the consumer runtime is given. */
+export interface ConsumerContext {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventSink;
+  /** Names this process among the members of every topic. */
+  readonly member: string;
+}

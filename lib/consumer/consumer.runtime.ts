@@ -1,0 +1,111 @@
+import type { Startable } from '../common/startable.interface.js';
+import { sleep } from '../common/repeat.js';
+import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { ConsumerSettings } from './consumer-settings.interface.js';
+import type { MessageHandler } from './message-handler.interface.js';
+import { TopicConsumer } from './topic-consumer.js';
+import { WorkerPool } from './worker-pool.js';
+
+/** How often a process tells that it lives, at least; in milliseconds. */
+const LONGEST_HEARTBEAT = 5000;
+
+/** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
+const SETTLE_TIMEOUT = 2000;
+
+export interface ConsumerRuntimeOptions {
+  readonly context: ConsumerContext;
+  readonly topics: TopicRegistry;
+  readonly settings: ConsumerSettings;
+  readonly handlers: readonly MessageHandler[];
+}
+
+/** All consumers of a process: starts them, and drains them in the order in which nothing is lost. */
+export class ConsumerRuntime implements Startable {
+  readonly #options: ConsumerRuntimeOptions;
+  readonly #pool: WorkerPool;
+  #consumers: TopicConsumer[] = [];
+  #stopWatching: (() => void) | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: ConsumerRuntimeOptions) {
+    this.#options = options;
+    this.#pool = new WorkerPool(options.settings.concurrency);
+  }
+
+  /**
+   * Resolves once this process has its share of every topic's partitions.
+   *
+   * @throws ConfigurationError where a topic has another number of partitions, or another protocol version
+   * @throws BrokerUnavailableError
+   */
+  async start(): Promise<void> {
+    if (this.#consumers.length > 0 || this.#stopping) return;
+    const { context, topics, settings, handlers } = this.#options;
+    const partitions = await Promise.all(handlers.map(({ topic }) => topics.partitions(topic)));
+    this.#consumers = handlers.map(
+      (handler, i) =>
+        new TopicConsumer({
+          context,
+          handler,
+          partitions: partitions[i] as number,
+          pool: this.#pool,
+          heartbeat: Math.min(settings.maxIdleWait, LONGEST_HEARTBEAT),
+        }),
+    );
+    this.#stopWatching = context.broker.onAvailable(() => {
+      for (const consumer of this.#consumers) consumer.recover();
+    });
+    await Promise.all(this.#consumers.map((consumer) => consumer.start()));
+  }
+
+  /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
+  async stop(): Promise<void> {
+    this.#stopping ??= this.#drain();
+    await this.#stopping;
+  }
+
+  async #drain(): Promise<void> {
+    const { context, settings } = this.#options;
+    const { clock, log } = context;
+    this.#stopWatching?.();
+    const timeUp = new AbortController();
+    const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
+    const leaving = this.#forAll((consumer) => consumer.leave());
+    await Promise.race([Promise.all([leaving, this.#pool.idle()]), aborted(timeUp.signal)]);
+    timer.cancel();
+    if (this.#pool.used > 0) {
+      log.warn(`${this.#pool.used} handlers still run after ${settings.shutdownTimeout} ms; their messages are given back`);
+      for (const consumer of this.#consumers) consumer.releaseDeliveries();
+    }
+    await this.#atMost(
+      SETTLE_TIMEOUT,
+      this.#forAll((consumer) => consumer.settled()),
+    );
+    const unsettled = this.#consumers.reduce((sum, consumer) => sum + consumer.unsettled, 0);
+    if (unsettled > 0) log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
+    await this.#atMost(
+      SETTLE_TIMEOUT,
+      this.#forAll((consumer) => consumer.stop()),
+    );
+  }
+
+  async #atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+    const done = new AbortController();
+    await Promise.race([work, sleep(this.#options.context.clock, milliseconds, done.signal)]);
+    done.abort();
+  }
+
+  /** A consumer that fails to stop must not keep the others from it. */
+  async #forAll(action: (consumer: TopicConsumer) => Promise<void>): Promise<void> {
+    const { log } = this.#options.context;
+    const results = await Promise.allSettled(this.#consumers.map(action));
+    for (const result of results) {
+      if (result.status === 'rejected') log.warn(`While stopping: ${(result.reason as Error).message}`);
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

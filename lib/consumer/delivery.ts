@@ -1,0 +1,55 @@
+import type { ClaimedMessage, Partition, Receipt } from '../broker/broker.interface.js';
+import type { DelayQueueError } from '../errors/delay-queue.error.js';
+import type { DeliveryEvent } from '../events/queue-events.interface.js';
+import { fromStoredId } from '../message/stored-id.js';
+
+/** One handing of a message to a handler, as long as this process has to do with it. */
+export class Delivery implements Receipt {
+  readonly partition: Partition;
+  readonly storedId: string;
+  readonly id: string;
+  readonly key: string;
+  readonly token: number;
+  readonly attempt: number;
+  readonly dueAt: number;
+  readonly envelope: string;
+  /** Until when the delivery surely belongs to this process; local clock, epoch milliseconds. */
+  leaseEndsAt: number;
+  /** Resolves when the handler has ended. */
+  finished: Promise<void> | undefined;
+  /** Whether its outcome is decided; what the handler still does has no effect. */
+  settled = false;
+  #controller: AbortController | undefined;
+  #abortReason: DelayQueueError | undefined;
+
+  constructor(partition: Partition, claimed: ClaimedMessage, leaseEndsAt: number) {
+    this.partition = partition;
+    this.storedId = claimed.storedId;
+    ({ id: this.id, key: this.key } = fromStoredId(claimed.storedId));
+    this.token = claimed.token;
+    this.attempt = claimed.attempt;
+    this.dueAt = claimed.dueAt;
+    this.envelope = claimed.envelope;
+    this.leaseEndsAt = leaseEndsAt;
+  }
+
+  /** Made when it is first asked for: most handlers never do, and a signal costs more than all else of a delivery. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abortReason) this.#controller.abort(this.#abortReason);
+    return this.#controller.signal;
+  }
+
+  /** The first reason counts. */
+  abort(reason: DelayQueueError): void {
+    if (this.#abortReason) return;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** What events about this delivery have in common. */
+  describe(): DeliveryEvent {
+    const { id, key, attempt } = this;
+    return { topic: this.partition.topic, partition: this.partition.index, id, key, attempt };
+  }
+}

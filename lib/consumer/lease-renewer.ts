@@ -1,0 +1,95 @@
+import { MAX_BATCH, type Partition } from '../broker/broker.interface.js';
+import type { Timer } from '../common/clock.js';
+import type { Startable } from '../common/startable.interface.js';
+import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { Delivery } from './delivery.js';
+
+/** The deliveries of one partition whose handlers run, by stored id. */
+export type RunningDeliveries = Map<string, Delivery>;
+
+/** Renews the leases of a topic's running deliveries three times a lease, and aborts the handlers of those that are lost. */
+export class LeaseRenewer implements Startable {
+  readonly #context: ConsumerContext;
+  readonly #lease: number;
+  readonly #running: () => Iterable<readonly [Partition, RunningDeliveries]>;
+  #timer: Timer | undefined;
+  #renewing: Promise<void> | undefined;
+  #stopped = false;
+
+  /** @param lease milliseconds */
+  constructor(
+    context: ConsumerContext,
+    lease: number,
+    running: () => Iterable<readonly [Partition, RunningDeliveries]>,
+  ) {
+    this.#context = context;
+    this.#lease = lease;
+    this.#running = running;
+  }
+
+  start(): void {
+    if (this.#timer || this.#stopped) return;
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#renewing;
+  }
+
+  /** Renews now; to be called when the broker is back after it could not be reached. */
+  async renew(): Promise<void> {
+    this.#renewing ??= this.#renewAll();
+    await this.#renewing;
+  }
+
+  #schedule(): void {
+    this.#timer = this.#context.clock.setTimer(this.#lease / 3, () => {
+      this.#schedule();
+      if (this.#renewing) this.#abortExpired();
+      else void this.renew();
+    });
+  }
+
+  /** Never rejects. */
+  async #renewAll(): Promise<void> {
+    const renewals: Promise<void>[] = [];
+    for (const [partition, running] of this.#running()) {
+      const deliveries = [...running.values()].filter(({ settled }) => !settled);
+      for (let first = 0; first < deliveries.length; first += MAX_BATCH) {
+        renewals.push(this.#renewBatch(partition, deliveries.slice(first, first + MAX_BATCH)));
+      }
+    }
+    await Promise.all(renewals);
+    this.#renewing = undefined;
+  }
+
+  async #renewBatch(partition: Partition, deliveries: readonly Delivery[]): Promise<void> {
+    const { broker, clock, log } = this.#context;
+    const sentAt = clock.now();
+    try {
+      const statuses = await broker.extend(partition, this.#lease, deliveries);
+      for (const [i, delivery] of deliveries.entries()) {
+        if (statuses[i] === 'lost') delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
+        else delivery.leaseEndsAt = sentAt + this.#lease;
+        if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));
+      }
+    } catch (error) {
+      if (!(error instanceof BrokerUnavailableError)) log.error('Renewing leases failed', (error as Error).stack);
+      this.#abortExpired();
+    }
+  }
+
+  /** Without an answer of the broker the lease counts as lost when its time is over. */
+  #abortExpired(): void {
+    const now = this.#context.clock.now();
+    for (const [, running] of this.#running()) {
+      for (const delivery of running.values()) {
+        if (delivery.leaseEndsAt <= now) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
+      }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import { MAX_BATCH, type ClaimRequest, type ClaimResult, type ClaimedMessage, type Partition } from '../broker/broker.interface.js';
+import { repeatUntilServed } from '../common/repeat.js';
+import type { Startable } from '../common/startable.interface.js';
+import type { ConsumerContext } from './consumer-context.js';
+import { DueTimer } from './due-timer.js';
+import type { Claimant, WorkerGroup, WorkerPool } from './worker-pool.js';
+
+/** How many slots a claim takes where it is not known how much is due: few, to leave some for other partitions. */
+const FIRST_CLAIM = 16;
+
+export interface PartitionClaimerOptions {
+  readonly context: ConsumerContext;
+  readonly partition: Partition;
+  readonly pool: WorkerPool;
+  readonly group: WorkerGroup;
+  /** Milliseconds. */
+  readonly lease: number;
+  /** The partition's highest token when it was acquired. */
+  readonly token: number;
+  /**
+   * Takes a claimed message with its slot.
+   *
+   * @param leaseEndsAt on the local clock, epoch milliseconds
+   */
+  readonly onMessage: (message: ClaimedMessage, leaseEndsAt: number) => void;
+  /** Another process owns the partition. */
+  readonly onLost: () => void;
+}
+
+/** Claims what falls due in one owned partition, when it falls due, as far as slots are free. One claim at a time. */
+export class PartitionClaimer implements Startable, Claimant {
+  readonly #options: PartitionClaimerOptions;
+  readonly #timer: DueTimer;
+  readonly #stop = new AbortController();
+  #knownToken: number;
+  /** The last claim took all it asked for, so there is more. */
+  #backlog = false;
+  /** Something may have become due while the claim was under way. */
+  #again = false;
+  #claiming: Promise<void> | undefined;
+
+  constructor(options: PartitionClaimerOptions) {
+    this.#options = options;
+    this.#knownToken = options.token;
+    const { clock, broker } = options.context;
+    this.#timer = new DueTimer(clock, () => broker.now(), () => this.#request());
+  }
+
+  get group(): WorkerGroup {
+    return this.#options.group;
+  }
+
+  get wanted(): number {
+    return this.#backlog ? MAX_BATCH : FIRST_CLAIM;
+  }
+
+  /** Looks into the partition at once. */
+  start(): void {
+    this.#request();
+  }
+
+  /** Resolves once no claim is under way; what the last one brought has been handed on. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#timer.disarm();
+    this.#options.pool.withdraw(this);
+    await this.#claiming;
+  }
+
+  /** @param at when something may be due, epoch milliseconds on the broker's clock */
+  wake(at: number): void {
+    if (!this.#stop.signal.aborted) this.#timer.arm(at);
+  }
+
+  grant(slots: number): void {
+    this.#claiming = this.#claim(slots);
+  }
+
+  #request(): void {
+    if (this.#claiming) this.#again = true;
+    else if (!this.#stop.signal.aborted) this.#options.pool.request(this);
+  }
+
+  /** Never rejects. */
+  async #claim(slots: number): Promise<void> {
+    const { context, pool, group, onMessage, onLost, lease } = this.#options;
+    this.#again = false;
+    this.#timer.disarm();
+    let sentAt = 0;
+    let unused = slots;
+    let lost = false;
+    try {
+      const result = await this.#send(slots, (at) => (sentAt = at));
+      lost = result.status === 'not-owner';
+      if (result.status !== 'not-owner') {
+        unused -= result.messages.length;
+        this.#backlog = unused <= 0;
+        for (const message of result.messages) onMessage(message, sentAt + lease);
+        this.#plan(result);
+      }
+    } catch (error) {
+      if (!this.#stop.signal.aborted) {
+        context.log.error(`Claiming from topic '${this.#options.partition.topic}' failed`, (error as Error).stack);
+      }
+    }
+    this.#claiming = undefined;
+    if (unused > 0) pool.release(group, unused);
+    if (lost) onLost();
+    else if (this.#again) this.#request();
+  }
+
+  /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
+  #send(max: number, onSend: (at: number) => void): Promise<ClaimResult> {
+    const { context, partition, lease } = this.#options;
+    const { broker, clock, log, member } = context;
+    const request: ClaimRequest = { member, max, lease, knownToken: this.#knownToken };
+    let warned = false;
+    return repeatUntilServed(
+      () => {
+        onSend(clock.now());
+        return broker.claim(partition, request);
+      },
+      {
+        clock,
+        signal: this.#stop.signal,
+        worthRepeating: () => true,
+        onFailure: (error) => {
+          if (!warned) log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
+          warned = true;
+        },
+      },
+    );
+  }
+
+  #plan({ token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+    const { log } = this.#options.context;
+    const { topic, index } = this.#options.partition;
+    this.#knownToken = token;
+    if (repaired > 0) {
+      log.warn(`Removed ${repaired} entries without a message from topic '${topic}', partition ${index}`);
+    }
+    if (nextAt !== undefined) this.wake(nextAt);
+  }
+}

@@ -1,0 +1,170 @@
+import type { ClaimedMessage, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
+import type { Startable } from '../common/startable.interface.js';
+import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import type { ConsumerContext } from './consumer-context.js';
+import { DeadLetterTrimmer } from './dead-letter-trimmer.js';
+import { Delivery } from './delivery.js';
+import type { RunningDeliveries } from './lease-renewer.js';
+import { MessageDispatcher } from './message-dispatcher.js';
+import type { MessageHandler } from './message-handler.interface.js';
+import { PartitionClaimer } from './partition-claimer.js';
+import { Settler } from './settler.js';
+import type { WorkerGroup, WorkerPool } from './worker-pool.js';
+
+export interface PartitionConsumerOptions {
+  readonly context: ConsumerContext;
+  readonly partition: Partition;
+  readonly handler: MessageHandler;
+  readonly pool: WorkerPool;
+  readonly group: WorkerGroup;
+  /** Milliseconds; see {@link Membership.session}. */
+  readonly session: number;
+  /** Told when the partition turns out to belong to another process. */
+  readonly onLost: () => void;
+}
+
+/**
+ * One partition as this process sees it: owned or not, and the deliveries made while it was. Deliveries outlive ownership:
+ * a handler that runs when the partition moves on keeps its lease and settles.
+ */
+export class PartitionConsumer {
+  readonly #options: PartitionConsumerOptions;
+  readonly #settler: Settler;
+  readonly #dispatcher: MessageDispatcher;
+  /** What works only while the partition is owned. */
+  #owned: { readonly claimer: PartitionClaimer; readonly trimmer: DeadLetterTrimmer } | undefined;
+  #unsubscribe: Unsubscribe | undefined;
+
+  constructor(options: PartitionConsumerOptions) {
+    this.#options = options;
+    const { context, partition, handler, pool, group } = options;
+    this.#settler = new Settler(context, partition);
+    this.#dispatcher = new MessageDispatcher({
+      context,
+      partition,
+      handler,
+      settler: this.#settler,
+      onSlotFree: () => pool.release(group, 1),
+      onDead: () => this.#owned?.trimmer.trim(),
+    });
+  }
+
+  get partition(): Partition {
+    return this.#options.partition;
+  }
+
+  get owned(): boolean {
+    return this.#owned !== undefined;
+  }
+
+  get running(): RunningDeliveries {
+    return this.#dispatcher.running;
+  }
+
+  /** Outcomes that are not confirmed yet. */
+  get unsettled(): number {
+    return this.#settler.unsettled;
+  }
+
+  /**
+   * Becomes or stays the owner, if nobody else is.
+   *
+   * @returns when to try again where somebody else is (epoch milliseconds on the broker's clock)
+   * @throws BrokerUnavailableError
+   */
+  async hold(): Promise<number | undefined> {
+    const { context, partition, session } = this.#options;
+    if (this.#owned) {
+      const { owned, nextDueAt } = await context.broker.renew(partition, context.member, session);
+      if (owned) {
+        if (nextDueAt !== undefined) this.#owned?.claimer.wake(nextDueAt);
+        return undefined;
+      }
+      await this.#disown();
+    }
+    return this.#acquire();
+  }
+
+  /**
+   * Gives the partition up: claims nothing more, and lets another process have it.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async release(): Promise<void> {
+    if (!this.#owned) return;
+    await this.#disown();
+    await this.#options.context.broker.release(this.partition, this.#options.context.member);
+  }
+
+  /** Gives back what still runs. */
+  releaseDeliveries(): void {
+    this.#dispatcher.releaseAll();
+  }
+
+  /** Resolves once every outcome is confirmed or given up. */
+  async settled(): Promise<void> {
+    await this.#settler.idle();
+  }
+
+  /** Stops listening and settling. */
+  async close(): Promise<void> {
+    this.#settler.abandon();
+    await this.#settler.idle();
+    await this.#unsubscribe?.();
+  }
+
+  async #acquire(): Promise<number | undefined> {
+    const { context, partition, handler, pool, group, session, onLost } = this.#options;
+    // Listening comes first, so that nothing falls between the first claim and the first signal.
+    this.#unsubscribe ??= await context.broker.watchPartition(partition, (signal) => this.#onSignal(signal));
+    const result = await context.broker.acquire(partition, context.member, session);
+    if (!result.acquired) return result.retryAt;
+    const claimer = new PartitionClaimer({
+      context,
+      partition,
+      pool,
+      group,
+      lease: handler.settings.lease,
+      token: result.token,
+      onMessage: (message, leaseEndsAt) => this.#dispatch(message, leaseEndsAt),
+      onLost: () => void this.#disown().then(onLost),
+    });
+    const trimmer = new DeadLetterTrimmer(context, partition, handler.settings.deadLetter);
+    this.#owned = { claimer, trimmer };
+    this.#announceOwnership(true);
+    startAll(claimer, trimmer);
+    return undefined;
+  }
+
+  async #disown(): Promise<void> {
+    const owned = this.#owned;
+    if (!owned) return;
+    this.#owned = undefined;
+    await Promise.all([owned.claimer.stop(), owned.trimmer.stop()]);
+    this.#announceOwnership(false);
+  }
+
+  #dispatch(message: ClaimedMessage, leaseEndsAt: number): void {
+    this.#dispatcher.dispatch(new Delivery(this.partition, message, leaseEndsAt));
+  }
+
+  #onSignal(signal: PartitionSignal): void {
+    if (signal.kind === 'due') {
+      this.#owned?.claimer.wake(signal.at);
+      return;
+    }
+    const delivery = this.running.get(signal.storedId);
+    if (delivery?.token === signal.token) delivery.abort(new DeliveryAbortedError('CANCELLED'));
+  }
+
+  #announceOwnership(owned: boolean): void {
+    const { events, log } = this.#options.context;
+    const { topic, index } = this.partition;
+    log.debug?.(`${owned ? 'Owns' : 'Gave up'} partition ${index} of topic '${topic}'`);
+    if (events.wants('ownership')) events.emit('ownership', { topic, partition: index, owned });
+  }
+}
+
+function startAll(...components: Startable[]): void {
+  for (const component of components) void component.start();
+}

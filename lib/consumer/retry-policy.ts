@@ -1,0 +1,31 @@
+import type { Outcome } from '../broker/broker.interface.js';
+import { parseDuration } from '../common/duration.js';
+import { RetryLaterError } from '../errors/retry-later.error.js';
+import { UnrecoverableError } from '../errors/unrecoverable.error.js';
+import { DEFAULT_BACKOFF, backoffDelay } from '../message/backoff.js';
+import { toFailure } from '../message/failure.js';
+import { MAX_DELAY } from '../message/limits.js';
+import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
+
+/** What follows from a handler's error. */
+export function outcomeOf(
+  error: unknown,
+  { attempt, maxAttempts }: { readonly attempt: number; readonly maxAttempts: number },
+  backoff: ActiveBackoff,
+): Outcome {
+  if (error instanceof RetryLaterError) return { kind: 'put-off', delay: error.delay };
+  if (error instanceof UnrecoverableError) return { kind: 'dead', failure: toFailure('unrecoverable', error) };
+  const failure = toFailure('failed', error);
+  if (attempt >= maxAttempts) return { kind: 'dead', failure };
+  return { kind: 'retry', delay: retryDelay(backoff, attempt, error), failure };
+}
+
+function retryDelay(backoff: ActiveBackoff, attempt: number, error: unknown): number {
+  if (typeof backoff !== 'function') return backoffDelay(backoff, attempt);
+  try {
+    return parseDuration('The result of the backoff function', backoff(attempt, error), { max: MAX_DELAY });
+  } catch {
+    // A backoff function that fails must not cost the message its retry; the handler's own error is what is kept.
+    return backoffDelay(DEFAULT_BACKOFF, attempt);
+  }
+}

@@ -1,0 +1,102 @@
+import { MAX_BATCH, type Outcome, type Partition, type SettleRequest } from '../broker/broker.interface.js';
+import { repeatUntilServed } from '../common/repeat.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { Delivery } from './delivery.js';
+
+interface PendingSettle {
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+  readonly onSettled: (() => void) | undefined;
+}
+
+/**
+ * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in
+ * the next. While the broker cannot be reached they are kept, at most as many as handlers may run at once.
+ */
+export class Settler {
+  readonly #context: ConsumerContext;
+  readonly #partition: Partition;
+  readonly #abandoned = new AbortController();
+  #pending: PendingSettle[] = [];
+  #sequence = 0;
+  #sending: Promise<void> | undefined;
+
+  constructor(context: ConsumerContext, partition: Partition) {
+    this.#context = context;
+    this.#partition = partition;
+  }
+
+  /** Outcomes that are not confirmed yet. */
+  get unsettled(): number {
+    return this.#pending.length;
+  }
+
+  /** @param onSettled called once the outcome took effect; not where the settle came too late */
+  settle(delivery: Delivery, outcome: Outcome, onSettled?: () => void): void {
+    this.#pending.push({ delivery, outcome, onSettled });
+    this.#sending ??= this.#sendAll();
+  }
+
+  /** Resolves once every outcome was sent and answered, or given up. */
+  async idle(): Promise<void> {
+    await this.#sending;
+  }
+
+  /** Stops trying: what is not confirmed will be redelivered when its lease ends. */
+  abandon(): void {
+    this.#abandoned.abort();
+  }
+
+  /** Never rejects. */
+  async #sendAll(): Promise<void> {
+    // Outcomes of the same turn of the event loop go along.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#pending.length > 0 && !this.#abandoned.signal.aborted) {
+      const batch = this.#pending.slice(0, MAX_BATCH);
+      try {
+        await this.#send(batch);
+        this.#pending.splice(0, batch.length);
+      } catch (error) {
+        if (!this.#abandoned.signal.aborted) {
+          this.#context.log.error(`Settling in topic '${this.#partition.topic}' failed: ${(error as Error).message}`);
+          this.#pending.splice(0, batch.length);
+        }
+      }
+    }
+    this.#sending = undefined;
+  }
+
+  async #send(batch: readonly PendingSettle[]): Promise<void> {
+    const { broker, clock, member, log } = this.#context;
+    const request: SettleRequest = {
+      member,
+      sequence: ++this.#sequence,
+      settlements: batch.map(({ delivery, outcome }) => ({ storedId: delivery.storedId, token: delivery.token, outcome })),
+    };
+    let warned = false;
+    const statuses = await repeatUntilServed(() => broker.settle(this.#partition, request), {
+      clock,
+      signal: this.#abandoned.signal,
+      // Handled messages must not be handled again because Redis refuses writes for a while.
+      worthRepeating: () => true,
+      onFailure: (error) => {
+        if (!warned) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
+        warned = true;
+      },
+    });
+    for (const [i, { delivery, onSettled }] of batch.entries()) {
+      if (statuses[i] === 'settled') onSettled?.();
+      else if (statuses[i] === 'stale') this.#reportStale(delivery);
+    }
+  }
+
+  #reportStale(delivery: Delivery): void {
+    const { log, events } = this.#context;
+    const { topic, index } = this.#partition;
+    log.warn(
+      `Late settle of message '${delivery.id}' (topic '${topic}', partition ${index}, attempt ${delivery.attempt}) had no ` +
+        `effect: its lease had ended and the message belongs to another delivery.`,
+    );
+    if (events.wants('stale')) events.emit('stale', delivery.describe());
+  }
+}

@@ -1,0 +1,121 @@
+import type { Member, Partition } from '../broker/broker.interface.js';
+import type { Startable } from '../common/startable.interface.js';
+import type { ConsumerContext } from './consumer-context.js';
+import { LeaseRenewer, type RunningDeliveries } from './lease-renewer.js';
+import { Membership } from './membership.js';
+import type { MessageHandler } from './message-handler.interface.js';
+import { assignPartitions } from './partition-assignment.js';
+import { PartitionConsumer } from './partition-consumer.js';
+import { WorkerGroup, type WorkerPool } from './worker-pool.js';
+
+export interface TopicConsumerOptions {
+  readonly context: ConsumerContext;
+  readonly handler: MessageHandler;
+  readonly partitions: number;
+  readonly pool: WorkerPool;
+  /** Milliseconds. */
+  readonly heartbeat: number;
+}
+
+/** Consumes one topic: holds this process's share of its partitions, whoever else comes and goes. */
+export class TopicConsumer implements Startable {
+  readonly #options: TopicConsumerOptions;
+  readonly #membership: Membership;
+  readonly #renewer: LeaseRenewer;
+  readonly #partitions: readonly PartitionConsumer[];
+
+  constructor(options: TopicConsumerOptions) {
+    this.#options = options;
+    const { context, handler, partitions, pool, heartbeat } = options;
+    const { topic } = handler;
+    this.#membership = new Membership({
+      context,
+      topic,
+      heartbeat,
+      holdings: () => this.#holdings(),
+      onMembers: (members) => this.#takeShare(members),
+    });
+    const group = new WorkerGroup(handler.settings.concurrency);
+    const { session } = this.#membership;
+    this.#partitions = Array.from(
+      { length: partitions },
+      (_, index) =>
+        new PartitionConsumer({
+          context,
+          partition: { topic, index },
+          handler,
+          pool,
+          group,
+          session,
+          onLost: () => this.#membership.refresh(),
+        }),
+    );
+    this.#renewer = new LeaseRenewer(context, handler.settings.lease, () => this.#running());
+  }
+
+  async start(): Promise<void> {
+    this.#renewer.start();
+    await this.#membership.start();
+  }
+
+  /** To be called when the broker can be reached again: looks at once, since signals may have been lost. */
+  recover(): void {
+    this.#membership.refresh();
+    void this.#renewer.renew();
+  }
+
+  /** Stops the intake and hands the partitions over; handlers that run go on. */
+  async leave(): Promise<void> {
+    await this.#membership.stop();
+    await Promise.all(this.#partitions.map((partition) => partition.release()));
+    // Last, so that the others find the partitions free when they hear of it.
+    await this.#membership.leave();
+  }
+
+  /** Gives back what still runs; to be called once the shutdown timeout is over. */
+  releaseDeliveries(): void {
+    for (const partition of this.#partitions) partition.releaseDeliveries();
+  }
+
+  /** Resolves once every outcome is confirmed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#partitions.map((partition) => partition.settled()));
+  }
+
+  async stop(): Promise<void> {
+    await this.#renewer.stop();
+    await Promise.all(this.#partitions.map((partition) => partition.close()));
+  }
+
+  /** Outcomes that are not confirmed yet. */
+  get unsettled(): number {
+    return this.#partitions.reduce((sum, { unsettled }) => sum + unsettled, 0);
+  }
+
+  #holdings(): number[] {
+    return this.#partitions.filter(({ owned }) => owned).map(({ partition }) => partition.index);
+  }
+
+  async #takeShare(members: readonly Member[]): Promise<number | undefined> {
+    const { member } = this.#options.context;
+    const before = this.#holdings().join();
+    const share = new Set(assignPartitions(members, this.#partitions.length).get(member));
+    const results = await Promise.allSettled(
+      this.#partitions.map((partition) =>
+        share.has(partition.partition.index) ? partition.hold() : partition.release(),
+      ),
+    );
+    // Tells the others what changed, so that they need not wait for a heartbeat.
+    if (this.#holdings().join() !== before) this.#membership.refresh();
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+    const retries = results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
+    return Math.min(...retries.filter((at) => at !== undefined));
+  }
+
+  *#running(): Generator<readonly [Partition, RunningDeliveries]> {
+    for (const { partition, running } of this.#partitions) {
+      if (running.size > 0) yield [partition, running];
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { DELAYED_HANDLER_METADATA } from '../delay-queue.constants.js';
+import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
+import type { TopicRef } from '../message/topic.js';
+
+/** What {@link DelayedHandler} leaves on a method. */
+export interface DelayedHandlerMetadata {
+  readonly topic: TopicRef;
+  readonly options: HandlerOptions;
+}
+
+/**
+ * Marks a method of a provider or controller as the handler of a topic. It is called with `(payload, message)`, once for
+ * each delivery. Returning, resolving or completing (an Observable) acknowledges the message; throwing means it is retried
+ * after its backoff, and becomes a dead letter once its attempts are used up.
+ *
+ * A topic has one handler in a process. The class has to be registered as a provider or controller, else its methods are
+ * not found; nothing can warn of that.
+ *
+ * @example
+ * ```ts
+ * @DelayedHandler('order.timeout', { attempts: 3 })
+ * async onTimeout(payload: { orderId: string }, message: DelayedMessage) {
+ *   await this.closeIfUnpaid(payload.orderId);
+ * }
+ * ```
+ *
+ * @publicApi
+ */
+export function DelayedHandler(topic: TopicRef, options: HandlerOptions = {}): MethodDecorator {
+  return (_target, _property, descriptor: PropertyDescriptor) => {
+    const metadata: DelayedHandlerMetadata = { topic, options };
+    Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, descriptor.value as object);
+  };
+}

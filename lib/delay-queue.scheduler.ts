@@ -1,0 +1,86 @@
+import { hostname } from 'node:os';
+import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import type { Broker } from './broker/broker.interface.js';
+import type { Clock } from './common/clock.js';
+import type { Log } from './common/log.js';
+import { ConsumerRuntime } from './consumer/consumer.runtime.js';
+import type { DelayQueueEvents } from './delay-queue.events.js';
+import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
+import type { ResolvedOptions } from './options/resolved-options.interface.js';
+import type { TopicRegistry } from './topics/topic.registry.js';
+
+export interface SchedulerDependencies {
+  readonly broker: Broker;
+  readonly topics: TopicRegistry;
+  readonly events: DelayQueueEvents;
+  readonly explorer: DelayedHandlerExplorer;
+  readonly options: ResolvedOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Ties the runtime to the application's life: connects when its modules are initialized, consumes once it has
+ * bootstrapped, drains when it is told to end, and disconnects last, so that others can publish while they shut down.
+ */
+export class DelayQueueScheduler
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
+{
+  readonly #dependencies: SchedulerDependencies;
+  #runtime: ConsumerRuntime | undefined;
+
+  constructor(dependencies: SchedulerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * @throws BrokerUnavailableError with host and port, where Redis cannot be reached
+   * @throws ConfigurationError where Redis is too old, or a configured topic has another number of partitions
+   */
+  async onModuleInit(): Promise<void> {
+    const { broker, topics, options } = this.#dependencies;
+    await this.#orDisconnect(async () => {
+      await broker.connect();
+      await Promise.all(options.topics.map((topic) => topics.partitions(topic)));
+    });
+  }
+
+  /** @throws ConfigurationError where a handler cannot work */
+  async onApplicationBootstrap(): Promise<void> {
+    const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
+    const { consumer } = options;
+    if (!consumer) return;
+    await this.#orDisconnect(async () => {
+      const handlers = explorer.explore(options);
+      const member = `${hostname()}:${process.pid}:${uuidv7()}`;
+      this.#runtime = new ConsumerRuntime({
+        context: { broker, clock, log, events, member },
+        topics,
+        settings: consumer,
+        handlers,
+      });
+      await this.#runtime.start();
+      for (const { topic, name } of handlers) log.log(`${name} handles topic '${topic}'`);
+    });
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.#runtime?.stop();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#dependencies.broker.close();
+  }
+
+  /** Nest calls no shutdown hook after a failed boot, and an open connection would keep the process alive. */
+  async #orDisconnect(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      await this.#runtime?.stop();
+      await this.#dependencies.broker.close();
+      throw error;
+    }
+  }
+}

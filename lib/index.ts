@@ -1,0 +1,44 @@
+// The public API: what is not named here may change at any time.
+
+// Module
+export { DELAY_QUEUE_REDIS } from './delay-queue.constants.js';
+export { DelayQueueEvents } from './delay-queue.events.js';
+export { DelayQueueModule } from './delay-queue.module.js';
+export type {
+  ConsumerOptions,
+  DeadLetterOptions,
+  DelayQueueModuleOptions,
+  DelayQueueOptionsFactory,
+  TopicOptions,
+} from './interfaces/delay-queue-options.interface.js';
+export type { RedisSettings } from './broker/redis/redis-settings.js';
+
+// Producing
+export { DelayQueueProducer } from './producer/delay-queue.producer.js';
+export type { PublishedMessage, PublishOptions } from './message/publish-options.interface.js';
+export { type Topic, type TopicRef, topic } from './message/topic.js';
+
+// Handling
+export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
+export type { HandlerOptions } from './interfaces/handler-options.interface.js';
+export type { DelayedMessage } from './message/delayed-message.interface.js';
+export type { Backoff, StoredBackoff } from './message/backoff.js';
+export type { Duration } from './common/duration.js';
+
+// Events
+export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
+export type { Failure, FailureReason } from './message/failure.js';
+
+// Errors
+export { BrokerUnavailableError } from './errors/broker-unavailable.error.js';
+export { ConfigurationError } from './errors/configuration.error.js';
+export { DelayQueueError } from './errors/delay-queue.error.js';
+export { DeliveryAbortedError } from './errors/delivery-aborted.error.js';
+export { DuplicateMessageError } from './errors/duplicate-message.error.js';
+export { HandlerTimeoutError } from './errors/handler-timeout.error.js';
+export { InvalidArgumentError } from './errors/invalid-argument.error.js';
+export { PayloadTooLargeError } from './errors/payload-too-large.error.js';
+export { PublishManyError } from './errors/publish-many.error.js';
+export { RetryLaterError } from './errors/retry-later.error.js';
+export { SerializationError } from './errors/serialization.error.js';
+export { UnrecoverableError } from './errors/unrecoverable.error.js';

@@ -1,0 +1,81 @@
+import type { RedisSettings } from '../broker/redis/redis-settings.js';
+import type { Duration } from '../common/duration.js';
+import type { Backoff } from '../message/backoff.js';
+
+/**
+ * Options of `DelayQueueModule.forRoot()`.
+ *
+ * @publicApi
+ */
+export interface DelayQueueModuleOptions {
+  /** Which Redis to use. @defaultValue 'redis://127.0.0.1:6379' */
+  redis?: RedisSettings;
+  /** First part of every key; two prefixes on one Redis know nothing of each other. @defaultValue 'dq' */
+  prefix?: string;
+  /** Settings of single topics; a topic needs no entry. */
+  topics?: Record<string, TopicOptions>;
+  /** Settings of every topic. */
+  defaults?: TopicOptions;
+  /** How this process consumes; `false`: it only publishes. */
+  consumer?: false | ConsumerOptions;
+  /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`. @defaultValue '5s' */
+  publishTimeout?: Duration;
+}
+
+/**
+ * Settings of a topic.
+ *
+ * @publicApi
+ */
+export interface TopicOptions {
+  /**
+   * Number of partitions, 1 to 1024. Fixed at the first use of the topic; a process configured with another number does
+   * not boot, one that leaves it out takes what the topic has. @defaultValue 8
+   */
+  partitions?: number;
+  /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
+  attempts?: number;
+  /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, up to 20 % jitter */
+  backoff?: Backoff;
+  /** Longest run of one handler call; then its signal aborts and the attempt has failed. @defaultValue none */
+  timeout?: Duration;
+  /** Not delivered within this time after it was due, a message becomes a dead letter. @defaultValue never */
+  expireAfter?: Duration;
+  /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all, for ever */
+  deadLetter?: DeadLetterOptions;
+}
+
+/**
+ * Which dead letters are kept.
+ *
+ * @publicApi
+ */
+export interface DeadLetterOptions {
+  maxAge?: Duration;
+  maxCount?: number;
+}
+
+/**
+ * How a process consumes.
+ *
+ * @publicApi
+ */
+export interface ConsumerOptions {
+  /** Handler calls at once in this process, 1 to 100,000. @defaultValue 100 */
+  concurrency?: number;
+  /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue '30s' */
+  lease?: Duration;
+  /** How long running handlers may take at a shutdown. @defaultValue '10s' */
+  shutdownTimeout?: Duration;
+  /** Upper bound on sleeping without asking Redis, 100 ms to 60 s; also the heartbeat, up to 5 s. @defaultValue '5s' */
+  maxIdleWait?: Duration;
+}
+
+/**
+ * Makes options for `DelayQueueModule.forRootAsync({ useClass })`.
+ *
+ * @publicApi
+ */
+export interface DelayQueueOptionsFactory {
+  createDelayQueueOptions(): DelayQueueModuleOptions | Promise<DelayQueueModuleOptions>;
+}

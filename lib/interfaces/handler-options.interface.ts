@@ -1,0 +1,20 @@
+import type { Duration } from '../common/duration.js';
+import type { Backoff } from '../message/backoff.js';
+
+/**
+ * Options of `@DelayedHandler()`. What is left out comes from the topic, then from the module.
+ *
+ * @publicApi
+ */
+export interface HandlerOptions {
+  /** Calls of this handler at once in this process, within the process's own limit. @defaultValue no limit of its own */
+  concurrency?: number;
+  /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. */
+  attempts?: number;
+  /** Wait between attempts. */
+  backoff?: Backoff;
+  /** Longest run of one call; then its signal aborts and the attempt has failed. */
+  timeout?: Duration;
+  /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. */
+  lease?: Duration;
+}

@@ -1,0 +1,15 @@
+import type { RedisSettings } from '../broker/redis/redis-settings.js';
+import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
+import type { TopicSettings } from '../topics/topic-settings.interface.js';
+
+/** The module's options, checked and with all defaults filled in. Times in milliseconds. */
+export interface ResolvedOptions {
+  readonly redis: RedisSettings;
+  readonly prefix: string;
+  readonly publishTimeout: number;
+  /** `undefined`: this process only publishes. */
+  readonly consumer: (ConsumerSettings & { readonly lease: number }) | undefined;
+  /** Topics that have settings of their own. */
+  readonly topics: readonly string[];
+  readonly topicSettings: (topic: string) => TopicSettings;
+}
