@@ -127,7 +127,16 @@ export interface PartitionStats {
   readonly counters: PartitionCounters;
 }
 
-export const COUNTERS = ['published', 'delivered', 'acked', 'retried', 'died', 'cancelled', 'stale', 'repaired'] as const;
+export const COUNTERS = [
+  'published',
+  'delivered',
+  'acked',
+  'retried',
+  'died',
+  'cancelled',
+  'stale',
+  'repaired',
+] as const;
 export type PartitionCounters = Readonly<Record<(typeof COUNTERS)[number], number>>;
 
 // ── ownership ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -184,7 +193,10 @@ export interface MessageStore {
    * Removes dead letters older than `maxAge` milliseconds, and the oldest beyond `maxCount`; some hundred at a time.
    * Answers when to come again (epoch milliseconds), `undefined` where nothing is left that will expire.
    */
-  trimDead(partition: Partition, limits: { maxAge?: number | undefined; maxCount?: number | undefined }): Promise<number | undefined>;
+  trimDead(
+    partition: Partition,
+    limits: { maxAge?: number | undefined; maxCount?: number | undefined },
+  ): Promise<number | undefined>;
 }
 
 /** Who consumes a topic, and which partition belongs to whom. */

@@ -34,5 +34,5 @@ export function parseDuration(name: string, value: unknown, bounds: { min?: numb
 function parseText(value: unknown): number | undefined {
   // `ms` throws on an empty string and on more than 100 characters, and answers undefined to what it cannot read.
   if (typeof value !== 'string' || value.length === 0 || value.length > 100) return undefined;
-  return ms(value as ms.StringValue) as number | undefined;
+  return ms(value as ms.StringValue);
 }

@@ -25,11 +25,7 @@ export function assertInteger(
 }
 
 /** @throws InvalidArgumentError where `value` is none of `allowed` */
-export function assertOneOf<T extends string>(
-  name: string,
-  value: unknown,
-  allowed: readonly T[],
-): asserts value is T {
+export function assertOneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): asserts value is T {
   if (!allowed.includes(value as T)) {
     throw new InvalidArgumentError(
       `${name} must be one of ${allowed.map((option) => `'${option}'`).join(', ')}. Given: ${describe(value)}.`,

@@ -75,7 +75,9 @@ export class ConsumerRuntime implements Startable {
     await Promise.race([Promise.all([leaving, this.#pool.idle()]), aborted(timeUp.signal)]);
     timer.cancel();
     if (this.#pool.used > 0) {
-      log.warn(`${this.#pool.used} handlers still run after ${settings.shutdownTimeout} ms; their messages are given back`);
+      log.warn(
+        `${this.#pool.used} handlers still run after ${settings.shutdownTimeout} ms; their messages are given back`,
+      );
       for (const consumer of this.#consumers) consumer.releaseDeliveries();
     }
     await this.#atMost(
@@ -83,7 +85,8 @@ export class ConsumerRuntime implements Startable {
       this.#forAll((consumer) => consumer.settled()),
     );
     const unsettled = this.#consumers.reduce((sum, consumer) => sum + consumer.unsettled, 0);
-    if (unsettled > 0) log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
+    if (unsettled > 0)
+      log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
     await this.#atMost(
       SETTLE_TIMEOUT,
       this.#forAll((consumer) => consumer.stop()),

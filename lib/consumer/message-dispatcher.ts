@@ -107,11 +107,7 @@ export class MessageDispatcher {
   }
 
   /** At the time limit the delivery fails, whether or not the handler heeds its signal. */
-  #limitTime(
-    delivery: Delivery,
-    timeout: number | undefined,
-    failed: (error: unknown) => Verdict,
-  ): Timer | undefined {
+  #limitTime(delivery: Delivery, timeout: number | undefined, failed: (error: unknown) => Verdict): Timer | undefined {
     if (timeout === undefined) return undefined;
     return this.#options.context.clock.setTimer(timeout, () => {
       const error = new HandlerTimeoutError(timeout);
@@ -149,7 +145,7 @@ export class MessageDispatcher {
           if (events.wants('dead')) events.emit('dead', { ...delivery.describe(), failure: outcome.failure });
           onDead();
         };
-      case 'release':
+      default:
         return undefined;
     }
   }

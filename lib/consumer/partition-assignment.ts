@@ -15,7 +15,7 @@ export interface AssignableMember {
 export function assignPartitions(members: readonly AssignableMember[], partitions: number): Map<string, number[]> {
   const holdings = exclusiveHoldings(members, partitions);
   // The larger shares go to those who hold most, so that they have to give up least.
-  const ranked = [...members].sort((a, b) => sizeOf(holdings, b) - sizeOf(holdings, a) || (a.id < b.id ? -1 : 1));
+  const ranked = members.toSorted((a, b) => sizeOf(holdings, b) - sizeOf(holdings, a) || (a.id < b.id ? -1 : 1));
   const share = Math.floor(partitions / members.length);
   const larger = partitions % members.length;
 
@@ -29,9 +29,12 @@ export function assignPartitions(members: readonly AssignableMember[], partition
   }
   const rest = [...free];
   for (const { id } of ranked) {
-    const own = assignment.get(id) as number[];
-    own.push(...rest.splice(0, (sizes.get(id) as number) - own.length));
-    own.sort((a, b) => a - b);
+    const kept = assignment.get(id) as number[];
+    const added = rest.splice(0, (sizes.get(id) as number) - kept.length);
+    assignment.set(
+      id,
+      [...kept, ...added].toSorted((a, b) => a - b),
+    );
   }
   return assignment;
 }
@@ -40,9 +43,9 @@ export function assignPartitions(members: readonly AssignableMember[], partition
 function exclusiveHoldings(members: readonly AssignableMember[], partitions: number): Map<string, number[]> {
   const taken = new Set<number>();
   const exclusive = new Map<string, number[]>();
-  for (const { id, holdings } of [...members].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    const own = [...holdings]
-      .sort((a, b) => a - b)
+  for (const { id, holdings } of members.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const own = holdings
+      .toSorted((a, b) => a - b)
       .filter((partition) => partition < partitions && !taken.has(partition));
     for (const partition of own) taken.add(partition);
     exclusive.set(id, own);

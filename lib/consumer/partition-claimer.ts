@@ -1,4 +1,10 @@
-import { MAX_BATCH, type ClaimRequest, type ClaimResult, type ClaimedMessage, type Partition } from '../broker/broker.interface.js';
+import {
+  MAX_BATCH,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  type Partition,
+} from '../broker/broker.interface.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import type { Startable } from '../common/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -43,7 +49,11 @@ export class PartitionClaimer implements Startable, Claimant {
     this.#options = options;
     this.#knownToken = options.token;
     const { clock, broker } = options.context;
-    this.#timer = new DueTimer(clock, () => broker.now(), () => this.#request());
+    this.#timer = new DueTimer(
+      clock,
+      () => broker.now(),
+      () => this.#request(),
+    );
   }
 
   get group(): WorkerGroup {

@@ -71,7 +71,11 @@ export class Settler {
     const request: SettleRequest = {
       member,
       sequence: ++this.#sequence,
-      settlements: batch.map(({ delivery, outcome }) => ({ storedId: delivery.storedId, token: delivery.token, outcome })),
+      settlements: batch.map(({ delivery, outcome }) => ({
+        storedId: delivery.storedId,
+        token: delivery.token,
+        outcome,
+      })),
     };
     let warned = false;
     const statuses = await repeatUntilServed(() => broker.settle(this.#partition, request), {

@@ -65,7 +65,12 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
   const { factor = 2, maxDelay = Math.max(DEFAULT_MAX_DELAY, delay), jitter = 0 } = backoff;
   assertNumber(`${name}.factor`, factor, 1, 10);
   assertNumber(`${name}.jitter`, jitter, 0, 1);
-  return { delay, factor, maxDelay: parseDuration(`${name}.maxDelay`, maxDelay, { min: delay, max: MAX_DELAY }), jitter };
+  return {
+    delay,
+    factor,
+    maxDelay: parseDuration(`${name}.maxDelay`, maxDelay, { min: delay, max: MAX_DELAY }),
+    jitter,
+  };
 }
 
 /**

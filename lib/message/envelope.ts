@@ -103,7 +103,14 @@ function encodePayload(payload: unknown): string {
   return json;
 }
 
-function encodeOptions({ nonce, headers, attempts, backoff, timeout, expireAfter }: EnvelopeFields): string | undefined {
+function encodeOptions({
+  nonce,
+  headers,
+  attempts,
+  backoff,
+  timeout,
+  expireAfter,
+}: EnvelopeFields): string | undefined {
   const options: EncodedOptions = {
     n: nonce,
     h: headers && Object.keys(headers).length > 0 ? headers : undefined,

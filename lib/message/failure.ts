@@ -37,13 +37,13 @@ const MAX_TEXT_LENGTH = 4096;
 
 export function toFailure(reason: FailureReason, error: unknown): Failure {
   if (!(error instanceof Error)) return { reason, name: typeof error, message: describe(error) };
-  const code = (error as { code?: unknown }).code;
+  const { name, message, stack, code } = error as { [K in keyof NodeJS.ErrnoException]: unknown };
   return {
     reason,
-    name: String(error.name),
-    message: String(error.message).slice(0, MAX_TEXT_LENGTH),
+    name: String(name),
+    message: String(message).slice(0, MAX_TEXT_LENGTH),
     ...(typeof code === 'string' && { code }),
-    ...(error.stack !== undefined && { stack: String(error.stack).slice(0, MAX_TEXT_LENGTH) }),
+    ...(typeof stack === 'string' && { stack: stack.slice(0, MAX_TEXT_LENGTH) }),
   };
 }
 

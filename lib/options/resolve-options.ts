@@ -3,7 +3,11 @@ import { assertInteger, assertOptions } from '../common/validate.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { HandlerSettings } from '../consumer/message-handler.interface.js';
-import type { ConsumerOptions, DelayQueueModuleOptions, TopicOptions } from '../interfaces/delay-queue-options.interface.js';
+import type {
+  ConsumerOptions,
+  DelayQueueModuleOptions,
+  TopicOptions,
+} from '../interfaces/delay-queue-options.interface.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
 import { DEFAULT_BACKOFF, type Backoff, resolveStoredBackoff } from '../message/backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';

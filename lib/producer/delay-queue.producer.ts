@@ -147,9 +147,12 @@ export class DelayQueueProducer {
       clock,
       timeout: publishTimeout,
       timeoutError: (cause) =>
-        new BrokerUnavailableError(`No answer from Redis within ${publishTimeout} ms: ${cause?.message ?? 'it hangs'}`, {
-          cause,
-        }),
+        new BrokerUnavailableError(
+          `No answer from Redis within ${publishTimeout} ms: ${cause?.message ?? 'it hangs'}`,
+          {
+            cause,
+          },
+        ),
     });
   }
 }

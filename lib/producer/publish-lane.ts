@@ -1,4 +1,10 @@
-import { MAX_BATCH, type MessageStore, type NewMessage, type Partition, type PublishResult } from '../broker/broker.interface.js';
+import {
+  MAX_BATCH,
+  type MessageStore,
+  type NewMessage,
+  type Partition,
+  type PublishResult,
+} from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
@@ -43,7 +49,10 @@ export class PublishLane {
     let batch: PendingPublish[] = [];
     let length = 0;
     for (const publish of pending) {
-      if (batch.length === MAX_BATCH || (batch.length > 0 && length + publish.message.envelope.length > MAX_BATCH_LENGTH)) {
+      if (
+        batch.length === MAX_BATCH ||
+        (batch.length > 0 && length + publish.message.envelope.length > MAX_BATCH_LENGTH)
+      ) {
         void this.#send(batch);
         batch = [];
         length = 0;

@@ -81,7 +81,7 @@ export class MemoryPartition {
     const found = [...this.#messages.keys()].filter(
       (storedId) => storedId.includes(SEPARATOR) && fromStoredId(storedId).id === id,
     );
-    return found.sort()[0];
+    return found.toSorted()[0];
   }
 
   claim({ max, lease, knownToken }: Omit<ClaimRequest, 'member'>): ClaimResult {

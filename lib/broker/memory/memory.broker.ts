@@ -113,7 +113,7 @@ export class MemoryBroker implements Broker {
     if (changed) this.#announceMembers(topic);
     return [...members]
       .map(([id, { expiresAt, holdings: held }]) => ({ id, expiresAt, holdings: held }))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async leave(topic: string, member: string): Promise<void> {

@@ -90,9 +90,7 @@ export class RedisBroker implements Broker {
   async cancel(partition: Partition, storedId: string): Promise<CancelResult> {
     const k = this.#keys.partition(partition);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta];
-    return replies.cancelResult(
-      await this.#scripts.run('cancel', keys, [this.#publishCommand, k.channel, storedId]),
-    );
+    return replies.cancelResult(await this.#scripts.run('cancel', keys, [this.#publishCommand, k.channel, storedId]));
   }
 
   async locate(partition: Partition, id: string): Promise<string | undefined> {
@@ -167,9 +165,7 @@ export class RedisBroker implements Broker {
   async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
     const k = this.#keys.partition(partition);
     const [acquired, value] = await this.#scripts.run('acquire', [k.owner, k.meta], [member, session]);
-    return acquired === 1
-      ? { acquired: true, token: Number(value) }
-      : { acquired: false, retryAt: Number(value) };
+    return acquired === 1 ? { acquired: true, token: Number(value) } : { acquired: false, retryAt: Number(value) };
   }
 
   async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {

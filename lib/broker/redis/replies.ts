@@ -109,7 +109,7 @@ export function members(reply: Reply): Member[] {
       holdings: holdings === '' ? [] : holdings.split(',').map(Number),
     });
   }
-  return all.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Scripts say -1 where there is no time. */

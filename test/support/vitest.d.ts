@@ -1,0 +1,8 @@
+import 'vitest';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The Redis that all tests of a run share; every test uses a prefix of its own. */
+    redisUrl: string;
+  }
+}
