@@ -1,13 +1,38 @@
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
+const shared = {
   resolve: {
     alias: { 'nestjs-delay-queue': new URL('./lib/index.ts', import.meta.url).pathname },
   },
+};
+
+const timeouts = { testTimeout: 20_000, hookTimeout: 20_000 };
+
+export default defineConfig({
   test: {
-    include: ['test/**/*.spec.ts'],
-    globalSetup: ['test/support/redis-server.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    globalSetup: ['test/support/redis-server.ts', 'test/support/build-programs.mjs'],
+    projects: [
+      {
+        ...shared,
+        test: {
+          name: 'in-process',
+          include: ['test/**/*.spec.ts'],
+          exclude: ['test/fleet/**', 'test/smoke/**'],
+          sequence: { groupOrder: 0 },
+          ...timeouts,
+        },
+      },
+      {
+        // These measure time, so each has the machine to itself.
+        ...shared,
+        test: {
+          name: 'processes',
+          include: ['test/fleet/**/*.spec.ts', 'test/smoke/**/*.spec.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          ...timeouts,
+        },
+      },
+    ],
   },
 });

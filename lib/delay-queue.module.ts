@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import { DELAY_QUEUE_REDIS } from './delay-queue.constants.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
 import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
@@ -21,7 +22,7 @@ import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 @Module({
   imports: [DiscoveryModule],
   providers,
-  exports: [DelayQueueProducer, DelayQueueEvents, DELAY_QUEUE_REDIS],
+  exports: [DelayQueueProducer, DelayQueueAdmin, DelayQueueEvents, DELAY_QUEUE_REDIS],
 })
 export class DelayQueueModule extends ConfigurableModuleClass {
   /** `isGlobal` (default true) spares other modules the import. Wrong options fail the boot. */

@@ -1,4 +1,5 @@
 import { Logger, type Provider } from '@nestjs/common';
+import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import type { Broker } from './broker/broker.interface.js';
 import { RedisBroker } from './broker/redis/redis.broker.js';
 import { SystemClock } from './common/clock.js';
@@ -49,6 +50,11 @@ export const providers: Provider[] = [
     useFactory: (store: Broker, topics: TopicRegistry, events: DelayQueueEvents, { publishTimeout }: ResolvedOptions) =>
       new DelayQueueProducer({ store, topics, clock, events, publishTimeout }),
     inject: [DELAY_QUEUE_BROKER, DELAY_QUEUE_TOPICS, DelayQueueEvents, DELAY_QUEUE_RESOLVED_OPTIONS],
+  },
+  {
+    provide: DelayQueueAdmin,
+    useFactory: (store: Broker, topics: TopicRegistry) => new DelayQueueAdmin(store, topics),
+    inject: [DELAY_QUEUE_BROKER, DELAY_QUEUE_TOPICS],
   },
   {
     provide: DelayQueueScheduler,

@@ -52,7 +52,7 @@ export class DelayQueueScheduler
     const { consumer } = options;
     if (!consumer) return;
     await this.#orDisconnect(async () => {
-      const handlers = explorer.explore(options);
+      const handlers = explorer.explore({ topicSettings: options.topicSettings, consumer });
       const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member },

@@ -25,6 +25,10 @@ export type { DelayedMessage } from './message/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './message/backoff.js';
 export type { Duration } from './common/duration.js';
 
+// Operating
+export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
+export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
+
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';

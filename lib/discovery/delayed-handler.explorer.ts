@@ -1,16 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
-import { describe } from '../common/describe.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DELAYED_HANDLER_METADATA } from '../delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
-import { assertName, topicName } from '../message/topic.js';
+import { checkedTopicName } from '../message/topic.js';
 import { resolveHandler } from '../options/resolve-options.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+/** Options of a process that consumes. */
+type ConsumingOptions = Pick<ResolvedOptions, 'topicSettings'> & {
+  readonly consumer: NonNullable<ResolvedOptions['consumer']>;
+};
+
 type Method = (payload: unknown, message: unknown) => unknown;
 
 /** Finds the methods marked with `@DelayedHandler` on the providers and controllers of the application. */
@@ -26,7 +30,7 @@ export class DelayedHandlerExplorer {
    * @returns one handler a topic
    * @throws ConfigurationError that names class and method of what cannot work
    */
-  explore(options: ResolvedOptions): MessageHandler[] {
+  explore(options: ConsumingOptions): MessageHandler[] {
     const handlers = new Map<string, MessageHandler>();
     const seen = new Set<object>();
     for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
@@ -48,7 +52,7 @@ export class DelayedHandlerExplorer {
     return [...handlers.values()];
   }
 
-  #handlersOf(wrapper: Wrapper, instance: Record<string, Method>, options: ResolvedOptions): MessageHandler[] {
+  #handlersOf(wrapper: Wrapper, instance: Record<string, Method>, options: ConsumingOptions): MessageHandler[] {
     const prototype = Object.getPrototypeOf(instance) as Record<string, Method> | null;
     if (prototype === null) return [];
     const handlers: MessageHandler[] = [];
@@ -75,15 +79,9 @@ function toHandler(
   name: string,
   metadata: DelayedHandlerMetadata,
   method: Method,
-  { topicSettings, consumer }: ResolvedOptions,
+  { topicSettings, consumer }: ConsumingOptions,
 ): MessageHandler {
-  const topic = topicName(metadata.topic);
-  try {
-    assertName('topic', topic);
-  } catch (error) {
-    throw new ConfigurationError(`@DelayedHandler on ${name}: ${(error as Error).message}`, { cause: error });
-  }
-  if (!consumer) throw new ConfigurationError(`${name} cannot consume: ${describe(consumer)}`);
+  const topic = handlerTopic(name, metadata);
   return {
     topic,
     name,
@@ -93,4 +91,12 @@ function toHandler(
       return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
     },
   };
+}
+
+function handlerTopic(name: string, { topic }: DelayedHandlerMetadata): string {
+  try {
+    return checkedTopicName(topic);
+  } catch (error) {
+    throw new ConfigurationError(`@DelayedHandler on ${name}: ${(error as Error).message}`, { cause: error });
+  }
 }

@@ -40,9 +40,15 @@ export function topic<T>(name: string): Topic<T> {
   return Object.freeze({ name });
 }
 
-/** The name a {@link TopicRef} stands for. */
-export function topicName(ref: TopicRef): string {
+function topicName(ref: TopicRef): string {
   return typeof ref === 'object' && ref !== null ? ref.name : ref;
+}
+
+/** @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -` */
+export function checkedTopicName(ref: TopicRef): string {
+  const name = topicName(ref);
+  assertName('topic', name);
+  return name;
 }
 
 /**

@@ -7,13 +7,15 @@ import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { PublishManyError } from '../errors/publish-many.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
+import { assertId } from '../message/assert-id.js';
 import { partitionOf } from '../message/partitioner.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
-import { type TopicRef, assertName, topicName } from '../message/topic.js';
+import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { PublishLane } from './publish-lane.js';
-import { type PublishRequest, assertId, toPublishRequest } from './publish-request.js';
+import { type PublishRequest, toPublishRequest } from './publish-request.js';
 
 export interface ProducerDependencies {
   readonly store: MessageStore & { now(): number };
@@ -53,7 +55,7 @@ export class DelayQueueProducer {
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
   async publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedMessage> {
-    const name = checkedName(topic);
+    const name = checkedTopicName(topic);
     const request = toPublishRequest(payload, options, this.#dependencies.store.now());
     return this.#publish(name, await this.#partitions(name), request);
   }
@@ -69,7 +71,7 @@ export class DelayQueueProducer {
     topic: TopicRef<T>,
     messages: readonly { payload: T; options?: PublishOptions }[],
   ): Promise<PublishedMessage[]> {
-    const name = checkedName(topic);
+    const name = checkedTopicName(topic);
     const now = this.#dependencies.store.now();
     if (!Array.isArray(messages)) throw new InvalidArgumentError('publishMany takes an array of { payload, options }.');
     const requests = messages.map((message) => {
@@ -91,7 +93,7 @@ export class DelayQueueProducer {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
-    const name = checkedName(topic);
+    const name = checkedTopicName(topic);
     if (typeof id === 'object' && id !== null) {
       assertId('id', id.id);
       assertId('key', id.key);
@@ -108,11 +110,9 @@ export class DelayQueueProducer {
     const home = partitionOf(id, partitions);
     const result = await this.#withinDeadline(() => store.cancel({ topic, index: home }, id));
     if (result !== 'not-found') return result;
-    const places = Array.from({ length: partitions }, (_, i): Partition => ({ topic, index: (home + i) % partitions }));
-    const found = await this.#withinDeadline(() => Promise.all(places.map((place) => store.locate(place, id))));
-    for (const [i, storedId] of found.entries()) {
-      if (storedId === undefined) continue;
-      const answer = await this.#withinDeadline(() => store.cancel(places[i] as Partition, storedId));
+    const found = await this.#withinDeadline(() => locateById(store, topic, id, partitions));
+    for (const { partition, storedId } of found) {
+      const answer = await this.#withinDeadline(() => store.cancel(partition, storedId));
       if (answer !== 'not-found') return answer;
     }
     return 'not-found';
@@ -155,10 +155,4 @@ export class DelayQueueProducer {
         ),
     });
   }
-}
-
-function checkedName(ref: TopicRef): string {
-  const name = topicName(ref);
-  assertName('topic', name);
-  return name;
 }

@@ -6,10 +6,11 @@ import { parseDuration } from '../common/duration.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { resolveStoredBackoff } from '../message/backoff.js';
+import { assertId } from '../message/assert-id.js';
 import { assertHeaders, encodeEnvelope } from '../message/envelope.js';
-import { MAX_ATTEMPTS, MAX_DELAY, MAX_ID_LENGTH } from '../message/limits.js';
+import { MAX_ATTEMPTS, MAX_DELAY } from '../message/limits.js';
 import type { PublishOptions } from '../message/publish-options.interface.js';
-import { SEPARATOR, toStoredId } from '../message/stored-id.js';
+import { toStoredId } from '../message/stored-id.js';
 
 /** A message that passed every check and is ready to be stored. */
 export interface PublishRequest {
@@ -61,17 +62,6 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
     expireAfter: optionalDuration('expireAfter', expireAfter, 1),
   });
   return { id, key, message: { storedId: toStoredId(id, key), envelope, due: dueTime(options, now), onDuplicate } };
-}
-
-/** @throws InvalidArgumentError where it is not 1 to 256 characters that Redis can keep apart */
-export function assertId(what: 'id' | 'key', value: unknown): asserts value is string {
-  const fault =
-    typeof value !== 'string' || value.length === 0 || value.length > MAX_ID_LENGTH
-      ? `must be a string of 1 to ${MAX_ID_LENGTH} characters`
-      : value.includes(SEPARATOR) || !value.isWellFormed()
-        ? 'must not contain the character U+0000 or half a surrogate pair'
-        : undefined;
-  if (fault) throw new InvalidArgumentError(`${what} ${fault}. Given: ${describe(value)}.`);
 }
 
 function dueTime({ delay, deliverAt }: PublishOptions, now: number): NewMessage['due'] {

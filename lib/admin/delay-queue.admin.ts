@@ -1,0 +1,106 @@
+import type { MessageStore, Partition, PartitionStats, StoredMessage } from '../broker/broker.interface.js';
+import { SerializationError } from '../errors/serialization.error.js';
+import { assertId } from '../message/assert-id.js';
+import { type Envelope, decodeEnvelope } from '../message/envelope.js';
+import { partitionOf } from '../message/partitioner.js';
+import { fromStoredId, toStoredId } from '../message/stored-id.js';
+import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import type { TopicRegistry } from '../topics/topic.registry.js';
+import { locateById } from '../topics/locate-by-id.js';
+import type { MessageDetails, PartitionStatus, TopicStats } from './topic-stats.interface.js';
+
+/**
+ * Looks into topics: what waits, what is in flight, what is dead. Inject it anywhere.
+ *
+ * @publicApi
+ */
+export class DelayQueueAdmin {
+  readonly #store: MessageStore;
+  readonly #topics: TopicRegistry;
+
+  constructor(store: MessageStore, topics: TopicRegistry) {
+    this.#store = store;
+    this.#topics = topics;
+  }
+
+  /**
+   * Counts what a topic holds; one short call a partition.
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async stats(topic: TopicRef): Promise<TopicStats> {
+    const name = checkedTopicName(topic);
+    const count = await this.#topics.partitions(name);
+    const partitions = await Promise.all(
+      Array.from({ length: count }, async (_, index) =>
+        toStatus(index, await this.#store.stats({ topic: name, index })),
+      ),
+    );
+    const sum = (value: (status: PartitionStatus) => number): number =>
+      partitions.reduce((total, status) => total + value(status), 0);
+    const dueTimes = partitions.flatMap(({ nextDueAt }) => (nextDueAt ? [nextDueAt.getTime()] : []));
+    return {
+      topic: name,
+      scheduled: sum(({ scheduled }) => scheduled),
+      due: sum(({ due }) => due),
+      inFlight: sum(({ inFlight }) => inFlight),
+      dead: sum(({ dead }) => dead),
+      nextDueAt: dueTimes.length > 0 ? new Date(Math.min(...dueTimes)) : undefined,
+      partitions,
+    };
+  }
+
+  /**
+   * Looks a message up. An id without its key is looked for in its own partition first, then in the others.
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
+    const name = checkedTopicName(topic);
+    const partitions = await this.#topics.partitions(name);
+    if (typeof id === 'object') {
+      assertId('id', id.id);
+      assertId('key', id.key);
+      return this.#get({ topic: name, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));
+    }
+    assertId('id', id);
+    const own = await this.#get({ topic: name, index: partitionOf(id, partitions) }, id);
+    if (own) return own;
+    const [found] = await locateById(this.#store, name, id, partitions);
+    return found && this.#get(found.partition, found.storedId);
+  }
+
+  async #get(partition: Partition, storedId: string): Promise<MessageDetails | undefined> {
+    const stored = await this.#store.get(partition, storedId);
+    return stored && toDetails(partition, stored);
+  }
+}
+
+function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
+  const { scheduled, due, inFlight, dead, nextDueAt, owner } = stats;
+  return {
+    partition,
+    scheduled,
+    due,
+    inFlight,
+    dead,
+    nextDueAt: nextDueAt === undefined ? undefined : new Date(nextDueAt),
+    owner,
+  };
+}
+
+function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
+  const { storedId, envelope, state, at, deliveries, attempts, failure } = stored;
+  const { payload, headers } = readable(envelope);
+  const common = { topic, partition: index, state, at: new Date(at), deliveries, attempts, failure, raw: envelope };
+  return { ...fromStoredId(storedId), ...common, payload, headers };
+}
+
+function readable(envelope: string): Pick<Envelope, 'payload' | 'headers'> {
+  try {
+    return decodeEnvelope(envelope);
+  } catch (error) {
+    if (!(error instanceof SerializationError)) throw error;
+    return { payload: undefined, headers: {} };
+  }
+}

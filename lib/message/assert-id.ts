@@ -1,0 +1,15 @@
+import { describe } from '../common/describe.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { MAX_ID_LENGTH } from './limits.js';
+import { SEPARATOR } from './stored-id.js';
+
+/** @throws InvalidArgumentError where it is not 1 to 256 characters that Redis can keep apart */
+export function assertId(what: 'id' | 'key', value: unknown): asserts value is string {
+  const fault =
+    typeof value !== 'string' || value.length === 0 || value.length > MAX_ID_LENGTH
+      ? `must be a string of 1 to ${MAX_ID_LENGTH} characters`
+      : value.includes(SEPARATOR) || !value.isWellFormed()
+        ? 'must not contain the character U+0000 or half a surrogate pair'
+        : undefined;
+  if (fault) throw new InvalidArgumentError(`${what} ${fault}. Given: ${describe(value)}.`);
+}

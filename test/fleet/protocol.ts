@@ -1,0 +1,46 @@
+/** What a program of the fleet is started with, as JSON in its first argument. */
+export interface ProgramConfig {
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly topic: string;
+  readonly partitions: number;
+}
+
+export interface ConsumerConfig extends ProgramConfig {
+  readonly concurrency?: number;
+  readonly lease?: number;
+  readonly maxIdleWait?: number;
+  readonly shutdownTimeout?: number;
+  /** How long each handler call takes, in milliseconds. */
+  readonly handlerTime?: number;
+}
+
+export interface ProducerConfig extends ProgramConfig {
+  readonly count: number;
+  /** Delays are random from 0 to this, in milliseconds. */
+  readonly maxDelay: number;
+  /** Publishes are spread over so many milliseconds; 0: as fast as it goes. */
+  readonly spread: number;
+  /** Begins every id. */
+  readonly idPrefix: string;
+}
+
+/** One run of a handler. Times in epoch milliseconds. */
+export interface Handled {
+  readonly id: string;
+  readonly partition: number;
+  readonly attempt: number;
+  readonly dueAt: number;
+  /** Redis TIME when the handler began. */
+  readonly redisTime: number;
+}
+
+/** What a program tells its parent. */
+export type Report =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'handled'; readonly handled: readonly Handled[] }
+  | { readonly kind: 'started'; readonly id: string; readonly attempt: number }
+  | { readonly kind: 'ownership'; readonly partition: number; readonly owned: boolean; readonly at: number }
+  | { readonly kind: 'stale'; readonly id: string; readonly attempt: number }
+  | { readonly kind: 'aborted'; readonly id: string; readonly code: string }
+  | { readonly kind: 'published'; readonly ids: readonly string[] };

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { test } from 'vitest';
+import {
+  MAX_BATCH,
+  type Broker,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  type NewMessage,
+  type Outcome,
+  type Partition,
+  type PublishResult,
+  type Receipt,
+  type SettleStatus,
+  type StoredMessage,
+} from '../../lib/broker/broker.interface.js';
+import type { Failure } from '../../lib/message/failure.js';
+import type { BrokerHarness, CreateHarness } from './contract-harness.js';
+
+/** Long enough not to end while a test runs. */
+export const LONG = 60_000;
+
+/** A due time that has passed. */
+export const LONG_AGO = 1_000_000;
+
+export const FAILURE: Failure = { reason: 'failed', name: 'Error', message: 'boom' };
+
+export const ACK: Outcome = { kind: 'ack' };
+export const DEAD: Outcome = { kind: 'dead', failure: FAILURE };
+export const RELEASE: Outcome = { kind: 'release' };
+export const RETRY: Outcome = { kind: 'retry', delay: 0, failure: FAILURE };
+export const RETRY_LATER: Outcome = { kind: 'retry', delay: LONG, failure: FAILURE };
+export const PUT_OFF: Outcome = { kind: 'put-off', delay: LONG };
+export const OUTCOMES: readonly Outcome[] = [ACK, RETRY_LATER, DEAD, RELEASE, PUT_OFF];
+
+/** A message due long ago whose envelope is unlike any other. */
+export function message(storedId: string, fields: Partial<NewMessage> = {}): NewMessage {
+  return { storedId, envelope: `[1,"${randomUUID()}"]`, due: { at: LONG_AGO }, onDuplicate: 'reject', ...fields };
+}
+
+type ClaimFields = Partial<ClaimRequest>;
+
+/** One partition of the broker under test, and its owner. */
+export class Bench {
+  readonly broker: Broker;
+  readonly partition: Partition = { topic: randomUUID(), index: 0 };
+  readonly owner = 'owner';
+  readonly #harness: BrokerHarness;
+  #knownToken = 0;
+  #sequence = 0;
+
+  private constructor(harness: BrokerHarness) {
+    this.#harness = harness;
+    this.broker = harness.broker;
+  }
+
+  /** With the partition owned by {@link owner}. */
+  static async open(createHarness: CreateHarness): Promise<Bench> {
+    const bench = new Bench(await createHarness());
+    await bench.broker.acquire(bench.partition, bench.owner, LONG);
+    return bench;
+  }
+
+  close(): Promise<void> {
+    return this.#harness.close();
+  }
+
+  time(): Promise<number> {
+    return this.#harness.time();
+  }
+
+  advance(milliseconds: number): Promise<void> {
+    return this.#harness.advance(milliseconds);
+  }
+
+  async publish(storedId: string, fields: Partial<NewMessage> = {}): Promise<PublishResult> {
+    const [result] = await this.broker.publish(this.partition, [message(storedId, fields)]);
+    return result as PublishResult;
+  }
+
+  async publishAll(messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    return this.broker.publish(this.partition, messages);
+  }
+
+  /** Claims as the owner, who knows all tokens it was told of. */
+  async claim(fields: ClaimFields = {}): Promise<Exclude<ClaimResult, { status: 'not-owner' }>> {
+    const request = { member: this.owner, max: MAX_BATCH, lease: LONG, knownToken: this.#knownToken, ...fields };
+    const result = await this.broker.claim(this.partition, request);
+    if (result.status === 'not-owner') throw new Error(`${request.member} does not own the partition`);
+    this.#knownToken = result.token;
+    return result;
+  }
+
+  /** Claims one message, which has to be there. */
+  async claimOne(fields: ClaimFields = {}): Promise<ClaimedMessage> {
+    const { messages } = await this.claim({ max: 1, ...fields });
+    const [claimed] = messages;
+    if (!claimed) throw new Error('nothing to claim');
+    return claimed;
+  }
+
+  /** Publishes a message that is due, and claims it. */
+  async deliver(storedId: string, fields: ClaimFields = {}): Promise<ClaimedMessage> {
+    await this.publish(storedId);
+    const claimed = await this.claimOne(fields);
+    if (claimed.storedId !== storedId) throw new Error(`claimed ${claimed.storedId} instead of ${storedId}`);
+    return claimed;
+  }
+
+  /** Publishes, claims and settles. */
+  async settled(storedId: string, outcome: Outcome): Promise<ClaimedMessage> {
+    const claimed = await this.deliver(storedId);
+    await this.settle(claimed, outcome);
+    return claimed;
+  }
+
+  async settle(receipt: Receipt, outcome: Outcome): Promise<SettleStatus> {
+    const [status] = await this.settleAll([[receipt, outcome]]);
+    return status as SettleStatus;
+  }
+
+  async settleAll(outcomes: readonly (readonly [Receipt, Outcome])[]): Promise<SettleStatus[]> {
+    const settlements = outcomes.map(([{ storedId, token }, outcome]) => ({ storedId, token, outcome }));
+    return this.broker.settle(this.partition, { member: this.owner, sequence: ++this.#sequence, settlements });
+  }
+
+  async get(storedId: string): Promise<StoredMessage | undefined> {
+    return this.broker.get(this.partition, storedId);
+  }
+}
+
+/** Vitest's `it`, with a bench of its own for every test. */
+export function brokerTest(createHarness: CreateHarness) {
+  return test.extend<{ bench: Bench }>({
+    bench: async ({ task: _task }, use) => {
+      const bench = await Bench.open(createHarness);
+      await use(bench);
+      await bench.close();
+    },
+  });
+}
+
+export type BrokerTest = ReturnType<typeof brokerTest>;
