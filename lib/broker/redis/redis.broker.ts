@@ -30,6 +30,7 @@ import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
 import { ScriptRunner } from './script-runner.js';
+import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
 import { encodeSettlement } from './settlement-arguments.js';
 
@@ -50,6 +51,8 @@ export class RedisBroker implements Broker {
   readonly #subscriber: SignalSubscriber;
   readonly #keys: RedisKeys;
   readonly #connectTimeout: number;
+  readonly #clock: Clock;
+  readonly #log: Log;
 
   constructor({ redis, prefix, connectTimeout, clock, log }: RedisBrokerOptions) {
     this.#connection = new RedisConnection(redis, log);
@@ -58,6 +61,8 @@ export class RedisBroker implements Broker {
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.#keys = new RedisKeys(prefix);
     this.#connectTimeout = connectTimeout;
+    this.#clock = clock;
+    this.#log = log;
   }
 
   /** The connection that commands go through. */
@@ -71,6 +76,10 @@ export class RedisBroker implements Broker {
 
   async connect(): Promise<void> {
     await this.#connection.connect(this.#connectTimeout);
+    const { commands, address } = this.#connection;
+    await warnOfLosses(commands, address, this.#log);
+    await this.#measureClock();
+    warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
   }
 
   async close(): Promise<void> {
@@ -200,6 +209,13 @@ export class RedisBroker implements Broker {
     return () => {
       for (const client of clients) client.off('ready', listener);
     };
+  }
+
+  /** So that the first timers and time stamps are right already. */
+  async #measureClock(): Promise<void> {
+    const sentAt = this.#clock.now();
+    const [seconds, microseconds] = await this.#command((redis) => redis.time());
+    this.#serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
   }
 
   get #publishCommand(): string {

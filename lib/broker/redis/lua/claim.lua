@@ -110,13 +110,17 @@ elseif state[1] then
   reply[2] = 2
 else
   while proceed() do
-    local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, chunk())
-    if #ids == 0 then break end
-    redis.call('ZREM', inflight, unpack(ids))
-    deliver(ids)
+    local limit = chunk()
+    local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)
+    if #ids > 0 then
+      redis.call('ZREM', inflight, unpack(ids))
+      deliver(ids)
+    end
+    if #ids < limit then break end
   end
   while proceed() do
-    local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, chunk())
+    local limit = chunk()
+    local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
     if #head == 0 then break end
     local ids, dues = {}, {}
     for i = 1, #head, 2 do
@@ -125,6 +129,7 @@ else
     end
     redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1)
     deliver(ids, dues)
+    if #ids < limit then break end
   end
 end
 

@@ -30,13 +30,14 @@ local ids = {}
 for i = 4, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
-local head_before = head_due()
-local statuses, ended, gone, earliest = {}, {}, {}, nil
+local statuses, ended, gone = {}, {}, {}
+local head_before, earliest
 local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, stale = 0 }
 
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
 local function reschedule(id, due, delivery, attempt)
+  if not earliest then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
   if not earliest or due < earliest then earliest = due end
