@@ -25,6 +25,15 @@ export interface PublishResult {
   readonly dueAt: number;
 }
 
+/**
+ * Names a call, so that its repeat is recognized and answered, not done again. A caller numbers its calls to a partition
+ * and makes one after another.
+ */
+export interface CallId {
+  readonly caller: string;
+  readonly sequence: number;
+}
+
 export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
 
 // ── delivering ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -87,14 +96,6 @@ export type Outcome =
 
 export interface Settlement extends Receipt {
   readonly outcome: Outcome;
-}
-
-export interface SettleRequest {
-  readonly member: string;
-  /** Numbers the settle calls of a member to a partition, made one after another: a repeat is answered, not done again. */
-  readonly sequence: number;
-  /** 1 to {@link MAX_BATCH}. */
-  readonly settlements: readonly Settlement[];
 }
 
 /** `stale`: the delivery was not the current one, nothing was changed. `cancelled`: the message was cancelled meanwhile. */
@@ -178,13 +179,14 @@ export type Unsubscribe = () => Promise<void>;
 
 /** Messages and their deliveries. Every method takes a bounded amount of work and may be repeated without harm. */
 export interface MessageStore {
-  publish(partition: Partition, messages: readonly NewMessage[]): Promise<PublishResult[]>;
-  cancel(partition: Partition, storedId: string): Promise<CancelResult>;
+  /** In the order of the messages, 1 to {@link MAX_BATCH}. */
+  publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]>;
+  cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
   /** The stored id of a message that has this id and a key of its own, if the partition holds one. */
   locate(partition: Partition, id: string): Promise<string | undefined>;
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;
-  /** In the order of the request. */
-  settle(partition: Partition, request: SettleRequest): Promise<SettleStatus[]>;
+  /** In the order of the settlements, 1 to {@link MAX_BATCH}. */
+  settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]>;
   /** In the order of the receipts, at most {@link MAX_BATCH}. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
   get(partition: Partition, storedId: string): Promise<StoredMessage | undefined>;

@@ -1,30 +1,23 @@
-import type { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { Clock, Timer } from './clock.js';
 import { repeatUntilServed } from './repeat.js';
-
-export interface ServeWithinOptions {
-  readonly clock: Clock;
-  /** Milliseconds. */
-  readonly timeout: number;
-  /** Makes the error for when time is up; `cause` is the latest failure, if there was one. */
-  readonly timeoutError: (cause: BrokerUnavailableError | undefined) => BrokerUnavailableError;
-}
 
 /**
  * Repeats `operation` until the broker serves it, and gives up when time is up, even where a call never returns. Only for
  * operations that may be repeated.
  *
- * @throws the timeout error, or at once what will not pass
+ * @param timeout milliseconds
+ * @throws BrokerUnavailableError when time is up, or at once where the failure will not pass
  */
-export async function serveWithin<T>(operation: () => Promise<T>, options: ServeWithinOptions): Promise<T> {
-  const { clock, timeout, timeoutError } = options;
+export async function serveWithin<T>(clock: Clock, timeout: number, operation: () => Promise<T>): Promise<T> {
   const overdue = new AbortController();
   let lastFailure: BrokerUnavailableError | undefined;
   let timer: Timer | undefined;
   const deadline = new Promise<never>((_, reject) => {
     timer = clock.setTimer(timeout, () => {
       overdue.abort();
-      reject(timeoutError(lastFailure));
+      const detail = lastFailure?.message ?? 'the connection hangs';
+      reject(new BrokerUnavailableError(`No answer from Redis in time: ${detail}`, { cause: lastFailure }));
     });
   });
   const repeating = repeatUntilServed(operation, {

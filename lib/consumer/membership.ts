@@ -33,6 +33,8 @@ export class Membership implements Startable {
   #again = false;
   #stopped = false;
   #joined = false;
+  /** Whether the latest heartbeat failed; one warning is enough. */
+  #failing = false;
   #unsubscribe: Unsubscribe | undefined;
 
   constructor(options: MembershipOptions) {
@@ -106,13 +108,17 @@ export class Membership implements Startable {
     try {
       const members = await broker.join(topic, member, this.session, holdings());
       const wanted = this.#stopped ? undefined : await onMembers(members);
+      this.#failing = false;
       // A member that is not heard of any more: look when its session ends, not a heartbeat later.
       const firstEnd = Math.min(...members.filter(({ id }) => id !== member).map(({ expiresAt }) => expiresAt + 1));
       return Math.min(wanted ?? Infinity, firstEnd);
     } catch (error) {
-      const { message, stack } = error as Error;
-      if (error instanceof BrokerUnavailableError) log.warn(`Heartbeat in topic '${topic}' failed: ${message}`);
-      else log.error(`Heartbeat in topic '${topic}' failed`, stack);
+      if (!(error instanceof BrokerUnavailableError)) {
+        log.error(`Heartbeat in topic '${topic}' failed`, (error as Error).stack);
+      } else if (!this.#failing) {
+        log.warn(`Heartbeats in topic '${topic}' fail: ${error.message}`);
+      }
+      this.#failing = true;
       return broker.now() + RETRY_PAUSE;
     }
   }

@@ -1,4 +1,4 @@
-import { MAX_BATCH, type Outcome, type Partition, type SettleRequest } from '../broker/broker.interface.js';
+import { MAX_BATCH, type Outcome, type Partition, type Settlement } from '../broker/broker.interface.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
@@ -68,17 +68,14 @@ export class Settler {
 
   async #send(batch: readonly PendingSettle[]): Promise<void> {
     const { broker, clock, member, log } = this.#context;
-    const request: SettleRequest = {
-      member,
-      sequence: ++this.#sequence,
-      settlements: batch.map(({ delivery, outcome }) => ({
-        storedId: delivery.storedId,
-        token: delivery.token,
-        outcome,
-      })),
-    };
+    const call = { caller: member, sequence: ++this.#sequence };
+    const settlements = batch.map(({ delivery: { storedId, token }, outcome }): Settlement => ({
+      storedId,
+      token,
+      outcome,
+    }));
     let warned = false;
-    const statuses = await repeatUntilServed(() => broker.settle(this.#partition, request), {
+    const statuses = await repeatUntilServed(() => broker.settle(this.#partition, call, settlements), {
       clock,
       signal: this.#abandoned.signal,
       // Handled messages must not be handled again because Redis refuses writes for a while.

@@ -18,7 +18,7 @@ export interface DelayQueueModuleOptions {
   defaults?: TopicOptions;
   /** How this process consumes; `false`: it only publishes. */
   consumer?: false | ConsumerOptions;
-  /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`. @defaultValue '5s' */
+  /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
 }
 

@@ -21,8 +21,6 @@ export interface Envelope {
 export interface EnvelopeFields {
   readonly payload: unknown;
   readonly publishedAt: number;
-  /** Tells this publish from another one of the same id; needed where the caller chose the id. */
-  readonly nonce?: string | undefined;
   readonly headers?: Record<string, string> | undefined;
   readonly attempts?: number | undefined;
   readonly backoff?: ResolvedBackoff | undefined;
@@ -32,7 +30,6 @@ export interface EnvelopeFields {
 
 /** Property names are one letter: they are stored with every message that has the option. */
 interface EncodedOptions {
-  n?: string | undefined;
   h?: Record<string, string> | undefined;
   a?: number | undefined;
   b?: EncodedBackoff | undefined;
@@ -103,16 +100,8 @@ function encodePayload(payload: unknown): string {
   return json;
 }
 
-function encodeOptions({
-  nonce,
-  headers,
-  attempts,
-  backoff,
-  timeout,
-  expireAfter,
-}: EnvelopeFields): string | undefined {
+function encodeOptions({ headers, attempts, backoff, timeout, expireAfter }: EnvelopeFields): string | undefined {
   const options: EncodedOptions = {
-    n: nonce,
     h: headers && Object.keys(headers).length > 0 ? headers : undefined,
     a: attempts,
     b: backoff && encodeBackoff(backoff),

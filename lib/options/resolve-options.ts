@@ -17,6 +17,9 @@ import type { ResolvedOptions } from './resolved-options.interface.js';
 
 const MAX_CONCURRENCY = 100_000;
 
+/** Half of the time for which Redis remembers the answer to a publish, in milliseconds. */
+const MAX_PUBLISH_TIMEOUT = 60_000;
+
 const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout'] as const;
 const TOPIC_OPTIONS = ['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter'] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
@@ -50,7 +53,10 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
     return Object.freeze({
       redis,
       prefix,
-      publishTimeout: parseDuration('publishTimeout', options.publishTimeout ?? '5s', { min: 1, max: MAX_DELAY }),
+      publishTimeout: parseDuration('publishTimeout', options.publishTimeout ?? '5s', {
+        min: 1,
+        max: MAX_PUBLISH_TIMEOUT,
+      }),
       consumer: consumer === false ? undefined : resolveConsumer(consumer),
       topics: [...own.keys()],
       topicSettings: (topic: string) => own.get(topic) ?? base,

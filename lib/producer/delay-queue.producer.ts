@@ -1,8 +1,8 @@
-import type { CancelResult, MessageStore, Partition } from '../broker/broker.interface.js';
+import { v7 as uuidv7 } from 'uuid';
+import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { PublishManyError } from '../errors/publish-many.error.js';
@@ -14,6 +14,8 @@ import { toStoredId } from '../message/stored-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
+import { CancelLane } from './cancel-lane.js';
+import { Lanes } from './lanes.js';
 import { PublishLane } from './publish-lane.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
 
@@ -39,10 +41,17 @@ export interface ProducerDependencies {
  */
 export class DelayQueueProducer {
   readonly #dependencies: ProducerDependencies;
-  readonly #lanes = new Map<string, PublishLane[]>();
+  readonly #publishLanes: Lanes<PublishLane>;
+  readonly #cancelLanes: Lanes<CancelLane>;
 
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
+    const { store, clock, publishTimeout: timeout } = dependencies;
+    const caller = uuidv7();
+    this.#publishLanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller }));
+    this.#cancelLanes = new Lanes(
+      (partition) => new CancelLane({ store, clock, partition, timeout, caller: `${caller}:cancel` }),
+    );
   }
 
   /**
@@ -54,7 +63,7 @@ export class DelayQueueProducer {
    * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
-  async publish<T>(topic: TopicRef<T>, payload: T, options?: PublishOptions): Promise<PublishedMessage> {
+  async publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options?: PublishOptions): Promise<PublishedMessage> {
     const name = checkedTopicName(topic);
     const request = toPublishRequest(payload, options, this.#dependencies.store.now());
     return this.#publish(name, await this.#partitions(name), request);
@@ -69,7 +78,7 @@ export class DelayQueueProducer {
    */
   async publishMany<T>(
     topic: TopicRef<T>,
-    messages: readonly { payload: T; options?: PublishOptions }[],
+    messages: readonly { payload: NoInfer<T>; options?: PublishOptions }[],
   ): Promise<PublishedMessage[]> {
     const name = checkedTopicName(topic);
     const now = this.#dependencies.store.now();
@@ -97,22 +106,20 @@ export class DelayQueueProducer {
     if (typeof id === 'object' && id !== null) {
       assertId('id', id.id);
       assertId('key', id.key);
-      const partitions = await this.#partitions(name);
-      const partition = { topic: name, index: partitionOf(id.key, partitions) };
-      return this.#withinDeadline(() => this.#dependencies.store.cancel(partition, toStoredId(id.id, id.key)));
+      const partition = partitionOf(id.key, await this.#partitions(name));
+      return this.#cancelLanes.get(name, partition).cancel(toStoredId(id.id, id.key));
     }
     assertId('id', id);
     return this.#cancelById(name, id, await this.#partitions(name));
   }
 
   async #cancelById(topic: string, id: string, partitions: number): Promise<CancelResult> {
-    const { store } = this.#dependencies;
-    const home = partitionOf(id, partitions);
-    const result = await this.#withinDeadline(() => store.cancel({ topic, index: home }, id));
+    const result = await this.#cancelLanes.get(topic, partitionOf(id, partitions)).cancel(id);
     if (result !== 'not-found') return result;
+    const { store } = this.#dependencies;
     const found = await this.#withinDeadline(() => locateById(store, topic, id, partitions));
     for (const { partition, storedId } of found) {
-      const answer = await this.#withinDeadline(() => store.cancel(partition, storedId));
+      const answer = await this.#cancelLanes.get(topic, partition.index).cancel(storedId);
       if (answer !== 'not-found') return answer;
     }
     return 'not-found';
@@ -120,7 +127,7 @@ export class DelayQueueProducer {
 
   async #publish(topic: string, partitions: number, { id, key, message }: PublishRequest): Promise<PublishedMessage> {
     const partition = partitionOf(key, partitions);
-    const { status, dueAt } = await this.#lane({ topic, index: partition }).publish(message);
+    const { status, dueAt } = await this.#publishLanes.get(topic, partition).publish(message);
     if (status === 'rejected') throw new DuplicateMessageError(topic, id);
     const published = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
     const { events } = this.#dependencies;
@@ -128,31 +135,13 @@ export class DelayQueueProducer {
     return published;
   }
 
-  #lane(partition: Partition): PublishLane {
-    let lanes = this.#lanes.get(partition.topic);
-    if (!lanes) this.#lanes.set(partition.topic, (lanes = []));
-    const { store, clock, publishTimeout } = this.#dependencies;
-    return (lanes[partition.index] ??= new PublishLane({ store, clock, partition, timeout: publishTimeout }));
-  }
-
   async #partitions(topic: string): Promise<number> {
     const { topics } = this.#dependencies;
     return topics.knownPartitions(topic) ?? this.#withinDeadline(() => topics.partitions(topic));
   }
 
-  /** @throws BrokerUnavailableError where Redis did not answer in time */
   #withinDeadline<T>(operation: () => Promise<T>): Promise<T> {
     const { clock, publishTimeout } = this.#dependencies;
-    return serveWithin(operation, {
-      clock,
-      timeout: publishTimeout,
-      timeoutError: (cause) =>
-        new BrokerUnavailableError(
-          `No answer from Redis within ${publishTimeout} ms: ${cause?.message ?? 'it hangs'}`,
-          {
-            cause,
-          },
-        ),
-    });
+    return serveWithin(clock, publishTimeout, operation);
   }
 }

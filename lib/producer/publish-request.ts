@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { NewMessage } from '../broker/broker.interface.js';
 import { describe } from '../common/describe.js';
@@ -54,7 +53,6 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
   const envelope = encodeEnvelope({
     payload,
     publishedAt: now,
-    nonce: options.id === undefined ? undefined : nextNonce(),
     headers,
     attempts,
     backoff: backoff && resolveStoredBackoff('backoff', backoff),
@@ -86,12 +84,4 @@ function dueTime({ delay, deliverAt }: PublishOptions, now: number): NewMessage[
 
 function optionalDuration(name: string, value: unknown, min: number): number | undefined {
   return value === undefined ? undefined : parseDuration(name, value, { min, max: MAX_DELAY });
-}
-
-/** Unique to this process, so that no two publishes of one id carry the same nonce. */
-const PROCESS_NONCE = randomBytes(6).toString('base64url');
-let nonceCount = 0;
-
-function nextNonce(): string {
-  return PROCESS_NONCE + (nonceCount++).toString(36);
 }

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { ensureLibraryBuilt } from '../../scripts/setup/build.mjs';
 import { localBin, runQuietly } from '../../scripts/setup/run.mjs';
 
-/** Vitest's global set-up: the programs that tests run as processes are compiled against the built library. */
+const SOURCES = ['test/fleet', 'test/faults', 'test/support'];
+
+/** Compiles the programs that tests run as processes, against the built library; does nothing where that was done. */
 export async function setup() {
   await ensureLibraryBuilt();
-  if (newest('test/fleet', /\.ts$/) > newest('dist-fleet', /\.js$/)) {
-    await runQuietly(localBin('tsc'), ['--project', 'test/fleet']);
+  const newestSource = Math.max(...SOURCES.map((folder) => newest(folder, /\.ts$/)));
+  if (newestSource > newest('dist-test', /\.js$/)) {
+    await runQuietly(localBin('tsc'), ['--project', 'test/tsconfig.programs.json']);
   }
 }
 

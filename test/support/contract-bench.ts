@@ -9,6 +9,7 @@ import {
   type NewMessage,
   type Outcome,
   type Partition,
+  type PartitionSignal,
   type PublishResult,
   type Receipt,
   type SettleStatus,
@@ -16,6 +17,7 @@ import {
 } from '../../lib/broker/broker.interface.js';
 import type { Failure } from '../../lib/message/failure.js';
 import type { BrokerHarness, CreateHarness } from './contract-harness.js';
+import { Received } from './contract-signals.js';
 
 /** Long enough not to end while a test runs. */
 export const LONG = 60_000;
@@ -48,6 +50,7 @@ export class Bench {
   readonly #harness: BrokerHarness;
   #knownToken = 0;
   #sequence = 0;
+  #barriers = 0;
 
   private constructor(harness: BrokerHarness) {
     this.#harness = harness;
@@ -126,6 +129,16 @@ export class Bench {
 
   async get(storedId: string): Promise<StoredMessage | undefined> {
     return this.broker.get(this.partition, storedId);
+  }
+
+  /** Resolves once every signal that was sent so far has arrived: they keep their order, and this sends one more. */
+  async signalsArrived(): Promise<void> {
+    const barrier = { ...this.partition, index: ++this.#barriers + 100 };
+    const arrived = new Received<PartitionSignal>();
+    const unsubscribe = await this.broker.watchPartition(barrier, arrived.listener);
+    await this.broker.publish(barrier, [message('barrier')]);
+    await arrived.atLeast(1);
+    await unsubscribe();
   }
 }
 

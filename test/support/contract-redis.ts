@@ -10,7 +10,11 @@ import type { Log } from '../../lib/common/log.js';
 export const SILENT: Log = { log() {}, warn() {}, error() {} };
 
 /** A broker that is not connected yet. */
-export function newRedisBroker(redis: RedisSettings, prefix: string = randomUUID(), connectTimeout = 5000): RedisBroker {
+export function newRedisBroker(
+  redis: RedisSettings,
+  prefix: string = randomUUID(),
+  connectTimeout = 5000,
+): RedisBroker {
   return new RedisBroker({ redis, prefix, connectTimeout, clock: new SystemClock(), log: SILENT });
 }
 
@@ -22,9 +26,9 @@ export interface RedisBench {
   readonly partition: Partition;
   readonly keys: PartitionKeys;
   /** Every key with the bench's prefix. */
-  storedKeys(): Promise<string[]>;
+  readonly storedKeys: () => Promise<string[]>;
   /** Removes what the bench has stored, and closes its connections. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export async function openRedisBench(url: string): Promise<RedisBench> {
@@ -58,7 +62,7 @@ export async function serverTime(redis: Redis): Promise<number> {
 
 /** Resolves once Redis's clock has reached `time` (epoch milliseconds). */
 export async function serverTimeReaches(redis: Redis, time: number): Promise<void> {
-  for (let remaining = 1; remaining > 0; ) {
+  for (let remaining = 1; remaining > 0;) {
     remaining = time - (await serverTime(redis));
     if (remaining > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(remaining)));
   }

@@ -36,10 +36,14 @@ async function joinTogether(servers: readonly PrivateRedis[], clients: readonly 
   );
   const [first] = servers;
   for (const client of clients.slice(1)) await client.call('CLUSTER', 'MEET', '127.0.0.1', first?.port ?? 0);
-  await eventually('all nodes to see a whole cluster', async () => {
-    const states = await Promise.all(clients.map((client) => client.cluster('INFO')));
-    return states.every(
-      (state) => state.includes('cluster_state:ok') && state.includes(`cluster_known_nodes:${servers.length}`),
-    );
-  }, 20_000);
+  await eventually(
+    'all nodes to see a whole cluster',
+    async () => {
+      const states = await Promise.all(clients.map((client) => client.cluster('INFO')));
+      return states.every(
+        (state) => state.includes('cluster_state:ok') && state.includes(`cluster_known_nodes:${servers.length}`),
+      );
+    },
+    20_000,
+  );
 }

@@ -2,6 +2,7 @@ import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
 import type { Failure } from '../../message/failure.js';
 import {
   COUNTERS,
+  type CallId,
   type CancelResult,
   type ClaimRequest,
   type ClaimResult,
@@ -13,7 +14,6 @@ import {
   type PartitionStats,
   type PublishResult,
   type Receipt,
-  type SettleRequest,
   type SettleStatus,
   type Settlement,
   type StoredMessage,
@@ -41,7 +41,7 @@ export class MemoryPartition {
   readonly #messages = new Map<string, string>();
   readonly #records = new Map<string, DeliveryRecord>();
   readonly #failures = new Map<string, Failure>();
-  readonly #settled = new Map<string, { sequence: number; statuses: SettleStatus[] }>();
+  readonly #answered = new Map<string, { sequence: number; answer: unknown }>();
   readonly #counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly #now: () => number;
   readonly #signal: (signal: PartitionSignal) => void;
@@ -60,11 +60,15 @@ export class MemoryPartition {
     return this.#scheduled.first?.score;
   }
 
-  publish(messages: readonly NewMessage[]): PublishResult[] {
-    return this.#waking(() => messages.map((message) => this.#publishOne(message)));
+  publish(call: CallId, messages: readonly NewMessage[]): PublishResult[] {
+    return this.#once(call, () => this.#waking(() => messages.map((message) => this.#publishOne(message))));
   }
 
-  cancel(storedId: string): CancelResult {
+  cancel(call: CallId, storedId: string): CancelResult {
+    return this.#once(call, () => this.#cancel(storedId));
+  }
+
+  #cancel(storedId: string): CancelResult {
     if (this.#scheduled.delete(storedId)) {
       this.#forget(storedId);
       this.#counters.cancelled++;
@@ -98,12 +102,8 @@ export class MemoryPartition {
     };
   }
 
-  settle({ member, sequence, settlements }: SettleRequest): SettleStatus[] {
-    const answered = this.#settled.get(member);
-    if (answered?.sequence === sequence) return answered.statuses;
-    const statuses = this.#waking(() => settlements.map((settlement) => this.#settleOne(settlement)));
-    this.#settled.set(member, { sequence, statuses });
-    return statuses;
+  settle(call: CallId, settlements: readonly Settlement[]): SettleStatus[] {
+    return this.#once(call, () => this.#waking(() => settlements.map((settlement) => this.#settleOne(settlement))));
   }
 
   extend(lease: number, receipts: readonly Receipt[]): ExtendStatus[] {
@@ -163,7 +163,6 @@ export class MemoryPartition {
       const record = this.#records.get(storedId);
       const dueAt =
         this.#scheduled.score(storedId) ?? (record?.mark?.kind === 'replaced' ? record.mark.due : record?.due) ?? due;
-      if (stored === envelope) return { status: 'created', dueAt };
       if (onDuplicate === 'reject') return { status: 'rejected', dueAt };
       if (onDuplicate === 'ignore') return { status: 'ignored', dueAt };
     }
@@ -292,6 +291,15 @@ export class MemoryPartition {
     const deadline = this.#inflight.score(storedId);
     if (deadline !== undefined) return { state: 'in-flight', at: deadline };
     return { state: 'dead', at: this.#dead.score(storedId) as number };
+  }
+
+  /** The repeat of a caller's latest call gets the first one's answer. */
+  #once<T>({ caller, sequence }: CallId, run: () => T): T {
+    const answered = this.#answered.get(caller);
+    if (answered?.sequence === sequence) return answered.answer as T;
+    const answer = run();
+    this.#answered.set(caller, { sequence, answer });
+    return answer;
   }
 
   /** Tells the owner where the head of the partition comes earlier after `change` than before. */

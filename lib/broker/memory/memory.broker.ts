@@ -3,6 +3,7 @@ import {
   PROTOCOL_VERSION,
   type AcquireResult,
   type Broker,
+  type CallId,
   type CancelResult,
   type ClaimRequest,
   type ClaimResult,
@@ -15,8 +16,8 @@ import {
   type PublishResult,
   type Receipt,
   type RenewResult,
-  type SettleRequest,
   type SettleStatus,
+  type Settlement,
   type StoredMessage,
   type TopicConfig,
   type Unsubscribe,
@@ -57,12 +58,12 @@ export class MemoryBroker implements Broker {
 
   async close(): Promise<void> {}
 
-  async publish(partition: Partition, messages: readonly NewMessage[]): Promise<PublishResult[]> {
-    return this.#partition(partition).publish(messages);
+  async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    return this.#partition(partition).publish(call, messages);
   }
 
-  async cancel(partition: Partition, storedId: string): Promise<CancelResult> {
-    return this.#partition(partition).cancel(storedId);
+  async cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult> {
+    return this.#partition(partition).cancel(call, storedId);
   }
 
   async locate(partition: Partition, id: string): Promise<string | undefined> {
@@ -74,8 +75,8 @@ export class MemoryBroker implements Broker {
     return this.#partition(partition).claim(request);
   }
 
-  async settle(partition: Partition, request: SettleRequest): Promise<SettleStatus[]> {
-    return this.#partition(partition).settle(request);
+  async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
+    return this.#partition(partition).settle(call, settlements);
   }
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {

@@ -2,7 +2,7 @@ import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis'
 import type { Log } from '../../common/log.js';
 import { ConfigurationError } from '../../errors/configuration.error.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
-import { toBrokerError } from './redis-errors.js';
+import { isConnectionLoss, toBrokerError } from './redis-errors.js';
 import { addressOf } from './redis-address.js';
 import type { RedisSettings } from './redis-settings.js';
 
@@ -57,6 +57,11 @@ export class RedisConnection {
     for (const client of new Set([commands, subscriber])) this.#watch(client);
   }
 
+  /** What a failed command comes to: an error of this library, with the reason the connection gave, if it did. */
+  toError(error: unknown): BrokerUnavailableError {
+    return toBrokerError(isConnectionLoss(error) ? (this.#lastError ?? error) : error, this.address);
+  }
+
   /** Whether the server has sharded pub/sub (Redis 7), which keeps signals on the partition's own cluster node. */
   get sharded(): boolean {
     return this.#sharded;
@@ -80,7 +85,7 @@ export class RedisConnection {
     } catch (error) {
       this.close();
       if (error instanceof ConfigurationError) throw error;
-      throw toBrokerError(this.#lastError ?? error, this.address);
+      throw this.toError(this.#lastError ?? error);
     }
   }
 

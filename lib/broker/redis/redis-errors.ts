@@ -20,7 +20,11 @@ const PASSING = new Set(['LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN', 'RE
 /** Turns whatever a Redis call rejected with into an error of this library, with the original as its cause. */
 export function toBrokerError(error: unknown, address: string): BrokerUnavailableError {
   if (error instanceof BrokerUnavailableError) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = isConnectionLoss(error)
+    ? 'the connection was lost'
+    : error instanceof Error
+      ? error.message
+      : String(error);
   const code = /(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '';
   const advice = ADVICE[code];
   const message = advice ? `${advice} (${text})` : text;
@@ -32,6 +36,13 @@ export function toBrokerError(error: unknown, address: string): BrokerUnavailabl
 function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
+
+/** Whether ioredis gave a command up because its connection ended; its own text speaks of options that are ours. */
+export function isConnectionLoss(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === CONNECTION_CLOSED);
+}
+
+const CONNECTION_CLOSED = 'Connection is closed.';
 
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');

@@ -38,9 +38,9 @@ export class RedisKeys {
     return (known[index] ??= partitionKeys(`{${this.#prefix}:${topic}:${index}}`));
   }
 
-  /** STRING with PX: the latest settle call of a member and its answer. */
-  settled(partition: Partition, member: string): string {
-    return `{${this.#prefix}:${partition.topic}:${partition.index}}:settled:${member}`;
+  /** STRING with PX: the latest call of a caller, and its answer. */
+  answered({ topic, index }: Partition, caller: string): string {
+    return `{${this.#prefix}:${topic}:${index}}:answered:${caller}`;
   }
 
   /** ZSET: member → end of its session */

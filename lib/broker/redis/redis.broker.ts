@@ -3,6 +3,7 @@ import type { Log } from '../../common/log.js';
 import type {
   AcquireResult,
   Broker,
+  CallId,
   CancelResult,
   ClaimRequest,
   ClaimResult,
@@ -15,8 +16,8 @@ import type {
   PublishResult,
   Receipt,
   RenewResult,
-  SettleRequest,
   SettleStatus,
+  Settlement,
   StoredMessage,
   TopicConfig,
   Unsubscribe,
@@ -25,7 +26,6 @@ import { PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
-import { toBrokerError } from './redis-errors.js';
 import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
@@ -86,20 +86,23 @@ export class RedisBroker implements Broker {
     this.#connection.close();
   }
 
-  async publish(partition: Partition, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+  async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
     const k = this.#keys.partition(partition);
-    const args: (string | number)[] = [this.#publishCommand, k.channel];
+    const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
     for (const { storedId, envelope, due, onDuplicate } of messages) {
       args.push(storedId, envelope, 'after' in due ? `+${due.after}` : due.at, onDuplicate);
     }
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta];
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
     return replies.publishResults(await this.#scripts.run('publish', keys, args));
   }
 
-  async cancel(partition: Partition, storedId: string): Promise<CancelResult> {
+  async cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult> {
     const k = this.#keys.partition(partition);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta];
-    return replies.cancelResult(await this.#scripts.run('cancel', keys, [this.#publishCommand, k.channel, storedId]));
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
+    const args = [this.#publishCommand, k.channel, call.sequence, storedId];
+    return replies.cancelResult(await this.#scripts.run('cancel', keys, args));
   }
 
   async locate(partition: Partition, id: string): Promise<string | undefined> {
@@ -116,12 +119,12 @@ export class RedisBroker implements Broker {
     return replies.claimResult(await this.#scripts.run('claim', keys, [member, max, lease, knownToken]));
   }
 
-  async settle(partition: Partition, request: SettleRequest): Promise<SettleStatus[]> {
+  async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
     const k = this.#keys.partition(partition);
-    const settled = this.#keys.settled(partition, request.member);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, settled];
-    const args: (string | number)[] = [this.#publishCommand, k.channel, request.sequence];
-    for (const settlement of request.settlements) encodeSettlement(settlement, args);
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
+    const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
+    for (const settlement of settlements) encodeSettlement(settlement, args);
     return replies.settleStatuses(await this.#scripts.run('settle', keys, args));
   }
 
@@ -226,7 +229,7 @@ export class RedisBroker implements Broker {
     try {
       return await send(this.#connection.commands);
     } catch (error) {
-      throw toBrokerError(error, this.#connection.address);
+      throw this.#connection.toError(error);
     }
   }
 }

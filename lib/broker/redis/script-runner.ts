@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/clock.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';
-import { isNoScript, toBrokerError } from './redis-errors.js';
+import { isNoScript } from './redis-errors.js';
 import { type Script, loadScript } from './script-loader.js';
 
 const SCRIPTS = [
@@ -46,18 +46,18 @@ export class ScriptRunner {
    */
   async run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
     const script = this.#scripts[name];
-    const { commands, address } = this.#connection;
+    const { commands } = this.#connection;
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
       reply = await commands.evalsha(script.sha, keys.length, ...keys, ...args);
     } catch (error) {
-      if (!isNoScript(error)) throw toBrokerError(error, address);
+      if (!isNoScript(error)) throw this.#connection.toError(error);
       sentAt = this.#clock.now();
       try {
         reply = await commands.eval(script.source, keys.length, ...keys, ...args);
       } catch (evalError) {
-        throw toBrokerError(evalError, address);
+        throw this.#connection.toError(evalError);
       }
     }
     const [time, ...rest] = reply as [number, ...Reply];

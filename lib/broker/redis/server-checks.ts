@@ -18,7 +18,7 @@ export async function warnOfLosses(redis: RedisClient, address: string, log: Log
         `Set maxmemory-policy to noeviction.`,
     );
   }
-  const snapshots = (save as string[] | undefined)?.[1];
+  const snapshots = save?.[1];
   if (field(persistence, 'aof_enabled') === '0' && snapshots === '') {
     log.warn(
       `Redis at ${address} keeps nothing on disk (appendonly no, save ""): when it restarts, all messages are lost. ` +

@@ -1,6 +1,5 @@
 import type { Unsubscribe } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
-import { toBrokerError } from './redis-errors.js';
 
 type Listener = (message: string) => void;
 
@@ -28,7 +27,7 @@ export class SignalSubscriber {
       await (sharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
     } catch (error) {
       listeners.delete(listener);
-      throw toBrokerError(error, this.#connection.address);
+      throw this.#connection.toError(error);
     }
     return () => this.#unsubscribe(channel, listener);
   }

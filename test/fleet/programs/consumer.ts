@@ -46,10 +46,13 @@ class Recorder {
 })
 class ConsumerModule {
   constructor(events: DelayQueueEvents) {
-    const now = (): number => performance.timeOrigin + performance.now();
     events.ownership.subscribe(({ partition, owned }) => report({ kind: 'ownership', partition, owned, at: now() }));
     events.stale.subscribe(({ id, attempt }) => report({ kind: 'stale', id, attempt }));
   }
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 const app = await NestFactory.createApplicationContext(ConsumerModule, { logger: ['warn', 'error'] });

@@ -17,7 +17,7 @@ export class FleetProcess {
     program: 'consumer' | 'producer',
     config: ConsumerConfig | ProducerConfig,
   ) {
-    this.#child = fork(`dist-fleet/programs/${program}.js`, [JSON.stringify(config)], { stdio: 'pipe' });
+    this.#child = fork(`dist-test/fleet/programs/${program}.js`, [JSON.stringify(config)], { stdio: 'pipe' });
     this.#exited = once(this.#child, 'exit');
     this.#child.on('message', (report: Report) => this.reports.push(report));
     for (const stream of [this.#child.stdout, this.#child.stderr]) {

@@ -2,32 +2,47 @@
 --
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
 --       5 dead ZSET        6 errors HASH     7 keyed ZSET      8 meta HASH
--- ARGV  1 wake command     2 wake channel
+--       9 answered STRING, the caller's latest call
+-- ARGV  1 wake command     2 wake channel    3 sequence
 --       then 4 a message: stored id, envelope, due ('+ms' from now, or epoch ms), on duplicate (reject|ignore|replace)
 -- Reply {now_us, then 2 a message: status, due ms}
 --       status 1 created, 2 rejected, 3 ignored, 4 replaced
 -- Cost  O(n log size), n <= 400
 --
--- May be run again with the same arguments: an envelope carries the nonce of its publish, so an equal one that is stored
--- already is this publish's own, and counts as created.
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
+-- duplicate of itself, and a message that was handled meanwhile does not come to life again.
 
 -- @include now
 local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local dead, errors, keyed, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local wake_command, wake_channel = ARGV[1], ARGV[2]
+local dead, errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 -- @include record
 -- @include wake
 -- @include forget
+-- @include answered
 
 local CREATED, REJECTED, IGNORED, REPLACED = 1, 2, 3, 4
 local reply = { now_us }
 local head_before = head_due()
 local earliest
 
-local function due_time(spec)
+local FIRST, STRIDE = 4, 4
+
+local function due_time(spec, base)
   local due = tonumber(spec)
-  if string.byte(spec) == 43 then due = due + now_up end -- 43 is '+'
+  if string.byte(spec) == 43 then due = due + base end -- 43 is '+'
   return due
+end
+
+-- What is remembered is the time of the first run and a status a message; the due times follow from those.
+local answer = earlier_answer()
+if answer then
+  local base, statuses = string.match(answer, '^(%d+) (%d+)$')
+  for n = 1, #statuses do
+    reply[2 * n] = tonumber(string.sub(statuses, n, n))
+    reply[2 * n + 1] = due_time(ARGV[FIRST + STRIDE * (n - 1) + 2], tonumber(base))
+  end
+  return reply
 end
 
 local function note(due)
@@ -56,7 +71,6 @@ local function publish_over(id, envelope, due, on_duplicate)
     or redis.call('ZSCORE', dead, id) and 'dead'
   local current_due = tonumber(score or string.match(mark, '^r(%d+)$') or last_due or now)
 
-  if stored == envelope and state then return CREATED, current_due end
   if not state then
     -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
     redis.call('HINCRBY', meta, 'repaired', 1)
@@ -82,18 +96,18 @@ local function publish_over(id, envelope, due, on_duplicate)
 end
 
 local ids = {}
-for i = 3, #ARGV, 4 do ids[#ids + 1] = ARGV[i] end
+for i = FIRST, #ARGV, STRIDE do ids[#ids + 1] = ARGV[i] end
 local stored = redis.call('HMGET', messages, unpack(ids))
 
 -- New ids, all but a few: written with one command for all.
 local seen, fields, members, with_key, later = {}, {}, {}, {}, {}
 for n = 1, #ids do
-  local id, at = ids[n], 4 * n - 1
+  local id, at = ids[n], FIRST + STRIDE * (n - 1)
   if stored[n] or seen[id] then
     later[#later + 1] = n
   else
     seen[id] = true
-    local due = due_time(ARGV[at + 2])
+    local due = due_time(ARGV[at + 2], now_up)
     fields[#fields + 1] = id
     fields[#fields + 1] = ARGV[at + 1]
     members[#members + 1] = due
@@ -116,12 +130,15 @@ end
 local created = #fields / 2
 for i = 1, #later do
   local n = later[i]
-  local at = 4 * n - 1
-  local status, due = publish_over(ids[n], ARGV[at + 1], due_time(ARGV[at + 2]), ARGV[at + 3])
+  local at = FIRST + STRIDE * (n - 1)
+  local status, due = publish_over(ids[n], ARGV[at + 1], due_time(ARGV[at + 2], now_up), ARGV[at + 3])
   if status == REPLACED or (status == CREATED and not stored[n]) then created = created + 1 end
   reply[2 * n] = status
   reply[2 * n + 1] = due
 end
 if created > 0 then redis.call('HINCRBY', meta, 'published', created) end
+local statuses = {}
+for n = 1, #ids do statuses[n] = reply[2 * n] end
+remember(string.format('%.0f ', now_up) .. table.concat(statuses))
 wake(head_before, earliest)
 return reply

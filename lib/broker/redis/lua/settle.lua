@@ -1,7 +1,7 @@
 -- Ends deliveries. Each outcome counts only where its token is that of the current delivery.
 --
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH   5 dead ZSET
---       6 errors HASH      7 keyed ZSET      8 meta HASH       9 settled STRING, the member's latest settle call
+--       6 errors HASH      7 keyed ZSET      8 meta HASH       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       then 5 a delivery: stored id, token, outcome, delay ms, failure JSON
 --       outcome a ack, r retry, d dead, b back at once (release), p put off
@@ -12,19 +12,15 @@
 
 -- @include now
 local scheduled, inflight, messages, deliveries, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local errors, keyed, meta, settled = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local errors, keyed, meta, answered = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 -- @include record
 -- @include wake
 -- @include forget
+-- @include answered
 
-local REMEMBER_MS = 60000
-
-local answered = redis.call('GET', settled)
-if answered then
-  local last, statuses = string.match(answered, '^(%S+) (%d*)$')
-  if last == sequence then return { now_us, statuses } end
-end
+local answer = earlier_answer()
+if answer then return { now_us, answer } end
 
 local ids = {}
 for i = 4, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
@@ -94,6 +90,6 @@ for counter, n in pairs(counts) do
   if n > 0 then redis.call('HINCRBY', meta, counter, n) end
 end
 statuses = table.concat(statuses)
-redis.call('SET', settled, sequence .. ' ' .. statuses, 'PX', REMEMBER_MS)
+remember(statuses)
 wake(head_before, earliest)
 return { now_us, statuses }

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { DelayQueueModule } from 'nestjs-delay-queue';
+import { BrokerUnavailableInterceptor } from './common/broker-unavailable.interceptor.js';
+import { AppConfig } from './config/app.config.js';
+import { ConfigModule } from './config/config.module.js';
+import { OrdersModule } from './orders/orders.module.js';
+import { RemindersModule } from './reminders/reminders.module.js';
+
+@Module({
+  imports: [
+    ConfigModule,
+    DelayQueueModule.forRootAsync({
+      inject: [AppConfig],
+      useFactory: ({ redis, prefix }: AppConfig) => ({ redis, prefix }),
+    }),
+    OrdersModule,
+    RemindersModule,
+  ],
+  providers: [{ provide: APP_INTERCEPTOR, useClass: BrokerUnavailableInterceptor }],
+})
+export class AppModule {}

@@ -1,0 +1,22 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import { BrokerUnavailableError } from 'nestjs-delay-queue';
+import { type Observable, catchError } from 'rxjs';
+
+/** Answers a request whose message Redis did not confirm with 503: the client may try again. */
+@Injectable()
+export class BrokerUnavailableInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      catchError((error: unknown) => {
+        if (!(error instanceof BrokerUnavailableError)) throw error;
+        throw new ServiceUnavailableException('The queue cannot be reached, try again later', { cause: error });
+      }),
+    );
+  }
+}

@@ -1,0 +1,207 @@
+import { groupBy } from './group-by.js';
+import type { FaultRecord, History, ProcessRecord } from './records.js';
+
+/** A promise that a history shows broken. */
+export interface Violation {
+  readonly rule: 'lost' | 'stuck' | 'overlap' | 'early' | 'stale-settle' | 'attempts' | 'two-owners';
+  readonly detail: string;
+}
+
+type RecordOf<K extends ProcessRecord['kind']> = Extract<ProcessRecord, { kind: K }>;
+
+/** One run of a handler. */
+interface Run {
+  readonly id: string;
+  readonly process: string;
+  readonly attempt: number;
+  readonly dueAt: number;
+  readonly from: number;
+  /** When it ended, was aborted, or its process was hit by a fault it did not survive. */
+  readonly to: number;
+  readonly ok: boolean;
+  readonly settled: RecordOf<'settled'> | undefined;
+}
+
+/** Processes and Redis share a machine, and so a clock; it is read in whole milliseconds. */
+const CLOCK_GRAIN = 1;
+
+/** Reads a whole history and says which promises it breaks. */
+export function check(history: History): Violation[] {
+  const runs = toRuns(history);
+  const runsById = groupBy(runs, ({ id }) => id);
+  return [
+    ...checkNothingLost(history, runsById),
+    ...checkNothingStuck(history),
+    ...checkNoOverlap(history, runsById),
+    ...checkNothingEarly(runs),
+    ...checkStaleSettles(history, runsById),
+    ...checkAttempts(history, runsById),
+    ...checkOwners(history),
+  ];
+}
+
+/** Every publish that was confirmed is handled, dead or cancelled in the end. */
+function checkNothingLost(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const cancelled = new Set(
+    recordsOf(history, 'cancelled').flatMap(({ id, result }) => (result === 'not-found' ? [] : [id])),
+  );
+  return recordsOf(history, 'publish-confirmed')
+    .filter(({ id }) => !history.final.has(id) && !cancelled.has(id))
+    .filter(({ id }) => !runsById.get(id)?.some((run) => run.ok || run.settled?.outcome === 'dead'))
+    .map(({ id }) => violation('lost', `${id} was confirmed, never handled, and is gone`));
+}
+
+/** Once all is quiet, nothing waits or is in flight. */
+function checkNothingStuck({ final }: History): Violation[] {
+  return [...final]
+    .filter(([, state]) => state !== 'dead')
+    .map(([id, state]) => violation('stuck', `${id} is still ${state}`));
+}
+
+/** No two runs of one message overlap while the lease of the earlier one surely held. */
+function checkNoOverlap(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const violations: Violation[] = [];
+  for (const [id, runs] of runsById) {
+    for (const [i, earlier] of runs.entries()) {
+      for (const later of runs.slice(i + 1)) {
+        if (later.from >= earlier.to) continue;
+        const sameProcess = later.process === earlier.process;
+        if (!sameProcess && wasDisturbed(history, earlier.process, earlier.from, later.from)) continue;
+        violations.push(
+          violation(
+            'overlap',
+            `${id} ran in ${earlier.process} from ${earlier.from} to ${earlier.to}, and in ${later.process} from ${later.from}`,
+          ),
+        );
+      }
+    }
+  }
+  return violations;
+}
+
+function checkNothingEarly(runs: readonly Run[]): Violation[] {
+  return runs
+    .filter(({ from, dueAt }) => from + CLOCK_GRAIN < dueAt)
+    .map(({ id, from, dueAt }) => violation('early', `${id} ran ${dueAt - from} ms before it was due`));
+}
+
+/** A settle that came too late changes nothing: whoever has the message then can still settle it. */
+function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const violations: Violation[] = [];
+  for (const [id, runs] of runsById) {
+    const last = runs.at(-1);
+    const undisturbed = last && !wasDisturbed(history, last.process, last.from, last.to);
+    if (undisturbed && last.settled?.outcome === 'stale' && !recordsOf(history, 'cancelled').some((r) => r.id === id)) {
+      violations.push(
+        violation('stale-settle', `the last delivery of ${id} was undisturbed, yet its settle was refused`),
+      );
+    }
+    for (const run of runs) {
+      const ackedAt = run.settled?.outcome === 'acked' ? run.settled.at : Infinity;
+      const after = runs.find(({ from }) => from > ackedAt + CLOCK_GRAIN);
+      if (after)
+        violations.push(
+          violation('stale-settle', `${id} was acked at ${ackedAt} and delivered again at ${after.from}`),
+        );
+    }
+  }
+  return violations;
+}
+
+/** Attempts count up one by one; one may be missing only where a process or a connection was disturbed. */
+function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const violations: Violation[] = [];
+  for (const [id, runs] of runsById) {
+    let before = 0;
+    for (const { attempt, from } of runs) {
+      const gapAllowed = history.faults.some(({ at }) => at <= from);
+      if (attempt <= before || (attempt > before + 1 && !gapAllowed)) {
+        violations.push(violation('attempts', `${id}: attempt ${attempt} came after attempt ${before}`));
+      }
+      if (attempt > history.attempts)
+        violations.push(violation('attempts', `${id}: attempt ${attempt} of ${history.attempts}`));
+      before = attempt;
+    }
+    const dead = runs.find(({ settled }) => settled?.outcome === 'dead' && settled.reason === 'failed');
+    if (dead && dead.attempt < history.attempts) {
+      violations.push(
+        violation('attempts', `${id} died of failures after ${dead.attempt} of ${history.attempts} attempts`),
+      );
+    }
+  }
+  return violations;
+}
+
+/** At no moment do two processes own a partition; one that is disturbed may not know yet that it lost it. */
+function checkOwners(history: History): Violation[] {
+  const violations: Violation[] = [];
+  for (const [partition, records] of groupBy(recordsOf(history, 'ownership'), (record) => record.partition)) {
+    const intervals = records
+      .filter(({ owned }) => owned)
+      .map(({ process, at: from }) => {
+        const given = records.find((record) => record.process === process && !record.owned && record.at >= from);
+        const disturbed = history.faults.find((fault) => hits(fault, process) && fault.at >= from - history.lease);
+        return { process, from, to: Math.min(given?.at ?? Infinity, disturbed?.at ?? Infinity) };
+      });
+    for (const [i, a] of intervals.entries()) {
+      for (const b of intervals.slice(i + 1)) {
+        if (a.process === b.process || a.from + CLOCK_GRAIN >= b.to || b.from + CLOCK_GRAIN >= a.to) continue;
+        violations.push(
+          violation(
+            'two-owners',
+            `partition ${partition}: ${a.process} ${a.from}–${a.to}, ${b.process} ${b.from}–${b.to}`,
+          ),
+        );
+      }
+    }
+  }
+  return violations;
+}
+
+/** In order of their begin. */
+function toRuns(history: History): Run[] {
+  const { records, faults } = history;
+  const recordsByDelivery = groupBy(
+    records.filter((record) => 'attempt' in record),
+    deliveryOf,
+  );
+  return recordsOf(history, 'delivery-started')
+    .map((start) => {
+      const own = (recordsByDelivery.get(deliveryOf(start)) ?? []).filter(({ at }) => at >= start.at);
+      const finish = own.find((record) => record.kind === 'delivery-finished');
+      const abort = own.find((record) => record.kind === 'aborted');
+      const death = faults.find(({ fatal, process, at }) => fatal && process === start.process && at >= start.at);
+      return {
+        id: start.id,
+        process: start.process,
+        attempt: start.attempt,
+        dueAt: start.dueAt,
+        from: start.at,
+        to: Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity, death?.at ?? Infinity),
+        ok: finish?.kind === 'delivery-finished' && finish.ok,
+        settled: own.find((record) => record.kind === 'settled'),
+      };
+    })
+    .toSorted((a, b) => a.from - b.from);
+}
+
+function deliveryOf({ process, id, attempt }: { process: string; id: string; attempt: number }): string {
+  return `${process} ${id} ${attempt}`;
+}
+
+/** Whether a fault could have cost the process a lease between two moments. */
+function wasDisturbed({ faults, lease }: History, process: string, from: number, to: number): boolean {
+  return faults.some((fault) => hits(fault, process) && fault.at <= to && fault.until >= from - lease);
+}
+
+function hits(fault: FaultRecord, process: string): boolean {
+  return fault.process === undefined || fault.process === process;
+}
+
+function recordsOf<K extends ProcessRecord['kind']>({ records }: History, kind: K): RecordOf<K>[] {
+  return records.filter((record): record is RecordOf<K> => record.kind === kind);
+}
+
+function violation(rule: Violation['rule'], detail: string): Violation {
+  return { rule, detail };
+}

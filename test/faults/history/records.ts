@@ -1,0 +1,49 @@
+/** Something that happened in a process under test. Times are epoch milliseconds on the clock that Redis reads too. */
+export type ProcessRecord = { readonly at: number; readonly process: string } & (
+  | { readonly kind: 'publish-called'; readonly id: string }
+  | { readonly kind: 'publish-confirmed'; readonly id: string; readonly dueAt: number }
+  | { readonly kind: 'publish-failed'; readonly id: string; readonly code: string }
+  | { readonly kind: 'cancelled'; readonly id: string; readonly result: 'cancelled' | 'in-flight' | 'not-found' }
+  | {
+      readonly kind: 'delivery-started';
+      readonly id: string;
+      readonly attempt: number;
+      readonly dueAt: number;
+      readonly partition: number;
+    }
+  | { readonly kind: 'delivery-finished'; readonly id: string; readonly attempt: number; readonly ok: boolean }
+  | { readonly kind: 'aborted'; readonly id: string; readonly attempt: number; readonly code: string }
+  | {
+      readonly kind: 'settled';
+      readonly id: string;
+      readonly attempt: number;
+      readonly outcome: 'acked' | 'retried' | 'dead' | 'stale';
+      readonly reason?: string;
+    }
+  | { readonly kind: 'ownership'; readonly partition: number; readonly owned: boolean }
+);
+
+/** A fault that the harness made, from `at` to `until`. */
+export interface FaultRecord {
+  readonly at: number;
+  readonly until: number;
+  readonly fault: string;
+  /** The process it hit; `undefined` where it hit all, as where Redis was gone. */
+  readonly process: string | undefined;
+  /** Whether the process ended with it. */
+  readonly fatal: boolean;
+}
+
+/** Where a message ended up, looked up in Redis once all was quiet. */
+export type FinalState = 'scheduled' | 'in-flight' | 'dead';
+
+/** All that is known of one run. */
+export interface History {
+  readonly records: readonly ProcessRecord[];
+  readonly faults: readonly FaultRecord[];
+  /** By id; an id that is not here is in Redis no more. */
+  readonly final: ReadonlyMap<string, FinalState>;
+  /** Milliseconds. */
+  readonly lease: number;
+  readonly attempts: number;
+}

@@ -1,0 +1,64 @@
+import 'reflect-metadata';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DelayQueueError, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
+import { Recorder } from '../history/recorder.js';
+import { type Command, PREFIX, type PublisherConfig, TOPIC } from './config.js';
+
+const config = JSON.parse(process.argv[2] ?? '{}') as PublisherConfig;
+const { name, redisUrl, partitions, rate, maxDelay, publishTimeout, cancellations } = config;
+const recorder = new Recorder(config.historyFile, name);
+
+/** Messages go out in groups, so often a second. */
+const GROUPS_PER_SECOND = 50;
+
+@Module({
+  imports: [
+    DelayQueueModule.forRoot({
+      redis: redisUrl,
+      prefix: PREFIX,
+      topics: { [TOPIC]: { partitions } },
+      consumer: false,
+      publishTimeout,
+    }),
+  ],
+})
+class PublisherModule {}
+
+const app = await NestFactory.createApplicationContext(PublisherModule, { logger: ['error', 'warn'] });
+const producer = app.get(DelayQueueProducer);
+const finished = new AbortController();
+process.on('message', (command: Command) => {
+  if (command === 'finish') finished.abort();
+});
+process.send?.('ready');
+
+const pending = new Set<Promise<void>>();
+for (let n = 0; !finished;) {
+  for (let i = 0; i < rate / GROUPS_PER_SECOND; i++) {
+    const publishing = publish(`${name}-${n++}`).finally(() => pending.delete(publishing));
+    pending.add(publishing);
+  }
+  await sleep(1000 / GROUPS_PER_SECOND);
+}
+await Promise.all(pending);
+await app.close();
+process.disconnect?.();
+
+async function publish(id: string): Promise<void> {
+  recorder.record({ kind: 'publish-called', id });
+  try {
+    const { dueAt } = await producer.publish(TOPIC, { id }, { id, delay: Math.random() * maxDelay });
+    recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime() });
+    if (Math.random() < cancellations) {
+      recorder.record({ kind: 'cancelled', id, result: await producer.cancel(TOPIC, id) });
+    }
+  } catch (error) {
+    recorder.record({
+      kind: 'publish-failed',
+      id,
+      code: error instanceof DelayQueueError ? error.code : String(error),
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { TIMING, type World } from '../support/world.js';
+import type { Scenario } from './scenario.js';
+
+export const killedConsumers: Scenario = {
+  name: 'killed-consumers',
+  shows: 'consumers are killed at any moment: while claiming, handling, or between handling and ack',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 4; i++) {
+      await world.pause(100, 700);
+      await kill(world, world.random.pick(world.consumers));
+      await world.startConsumer();
+    }
+    await world.pause(300, 600);
+  },
+};
+
+export const stoppedConsumer: Scenario = {
+  name: 'stopped-consumer',
+  shows: 'a consumer is stopped for longer than its lease and its session, then goes on',
+  async run(world) {
+    await startFleet(world, { handlerTime: 300 });
+    for (let i = 0; i < 2; i++) {
+      await world.pause(300, 600);
+      const victim = world.random.pick(world.consumers);
+      await world.fault('SIGSTOP', victim, async () => {
+        world.program(victim).signal('SIGSTOP');
+        await world.pause(TIMING.lease + TIMING.session, 2 * TIMING.lease);
+        world.program(victim).signal('SIGCONT');
+      });
+      await world.pause(600, 900);
+    }
+  },
+};
+
+export const blockedEventLoop: Scenario = {
+  name: 'blocked-event-loop',
+  shows: 'the event loop of a consumer is blocked for longer than the lease',
+  async run(world) {
+    await world.startConsumer({ handlerTime: 300 });
+    await world.startConsumer({ handlerTime: 300 });
+    await world.startPublisher();
+    for (let i = 0; i < 2; i++) {
+      await world.pause(300, 600);
+      const victim = world.random.pick(world.consumers);
+      const block = world.random.between(TIMING.lease * 1.2, TIMING.lease * 2);
+      await world.fault('blocked', victim, async () => {
+        world.program(victim).send({ block });
+        await world.pause(block, block + 50);
+      });
+      await world.pause(600, 900);
+    }
+  },
+};
+
+export const comingAndGoing: Scenario = {
+  name: 'coming-and-going',
+  shows: 'consumers join and leave gracefully while messages flow',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 3; i++) {
+      await world.pause(200, 500);
+      const leaver = world.random.pick(world.consumers);
+      world.program(leaver).signal('SIGTERM');
+      await world.startConsumer();
+      await world.program(leaver).exit();
+    }
+    await world.pause(300, 500);
+  },
+};
+
+/** Three consumers and two publishers. */
+export async function startFleet(world: World, consumer: { handlerTime?: number } = {}): Promise<void> {
+  for (let i = 0; i < 3; i++) await world.startConsumer(consumer);
+  for (let i = 0; i < 2; i++) await world.startPublisher();
+}
+
+async function kill(world: World, victim: string): Promise<void> {
+  await world.fault('SIGKILL', victim, () => world.program(victim).kill(), true);
+}

@@ -1,0 +1,111 @@
+import type { Scenario } from './scenario.js';
+import { startFleet } from './process-scenarios.js';
+
+export const restartedRedis: Scenario = {
+  name: 'restarted-redis',
+  shows: 'Redis is killed and started again with its append-only file, in the middle of publishing and handling',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 2; i++) {
+      await world.pause(400, 900);
+      await world.fault('redis killed', undefined, async () => {
+        await world.redis.kill();
+        await world.pause(50, 1500);
+        await world.redis.start();
+      });
+    }
+    await world.pause(600, 900);
+  },
+};
+
+export const flushedScripts: Scenario = {
+  name: 'flushed-scripts',
+  shows: 'Redis forgets the scripts again and again',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 20; i++) {
+      await world.pause(20, 150);
+      await world.fault('SCRIPT FLUSH', undefined, async () => {
+        await world.client.script('FLUSH');
+      });
+    }
+  },
+};
+
+export const killedConnections: Scenario = {
+  name: 'killed-connections',
+  shows: 'Redis ends every connection, again and again',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 8; i++) {
+      await world.pause(100, 400);
+      await world.fault('CLIENT KILL', undefined, async () => {
+        await world.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      });
+    }
+    await world.pause(300, 600);
+  },
+};
+
+export const lostReplies: Scenario = {
+  name: 'lost-replies',
+  shows: 'scripts run, but their replies are lost, and the callers repeat them',
+  async run(world) {
+    await startFleet(world);
+    const names = [...world.consumers, 'p4', 'p5'];
+    for (let i = 0; i < 25; i++) {
+      await world.pause(30, 120);
+      const victim = world.random.pick(names);
+      await world.fault('replies lost', victim, async () => {
+        world.proxy(victim).cutRepliesAfter(Math.floor(world.random.between(0, 400)));
+      });
+    }
+    await world.pause(300, 600);
+  },
+};
+
+export const stalledConnection: Scenario = {
+  name: 'stalled-connection',
+  shows: 'the connections of a consumer hang for longer than its lease, and then deliver what was held back',
+  async run(world) {
+    await startFleet(world);
+    await world.pause(300, 600);
+    const victim = world.random.pick(world.consumers);
+    await world.fault('stalled', victim, async () => {
+      world.proxy(victim).stall();
+      await world.pause(1800, 2500);
+      world.proxy(victim).resume();
+    });
+    await world.pause(600, 900);
+  },
+};
+
+export const unreachableRedis: Scenario = {
+  name: 'unreachable-redis',
+  shows: 'Redis refuses all connections for a while: publishers reject in time, consumers keep their settles',
+  async run(world) {
+    await startFleet(world, { handlerTime: 200 });
+    await world.pause(400, 700);
+    const names = [...world.consumers, 'p4', 'p5'];
+    await world.fault('unreachable', undefined, async () => {
+      for (const name of names) world.proxy(name).refuse(true);
+      await world.pause(3200, 4000);
+      for (const name of names) world.proxy(name).refuse(false);
+    });
+    await world.pause(800, 1200);
+  },
+};
+
+export const lostSignals: Scenario = {
+  name: 'lost-signals',
+  shows: 'the connections for signals are cut all the time, so that wake-ups are lost',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 30; i++) {
+      await world.pause(30, 80);
+      await world.fault('CLIENT KILL pubsub', undefined, async () => {
+        await world.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      });
+    }
+  },
+};

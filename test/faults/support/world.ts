@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { eventually } from '../../support/eventually.js';
+import { type PrivateRedis, startRedis } from '../../support/redis-server.js';
+import type { FaultRecord, FinalState, History, ProcessRecord } from '../history/records.js';
+import { type ConsumerConfig, PREFIX, type ProgramConfig, type PublisherConfig, TOPIC } from '../programs/config.js';
+import { FaultProxy } from './fault-proxy.js';
+import { Program } from './program.js';
+import type { Random } from './random.js';
+
+/** Milliseconds. The heartbeat is `maxIdleWait`, and a session three of them. */
+export const TIMING = { lease: 1000, maxIdleWait: 200, session: 600 } as const;
+
+const PARTITIONS = 4;
+const ATTEMPTS = 8;
+
+/** How long everything may take to come to rest once the faults are over, in milliseconds. */
+const QUIET_DEADLINE = 30_000;
+
+/** A Redis that keeps an append-only file, processes connected to it through proxies, and the faults made so far. */
+export class World {
+  readonly faults: FaultRecord[] = [];
+  readonly #programs = new Map<string, { readonly program: Program; readonly proxy: FaultProxy }>();
+  #started = 0;
+
+  private constructor(
+    readonly random: Random,
+    readonly redis: PrivateRedis,
+    /** Reaches Redis directly. */
+    readonly client: Redis,
+    readonly folder: string,
+  ) {}
+
+  static async create(random: Random): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), 'delay-queue-faults-'));
+    const redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+    const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
+    client.on('error', () => {});
+    return new World(random, redis, client, folder);
+  }
+
+  async startConsumer(options: Partial<ConsumerConfig> = {}): Promise<string> {
+    const { lease, maxIdleWait } = TIMING;
+    const defaults = { lease, maxIdleWait, attempts: ATTEMPTS, concurrency: 50, handlerTime: 30, failures: 0.05 };
+    return this.#start('consumer', (common) => ({ ...common, ...defaults, ...options }));
+  }
+
+  async startPublisher(options: Partial<PublisherConfig> = {}): Promise<string> {
+    const defaults = { rate: 200, maxDelay: 500, publishTimeout: 3000, cancellations: 0.05 };
+    return this.#start('publisher', (common) => ({ ...common, ...defaults, ...options }));
+  }
+
+  program(name: string): Program {
+    return this.#entry(name).program;
+  }
+
+  proxy(name: string): FaultProxy {
+    return this.#entry(name).proxy;
+  }
+
+  /** The names of the consumers that run. */
+  get consumers(): string[] {
+    return [...this.#programs]
+      .filter(([name, { program }]) => name.startsWith('c') && program.running)
+      .map(([name]) => name);
+  }
+
+  /** Lets time pass between two faults. */
+  async pause(min: number, max: number): Promise<void> {
+    await sleep(this.random.between(min, max));
+  }
+
+  /** Makes a fault that lasts as long as `action`, and notes it. `process`: which one it hits; `undefined`: all. */
+  async fault(name: string, process: string | undefined, action: () => Promise<void>, fatal = false): Promise<void> {
+    const at = Date.now();
+    await action();
+    this.faults.push({ at, until: Date.now(), fault: name, process, fatal });
+  }
+
+  /** Ends the publishing, waits until every message has found its end, and gathers what happened. */
+  async finish(): Promise<History> {
+    const programs = [...this.#programs.values()].map(({ program }) => program);
+    const publishers = programs.filter(({ name }) => name.startsWith('p'));
+    for (const publisher of publishers) publisher.send('finish');
+    await Promise.all(publishers.map((publisher) => publisher.exit()));
+    await this.#quiet();
+    for (const program of programs) program.signal('SIGTERM');
+    await Promise.all(programs.map((program) => program.exit()));
+    const records = [...this.#programs.keys()].flatMap((name) => readHistory(this.#historyFile(name)));
+    return {
+      records: records.toSorted((a, b) => a.at - b.at),
+      faults: this.faults,
+      final: await this.#finalStates(),
+      lease: TIMING.lease,
+      attempts: ATTEMPTS,
+    };
+  }
+
+  /** What the processes wrote to their standard output and error. */
+  output(): string {
+    return [...this.#programs].map(([name, { program }]) => `── ${name}\n${program.output}`).join('\n');
+  }
+
+  async close(): Promise<void> {
+    for (const { program, proxy } of this.#programs.values()) {
+      await program.kill();
+      await proxy.close();
+    }
+    this.client.disconnect();
+    await this.redis.stop();
+    await rm(this.folder, { recursive: true });
+  }
+
+  async #start(
+    kind: 'consumer' | 'publisher',
+    configure: (common: ProgramConfig) => ConsumerConfig | PublisherConfig,
+  ): Promise<string> {
+    const name = `${kind[0]}${++this.#started}`;
+    const proxy = await FaultProxy.start(this.redis.port);
+    const common = { name, redisUrl: proxy.url, historyFile: this.#historyFile(name), partitions: PARTITIONS };
+    const program = new Program(kind, configure(common));
+    this.#programs.set(name, { program, proxy });
+    await program.ready();
+    return name;
+  }
+
+  /** Nothing scheduled, nothing in flight. */
+  async #quiet(): Promise<void> {
+    await eventually(
+      'every message to find its end',
+      async () => (await this.#idsIn('scheduled')).length + (await this.#idsIn('inflight')).length === 0,
+      QUIET_DEADLINE,
+    ).catch(() => {});
+  }
+
+  async #finalStates(): Promise<Map<string, FinalState>> {
+    const states = new Map<string, FinalState>();
+    for (const id of await this.#idsIn('scheduled')) states.set(id, 'scheduled');
+    for (const id of await this.#idsIn('inflight')) states.set(id, 'in-flight');
+    for (const id of await this.#idsIn('dead')) states.set(id, 'dead');
+    return states;
+  }
+
+  async #idsIn(set: 'scheduled' | 'inflight' | 'dead'): Promise<string[]> {
+    const partitions = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}:${set}`);
+    return (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
+  }
+
+  #entry(name: string): { readonly program: Program; readonly proxy: FaultProxy } {
+    const entry = this.#programs.get(name);
+    if (!entry) throw new Error(`No process ${name}`);
+    return entry;
+  }
+
+  #historyFile(name: string): string {
+    return join(this.folder, `${name}.jsonl`);
+  }
+}
+
+/** A process that was killed may have left half a line at the end. */
+function readHistory(path: string): ProcessRecord[] {
+  const lines = readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n');
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as ProcessRecord);
+}

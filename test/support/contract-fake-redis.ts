@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+
+/** Answers just enough of the Redis protocol to be connected to, as a server of any version. */
+export interface FakeRedis {
+  readonly port: number;
+  /** The commands it was sent, in upper case. */
+  readonly commands: readonly string[];
+  readonly stop: () => Promise<void>;
+}
+
+/** @param info what `INFO` says */
+export async function startFakeRedis(info: string): Promise<FakeRedis> {
+  const commands: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    let received = '';
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+      for (let command = parse(received); command; command = parse(received)) {
+        received = received.slice(command.length);
+        const name = (command.words[0] ?? '').toUpperCase();
+        commands.push(name);
+        socket.write(reply(name, info));
+      }
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as { port: number }).port,
+    commands,
+    stop: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function reply(command: string, info: string): string {
+  if (command === 'HELLO') return '-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n';
+  if (command === 'CLIENT') return "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'\r\n";
+  if (command === 'INFO') return `$${Buffer.byteLength(info)}\r\n${info}\r\n`;
+  return '+OK\r\n';
+}
+
+/** The first command of a stream: `*<count>` and then `$<length>` and the word for each; `undefined` if incomplete. */
+function parse(stream: string): { words: string[]; length: number } | undefined {
+  const head = /^\*(\d+)\r\n/.exec(stream);
+  if (!head) return undefined;
+  const words: string[] = [];
+  let position = head[0].length;
+  for (let i = 0; i < Number(head[1]); i++) {
+    const size = /^\$(\d+)\r\n/.exec(stream.slice(position));
+    if (!size) return undefined;
+    const start = position + size[0].length;
+    const end = start + Number(size[1]);
+    if (stream.length < end + 2) return undefined;
+    words.push(stream.slice(start, end));
+    position = end + 2;
+  }
+  return { words, length: position };
+}
