@@ -10,14 +10,14 @@ const timeouts = { testTimeout: 20_000, hookTimeout: 20_000 };
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/redis-server.ts', 'test/support/build-programs.mjs'],
+    globalSetup: ['test/support/shared-redis.ts', 'test/support/build-programs.mjs'],
     projects: [
       {
         ...shared,
         test: {
           name: 'in-process',
           include: ['test/**/*.spec.ts'],
-          exclude: ['test/fleet/**', 'test/smoke/**'],
+          exclude: ['test/fleet/**', 'test/smoke/**', 'test/faults/*.spec.ts'],
           sequence: { groupOrder: 0 },
           ...timeouts,
         },
@@ -27,7 +27,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'processes',
-          include: ['test/fleet/**/*.spec.ts', 'test/smoke/**/*.spec.ts'],
+          include: ['test/fleet/**/*.spec.ts', 'test/smoke/**/*.spec.ts', 'test/faults/*.spec.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           ...timeouts,

@@ -13,7 +13,7 @@ export class WorkerGroup {
   /** Slots taken. */
   used = 0;
   /** Waits until slots of this group are free. */
-  readonly parked: Claimant[] = [];
+  readonly parked = new Set<Claimant>();
 
   constructor(readonly limit: number) {}
 
@@ -44,6 +44,7 @@ export class WorkerPool {
 
   /** Asks for slots: granted at once where some are free, else as soon as some are. */
   request(claimant: Claimant): void {
+    claimant.group.parked.delete(claimant);
     this.#queue.add(claimant);
     this.#grant();
   }
@@ -51,8 +52,7 @@ export class WorkerPool {
   /** Takes a request back. */
   withdraw(claimant: Claimant): void {
     this.#queue.delete(claimant);
-    const parked = claimant.group.parked.indexOf(claimant);
-    if (parked !== -1) claimant.group.parked.splice(parked, 1);
+    claimant.group.parked.delete(claimant);
   }
 
   /** Gives slots back. Those that come back in one turn of the event loop are granted together: larger claims. */
@@ -60,9 +60,10 @@ export class WorkerPool {
     this.#used -= slots;
     group.used -= slots;
     if (this.#used === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    if (this.#granting || (this.#queue.size === 0 && group.parked.length === 0)) return;
+    for (const claimant of group.parked) this.#queue.add(claimant);
+    group.parked.clear();
+    if (this.#granting || this.#queue.size === 0) return;
     this.#granting = true;
-    for (const claimant of group.parked.splice(0)) this.#queue.add(claimant);
     setImmediate(() => {
       this.#granting = false;
       this.#grant();
@@ -82,7 +83,7 @@ export class WorkerPool {
       const { group } = claimant;
       const slots = Math.min(free, group.free, claimant.wanted);
       if (slots === 0) {
-        group.parked.push(claimant);
+        group.parked.add(claimant);
         continue;
       }
       this.#used += slots;

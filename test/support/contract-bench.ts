@@ -3,6 +3,8 @@ import { test } from 'vitest';
 import {
   MAX_BATCH,
   type Broker,
+  type CallId,
+  type CancelResult,
   type ClaimRequest,
   type ClaimResult,
   type ClaimedMessage,
@@ -77,12 +79,21 @@ export class Bench {
   }
 
   async publish(storedId: string, fields: Partial<NewMessage> = {}): Promise<PublishResult> {
-    const [result] = await this.broker.publish(this.partition, [message(storedId, fields)]);
+    const [result] = await this.publishAll([message(storedId, fields)]);
     return result as PublishResult;
   }
 
-  async publishAll(messages: readonly NewMessage[]): Promise<PublishResult[]> {
-    return this.broker.publish(this.partition, messages);
+  async publishAll(messages: readonly NewMessage[], call = this.nextCall()): Promise<PublishResult[]> {
+    return this.broker.publish(this.partition, call, messages);
+  }
+
+  async cancel(storedId: string, call = this.nextCall()): Promise<CancelResult> {
+    return this.broker.cancel(this.partition, call, storedId);
+  }
+
+  /** The owner's next one. */
+  nextCall(): CallId {
+    return { caller: this.owner, sequence: ++this.#sequence };
   }
 
   /** Claims as the owner, who knows all tokens it was told of. */
@@ -122,9 +133,9 @@ export class Bench {
     return status as SettleStatus;
   }
 
-  async settleAll(outcomes: readonly (readonly [Receipt, Outcome])[]): Promise<SettleStatus[]> {
+  async settleAll(outcomes: readonly (readonly [Receipt, Outcome])[], call = this.nextCall()): Promise<SettleStatus[]> {
     const settlements = outcomes.map(([{ storedId, token }, outcome]) => ({ storedId, token, outcome }));
-    return this.broker.settle(this.partition, { member: this.owner, sequence: ++this.#sequence, settlements });
+    return this.broker.settle(this.partition, call, settlements);
   }
 
   async get(storedId: string): Promise<StoredMessage | undefined> {
@@ -136,7 +147,7 @@ export class Bench {
     const barrier = { ...this.partition, index: ++this.#barriers + 100 };
     const arrived = new Received<PartitionSignal>();
     const unsubscribe = await this.broker.watchPartition(barrier, arrived.listener);
-    await this.broker.publish(barrier, [message('barrier')]);
+    await this.broker.publish(barrier, this.nextCall(), [message('barrier')]);
     await arrived.atLeast(1);
     await unsubscribe();
   }

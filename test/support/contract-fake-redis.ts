@@ -43,6 +43,7 @@ function reply(command: string, info: string): string {
   if (command === 'HELLO') return '-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n';
   if (command === 'CLIENT') return "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'\r\n";
   if (command === 'INFO') return `$${Buffer.byteLength(info)}\r\n${info}\r\n`;
+  if (command === 'TIME') return '*2\r\n$10\r\n1767225600\r\n$1\r\n0\r\n';
   return '+OK\r\n';
 }
 

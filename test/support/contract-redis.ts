@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import type { Partition } from '../../lib/broker/broker.interface.js';
+import type { CallId, Partition } from '../../lib/broker/broker.interface.js';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { RedisKeys, type PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
@@ -25,6 +25,8 @@ export interface RedisBench {
   readonly prefix: string;
   readonly partition: Partition;
   readonly keys: PartitionKeys;
+  /** A call that is the repeat of none. */
+  readonly nextCall: () => CallId;
   /** Every key with the bench's prefix. */
   readonly storedKeys: () => Promise<string[]>;
   /** Removes what the bench has stored, and closes its connections. */
@@ -38,12 +40,14 @@ export async function openRedisBench(url: string): Promise<RedisBench> {
   const redis = new Redis(url, { replyMapping: 'legacy' });
   await broker.connect();
   const storedKeys = (): Promise<string[]> => scan(redis, `{${prefix}:*`);
+  let sequence = 0;
   return {
     broker,
     redis,
     prefix,
     partition,
     keys: new RedisKeys(prefix).partition(partition),
+    nextCall: () => ({ caller: 'bench', sequence: ++sequence }),
     storedKeys,
     close: async () => {
       const stored = await storedKeys();

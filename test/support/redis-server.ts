@@ -5,19 +5,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { TestProject } from 'vitest/node';
-
-/** Vitest's global set-up: one Redis for the whole run, given by `REDIS_URL` or started here. */
-export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const given = process.env['REDIS_URL'];
-  if (given) {
-    project.provide('redisUrl', given);
-    return undefined;
-  }
-  const redis = await startRedis();
-  project.provide('redisUrl', redis.url);
-  return () => redis.stop();
-}
 
 /** A Redis server of a test's own, on a free port of the loopback interface. */
 export class PrivateRedis {

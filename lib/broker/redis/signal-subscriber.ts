@@ -3,7 +3,7 @@ import type { RedisConnection } from './redis-connection.js';
 
 type Listener = (message: string) => void;
 
-/** Receives what other processes publish on channels. ioredis subscribes again by itself after a reconnect. */
+/** Receives what other processes publish on channels, and subscribes again after each reconnect. */
 export class SignalSubscriber {
   readonly #connection: RedisConnection;
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -15,6 +15,12 @@ export class SignalSubscriber {
     };
     connection.subscriber.on('message', deliver);
     connection.subscriber.on('smessage', deliver);
+    connection.subscriber.on('ready', () => {
+      for (const channel of this.#listeners.keys()) {
+        // Where this fails the connection is lost again, and the next one subscribes.
+        this.#send('subscribe', channel).catch(() => {});
+      }
+    });
   }
 
   /** @throws BrokerUnavailableError */
@@ -23,24 +29,28 @@ export class SignalSubscriber {
     if (!listeners) this.#listeners.set(channel, (listeners = new Set()));
     listeners.add(listener);
     try {
-      const { subscriber, sharded } = this.#connection;
-      await (sharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
+      await this.#send('subscribe', channel);
     } catch (error) {
-      listeners.delete(listener);
+      this.#remove(channel, listener);
       throw this.#connection.toError(error);
     }
-    return () => this.#unsubscribe(channel, listener);
+    return async () => {
+      const isLast = this.#remove(channel, listener);
+      // Where this fails the connection is gone, and the subscription with it.
+      if (isLast) await this.#send('unsubscribe', channel).catch(() => {});
+    };
   }
 
-  async #unsubscribe(channel: string, listener: Listener): Promise<void> {
+  async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
+    const { subscriber, sharded } = this.#connection;
+    if (command === 'subscribe') await (sharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
+    else await (sharded ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
+  }
+
+  /** @returns whether nobody listens to the channel any more */
+  #remove(channel: string, listener: Listener): boolean {
     const listeners = this.#listeners.get(channel);
-    if (!listeners?.delete(listener) || listeners.size > 0) return;
-    this.#listeners.delete(channel);
-    try {
-      const { subscriber, sharded } = this.#connection;
-      await (sharded ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
-    } catch {
-      // The connection is gone, and the subscription with it.
-    }
+    if (!listeners?.delete(listener) || listeners.size > 0) return false;
+    return this.#listeners.delete(channel);
   }
 }

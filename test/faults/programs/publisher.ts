@@ -35,7 +35,7 @@ process.on('message', (command: Command) => {
 process.send?.('ready');
 
 const pending = new Set<Promise<void>>();
-for (let n = 0; !finished;) {
+for (let n = 0; !finished.signal.aborted;) {
   for (let i = 0; i < rate / GROUPS_PER_SECOND; i++) {
     const publishing = publish(`${name}-${n++}`).finally(() => pending.delete(publishing));
     pending.add(publishing);

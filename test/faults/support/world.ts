@@ -26,6 +26,7 @@ export class World {
   readonly faults: FaultRecord[] = [];
   readonly #programs = new Map<string, { readonly program: Program; readonly proxy: FaultProxy }>();
   #started = 0;
+  #leftovers = '';
 
   private constructor(
     readonly random: Random,
@@ -88,6 +89,7 @@ export class World {
     for (const publisher of publishers) publisher.send('finish');
     await Promise.all(publishers.map((publisher) => publisher.exit()));
     await this.#quiet();
+    this.#leftovers = await this.#describeKeys();
     for (const program of programs) program.signal('SIGTERM');
     await Promise.all(programs.map((program) => program.exit()));
     const records = [...this.#programs.keys()].flatMap((name) => readHistory(this.#historyFile(name)));
@@ -100,9 +102,10 @@ export class World {
     };
   }
 
-  /** What the processes wrote to their standard output and error. */
+  /** What the processes wrote to their standard output and error, and what Redis held when they were to be done. */
   output(): string {
-    return [...this.#programs].map(([name, { program }]) => `── ${name}\n${program.output}`).join('\n');
+    const outputs = [...this.#programs].map(([name, { program }]) => `── ${name}\n${program.output}`);
+    return [...outputs, `── redis\n${this.#leftovers}`].join('\n');
   }
 
   async close(): Promise<void> {
@@ -148,6 +151,17 @@ export class World {
   async #idsIn(set: 'scheduled' | 'inflight' | 'dead'): Promise<string[]> {
     const partitions = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}:${set}`);
     return (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
+  }
+
+  async #describeKeys(): Promise<string> {
+    const lines = [`time ${(await this.client.time()).join('.')}`];
+    for (const key of (await this.client.keys('*')).toSorted()) {
+      const type = await this.client.type(key);
+      if (type === 'zset') lines.push(`${key} ${(await this.client.zrange(key, '0', '9', 'WITHSCORES')).join(' ')}`);
+      if (type === 'string') lines.push(`${key} ${await this.client.get(key)} ${await this.client.pttl(key)}`);
+      if (type === 'hash') lines.push(`${key} ${JSON.stringify(await this.client.hgetall(key)).slice(0, 500)}`);
+    }
+    return lines.join('\n');
   }
 
   #entry(name: string): { readonly program: Program; readonly proxy: FaultProxy } {
