@@ -70,6 +70,8 @@ export class MessageDispatcher {
   }
 
   async #verdict(delivery: Delivery): Promise<Verdict> {
+    // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
+    if (this.#options.context.clock.now() >= delivery.leaseEndsAt) return { outcome: { kind: 'release' } };
     let envelope: Envelope;
     try {
       envelope = decodeEnvelope(delivery.envelope);

@@ -3,7 +3,12 @@ export type ProcessRecord = { readonly at: number; readonly process: string } & 
   | { readonly kind: 'publish-called'; readonly id: string }
   | { readonly kind: 'publish-confirmed'; readonly id: string; readonly dueAt: number }
   | { readonly kind: 'publish-failed'; readonly id: string; readonly code: string }
-  | { readonly kind: 'cancelled'; readonly id: string; readonly result: 'cancelled' | 'in-flight' | 'not-found' }
+  /** `unknown`: the cancel was not confirmed, so it may have taken effect or not. */
+  | {
+      readonly kind: 'cancelled';
+      readonly id: string;
+      readonly result: 'cancelled' | 'in-flight' | 'not-found' | 'unknown';
+    }
   | {
       readonly kind: 'delivery-started';
       readonly id: string;

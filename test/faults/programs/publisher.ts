@@ -51,14 +51,18 @@ async function publish(id: string): Promise<void> {
   try {
     const { dueAt } = await producer.publish(TOPIC, { id }, { id, delay: Math.random() * maxDelay });
     recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime() });
-    if (Math.random() < cancellations) {
-      recorder.record({ kind: 'cancelled', id, result: await producer.cancel(TOPIC, id) });
-    }
   } catch (error) {
-    recorder.record({
-      kind: 'publish-failed',
-      id,
-      code: error instanceof DelayQueueError ? error.code : String(error),
-    });
+    recorder.record({ kind: 'publish-failed', id, code: codeOf(error) });
+    return;
   }
+  if (Math.random() < cancellations) await cancel(id);
+}
+
+async function cancel(id: string): Promise<void> {
+  const result = await producer.cancel(TOPIC, id).catch(() => 'unknown' as const);
+  recorder.record({ kind: 'cancelled', id, result });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof DelayQueueError ? error.code : String(error);
 }
