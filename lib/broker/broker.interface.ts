@@ -213,6 +213,10 @@ export interface GroupStore {
   join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]>;
   leave(topic: string, member: string): Promise<void>;
   acquire(partition: Partition, member: string, session: number): Promise<AcquireResult>;
+  /**
+   * Begins the owner's session anew. Where that turns out to be another member, this is harmless: it renews its session
+   * itself, and claims are refused to everyone else all the same.
+   */
   renew(partition: Partition, member: string, session: number): Promise<RenewResult>;
   release(partition: Partition, member: string): Promise<void>;
 }

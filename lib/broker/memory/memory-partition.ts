@@ -109,7 +109,7 @@ export class MemoryPartition {
   extend(lease: number, receipts: readonly Receipt[]): ExtendStatus[] {
     return receipts.map(({ storedId, token }) => {
       const record = this.#records.get(storedId);
-      if (!record || record.token !== token) return 'lost';
+      if (!record || token === 0 || record.token !== token) return 'lost';
       this.#inflight.set(storedId, Math.floor(this.#now()) + lease);
       return record.mark?.kind === 'cancelled' ? 'cancelled' : 'extended';
     });
@@ -186,15 +186,7 @@ export class MemoryPartition {
     for (const { member: storedId } of this.#inflight.upTo(now)) {
       if (claimed.length === max) return claimed;
       const record = this.#records.get(storedId) as DeliveryRecord;
-      if (record.mark?.kind === 'cancelled') {
-        this.#inflight.delete(storedId);
-        this.#forget(storedId);
-        this.#counters.cancelled++;
-      } else if (record.mark?.kind === 'replaced') {
-        this.#reschedule(storedId, record, record.mark.due, 0);
-      } else {
-        claimed.push(this.#deliver(storedId, record.due, deadline));
-      }
+      if (!this.#conclude(storedId, record)) claimed.push(this.#deliver(storedId, record.due, deadline));
     }
     for (const { member: storedId, score } of this.#scheduled.upTo(now, max - claimed.length)) {
       claimed.push(this.#deliver(storedId, score, deadline));
@@ -205,10 +197,20 @@ export class MemoryPartition {
   #repeatLost(knownToken: number, max: number, deadline: number): ClaimedMessage[] {
     const lost = [...this.#inflight]
       .map(({ member }) => ({ storedId: member, record: this.#records.get(member) as DeliveryRecord }))
-      .filter(({ record }) => record.token > knownToken)
+      .filter(({ storedId, record }) => record.token > knownToken && !this.#conclude(storedId, record))
       .slice(0, max);
     for (const { storedId } of lost) this.#inflight.set(storedId, deadline);
     return lost.map(({ storedId, record }) => this.#announce(storedId, record));
+  }
+
+  /** What was cancelled or replaced while in flight, and whose delivery nobody will settle any more. */
+  #conclude(storedId: string, record: DeliveryRecord): boolean {
+    if (record.mark?.kind === 'cancelled') this.#end(storedId, 'cancelled');
+    else if (record.mark?.kind === 'replaced') {
+      this.#failures.delete(storedId);
+      this.#reschedule(storedId, record, record.mark.due, 0);
+    }
+    return record.mark !== undefined;
   }
 
   #deliver(storedId: string, due: number, deadline: number): ClaimedMessage {
@@ -227,7 +229,7 @@ export class MemoryPartition {
 
   #settleOne({ storedId, token, outcome }: Settlement): SettleStatus {
     const record = this.#records.get(storedId);
-    if (!record || record.token !== token) {
+    if (!record || token === 0 || record.token !== token) {
       this.#counters.stale++;
       return 'stale';
     }

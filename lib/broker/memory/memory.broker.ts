@@ -30,7 +30,7 @@ interface Owner {
 }
 
 interface MemoryTopic {
-  readonly config: TopicConfig;
+  config: TopicConfig | undefined;
   readonly members: Map<string, { expiresAt: number; holdings: readonly number[] }>;
 }
 
@@ -99,7 +99,7 @@ export class MemoryBroker implements Broker {
   }
 
   async configure(topic: string, partitions: number): Promise<TopicConfig> {
-    return this.#topic(topic, partitions).config;
+    return (this.#topic(topic).config ??= { partitions, protocol: PROTOCOL_VERSION });
   }
 
   async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
@@ -130,9 +130,8 @@ export class MemoryBroker implements Broker {
 
   async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
     const owner = this.#owner(partition);
-    const owned = owner?.member === member;
-    if (owned) owner.expiresAt = this.#clock.now() + session;
-    return { owned, nextDueAt: this.#partition(partition).nextDueAt };
+    if (owner) owner.expiresAt = this.#clock.now() + session;
+    return { owned: owner?.member === member, nextDueAt: this.#partition(partition).nextDueAt };
   }
 
   async release(partition: Partition, member: string): Promise<void> {
@@ -151,10 +150,10 @@ export class MemoryBroker implements Broker {
     return () => {};
   }
 
-  #topic(name: string, partitions = 1): MemoryTopic {
+  #topic(name: string): MemoryTopic {
     let topic = this.#topics.get(name);
     if (!topic) {
-      topic = { config: { partitions, protocol: PROTOCOL_VERSION }, members: new Map() };
+      topic = { config: undefined, members: new Map() };
       this.#topics.set(name, topic);
     }
     return topic;

@@ -3,7 +3,7 @@ interface Entry {
   readonly score: number;
 }
 
-/** Members in order of their score, equal scores in order of the member: what a Redis ZSET is. */
+/** Members in order of their score, equal scores in order of the member's bytes: what a Redis ZSET is. */
 export class SortedSet {
   readonly #scores = new Map<string, number>();
   readonly #entries: Entry[] = [];
@@ -55,9 +55,14 @@ export class SortedSet {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const entry = this.#entries[middle] as Entry;
-      if (entry.score < score || (entry.score === score && entry.member < member)) low = middle + 1;
+      if (entry.score < score || (entry.score === score && compareBytes(entry.member, member) < 0)) low = middle + 1;
       else high = middle;
     }
     return low;
   }
+}
+
+/** UTF-8 bytes come in order of code points, which the order of UTF-16 units is not beyond U+FFFF. */
+function compareBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

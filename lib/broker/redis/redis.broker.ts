@@ -181,8 +181,7 @@ export class RedisBroker implements Broker {
   }
 
   async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
-    // Two plain commands instead of a script, since this is all that an idle partition costs. Where another member has
-    // become the owner meanwhile, its session is prolonged once, which harms nobody.
+    // Two plain commands instead of a script, since this is all that an idle partition costs.
     const k = this.#keys.partition(partition);
     const [owner, head] = await this.#command((redis) =>
       Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),

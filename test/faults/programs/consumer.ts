@@ -55,6 +55,8 @@ app.enableShutdownHooks();
 process.on('message', (command: Command) => {
   if (typeof command === 'object') blockEventLoop(command.block);
 });
+// Whoever started it is gone, without a word.
+process.on('disconnect', () => process.exit(1));
 process.send?.('ready');
 
 function blockEventLoop(milliseconds: number): void {

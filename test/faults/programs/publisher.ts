@@ -32,6 +32,8 @@ const finished = new AbortController();
 process.on('message', (command: Command) => {
   if (command === 'finish') finished.abort();
 });
+// Whoever started it is gone, without a word.
+process.on('disconnect', () => process.exit(1));
 process.send?.('ready');
 
 const pending = new Set<Promise<void>>();
@@ -44,7 +46,7 @@ for (let n = 0; !finished.signal.aborted;) {
 }
 await Promise.all(pending);
 await app.close();
-process.disconnect?.();
+process.exit();
 
 async function publish(id: string): Promise<void> {
   recorder.record({ kind: 'publish-called', id });

@@ -36,6 +36,22 @@ local function announce(id, envelope, at, delivery, attempt, due)
   bytes = bytes + #envelope
 end
 
+-- What was cancelled or replaced while in flight, and whose delivery nobody will settle any more: it ends, or waits for
+-- its new time. The id is in neither set. Answers whether that was so.
+local function conclude(id, delivery, mark)
+  if mark == 'c' then
+    forget({ id })
+    redis.call('HINCRBY', meta, 'cancelled', 1)
+    return true
+  end
+  local due = tonumber(string.match(mark, '^r(%d+)$'))
+  if not due then return false end
+  redis.call('HDEL', errors, id)
+  redis.call('ZADD', scheduled, due, id)
+  redis.call('HSET', deliveries, id, format_record(0, delivery, 0, due))
+  return true
+end
+
 -- Makes deliveries of the given ids, which are in neither set any more. `dues` is nil for those whose lease ended.
 local function deliver(ids, dues)
   local envelopes = redis.call('HMGET', messages, unpack(ids))
@@ -48,14 +64,7 @@ local function deliver(ids, dues)
     if not envelope then
       orphans[#orphans + 1] = id
       repaired = repaired + 1
-    elseif not dues and mark == 'c' then
-      orphans[#orphans + 1] = id
-      redis.call('HINCRBY', meta, 'cancelled', 1)
-    elseif not dues and string.byte(mark) == 114 then -- 114 is 'r': replaced while in flight
-      due = tonumber(string.sub(mark, 2))
-      redis.call('ZADD', scheduled, due, id)
-      redis.call('HSET', deliveries, id, format_record(0, delivery, 0, due))
-    else
+    elseif dues or not conclude(id, delivery, mark) then
       token = token + 1
       members[#members + 1] = deadline
       members[#members + 1] = id
@@ -81,11 +90,14 @@ local function repeat_lost()
     local records = redis.call('HMGET', deliveries, unpack(ids))
     for i = 1, #ids do
       if taken < max then
-        local at, delivery, attempt, due = parse_record(records[i])
+        local at, delivery, attempt, due, mark = parse_record(records[i])
         local envelope = at > known and redis.call('HGET', messages, ids[i])
         if envelope then
-          redis.call('ZADD', inflight, deadline, ids[i])
-          announce(ids[i], envelope, at, delivery, attempt, due or now)
+          redis.call('ZREM', inflight, ids[i])
+          if not conclude(ids[i], delivery, mark) then
+            redis.call('ZADD', inflight, deadline, ids[i])
+            announce(ids[i], envelope, at, delivery, attempt, due or now)
+          end
         end
       end
     end

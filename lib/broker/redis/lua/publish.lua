@@ -34,13 +34,17 @@ local function due_time(spec, base)
   return due
 end
 
--- What is remembered is the time of the first run and a status a message; the due times follow from those.
+-- Remembered are the time of the first run, a status a message, and the due times that do not follow from those: of the
+-- messages that were there before.
 local answer = earlier_answer()
 if answer then
-  local base, statuses = string.match(answer, '^(%d+) (%d+)$')
+  local base, statuses, dues = string.match(answer, '^(%d+) (%d+) ?(.*)$')
+  local next_due = string.gmatch(dues, '%d+')
   for n = 1, #statuses do
-    reply[2 * n] = tonumber(string.sub(statuses, n, n))
-    reply[2 * n + 1] = due_time(ARGV[FIRST + STRIDE * (n - 1) + 2], tonumber(base))
+    local status = tonumber(string.sub(statuses, n, n))
+    local kept = status == REJECTED or status == IGNORED
+    reply[2 * n] = status
+    reply[2 * n + 1] = kept and tonumber(next_due()) or due_time(ARGV[FIRST + STRIDE * (n - 1) + 2], tonumber(base))
   end
   return reply
 end
@@ -137,8 +141,11 @@ for i = 1, #later do
   reply[2 * n + 1] = due
 end
 if created > 0 then redis.call('HINCRBY', meta, 'published', created) end
-local statuses = {}
-for n = 1, #ids do statuses[n] = reply[2 * n] end
-remember(string.format('%.0f ', now_up) .. table.concat(statuses))
+local statuses, dues = {}, {}
+for n = 1, #ids do
+  statuses[n] = reply[2 * n]
+  if statuses[n] == REJECTED or statuses[n] == IGNORED then dues[#dues + 1] = string.format('%.0f', reply[2 * n + 1]) end
+end
+remember(string.format('%.0f ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(dues, ','))
 wake(head_before, earliest)
 return reply

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+
+import { ROOT } from '../setup/run.mjs';
+
+/**
+ * Counts vitest's JSON report so that nothing which did not pass can be missed: a skipped test counts as failed, and so
+ * does a file that could not be run.
+ *
+ * @param {string} file the report
+ * @param {{ exitCode: number, skipsAllowed: boolean }} run
+ * @returns {{ passed: number, failures: string[] }}
+ */
+export function countTests(file, { exitCode, skipsAllowed }) {
+  const suites = readReport(file).map((suite) => ({ ...suite, name: relative(ROOT, suite.name) }));
+  const tests = suites.flatMap((suite) => suite.assertionResults.map((test) => ({ ...test, file: suite.name })));
+  const passed = tests.filter(({ status }) => status === 'passed').length;
+
+  const failures = tests
+    .filter(({ status }) => status !== 'passed' && !(skipsAllowed && isSkip(status)))
+    .map((test) => `${test.file} > ${test.fullName.trim()} (${test.status})`);
+  for (const suite of suites) {
+    const explained = suite.assertionResults.some(({ status }) => status === 'failed');
+    if (suite.status === 'failed' && !explained) failures.push(`${suite.name} (${firstLine(suite.message)})`);
+  }
+  if (passed === 0 && failures.length === 0) failures.push('vitest (no test was run)');
+  if (exitCode !== 0 && failures.length === 0) failures.push(`vitest (exit code ${exitCode})`);
+  return { passed, failures };
+}
+
+/** What the report says of each file; nothing where vitest did not come to write it. */
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).testResults;
+  } catch {
+    return [];
+  }
+}
+
+function isSkip(status) {
+  return status === 'skipped' || status === 'pending';
+}
+
+function firstLine(message) {
+  return message?.split('\n')[0] || 'could not be run';
+}

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+import { SetupFailure } from './failure.mjs';
+import { findRedisServers } from './redis-binary.mjs';
+import { installRedis } from './redis-install.mjs';
+import { askRedis } from './redis-socket.mjs';
+
+const KEEPER = fileURLToPath(new URL('./redis-keeper.mjs', import.meta.url));
+
+/**
+ * Finds a Redis: the one that REDIS_URL names, else a private one, whose server is installed first if it has to be.
+ *
+ * @returns {Promise<{ url: string, stop(): Promise<void> }>}
+ * @throws {SetupFailure}
+ */
+export async function startRedis() {
+  const { REDIS_URL } = process.env;
+  if (REDIS_URL) {
+    await checkRedis(REDIS_URL);
+    return { url: REDIS_URL, stop: async () => {} };
+  }
+  return startPrivateRedis(findRedisServers().usable[0] ?? (await installRedis()));
+}
+
+async function startPrivateRedis({ name, path, version }) {
+  // In a process group of its own, so that Ctrl-C in a terminal does not end Redis before those that use it.
+  const keeper = spawn(process.execPath, [KEEPER, path], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const ended = once(keeper, 'close');
+  let errors = '';
+  // A keeper that has ended on its own account no longer reads; what it said is printed by stop().
+  keeper.stdin.on('error', () => {});
+  keeper.stderr.on('data', (chunk) => (errors += chunk));
+
+  const url = await Promise.race([once(keeper.stdout, 'data').then(String), ended.then(() => undefined)]);
+  if (!url) throw new SetupFailure(errors.trim());
+  console.log(`Using a private ${name} ${version} at ${url.trim()}.`);
+  return {
+    url: url.trim(),
+    async stop() {
+      keeper.stdin.end();
+      await ended;
+      if (errors) console.error(errors.trim());
+    },
+  };
+}
+
+async function checkRedis(value) {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url?.hostname || !['redis:', 'rediss:'].includes(url.protocol)) {
+    throw new SetupFailure(
+      'REDIS_URL is not a Redis address: expected redis://[user:password@]host[:port][/db] or rediss://….',
+    );
+  }
+  const address = {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    tls: url.protocol === 'rediss:',
+  };
+  const commands = [...signIn(url), ['PING']];
+  const problem = await askRedis(address, commands, { lines: commands.length }).then(
+    (replies) =>
+      replies.at(-1) === '+PONG' ? undefined : (replies.find((line) => line.startsWith('-')) ?? 'it is not a Redis'),
+    (error) => error.message || error.code,
+  );
+  if (problem)
+    throw new SetupFailure(`The Redis of REDIS_URL does not answer at ${url.hostname}:${address.port}: ${problem}`);
+  console.log(`Using the Redis of REDIS_URL at ${url.hostname}:${address.port}.`);
+}
+
+function signIn({ username, password }) {
+  if (!password) return [];
+  const user = decodeURIComponent(username);
+  return [['AUTH', ...(user ? [user] : []), decodeURIComponent(password)]];
+}

@@ -1,0 +1,36 @@
+import { describe } from 'vitest';
+import { brokerTest } from '../support/contract-bench.js';
+import type { CreateHarness } from '../support/contract-harness.js';
+import { cancelContract } from './cancel.contract.js';
+import { claimContract } from './claim.contract.js';
+import { claimRepeatContract } from './claim-repeat.contract.js';
+import { extendContract } from './extend.contract.js';
+import { groupContract } from './group.contract.js';
+import { inspectContract } from './inspect.contract.js';
+import { publishContract } from './publish.contract.js';
+import { publishDuplicateContract } from './publish-duplicate.contract.js';
+import { repeatContract } from './repeat.contract.js';
+import { settleContract } from './settle.contract.js';
+import { settleReceiptContract } from './settle-receipt.contract.js';
+import { signalContract } from './signal.contract.js';
+import { trimDeadContract } from './trim-dead.contract.js';
+
+/** What every broker has to do, whatever it keeps its messages in. */
+export function describeBroker(name: string, createHarness: CreateHarness): void {
+  describe(`the contract of a broker: ${name}`, () => {
+    const it = brokerTest(createHarness);
+    publishContract(it);
+    publishDuplicateContract(it);
+    claimContract(it);
+    claimRepeatContract(it);
+    settleContract(it);
+    settleReceiptContract(it);
+    repeatContract(it);
+    extendContract(it);
+    cancelContract(it);
+    inspectContract(it);
+    trimDeadContract(it);
+    signalContract(it);
+    groupContract(it);
+  });
+}

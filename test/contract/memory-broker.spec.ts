@@ -1,0 +1,16 @@
+import { MemoryBroker } from '../../lib/broker/memory/memory.broker.js';
+import { ManualClock } from '../../lib/common/manual-clock.js';
+import { describeBroker } from './broker-contract.js';
+
+describeBroker('MemoryBroker', async () => {
+  // Not a whole millisecond, as clocks are.
+  const clock = new ManualClock(Date.UTC(2026, 0, 1) + 0.375);
+  const broker = new MemoryBroker(clock);
+  await broker.connect();
+  return {
+    broker,
+    time: async () => clock.now(),
+    advance: (milliseconds) => clock.advance(milliseconds),
+    close: () => broker.close(),
+  };
+});

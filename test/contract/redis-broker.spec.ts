@@ -1,0 +1,13 @@
+import { inject } from 'vitest';
+import { openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
+import { describeBroker } from './broker-contract.js';
+
+describeBroker('RedisBroker', async () => {
+  const { broker, redis, close } = await openRedisBench(inject('redisUrl'));
+  return {
+    broker,
+    time: () => serverTime(redis),
+    advance: async (milliseconds) => serverTimeReaches(redis, (await serverTime(redis)) + milliseconds),
+    close,
+  };
+});

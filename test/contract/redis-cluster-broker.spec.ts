@@ -1,0 +1,53 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newRedisBroker, serverTime, serverTimeReaches } from '../support/contract-redis.js';
+import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
+import { describeBroker } from './broker-contract.js';
+
+describe('on a cluster of three masters', () => {
+  let cluster: PrivateCluster;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster(3);
+  }, 40_000);
+
+  afterAll(async () => {
+    await cluster.stop();
+  });
+
+  describeBroker('RedisBroker', async () => {
+    const broker = newRedisBroker({ nodes: cluster.nodes });
+    await broker.connect();
+    // All masters run on this machine, so their clocks are one.
+    const node = new Redis({ ...cluster.nodes[0] });
+    return {
+      broker,
+      time: () => serverTime(node),
+      advance: async (milliseconds) => serverTimeReaches(node, (await serverTime(node)) + milliseconds),
+      close: async () => {
+        await broker.close();
+        node.disconnect();
+      },
+    };
+  });
+
+  it('partitions of one topic are on different masters', async () => {
+    const broker = newRedisBroker({ nodes: cluster.nodes }, 'spread');
+    await broker.connect();
+    for (let index = 0; index < 32; index++) {
+      const message = { storedId: 'm', envelope: '[0,0]', due: { after: 60_000 }, onDuplicate: 'reject' as const };
+      await broker.publish({ topic: 'orders', index }, { caller: 'test', sequence: 1 }, [message]);
+    }
+    await broker.close();
+    const counts = await Promise.all(
+      cluster.nodes.map(async (address) => {
+        const node = new Redis(address);
+        const keys = await node.keys('{spread:orders:*}:scheduled');
+        node.disconnect();
+        return keys.length;
+      }),
+    );
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(32);
+    expect(Math.min(...counts)).toBeGreaterThan(3);
+  });
+});

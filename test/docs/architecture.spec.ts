@@ -1,0 +1,65 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { anchors, inBackticks, links, readDocument, section, table } from './support/markdown.js';
+import { classesIn, filesIn, stringsOf } from './support/source.js';
+
+const architecture = readDocument('docs/architecture.md');
+const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');
+const documents = ['README.md', ...filesIn('docs'), ...filesIn('docs/decisions')];
+
+describe('docs/architecture.md', () => {
+  it('names every folder of the library', () => {
+    const folders = readdirSync('lib', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const named = inBackticks(section(architecture, 'Layers'));
+    for (const { name } of folders) expect(named).toContain(`lib/${name}`);
+  });
+
+  it('says what every class of the runtime is responsible for', () => {
+    const rows = table(section(architecture, 'What each class is responsible for'), 'class');
+    for (const name of [...classesIn('lib/consumer'), ...classesIn('lib/producer')])
+      expect(rows.keys()).toContain(name);
+  });
+
+  it('says of every script why it can be repeated', () => {
+    const named = inBackticks(section(architecture, 'Repeated calls'));
+    for (const script of stringsOf('lib/broker/redis/script-runner.ts', 'SCRIPTS')) expect(named).toContain(script);
+  });
+});
+
+describe('docs/decisions', () => {
+  it('has an index of every record with its title', () => {
+    const index = readDocument('docs/decisions/README.md');
+    const titles = records.map((path) => {
+      const [, number = '', title = ''] = /^# (\d{4}) (.+)$/m.exec(readDocument(path)) ?? [];
+      expect(basename(path)).toMatch(new RegExp(`^${number}-[a-z0-9-]+\\.md$`));
+      return { link: `[${number}](${basename(path)})`, title };
+    });
+    const rows = Array.from(index.matchAll(/^\| (\[\d{4}\]\([^)]+\)) +\| (.+?) +\|$/gm), ([, link, title]) => ({
+      link,
+      title,
+    }));
+    expect(rows).toEqual(titles);
+  });
+
+  it('has records of one form, each short', () => {
+    for (const path of records) {
+      const lines = readDocument(path).split('\n');
+      expect(lines.filter((line) => line.startsWith('## '))).toEqual(['## Context', '## Decision', '## Consequence']);
+      expect(lines.length > 26 ? path : 'short').toBe('short');
+    }
+  });
+});
+
+describe('the links of the documents', () => {
+  it.each(documents)('lead somewhere: %s', (path) => {
+    const own = links(readDocument(path)).filter((link) => !link.startsWith('https://'));
+    expect(own.filter((link) => !leadsSomewhere(path, link))).toEqual([]);
+  });
+});
+
+function leadsSomewhere(from: string, link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const path = file === '' ? from : join(dirname(from), file);
+  return existsSync(path) && (anchor === undefined || anchors(readDocument(path)).includes(anchor));
+}

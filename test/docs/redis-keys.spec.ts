@@ -1,0 +1,175 @@
+import { Redis } from 'ioredis';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  DelayedHandler,
+  DelayQueueAdmin,
+  DelayQueueEvents,
+  DelayQueueModule,
+  DelayQueueProducer,
+} from 'nestjs-delay-queue';
+import { firstValueFrom } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COUNTERS } from '../../lib/broker/broker.interface.js';
+import { loadScript } from '../../lib/broker/redis/script-loader.js';
+import { decodeEnvelope, encodeEnvelope } from '../../lib/message/envelope.js';
+import { partitionOf } from '../../lib/message/partitioner.js';
+import { toStoredId } from '../../lib/message/stored-id.js';
+import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { codeBlocks, inBackticks, readDocument, section, table } from './support/markdown.js';
+import { propertiesOf, readSource, stringsOf } from './support/source.js';
+
+const text = readDocument('docs/redis-keys.md');
+const scripts = stringsOf('lib/broker/redis/script-runner.ts', 'SCRIPTS');
+const rights = section(text, 'Rights of a Redis user');
+const rules = codeBlocks(rights).map(({ code }) => code.replace('ACL SETUSER ', '').split(' '));
+
+describe('docs/redis-keys.md', () => {
+  it('names every key and channel', () => {
+    const suffixes = Array.from(
+      readSource('lib/broker/redis/redis-keys.ts').matchAll(/\}:([a-z]+)/g),
+      ([, suffix = '']) => suffix,
+    );
+    expect(suffixes.length).toBeGreaterThan(10);
+    for (const suffix of suffixes) expect(text).toMatch(new RegExp(`\`\\{dq:order\\.timeout(:3)?\\}:${suffix}[\`:]`));
+  });
+
+  it('names every script', () => {
+    expect([...table(section(text, 'Scripts'), 'script').keys()]).toEqual(scripts);
+  });
+
+  it('names every counter', () => {
+    expect([...table(section(text, 'Counters'), 'field').keys()]).toEqual([...COUNTERS, 'paused']);
+  });
+
+  it('names every property of a failure', () => {
+    const named = [...table(section(text, 'Failure'), 'property').keys()];
+    expect(named).toEqual(propertiesOf('lib/message/failure.ts', 'Failure'));
+  });
+
+  it('shows an envelope as it is written and read, byte by byte', () => {
+    const part = section(text, 'Envelope');
+    const [{ code: example } = { code: '' }] = codeBlocks(part);
+    const backoff = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
+    const fields = { headers: { trace: '7f' }, attempts: 3, backoff, timeout: 30_000, expireAfter: 3_600_000 };
+    const message = { payload: { orderId: '42' }, publishedAt: 1_767_268_800_000, ...fields };
+    expect(encodeEnvelope(message)).toBe(example);
+    expect(decodeEnvelope(example)).toEqual(message);
+
+    const shown = [...part.matchAll(/^\| (\d+)(?:–(\d+))? +\| `([^`]+)` /gm)];
+    expect(shown.length).toBeGreaterThan(5);
+    for (const [, first, last = first, what = ''] of shown) {
+      const [begin = '', end = begin] = what.split('…');
+      const bytes = example.slice(Number(first), Number(last) + 1);
+      expect([bytes.slice(0, begin.length), bytes.slice(-end.length)]).toEqual([begin, end]);
+    }
+    const payload = '{"orderId":"42"}';
+    const [, count] = /payload and (\d+) bytes/.exec(part) ?? [];
+    const { length } = encodeEnvelope({ payload: JSON.parse(payload), publishedAt: 1_767_268_800_000 });
+    expect(length - payload.length).toBe(Number(count));
+  });
+
+  it('names every option of an envelope', () => {
+    const named = [...table(section(text, 'Envelope'), 'option').keys()];
+    expect(named).toEqual(propertiesOf('lib/message/envelope.ts', 'EncodedOptions'));
+  });
+
+  it('places keys in the partitions that the partitioner does', () => {
+    const rows = table(section(text, 'Partitioner'), 'key', 'CRC-32');
+    expect(rows.size).toBeGreaterThan(2);
+    for (const [key, [, hash = '', of8, of1024]] of rows) {
+      expect([key, String(partitionOf(key, 8)), String(partitionOf(key, 1024))]).toEqual([key, of8, of1024]);
+      expect([key, partitionOf(key, 2 ** 32)]).toEqual([key, Number(`0x${inBackticks(hash)[0]}`)]);
+    }
+  });
+
+  it('shows stored ids as they are made', () => {
+    for (const [, id = '', key = '', stored = ''] of section(text, 'Stored id').matchAll(
+      /^\| `(\w+)` +\| (?:`([\w-]+)`|\(none\)) +\| `([^`]+)`/gm,
+    )) {
+      expect(toStoredId(id, key === '' ? id : key)).toBe(stored.replace('\\0', '\0'));
+    }
+  });
+
+  it('names every command that a script uses', () => {
+    const used = scripts.flatMap((name) =>
+      Array.from(loadScript(name).source.matchAll(/redis\.call\('([A-Z]+)'/g), ([, command = '']) => command),
+    );
+    expect(used).toContain('ZREVRANGE');
+    for (const command of new Set(used)) {
+      expect(rights).toMatch(new RegExp(`\\b${command}\\b`));
+      expect(rules[0]).toContain(`+${command.toLowerCase()}`);
+    }
+  });
+});
+
+@Injectable()
+class Handler {
+  @DelayedHandler('rights', { attempts: 1 })
+  handle(payload: string): void {
+    if (payload === 'fail') throw new Error('as it should');
+  }
+}
+
+describe('a Redis user with the rights of docs/redis-keys.md', () => {
+  let redis: PrivateRedis;
+  let admin: Redis;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    admin = new Redis(redis.url);
+  });
+
+  afterAll(async () => {
+    admin.disconnect();
+    await redis.stop();
+  });
+
+  it.each(rules.map((rule, i) => ({ rule, user: `user-${i}`, how: i === 0 ? 'commands' : 'categories' })))(
+    'may do all that the library does: by naming $how',
+    async ({ rule, user }) => {
+      await admin.flushall();
+      await admin.call('ACL', 'SETUSER', user, ...rule.slice(1));
+      await admin.call('ACL', 'LOG', 'RESET');
+      await useEverything(`redis://${user}:secret@127.0.0.1:${redis.port}`);
+      expect(await refusals()).toEqual(['config|get']);
+    },
+  );
+
+  it('has no right beside', async () => {
+    const [rule = []] = rules;
+    await admin.call('ACL', 'SETUSER', 'curious', ...rule.slice(1));
+    const client = new Redis(redis.url, { username: 'curious', password: 'secret' });
+    await expect(client.get('other')).rejects.toThrow('NOPERM');
+    await expect(client.flushall()).rejects.toThrow('NOPERM');
+    client.disconnect();
+  });
+
+  async function refusals(): Promise<string[]> {
+    const log = (await admin.call('ACL', 'LOG')) as (string | number)[][];
+    return log.map((entry) => String(entry[entry.indexOf('object') + 1]));
+  }
+});
+
+async function useEverything(url: string): Promise<void> {
+  @Module({
+    imports: [DelayQueueModule.forRoot({ redis: url, topics: { rights: { deadLetter: { maxCount: 10 } } } })],
+    providers: [Handler],
+  })
+  class App {}
+
+  const app = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
+  const producer = app.get(DelayQueueProducer);
+  const events = app.get(DelayQueueEvents);
+  const acked = firstValueFrom(events.acked);
+  const dead = firstValueFrom(events.dead);
+  await producer.publish('rights', 'succeed');
+  await producer.publish('rights', 'fail', { id: 'a' });
+  await Promise.all([acked, dead]);
+  await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '1h' });
+  await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '2h', onDuplicate: 'replace' });
+  expect(await producer.cancel('rights', 'b')).toBe('cancelled');
+  expect(await app.get(DelayQueueAdmin).get('rights', 'a')).toMatchObject({ state: 'dead' });
+  expect(await app.get(DelayQueueAdmin).stats('rights')).toMatchObject({ dead: 1 });
+  await app.close();
+}

@@ -1,0 +1,17 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import type { DelayQueueAdmin, DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
+
+// What the excerpts of the README take for granted. Nothing here is ever run.
+
+export declare const app: INestApplicationContext;
+export declare const admin: DelayQueueAdmin;
+export declare const events: DelayQueueEvents;
+export declare const producer: DelayQueueProducer;
+
+export declare class AppConfig {
+  readonly redisUrl: string;
+}
+
+export declare class ConfigModule {
+  readonly provides: AppConfig;
+}

@@ -1,0 +1,110 @@
+import { setPriority } from 'node:os';
+import { Injectable } from '@nestjs/common';
+import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
+import { describe, expect, it } from 'vitest';
+import { type Bed, type RunningApp, onOwnRedis } from './support/bed.js';
+import { report } from './support/statistics.js';
+import { eventually } from './support/waiting.js';
+
+const COUNT = 20_000;
+
+/** Longest time that a script may keep Redis busy, in milliseconds. */
+const LONGEST_SCRIPT = 50;
+
+/** Counts instead of keeping each call. */
+@Injectable()
+class Counter {
+  readonly calls = new Map<string, number>();
+  /** How often each message fails before it is acknowledged. */
+  failures = 0;
+  lateness = 0;
+
+  @DelayedHandler('jobs', { backoff: { type: 'fixed', delay: 0 } })
+  count(_payload: unknown, { id, dueAt }: DelayedMessage): void {
+    const calls = (this.calls.get(id) ?? 0) + 1;
+    this.calls.set(id, calls);
+    this.lateness = Date.now() - dueAt.getTime();
+    if (calls <= this.failures) throw new Error('not yet');
+  }
+}
+
+const options = { defaults: { partitions: 1 } };
+
+async function publishAll({ producer }: RunningApp, deliverAt: number): Promise<void> {
+  const messages = Array.from({ length: COUNT }, (_, n) => ({ payload: { n }, options: { id: `m${n}`, deliverAt } }));
+  await producer.publishMany('jobs', messages);
+}
+
+/** Waits until every message is acknowledged, and checks that each was handled so often, and nothing is left. */
+async function expectAllHandled(own: Bed, app: RunningApp, times: number): Promise<void> {
+  const { calls } = app.get(Counter);
+  const partition = own.partition('jobs');
+  const acked = async () => Number(await own.redis.hget(partition.key('meta'), 'acked'));
+  await eventually(async () => expect(await acked()).toBe(COUNT), 15_000);
+  expect(calls.size).toBe(COUNT);
+  expect([...calls.values()].filter((count) => count !== times)).toEqual([]);
+  const keys = ['scheduled', 'inflight', 'messages', 'deliveries', 'dead', 'errors'].map((name) => partition.key(name));
+  expect(await own.redis.exists(...keys)).toBe(0);
+  expect(app.logs.errors).toEqual([]);
+}
+
+/** Notes the calls that take over half a millisecond, and keeps other programs of this machine out of the measure. */
+async function watchScripts(own: Bed): Promise<void> {
+  const pid = Number(/^process_id:(\d+)/m.exec(await own.redis.info('server'))?.[1]);
+  try {
+    setPriority(pid, -10);
+  } catch {
+    // Without the right to it, the measure is as good as the machine is idle.
+  }
+  await own.redis.config('SET', 'slowlog-log-slower-than', '500');
+  await own.redis.config('SET', 'slowlog-max-len', '100000');
+  await own.redis.slowlog('RESET');
+}
+
+/** The longest script call since {@link watchScripts}, in milliseconds. */
+async function longestScript(own: Bed): Promise<number> {
+  const entries = (await own.redis.slowlog('GET', -1)) as [number, number, number, string[]][];
+  const scripts = entries.filter(([, , , [command = '']]) => /^eval/i.test(command));
+  return Math.max(0, ...scripts.map(([, , microseconds]) => microseconds)) / 1000;
+}
+
+describe('20,000 messages of one partition are handled exactly once, and no script blocks Redis', () => {
+  it('where they fall due at once', async () => {
+    await onOwnRedis(async (own) => {
+      const app = await own.start({ providers: [Counter], options });
+      await watchScripts(own);
+      await publishAll(app, (await own.time()) + 1500);
+      await expectAllHandled(own, app, 1);
+      const longest = await longestScript(own);
+      const { lateness } = app.get(Counter);
+      report(`20,000 due at once: the last one handled after ${lateness} ms; longest script call ${longest} ms`);
+      expect(longest).toBeLessThan(LONGEST_SCRIPT);
+    });
+  });
+
+  it('where they were due before the consumer booted', async () => {
+    await onOwnRedis(async (own) => {
+      const publisher = await own.start({ options: { ...options, consumer: false } });
+      await publishAll(publisher, (await own.time()) - 1000);
+      await watchScripts(own);
+      const app = await own.start({ providers: [Counter], options });
+      await expectAllHandled(own, app, 1);
+      const longest = await longestScript(own);
+      report(`20,000 due before the boot: longest script call ${longest} ms`);
+      expect(longest).toBeLessThan(LONGEST_SCRIPT);
+    });
+  });
+
+  it('after each of them has failed once', async () => {
+    await onOwnRedis(async (own) => {
+      const app = await own.start({ providers: [Counter], options });
+      app.get(Counter).failures = 1;
+      await watchScripts(own);
+      await publishAll(app, await own.time());
+      await expectAllHandled(own, app, 2);
+      const longest = await longestScript(own);
+      report(`20,000 that fail once: longest script call ${longest} ms`);
+      expect(longest).toBeLessThan(LONGEST_SCRIPT);
+    });
+  });
+});

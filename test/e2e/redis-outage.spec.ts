@@ -1,0 +1,231 @@
+import { Injectable } from '@nestjs/common';
+import { BrokerUnavailableError, type DelayedMessage, DelayedHandler, DuplicateMessageError } from 'nestjs-delay-queue';
+import { describe, expect, it } from 'vitest';
+import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { Bed } from './support/bed.js';
+import { Recorder } from './support/recorder.js';
+import { report } from './support/statistics.js';
+import { Gate, eventually } from './support/waiting.js';
+
+/** How soon everything has to work again once Redis answers: about a second, and something for a busy machine. */
+const RECOVERY = 2000;
+
+@Injectable()
+class Jobs extends Recorder {
+  @DelayedHandler('jobs')
+  async work(payload: unknown, message: DelayedMessage) {
+    return this.take(payload, message);
+  }
+}
+
+const ON_DISK = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+/** Runs a test on a server that it may end, with one application that is never touched again. */
+async function onMortalRedis(
+  { durable = true, ...timeouts }: { durable?: boolean; publishTimeout?: number; shutdownTimeout?: number },
+  test: (setting: Awaited<ReturnType<typeof settle>>) => Promise<void>,
+): Promise<void> {
+  const server = await startRedis(durable ? ON_DISK : []);
+  const bed = new Bed(server.url);
+  try {
+    await bed.open();
+    await test(await settle(server, bed, timeouts));
+    await bed.close();
+  } finally {
+    bed.redis.disconnect();
+    await server.stop();
+  }
+}
+
+async function settle(
+  server: PrivateRedis,
+  bed: Bed,
+  { publishTimeout = 500, shutdownTimeout = 1000 }: { publishTimeout?: number; shutdownTimeout?: number },
+) {
+  const pid = Number(/^process_id:(\d+)/m.exec(await bed.redis.info('server'))?.[1]);
+  const app = await bed.start({ providers: [Jobs], options: { publishTimeout, consumer: { shutdownTimeout } } });
+  const { producer, events, logs } = app;
+  await producer.publish('jobs', 'before', { id: 'before' });
+  await events.acked.first();
+  return { server, pid, bed, app, producer, events, logs, jobs: app.get(Jobs) };
+}
+
+const AWAY: { how: string; leave: (redis: { server: PrivateRedis; pid: number }) => unknown }[] = [
+  { how: 'killed', leave: async ({ server }) => server.kill() },
+  { how: 'frozen', leave: ({ pid }) => process.kill(pid, 'SIGSTOP') },
+];
+
+describe('while Redis is away', () => {
+  it.each(AWAY)('publish, publishMany and cancel reject within publishTimeout: $how', async ({ leave }) => {
+    await onMortalRedis({ publishTimeout: 400 }, async ({ server, pid, producer }) => {
+      await leave({ server, pid });
+      for (const operation of [
+        async () => producer.publish('jobs', 1, { id: 'a' }),
+        async () => producer.cancel('jobs', 'a'),
+        async () => producer.publish('a-topic-that-was-not-used-before', 1),
+      ]) {
+        const startedAt = performance.now();
+        const error: unknown = await operation().catch((reason: unknown) => reason);
+        expect(performance.now() - startedAt).toBeLessThan(400 + 500);
+        expect(error).toBeInstanceOf(BrokerUnavailableError);
+        expect(error).toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+        expect((error as Error).message).toMatch(/Redis|400 ms/);
+      }
+      await expect(producer.publishMany('jobs', [{ payload: 1 }])).rejects.toMatchObject({
+        code: 'PUBLISH_MANY',
+        cause: expect.any(BrokerUnavailableError),
+      });
+      await server.kill();
+      await server.start();
+    });
+  });
+
+  it('a publish whose outcome is not known can be repeated under its id, and is delivered once', async () => {
+    await onMortalRedis({ publishTimeout: 300 }, async ({ pid, producer, events, jobs }) => {
+      process.kill(pid, 'SIGSTOP');
+      await expect(producer.publish('jobs', 'first', { id: 'a', delay: 700 })).rejects.toThrow(/not known.*same id/);
+      process.kill(pid, 'SIGCONT');
+      // The server had received it, and stored it when it could.
+      await expect(producer.publish('jobs', 'second', { id: 'a' })).rejects.toThrow(DuplicateMessageError);
+      await events.acked.first(({ id }) => id === 'a');
+      expect(jobs.callsOf('a').map(({ payload }) => payload)).toEqual(['first']);
+    });
+  });
+
+  it('a publish with time left waits for Redis to come back, and is delivered once', async () => {
+    await onMortalRedis({ publishTimeout: 10_000 }, async ({ server, producer, events, jobs }) => {
+      await server.kill();
+      const publish = producer.publish('jobs', 'patient', { id: 'a' });
+      await server.start();
+      expect(await publish).toMatchObject({ id: 'a', duplicate: false });
+      await events.acked.first(({ id }) => id === 'a');
+      expect(jobs.callsOf('a')).toHaveLength(1);
+    });
+  });
+
+  it('little is logged, however long it takes', async () => {
+    await onMortalRedis({ publishTimeout: 200 }, async ({ server, producer, events, logs }) => {
+      await server.kill();
+      const before = logs.warnings.length + logs.errors.length;
+      for (let i = 0; i < 10; i++) {
+        await expect(producer.publish('jobs', i)).rejects.toThrow(BrokerUnavailableError);
+      }
+      // Two seconds, in which a line for each attempt to connect would make some hundred.
+      expect(logs.warnings.length + logs.errors.length - before).toBeLessThan(40);
+      await server.start();
+      await producer.publish('jobs', 'after', { id: 'after' }).catch(async () => producer.publish('jobs', 'after'));
+      await events.acked.first(({ id }) => id !== 'before');
+    });
+  });
+});
+
+describe('after Redis has come back on the same port', () => {
+  it.each([
+    { what: 'with its data', durable: true },
+    { what: 'without its data', durable: false },
+  ])('publishing and consuming go on by themselves within about a second: $what', async ({ what, durable }) => {
+    await onMortalRedis({ durable, publishTimeout: 300 }, async ({ server, producer, events, jobs }) => {
+      await server.kill();
+      await expect(producer.publish('jobs', 'lost')).rejects.toThrow(BrokerUnavailableError);
+      await server.start();
+      const backAt = performance.now();
+      const published = eventually(async () => producer.publish('jobs', 'after', { id: 'after' }));
+      await published;
+      const publishedAfter = performance.now() - backAt;
+      await events.acked.first(({ id }) => id === 'after');
+      const ackedAfter = performance.now() - backAt;
+      expect(jobs.callsOf('after')).toHaveLength(1);
+      expect(publishedAfter).toBeLessThan(RECOVERY);
+      expect(ackedAfter).toBeLessThan(RECOVERY);
+      report(
+        `Redis back ${what}: published after ${publishedAfter.toFixed(0)} ms, handled and acknowledged after ` +
+          `${ackedAfter.toFixed(0)} ms`,
+      );
+      // And on time again.
+      const { dueAt } = await producer.publish('jobs', 'timely', { id: 'timely', delay: 100 });
+      const { lateness } = await events.delivered.first(({ id }) => id === 'timely');
+      expect(dueAt).toBeInstanceOf(Date);
+      expect(lateness).toBeLessThan(500);
+    });
+  });
+
+  it('messages that fell due meanwhile are delivered, once each', async () => {
+    await onMortalRedis({}, async ({ server, bed, producer, events, jobs }) => {
+      const deliverAt = (await bed.time()) + 300;
+      const ids = Array.from({ length: 40 }, (_, i) => `m${i}`);
+      await producer.publishMany(
+        'jobs',
+        ids.map((id) => ({ payload: id, options: { id, deliverAt } })),
+      );
+      await server.kill();
+      await eventually(() => expect(Date.now()).toBeGreaterThan(deliverAt + 50));
+      await server.start();
+      const backAt = performance.now();
+      await events.acked.take(40, ({ id }) => id !== 'before');
+      expect(performance.now() - backAt).toBeLessThan(RECOVERY);
+      expect(jobs.ids.filter((id) => id !== 'before').toSorted()).toEqual(ids.toSorted());
+    });
+  });
+
+  it('what was handled meanwhile is acknowledged, and not delivered again', async () => {
+    await onMortalRedis({}, async ({ server, bed, producer, events, jobs }) => {
+      const gate = new Gate();
+      jobs.respond = async () => gate.opened;
+      const { partition } = await producer.publish('jobs', 'long', { id: 'a' });
+      await jobs.called(2);
+      await server.kill();
+      gate.open();
+      await eventually(() => expect(jobs.running).toBe(0));
+      await server.start();
+      const backAt = performance.now();
+      await events.acked.first(({ id }) => id === 'a');
+      expect(performance.now() - backAt).toBeLessThan(RECOVERY);
+      expect(jobs.callsOf('a')).toHaveLength(1);
+      expect(events.stale.past).toEqual([]);
+      expect(await bed.partition('jobs', partition).envelope('a')).toBeUndefined();
+      expect(await bed.partition('jobs', partition).inFlight()).toEqual([]);
+    });
+  });
+
+  it('a handler that runs throughout keeps its lease, and its signal is not aborted', async () => {
+    await onMortalRedis({}, async ({ server, producer, events, jobs }) => {
+      const gate = new Gate();
+      const aborted: boolean[] = [];
+      jobs.respond = async (_payload, { signal }) => {
+        await gate.opened;
+        aborted.push(signal.aborted);
+      };
+      await producer.publish('jobs', 'long', { id: 'a' });
+      await jobs.called(2);
+      await server.kill();
+      await expect(producer.publish('jobs', 'lost')).rejects.toThrow(BrokerUnavailableError);
+      await server.start();
+      jobs.respond = () => undefined;
+      await eventually(async () => producer.publish('jobs', 'after', { id: 'after' }));
+      await events.acked.first(({ id }) => id === 'after');
+      gate.open();
+      expect(await events.acked.first(({ id }) => id === 'a')).toMatchObject({ attempt: 1 });
+      expect(aborted).toEqual([false]);
+      expect(jobs.callsOf('a')).toHaveLength(1);
+    });
+  });
+});
+
+describe('closing an application while Redis is away', () => {
+  it.each(AWAY)('takes no longer than shutdownTimeout and 3 s, though a handler runs: $how', async ({ leave }) => {
+    await onMortalRedis({ shutdownTimeout: 200 }, async ({ server, pid, app, producer, jobs }) => {
+      const gate = new Gate();
+      jobs.respond = async () => gate.opened;
+      await producer.publish('jobs', 'long', { id: 'a' });
+      await jobs.called(2);
+      await leave({ server, pid });
+      const startedAt = performance.now();
+      await app.close();
+      expect(performance.now() - startedAt).toBeLessThan(200 + 3000);
+      gate.open();
+      await eventually(() => expect(jobs.running).toBe(0));
+      await server.kill();
+      await server.start();
+    });
+  });
+});

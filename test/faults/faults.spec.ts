@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest';
+import { scenarios } from './scenarios/index.js';
+import { play } from './support/play.js';
+
+/** One run of each scenario; `npm run test:faults` plays many. */
+const SEED = 2026;
+
+describe.each(scenarios)('while $shows', (scenario) => {
+  it('nothing is lost, early, or run twice at once', async () => {
+    const { violations, output, ...figures } = await play(scenario, SEED);
+    console.log(JSON.stringify(figures));
+    expect(violations, output).toEqual([]);
+    expect(figures.published).toBeGreaterThan(100);
+    expect(figures.deliveries).toBeGreaterThan(100);
+  }, 90_000);
+});

@@ -1,0 +1,228 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_BATCH, type ClaimedMessage, type Outcome } from '../../lib/broker/broker.interface.js';
+import { toStoredId } from '../../lib/message/stored-id.js';
+import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
+import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
+import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+
+/** Longest time a script may keep Redis from everybody else, in milliseconds; generous, since machines are shared. */
+const LONGEST_BLOCK = 50;
+
+const MIB = 1024 * 1024;
+
+describe('Redis under load', () => {
+  let server: PrivateRedis;
+  let bench: RedisBench;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    bench = await openRedisBench(server.url);
+    await bench.broker.acquire(bench.partition, 'm', LONG);
+  });
+  afterEach(() => bench.close());
+
+  async function claim(knownToken: number, { max = MAX_BATCH, lease = LONG } = {}) {
+    const result = await bench.broker.claim(bench.partition, { member: 'm', max, lease, knownToken });
+    if (result.status === 'not-owner') throw new Error('it is the owner');
+    return result;
+  }
+
+  async function settle(messages: readonly ClaimedMessage[], outcome: Outcome): Promise<void> {
+    const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
+    const statuses = await bench.broker.settle(bench.partition, bench.nextCall(), settlements);
+    expect(statuses).toEqual(messages.map(() => 'settled'));
+  }
+
+  /**
+   * Has Redis note how long each command takes, while `work` is done.
+   *
+   * @param outliers how many of the longest script runs to leave out: the machine may have been busy with something else
+   * @returns milliseconds
+   */
+  async function longestScript(work: () => Promise<void>, outliers = 0): Promise<number> {
+    await bench.redis.config('SET', 'slowlog-max-len', '20000');
+    await bench.redis.slowlog('RESET');
+    await bench.redis.config('SET', 'slowlog-log-slower-than', '0');
+    await work();
+    await bench.redis.config('SET', 'slowlog-log-slower-than', '-1');
+    const entries = (await bench.redis.slowlog('GET', -1)) as [number, number, number, string[]][];
+    const scripts = entries.filter(([, , , [command]]) => /^eval/i.test(command ?? ''));
+    const times = scripts.map(([, , microseconds]) => microseconds / 1000).toSorted((a, b) => b - a);
+    expect(times.length).toBeGreaterThan(outliers);
+    return times[outliers] as number;
+  }
+
+  async function publishLarge(from: number, to: number): Promise<void> {
+    for (let i = from; i < to; i++) {
+      const envelope = `[${i},"${'x'.repeat(MIB - 10)}"]`;
+      await bench.broker.publish(bench.partition, bench.nextCall(), [
+        message(`large-${String(i).padStart(2, '0')}`, { envelope }),
+      ]);
+    }
+  }
+
+  /** Claims until nothing is left; answers the number of messages and of bytes of each claim. */
+  async function claimAll(count: number): Promise<{ messages: number; bytes: number }[]> {
+    const claims: { messages: number; bytes: number }[] = [];
+    let token = 0;
+    for (let left = count; left > 0;) {
+      const result = await claim(token);
+      expect(result.messages.length).toBeGreaterThan(0);
+      const bytes = result.messages.reduce((sum, { envelope }) => sum + envelope.length, 0);
+      claims.push({ messages: result.messages.length, bytes });
+      left -= result.messages.length;
+      ({ token } = result);
+      // Where there is more, the answer says so.
+      expect(left === 0 || (result.nextAt ?? Infinity) <= (await serverTime(bench.redis))).toBe(true);
+      await settle(result.messages, ACK);
+    }
+    return claims;
+  }
+
+  it('20,000 messages due at once in one partition are all delivered once and in order, in short steps', async () => {
+    const COUNT = 20_000;
+    const ids = Array.from({ length: COUNT }, (_, i) => `id-${String(i).padStart(6, '0')}`);
+    const claimed: string[] = [];
+
+    const longest = await longestScript(async () => {
+      for (let first = 0; first < COUNT; first += MAX_BATCH) {
+        const batch = ids.slice(first, first + MAX_BATCH).map((id) => message(id));
+        await bench.broker.publish(bench.partition, bench.nextCall(), batch);
+      }
+      for (let token = 0; token < COUNT;) {
+        const result = await claim(token);
+        expect(result.messages).toHaveLength(MAX_BATCH);
+        claimed.push(...result.messages.map(({ storedId }) => storedId));
+        ({ token } = result);
+        await settle(result.messages, ACK);
+      }
+    }, 2);
+
+    console.info(`20,000 due: longest script but two ${longest.toFixed(2)} ms`);
+    expect(claimed).toEqual(ids);
+    expect(longest).toBeLessThan(LONGEST_BLOCK);
+    expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
+  });
+
+  it('full calls of every other kind work, in short steps', async () => {
+    const { broker, partition, redis } = bench;
+    const keyed = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
+
+    const longest = await longestScript(async () => {
+      await broker.publish(partition, bench.nextCall(), keyed);
+      await broker.publish(
+        partition,
+        bench.nextCall(),
+        keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
+      );
+      const first = await claim(0, { lease: 30 });
+      expect(first.messages).toHaveLength(MAX_BATCH);
+      expect((await claim(0, { lease: 30 })).messages).toHaveLength(MAX_BATCH);
+      await broker.extend(partition, 1, first.messages);
+      await serverTimeReaches(redis, (await serverTime(redis)) + 1);
+      const again = await claim(first.token);
+      expect(again.messages).toHaveLength(MAX_BATCH);
+      await settle(again.messages, { kind: 'release' });
+      const third = await claim(again.token);
+      await settle(third.messages, RETRY);
+      await serverTimeReaches(redis, (await serverTime(redis)) + 1);
+      const fourth = await claim(third.token);
+      await broker.publish(
+        partition,
+        bench.nextCall(),
+        keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
+      );
+      await settle(fourth.messages, DEAD);
+      const fifth = await claim(fourth.token);
+      await settle(fifth.messages, DEAD);
+      for (let left = MAX_BATCH; left > 0;) {
+        await broker.trimDead(partition, { maxCount: 0 });
+        ({ dead: left } = await broker.stats(partition));
+      }
+    });
+
+    console.info(`calls of ${MAX_BATCH}: longest script ${longest.toFixed(2)} ms`);
+    expect(longest).toBeLessThan(LONGEST_BLOCK);
+    const { scheduled, inflight, messages, deliveries, dead, errors, keyed: keyedKey } = bench.keys;
+    expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyedKey)).toBe(0);
+  });
+
+  it('finds the deliveries of a lost reply among thousands in flight', async () => {
+    for (let first = 0; first < 4000; first += MAX_BATCH) {
+      const batch = Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${first + i}`));
+      await bench.broker.publish(bench.partition, bench.nextCall(), batch);
+    }
+    let token = 0;
+    while (token < 4000 - MAX_BATCH) ({ token } = await claim(token));
+    const lost = await claim(token);
+
+    const longest = await longestScript(async () => {
+      const { messages } = await claim(token);
+      const tokens = messages.map((claimed) => claimed.token);
+      expect(tokens.toSorted((a, b) => a - b)).toEqual(lost.messages.map((claimed) => claimed.token));
+    });
+    console.info(`a claim repeated with 4,000 in flight: ${longest.toFixed(2)} ms`);
+    expect(longest).toBeLessThan(LONGEST_BLOCK);
+  });
+
+  describe('with large messages', () => {
+    it('of 1 MiB each, a claim stops at about 1 MiB, and the rest follows', async () => {
+      await publishLarge(0, 50);
+
+      let claims: { messages: number; bytes: number }[] = [];
+      const longest = await longestScript(async () => {
+        claims = await claimAll(50);
+      });
+
+      const most = Math.max(...claims.map(({ bytes }) => bytes));
+      console.info(`50 of 1 MiB: at most ${(most / MIB).toFixed(1)} MiB a claim, ${longest.toFixed(2)} ms`);
+      expect(claims.reduce((sum, { messages }) => sum + messages, 0)).toBe(50);
+      expect(most).toBeLessThanOrEqual(2 * MIB);
+      expect(longest).toBeLessThan(LONGEST_BLOCK);
+    });
+
+    it('behind small ones, a claim stops at about 1 MiB too', async () => {
+      await bench.broker.publish(
+        bench.partition,
+        bench.nextCall(),
+        Array.from({ length: 12 }, (_, i) => message(`a-${i}`)),
+      );
+      await publishLarge(0, 50);
+
+      let claims: { messages: number; bytes: number }[] = [];
+      const longest = await longestScript(async () => {
+        claims = await claimAll(62);
+      });
+
+      const most = Math.max(...claims.map(({ bytes }) => bytes));
+      console.info(
+        `50 of 1 MiB behind 12 small: at most ${(most / MIB).toFixed(1)} MiB a claim, ${longest.toFixed(2)} ms`,
+      );
+      expect(most).toBeLessThanOrEqual(2 * MIB);
+      expect(longest).toBeLessThan(LONGEST_BLOCK);
+    });
+
+    it('whose leases have ended, a claim stops at about 1 MiB too', async () => {
+      await publishLarge(0, 20);
+      let token = 0;
+      for (let left = 20; left > 0;) {
+        const result = await claim(token, { lease: 1 });
+        left -= result.messages.length;
+        ({ token } = result);
+        await bench.broker.extend(bench.partition, LONG, result.messages);
+      }
+      const receipts = Array.from({ length: 20 }, (_, i) => ({
+        storedId: `large-${String(i).padStart(2, '0')}`,
+        token: i + 1,
+      }));
+      expect(await bench.broker.extend(bench.partition, 0, receipts)).toEqual(receipts.map(() => 'extended'));
+
+      const { messages } = await claim(token);
+
+      expect(messages.length).toBeGreaterThan(0);
+      expect(messages.reduce((sum, { envelope }) => sum + envelope.length, 0)).toBeLessThanOrEqual(2 * MIB);
+    });
+  });
+});

@@ -1,0 +1,272 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
+import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { ACK, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
+import { type RedisBench, newRedisBroker, openRedisBench } from '../support/contract-redis.js';
+import { type PrivateRedis, freePort, startRedis } from '../support/redis-server.js';
+
+async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> {
+  const error = await call.then(
+    () => expect.fail('it was served'),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(BrokerUnavailableError);
+  return error as BrokerUnavailableError;
+}
+
+function fill({ redis }: RedisBench): Promise<unknown> {
+  return redis.config('SET', 'maxmemory', '1');
+}
+
+describe('where Redis refuses to serve', () => {
+  let server: PrivateRedis;
+  let bench: RedisBench;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    bench = await openRedisBench(server.url);
+  });
+  afterEach(() => bench.close());
+
+  const at = (): string => `Redis at 127.0.0.1:${server.port} failed: `;
+
+  async function claimAll(): Promise<ClaimedMessage[]> {
+    const { delivered } = (await bench.broker.stats(bench.partition)).counters;
+    const request = { member: 'm', max: 100, lease: LONG, knownToken: delivered };
+    const result = await bench.broker.claim(bench.partition, request);
+    if (result.status === 'not-owner') throw new Error('it is the owner');
+    return result.messages;
+  }
+
+  describe('since its memory is full', () => {
+    afterEach(() => bench.redis.config('SET', 'maxmemory', '0'));
+
+    it('a publish rejects for good, says why, and has written nothing', async () => {
+      await fill(bench);
+
+      const error = await refusal(
+        bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b')]),
+      );
+
+      expect(error.message).toContain(`${at()}Redis has reached its maxmemory and takes no writes (OOM `);
+      expect(error.transient).toBe(false);
+      expect(error.cause).toBeInstanceOf(Error);
+      expect(await bench.storedKeys()).toEqual([]);
+    });
+
+    it('a publish that would replace a message leaves it as it was', async () => {
+      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
+      const before = await bench.broker.get(bench.partition, 'a');
+      await fill(bench);
+
+      await refusal(
+        bench.broker.publish(bench.partition, bench.nextCall(), [message('a', { onDuplicate: 'replace' })]),
+      );
+
+      expect(await bench.broker.get(bench.partition, 'a')).toEqual(before);
+      expect(await bench.redis.hlen(bench.keys.messages)).toBe(1);
+    });
+
+    it('messages are handed out and settled all the same, which frees memory', async () => {
+      await bench.broker.acquire(bench.partition, 'm', LONG);
+      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b'), message('c')]);
+      await fill(bench);
+
+      const messages = await claimAll();
+      const outcomes = [ACK, RETRY_LATER, { kind: 'release' } as const];
+      const settlements = messages.map(({ storedId, token }, i) => ({ storedId, token, outcome: outcomes[i] ?? ACK }));
+      const call = bench.nextCall();
+
+      expect(await bench.broker.settle(bench.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
+      expect(await bench.broker.settle(bench.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
+      expect(await bench.broker.cancel(bench.partition, bench.nextCall(), 'b')).toBe('cancelled');
+      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
+    });
+
+    // Where one of these failed, consumers would stop one after another, and nothing would free the memory any more.
+    describe('consumers go on all the same:', () => {
+      let claimed: ClaimedMessage[];
+      beforeEach(async () => {
+        const { broker, partition } = bench;
+        await broker.join('orders', 'm', LONG, [0]);
+        await broker.acquire(partition, 'm', LONG);
+        await broker.publish(partition, bench.nextCall(), [message('a')]);
+        claimed = await claimAll();
+        await fill(bench);
+      });
+
+      it('a lease can be extended', async () => {
+        expect(await bench.broker.extend(bench.partition, LONG, claimed)).toEqual(['extended']);
+      });
+
+      it('a member can tell that it lives', async () => {
+        expect(await bench.broker.join('orders', 'm', LONG, [0])).toMatchObject([{ id: 'm' }]);
+      });
+
+      it('a partition can be renewed', async () => {
+        expect(await bench.broker.renew(bench.partition, 'm', LONG)).toMatchObject({ owned: true });
+      });
+
+      it('a partition can be handed over', async () => {
+        await bench.broker.release(bench.partition, 'm');
+        expect(await bench.broker.acquire(bench.partition, 'heir', LONG)).toMatchObject({ acquired: true });
+      });
+
+      it('a claim can be repeated', async () => {
+        const request = { member: 'm', max: 100, lease: LONG, knownToken: 0 };
+        expect(await bench.broker.claim(bench.partition, request)).toMatchObject({ messages: claimed });
+      });
+
+      it('a message in flight can be cancelled', async () => {
+        expect(await bench.broker.cancel(bench.partition, bench.nextCall(), 'a')).toBe('in-flight');
+      });
+    });
+  });
+
+  it('since it is a replica: a publish rejects as one that may be repeated, after a failover', async () => {
+    await bench.redis.replicaof('127.0.0.1', await freePort());
+    try {
+      const error = await refusal(bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+
+      expect(error.message).toContain(`${at()}this Redis is a read-only replica; connect to the primary (READONLY `);
+      expect(error.transient).toBe(true);
+      expect(await bench.storedKeys()).toEqual([]);
+    } finally {
+      await bench.redis.replicaof('NO', 'ONE');
+    }
+    expect(await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')])).toMatchObject([
+      { status: 'created' },
+    ]);
+  });
+
+  it('since a key holds a value of another type: a call rejects for good and says so', async () => {
+    await bench.redis.set(bench.keys.messages, 'not a hash');
+
+    const error = await refusal(bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+
+    expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (WRONGTYPE `);
+    expect(error.transient).toBe(false);
+    expect(await bench.storedKeys()).toEqual([bench.keys.messages]);
+  });
+
+  it('since a key of a plain command holds a value of another type: a call rejects for good and says so', async () => {
+    await bench.redis.set(bench.keys.keyed, 'not a sorted set');
+
+    const error = await refusal(bench.broker.locate(bench.partition, 'a'));
+
+    expect(error.message).toContain('WRONGTYPE');
+    expect(error.transient).toBe(false);
+  });
+
+  describe('since the ACL of its user', () => {
+    let limited: RedisBroker | undefined;
+    afterEach(async () => {
+      await limited?.close();
+      await bench.redis.acl('DELUSER', 'limited');
+    });
+
+    /** A broker on the bench's keys whose user has these rights. */
+    async function connectAs(...rules: string[]): Promise<RedisBroker> {
+      await bench.redis.acl('SETUSER', 'limited', 'on', '>secret', ...rules);
+      const url = `redis://limited:secret@127.0.0.1:${server.port}`;
+      limited = newRedisBroker(url, bench.prefix);
+      await limited.connect();
+      return limited;
+    }
+
+    const DENIED = "the Redis user's ACL denies a command or key that is needed";
+
+    it('denies scripts: a publish rejects for good, says so without the password, and has written nothing', async () => {
+      const broker = await connectAs('~*', '&*', '+@all', '-@scripting');
+
+      const error = await refusal(broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+
+      expect(error.message).toContain(`${at()}${DENIED} (NOPERM `);
+      expect(error.message).not.toContain('secret');
+      expect(error.transient).toBe(false);
+      expect(await bench.storedKeys()).toEqual([]);
+    });
+
+    it('denies the keys: a publish rejects for good, says so, and has written nothing', async () => {
+      const broker = await connectAs('~other:*', '&*', '+@all');
+
+      const error = await refusal(broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+
+      expect(error.message).toContain(`${at()}${DENIED}`);
+      expect(error.transient).toBe(false);
+      expect(await bench.storedKeys()).toEqual([]);
+    });
+
+    for (const command of ['zadd', 'hset', 'hincrby']) {
+      it(`denies ${command}, which a script needs: a publish rejects for good and says so`, async () => {
+        const broker = await connectAs('~*', '&*', '+@all', `-${command}`);
+
+        const error = await refusal(broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+
+        expect(error.message).toContain(DENIED);
+        expect(error.transient).toBe(false);
+      });
+
+      it(`denies ${command}, which a script needs: a publish that rejects has stored no message`, async () => {
+        const broker = await connectAs('~*', '&*', '+@all', `-${command}`);
+
+        await refusal(broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+
+        expect(await bench.broker.get(bench.partition, 'a')).toBeUndefined();
+        expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, counters: { published: 0 } });
+        const again = await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
+        expect(again).toMatchObject([{ status: 'created' }]);
+      });
+    }
+
+    for (const [what, rules] of [
+      ['the channels, as by default', ['resetchannels', '+@all']],
+      ['spublish', ['&*', '+@all', '-spublish']],
+    ] as const) {
+      it(`denies ${what}: a publish is not both refused and stored`, async () => {
+        const broker = await connectAs('~*', ...rules);
+
+        const outcome = await broker.publish(bench.partition, bench.nextCall(), [message('a')]).then(
+          () => 'published',
+          () => 'refused',
+        );
+
+        const stored = (await bench.broker.get(bench.partition, 'a')) !== undefined;
+        expect({ outcome, stored }).toEqual({ outcome, stored: outcome === 'published' });
+      });
+    }
+
+    it('denies the channels, as by default: whoever listens is told', async () => {
+      const broker = await connectAs('~*', 'resetchannels', '+@all');
+
+      const error = await refusal(broker.watchPartition(bench.partition, () => {}));
+
+      expect(error.message).toContain(DENIED);
+      expect(error.transient).toBe(false);
+    });
+
+    it('denies a plain command: a call rejects for good and says so', async () => {
+      const broker = await connectAs('~*', '&*', '+@all', '-zrangebylex');
+
+      const error = await refusal(broker.locate(bench.partition, 'a'));
+
+      expect(error.message).toContain(`${at()}${DENIED} (NOPERM `);
+      expect(error.transient).toBe(false);
+    });
+  });
+
+  it('keeps a client that was closed from waiting', async () => {
+    const closed = newRedisBroker(server.url);
+    await closed.connect();
+    await closed.close();
+
+    const error = await refusal(closed.stats(bench.partition));
+
+    expect(error.message).toContain(at());
+    expect(new Redis({ lazyConnect: true }).status).toBe('wait');
+  });
+});

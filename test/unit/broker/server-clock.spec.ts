@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { ServerClock } from '../../../lib/broker/server-clock.js';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+
+/** A server whose clock is `offset` ahead, and an exchange with it that takes a given time each way. */
+class Exchange {
+  readonly local = new ManualClock(1_000_000);
+  readonly clock = new ServerClock(this.local);
+  offset = 0;
+
+  async observe(there: number, back: number): Promise<void> {
+    const sentAt = this.local.now();
+    await this.local.advance(there);
+    const serverTime = this.local.now() + this.offset;
+    await this.local.advance(back);
+    this.clock.observe(serverTime, sentAt);
+  }
+
+  /** How far the estimate is off. */
+  get error(): number {
+    return this.clock.now() - (this.local.now() + this.offset);
+  }
+}
+
+describe('ServerClock', () => {
+  it('takes its own time for that of the server before it has heard of it', () => {
+    const exchange = new Exchange();
+
+    expect(exchange.clock.now()).toBe(exchange.local.now());
+  });
+
+  for (const offset of [0, 5000, -5000, 0.25, 86_400_000]) {
+    it(`knows a server whose clock is ${offset} ms ahead after one exchange`, async () => {
+      const exchange = new Exchange();
+      exchange.offset = offset;
+
+      await exchange.observe(1, 1);
+
+      expect(exchange.error).toBeCloseTo(0, 6);
+      await exchange.local.advance(60_000);
+      expect(exchange.error).toBeCloseTo(0, 6);
+    });
+  }
+
+  it('is never off by more than half the round trip', async () => {
+    for (const [there, back] of [
+      [10, 0],
+      [0, 10],
+      [7, 3],
+    ] as const) {
+      const exchange = new Exchange();
+      exchange.offset = 1234;
+      await exchange.observe(there, back);
+
+      expect(Math.abs(exchange.error)).toBeLessThanOrEqual((there + back) / 2);
+    }
+  });
+
+  it('keeps the tighter of two estimates', async () => {
+    const exchange = new Exchange();
+    exchange.offset = 1000;
+    await exchange.observe(1, 1);
+    await exchange.observe(50, 0);
+
+    expect(exchange.error).toBeCloseTo(0, 6);
+  });
+
+  it('takes a tighter estimate for a looser one', async () => {
+    const exchange = new Exchange();
+    exchange.offset = 1000;
+    await exchange.observe(0, 40);
+    expect(exchange.error).not.toBeCloseTo(0, 6);
+
+    await exchange.observe(1, 1);
+
+    expect(exchange.error).toBeCloseTo(0, 6);
+  });
+
+  it('follows a server clock that was set, forwards or back, at once', async () => {
+    for (const jump of [60_000, -60_000, 500]) {
+      const exchange = new Exchange();
+      await exchange.observe(1, 1);
+      exchange.offset += jump;
+
+      await exchange.observe(2, 2);
+
+      expect(Math.abs(exchange.error)).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('follows a clock that drifts, since old estimates count less', async () => {
+    const exchange = new Exchange();
+    await exchange.observe(0.1, 0.1);
+    for (let hour = 0; hour < 48; hour++) {
+      await exchange.local.advance(3_600_000);
+      exchange.offset += 180; // 50 ppm
+      await exchange.observe(1, 1);
+      expect(Math.abs(exchange.error)).toBeLessThanOrEqual(1.001);
+    }
+  });
+});

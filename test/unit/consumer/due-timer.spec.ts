@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { DueTimer } from '../../../lib/consumer/due-timer.js';
+
+const START = 1_000_000;
+
+/** A timer on a broker whose clock is `offset` ahead of the local one, and when it fired (broker's clock). */
+class Bench {
+  readonly clock = new ManualClock(START);
+  readonly fired: number[] = [];
+  offset = 0;
+  readonly timer = new DueTimer(
+    this.clock,
+    () => this.now,
+    () => this.fired.push(this.now),
+  );
+
+  get now(): number {
+    return this.clock.now() + this.offset;
+  }
+}
+
+describe('DueTimer', () => {
+  it('fires once, when the time has come', async () => {
+    const { clock, timer, fired } = new Bench();
+    timer.arm(START + 100);
+
+    await clock.advance(99);
+    expect(fired).toEqual([]);
+    await clock.advance(1000);
+    expect(fired).toEqual([START + 100]);
+  });
+
+  it('fires at once for a time that is now, or has passed', () => {
+    const { timer, fired } = new Bench();
+    timer.arm(START);
+    timer.arm(START - 5000);
+
+    expect(fired).toEqual([START, START]);
+  });
+
+  it('never fires early, though timers count whole milliseconds', async () => {
+    const bench = new Bench();
+    bench.offset = 0.3;
+    bench.timer.arm(START + 10);
+
+    await bench.clock.advance(100);
+
+    expect(bench.fired).toHaveLength(1);
+    expect(bench.fired[0]).toBeGreaterThanOrEqual(START + 10);
+    expect(bench.fired[0]).toBeLessThan(START + 11);
+  });
+
+  it('takes the sooner of two times', async () => {
+    const { clock, timer, fired } = new Bench();
+    timer.arm(START + 100);
+    timer.arm(START + 50);
+    timer.arm(START + 70);
+
+    await clock.advance(1000);
+
+    expect(fired).toEqual([START + 50]);
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('can be armed again after it has fired, also by what it calls', async () => {
+    const clock = new ManualClock(START);
+    const fired: number[] = [];
+    const timer = new DueTimer(
+      clock,
+      () => clock.now(),
+      () => {
+        fired.push(clock.now());
+        if (fired.length < 3) timer.arm(clock.now() + 10);
+      },
+    );
+    timer.arm(START + 10);
+    await clock.advance(100);
+    expect(fired).toEqual([START + 10, START + 20, START + 30]);
+
+    timer.arm(START + 200);
+    await clock.advance(100);
+    expect(fired).toHaveLength(4);
+  });
+
+  it('does not fire once it is disarmed, and can be armed for a later time then', async () => {
+    const { clock, timer, fired } = new Bench();
+    timer.arm(START + 50);
+    timer.disarm();
+    timer.disarm();
+    timer.arm(START + 80);
+    await clock.advance(60);
+    expect(fired).toEqual([]);
+
+    await clock.advance(20);
+    expect(fired).toEqual([START + 80]);
+  });
+
+  it('waits on where the clock of the broker turns out to be behind', async () => {
+    const bench = new Bench();
+    bench.timer.arm(START + 100);
+    bench.offset = -30;
+    await bench.clock.advance(100);
+    expect(bench.fired).toEqual([]);
+
+    await bench.clock.advance(30);
+    expect(bench.fired).toEqual([START + 100]);
+  });
+
+  it('goes by the clock of the broker', async () => {
+    const bench = new Bench();
+    bench.offset = 5000;
+    bench.timer.arm(START + 5100);
+
+    await bench.clock.advance(100);
+
+    expect(bench.fired).toEqual([START + 5100]);
+  });
+
+  it('waits for 40 days, longer than setTimeout can', async () => {
+    const { clock, timer, fired } = new Bench();
+    const days = 40 * 86_400_000;
+    timer.arm(START + days);
+
+    await clock.advance(days - 1);
+    expect(fired).toEqual([]);
+    await clock.advance(1);
+    expect(fired).toEqual([START + days]);
+  });
+});

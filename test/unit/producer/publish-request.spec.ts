@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { PayloadTooLargeError } from '../../../lib/errors/payload-too-large.error.js';
+import { SerializationError } from '../../../lib/errors/serialization.error.js';
+import { decodeEnvelope } from '../../../lib/message/envelope.js';
+import type { PublishOptions } from '../../../lib/message/publish-options.interface.js';
+import { toPublishRequest } from '../../../lib/producer/publish-request.js';
+import { shown } from '../../support/contract-shown.js';
+
+const NOW = 1_767_225_600_000.25;
+const TEN_YEARS = 315_576_000_000;
+
+function request(options?: unknown, payload: unknown = { a: 1 }): ReturnType<typeof toPublishRequest> {
+  return toPublishRequest(payload, options as PublishOptions | undefined, NOW);
+}
+
+describe('toPublishRequest', () => {
+  it('names a message that has no id with a UUIDv7, due at once', () => {
+    const { id, key, message } = request();
+
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(key).toBe(id);
+    expect(message).toMatchObject({ storedId: id, due: { after: 0 }, onDuplicate: 'reject' });
+    expect(decodeEnvelope(message.envelope)).toMatchObject({ payload: { a: 1 }, publishedAt: Math.round(NOW) });
+  });
+
+  it('gives every message an id of its own, in the order of publishing', () => {
+    const ids = Array.from({ length: 1000 }, () => request().id);
+
+    expect(new Set(ids).size).toBe(1000);
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
+  });
+
+  it('takes id and key, which together are the stored id', () => {
+    expect(request({ id: 'order-42' })).toMatchObject({
+      id: 'order-42',
+      key: 'order-42',
+      message: { storedId: 'order-42' },
+    });
+    expect(request({ id: 'order-42', key: 'customer-7' })).toMatchObject({
+      id: 'order-42',
+      key: 'customer-7',
+      message: { storedId: 'order-42\0customer-7' },
+    });
+    const { id, key, message } = request({ key: 'customer-7' });
+    expect([key, message.storedId]).toEqual(['customer-7', `${id}\0customer-7`]);
+  });
+
+  it('keeps every option with the message', () => {
+    const { message } = request({
+      attempts: 3,
+      backoff: { type: 'exponential', delay: '1s', jitter: 0.5 },
+      timeout: '30s',
+      expireAfter: '1h',
+      headers: { trace: 'abc' },
+      onDuplicate: 'replace',
+    });
+
+    expect(message.onDuplicate).toBe('replace');
+    expect(decodeEnvelope(message.envelope)).toEqual({
+      payload: { a: 1 },
+      publishedAt: Math.round(NOW),
+      headers: { trace: 'abc' },
+      attempts: 3,
+      backoff: { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.5 },
+      timeout: 30_000,
+      expireAfter: 3_600_000,
+    });
+  });
+
+  it('takes undefined for left out', () => {
+    const names = ['id', 'key', 'delay', 'deliverAt', 'attempts', 'backoff', 'timeout', 'expireAfter', 'headers'];
+    const nothing = Object.fromEntries([...names, 'onDuplicate'].map((name) => [name, undefined]));
+
+    expect(request(nothing).message).toMatchObject({ due: { after: 0 }, onDuplicate: 'reject' });
+    expect(request(nothing).message.envelope).toBe(request().message.envelope);
+  });
+
+  it('does not change the options', () => {
+    const options = Object.freeze({
+      id: 'a',
+      headers: Object.freeze({ a: 'b' }),
+      backoff: Object.freeze({ type: 'fixed', delay: 5 }),
+      deliverAt: Object.freeze(new Date(NOW)),
+    });
+
+    expect(() => request(options)).not.toThrow();
+  });
+
+  describe('the due time', () => {
+    for (const [options, due] of [
+      [{ delay: 0 }, { after: 0 }],
+      [{ delay: 1500 }, { after: 1500 }],
+      [{ delay: '30m' }, { after: 1_800_000 }],
+      [{ delay: 0.2 }, { after: 1 }],
+      [{ delay: '10y' }, { after: TEN_YEARS }],
+      [{ deliverAt: 5 }, { at: 5 }],
+      [{ deliverAt: 5.1 }, { at: 6 }],
+      [{ deliverAt: 0 }, { at: 0 }],
+      [{ deliverAt: -5000 }, { at: 0 }],
+      [{ deliverAt: new Date(1_800_000_000_000) }, { at: 1_800_000_000_000 }],
+      [{ deliverAt: new Date(-5) }, { at: 0 }],
+      [{ deliverAt: Math.floor(NOW) + TEN_YEARS }, { at: Math.floor(NOW) + TEN_YEARS }],
+    ] as const) {
+      it(`of ${shown(options)} is ${shown(due)}`, () => {
+        expect(request(options).message.due).toEqual(due);
+      });
+    }
+
+    for (const [options, text] of [
+      [{ delay: -1 }, 'delay must be between 0 ms'],
+      [{ delay: '-5m' }, 'delay must be between 0 ms'],
+      [{ delay: NaN }, 'delay must be a duration'],
+      [{ delay: Infinity }, 'delay must be between 0 ms'],
+      [
+        { delay: 'soon' },
+        "delay must be a duration: milliseconds as a number, or a string such as '30m'. Given: 'soon'",
+      ],
+      [{ delay: '' }, 'delay must be a duration'],
+      [{ delay: null }, 'delay must be a duration'],
+      [{ delay: new Date() }, 'delay must be a duration'],
+      [{ delay: TEN_YEARS + 1 }, 'delay must be between 0 ms and 315576000000 ms'],
+      [{ delay: '11y' }, 'delay must be between 0 ms'],
+      [{ deliverAt: new Date(NaN) }, 'deliverAt must be a valid Date or epoch milliseconds. Given: Invalid Date'],
+      [{ deliverAt: NaN }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: Infinity }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: -Infinity }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: '2026-01-01' }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: null }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: {} }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: 10n }, 'deliverAt must be a valid Date'],
+      [{ deliverAt: NOW + TEN_YEARS + 1 }, 'deliverAt must be within 10 years from now'],
+      [{ deliverAt: new Date(8.64e15) }, 'deliverAt must be within 10 years from now'],
+      [{ delay: 5, deliverAt: 5 }, 'Give either delay or deliverAt, not both. Given: delay 5, deliverAt 5.'],
+      [{ delay: 0, deliverAt: new Date(0) }, 'Give either delay or deliverAt'],
+    ] as const) {
+      it(`of ${shown(options)} is refused`, () => {
+        expect(() => request(options)).toThrow(InvalidArgumentError);
+        expect(() => request(options)).toThrow(text);
+      });
+    }
+  });
+
+  for (const [options, text] of [
+    [null, 'The publish options must be an object'],
+    ['5m', 'The publish options must be an object'],
+    [5000, 'The publish options must be an object'],
+    [[], 'The publish options must be an object'],
+    [{ dealy: 5 }, "The publish options has no option 'dealy'. Known options: id, key, delay"],
+    [{ priority: 1 }, "has no option 'priority'"],
+    [{ id: '' }, 'id must be a string of 1 to 256 characters'],
+    [{ id: 'x'.repeat(257) }, 'id must be a string of 1 to 256 characters'],
+    [{ id: 42 }, 'id must be a string of 1 to 256 characters. Given: 42'],
+    [{ id: null }, 'id must be a string'],
+    [{ id: 'a\0b' }, 'id must not contain the character U+0000'],
+    [{ id: '\uD83D' }, 'half a surrogate pair'],
+    [{ id: 'a', key: '' }, 'key must be a string of 1 to 256 characters'],
+    [{ key: 'x'.repeat(257) }, 'key must be a string of 1 to 256 characters'],
+    [{ key: 'a\0' }, 'key must not contain'],
+    [{ key: '\uDE00' }, 'key must not contain'],
+    [{ key: null }, 'key must be a string'],
+    [{ attempts: 0 }, 'attempts must be a whole number from 1 to 1000'],
+    [{ attempts: 1001 }, 'attempts must be a whole number from 1 to 1000'],
+    [{ attempts: 1.5 }, 'attempts must be a whole number'],
+    [{ attempts: '5' }, 'attempts must be a whole number'],
+    [{ attempts: null }, 'attempts must be a whole number'],
+    [{ attempts: Infinity }, 'attempts must be a whole number'],
+    [{ backoff: {} }, 'backoff.type must be one of'],
+    [{ backoff: '1s' }, 'backoff must be an object'],
+    [{ backoff: null }, 'backoff must be an object'],
+    [{ backoff: 0 }, 'backoff must be an object'],
+    [{ backoff: () => 5 }, 'a function cannot be stored'],
+    [{ backoff: { type: 'fixed', delay: -1 } }, 'backoff.delay must be'],
+    [{ timeout: 0 }, 'timeout must be between 1 ms'],
+    [{ timeout: NaN }, 'timeout must be a duration'],
+    [{ timeout: null }, 'timeout must be a duration'],
+    [{ timeout: '11y' }, 'timeout must be between'],
+    [{ expireAfter: 0 }, 'expireAfter must be between 1 ms'],
+    [{ expireAfter: 'x' }, 'expireAfter must be a duration'],
+    [{ expireAfter: null }, 'expireAfter must be a duration'],
+    [{ headers: null }, 'headers must be an object of strings'],
+    [{ headers: ['a'] }, 'headers must be an object of strings'],
+    [{ headers: { a: 5 } }, "headers['a'] must be a string. Given: 5"],
+    [{ headers: new Map([['a', 'b']]) }, 'headers must be an object of strings'],
+    [{ headers: new Headers({ a: 'b' }) }, 'headers must be an object of strings'],
+    [{ onDuplicate: 'skip' }, "onDuplicate must be one of 'reject', 'ignore', 'replace'. Given: 'skip'"],
+    [{ onDuplicate: null }, 'onDuplicate must be one of'],
+    [{ onDuplicate: '' }, 'onDuplicate must be one of'],
+  ] as const) {
+    it(`refuses ${shown(options)}: ${text}`, () => {
+      expect(() => request(options)).toThrow(InvalidArgumentError);
+      expect(() => request(options)).toThrow(text);
+    });
+  }
+
+  it('accepts the bounds of every option', () => {
+    for (const options of [
+      { id: 'x', key: 'y', attempts: 1, timeout: 1, expireAfter: 1 },
+      { id: 'x'.repeat(256), key: '\u{1F600}'.repeat(128), attempts: 1000, timeout: '10y', expireAfter: '10y' },
+    ]) {
+      expect(request(options)).toMatchObject({ id: options.id, key: options.key });
+    }
+  });
+
+  it('refuses a payload that JSON cannot hold, or that is too large', () => {
+    expect(() => request({}, 10n)).toThrow(SerializationError);
+    expect(() => toPublishRequest(undefined, {}, NOW)).toThrow(SerializationError);
+    expect(() => request({}, 'x'.repeat(1024 * 1024))).toThrow(PayloadTooLargeError);
+    expect(() => request({ headers: { a: 'x'.repeat(1024 * 1024) } })).toThrow(PayloadTooLargeError);
+  });
+});
