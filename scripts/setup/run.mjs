@@ -20,7 +20,7 @@ export function localBin(name) {
  * of their own, so that a terminal's Ctrl-C reaches them once, from here; npm repeats it, which is left at that.
  */
 export async function run(command, args, options = {}) {
-  const child = spawn(command, args, { cwd: ROOT, detached: true, ...options });
+  const child = spawn(command, args, { ...options, cwd: ROOT, detached: true });
   const output = [];
   child.stdout?.on('data', (chunk) => output.push(chunk));
   child.stderr?.on('data', (chunk) => output.push(chunk));
@@ -46,8 +46,8 @@ function signalGroup(leader, signal) {
   try {
     process.kill(-leader, signal);
   } catch (error) {
-    // It has just ended by itself.
-    if (error.code !== 'ESRCH') throw error;
+    // It has just ended by itself, or runs as root through sudo; then its end is waited for.
+    if (error.code !== 'ESRCH' && error.code !== 'EPERM') throw error;
   }
 }
 

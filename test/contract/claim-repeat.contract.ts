@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
-import { type BrokerTest, ACK, LONG, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, LONG, RETRY, message } from '../support/contract-bench.js';
 
 function byToken(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
   return messages.toSorted((a, b) => a.token - b.token);
@@ -75,18 +75,24 @@ export function claimRepeatContract(it: BrokerTest): void {
     });
 
     it('does not hand out early what has replaced a message meanwhile', async ({ bench }) => {
-      await bench.deliver('a');
+      const lost = await bench.deliver('a');
       const replaced = await bench.publish('a', { due: { after: LONG }, onDuplicate: 'replace' });
       expect(replaced.status).toBe('replaced');
 
       expect((await bench.claim({ knownToken: 0 })).messages).toEqual([]);
+      // A claim that finds it, or the one after the end of the lost lease, gives the new message its place.
+      await bench.settle(lost, ACK);
+      expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: replaced.dueAt, attempts: 0 });
     });
 
     it('does not hand out what was cancelled meanwhile', async ({ bench }) => {
-      await bench.deliver('a');
+      const lost = await bench.deliver('a');
       await bench.cancel('a');
 
       expect((await bench.claim({ knownToken: 0 })).messages).toEqual([]);
+      expect(await bench.settle(lost, RETRY)).not.toBe('settled');
+      expect(await bench.get('a')).toBeUndefined();
+      expect((await bench.broker.stats(bench.partition)).counters.cancelled).toBe(1);
     });
   });
 }

@@ -40,7 +40,7 @@ export function claimContract(it: BrokerTest): void {
     it('refuses an owner whose session has ended', async ({ bench }) => {
       await bench.publish('a');
       await bench.broker.renew(bench.partition, bench.owner, 5);
-      await bench.advance(5);
+      await bench.advance(6);
 
       const request = { member: bench.owner, max: 1, lease: LONG, knownToken: 0 };
       expect(await bench.broker.claim(bench.partition, request)).toEqual({ status: 'not-owner' });

@@ -40,13 +40,18 @@ export function trimDeadContract(it: BrokerTest): void {
     });
 
     it('removes those that are older than the limit, and says when the next one will be', async ({ bench }) => {
-      await bench.settled('old', DEAD);
-      await bench.advance(200);
-      await bench.settled('young', DEAD);
-      const [old, young] = [(await bench.get('old'))?.at ?? 0, (await bench.get('young'))?.at ?? 0];
-      const maxAge = Math.floor(await bench.time()) - old;
+      let [next, young, maxAge]: [number | undefined, number, number] = [undefined, 0, 0];
+      do {
+        await bench.settled('old', DEAD);
+        await bench.advance(50);
+        await bench.settled('young', DEAD);
+        young = (await bench.get('young'))?.at ?? NaN;
+        maxAge = Math.floor(await bench.time()) - ((await bench.get('old'))?.at ?? NaN);
+        next = await trim(bench, { maxAge });
+        // Once more where the machine was so slow that the young one may have reached the limit too.
+      } while (Math.floor(await bench.time()) - maxAge >= young);
 
-      expect(await trim(bench, { maxAge })).toBe(young + maxAge);
+      expect(next).toBe(young + maxAge);
       expect(await dead(bench, ['old', 'young'])).toEqual(['young']);
     });
 

@@ -70,7 +70,7 @@ describe('the example of the README, run as printed', () => {
   });
 
   afterEach(async () => {
-    if (example.exitCode === null && example.signalCode === null) {
+    if (!hasEnded(example)) {
       example.kill('SIGKILL');
       await once(example, 'exit');
     }
@@ -80,9 +80,10 @@ describe('the example of the README, run as printed', () => {
 
   it('places an order, closes it when its time has come, and ends in order', async () => {
     const exited = once(example, 'exit');
-    await eventually(
-      `the order to be closed\n${output}`,
-      () => output.includes('is closed') || example.exitCode !== null,
+    await eventually('the order to be closed', () => output.includes('is closed') || hasEnded(example)).catch(
+      (error: unknown) => {
+        throw new Error(output, { cause: error });
+      },
     );
     const [, id] = /^Order (\S+) is placed and has to be paid by \d{4}-\d\d-\d\dT\S+Z$/m.exec(output) ?? [];
     expect(output.split('\n')).toContain(`Order ${id} is closed (attempt 1)`);
@@ -93,6 +94,10 @@ describe('the example of the README, run as printed', () => {
     await expectHandedOver(redisUrl);
   });
 });
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
 
 /** The example uses the default prefix; a database of its own keeps it from other tests, and from real messages. */
 function ownDatabase(url: string): string {

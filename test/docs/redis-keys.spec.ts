@@ -103,6 +103,9 @@ describe('docs/redis-keys.md', () => {
   });
 });
 
+/** What the library tries and can do without; Redis 6.2 names the command alone. */
+const OPTIONAL = new Set(['config', 'config|get', 'client', 'client|setinfo']);
+
 @Injectable()
 class Handler {
   @DelayedHandler('rights', { attempts: 1 })
@@ -129,21 +132,27 @@ describe('a Redis user with the rights of docs/redis-keys.md', () => {
     'may do all that the library does: by naming $how',
     async ({ rule, user }) => {
       await admin.flushall();
-      await admin.call('ACL', 'SETUSER', user, ...rule.slice(1));
+      await admin.call('ACL', 'SETUSER', user, ...(await known(rule)));
       await admin.call('ACL', 'LOG', 'RESET');
       await useEverything(`redis://${user}:secret@127.0.0.1:${redis.port}`);
-      expect(await refusals()).toEqual(['config|get']);
+      expect((await refusals()).filter((command) => !OPTIONAL.has(command))).toEqual([]);
     },
   );
 
   it('has no right beside', async () => {
     const [rule = []] = rules;
-    await admin.call('ACL', 'SETUSER', 'curious', ...rule.slice(1));
+    await admin.call('ACL', 'SETUSER', 'curious', ...(await known(rule)));
     const client = new Redis(redis.url, { username: 'curious', password: 'secret' });
     await expect(client.get('other')).rejects.toThrow('NOPERM');
     await expect(client.flushall()).rejects.toThrow('NOPERM');
     client.disconnect();
   });
+
+  /** The rules without the user's name, and without what the server is too old for. */
+  async function known([, ...rule]: readonly string[]): Promise<string[]> {
+    const [, major] = /^redis_version:(\d+)/m.exec(await admin.info('server')) ?? [];
+    return Number(major) >= 7 ? rule : rule.filter((part) => !/^\+s\w*(publish|subscribe)$/.test(part));
+  }
 
   async function refusals(): Promise<string[]> {
     const log = (await admin.call('ACL', 'LOG')) as (string | number)[][];

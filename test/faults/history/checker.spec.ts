@@ -58,6 +58,7 @@ class Forgery {
       faults: this.#faults,
       final: this.#final,
       lease: 1000,
+      session: 600,
       attempts: 3,
     };
     return check(history).map(({ rule }) => rule);
@@ -97,6 +98,10 @@ describe('the checker', () => {
     expect(history.rules()).toEqual(['lost']);
   });
 
+  it('finds an id that was accepted twice', () => {
+    expect(sound().published(5, 'm', 100).rules()).toEqual(['duplicate']);
+  });
+
   it.each(['scheduled', 'in-flight'] as const)('finds a message that stays %s for ever', (state) => {
     expect(sound().published(10, 'stuck').left('stuck', state).rules()).toEqual(['stuck']);
   });
@@ -134,6 +139,18 @@ describe('the checker', () => {
     expect(history.rules()).toEqual(['stale-settle']);
   });
 
+  it('finds that a late ack took effect while another process had the message', () => {
+    const history = new Forgery()
+      .published(0, 'm')
+      .started(5000, 'a', 'm')
+      .fault(5100, 7000, 'a')
+      .started(6500, 'b', 'm', 2)
+      .finished(7100, 'a', 'm')
+      .settled(7101, 'a', 'm', 'acked')
+      .finished(9000, 'b', 'm', 2);
+    expect(history.rules()).toEqual(['stale-settle']);
+  });
+
   it('finds that a late settle took the message from the one who had it', () => {
     const history = new Forgery()
       .published(0, 'm')
@@ -162,13 +179,15 @@ describe('the checker', () => {
   });
 
   it('finds two owners of a partition', () => {
-    const history = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(3000, 'a', false);
+    const history = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(2601, 'a', false);
     expect(history.rules()).toEqual(['two-owners']);
   });
 
   it('accepts that a partition moves, also from a process that was killed', () => {
     const moved = sound().owned(0, 'a', true).owned(2000, 'a', false).owned(2001, 'b', true);
     expect(moved.rules()).toEqual([]);
+    const late = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(2500, 'a', false);
+    expect(late.rules()).toEqual([]);
     const killed = sound().owned(0, 'a', true).fault(2000, 2000, 'a', true).owned(2700, 'b', true);
     expect(killed.rules()).toEqual([]);
   });

@@ -50,5 +50,7 @@ export interface History {
   readonly final: ReadonlyMap<string, FinalState>;
   /** Milliseconds. */
   readonly lease: number;
+  /** Milliseconds. */
+  readonly session: number;
   readonly attempts: number;
 }

@@ -25,6 +25,8 @@ export interface PublisherConfig extends ProgramConfig {
   readonly publishTimeout: number;
   /** Share of the messages that are cancelled soon after. */
   readonly cancellations: number;
+  /** Share of the messages that are published twice at once; one of the two has to be refused. */
+  readonly twins: number;
 }
 
 /** The prefix and topic of every run; each run has a Redis of its own. */

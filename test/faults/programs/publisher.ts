@@ -7,8 +7,11 @@ import { Recorder } from '../history/recorder.js';
 import { type Command, PREFIX, type PublisherConfig, TOPIC } from './config.js';
 
 const config = JSON.parse(process.argv[2] ?? '{}') as PublisherConfig;
-const { name, redisUrl, partitions, rate, maxDelay, publishTimeout, cancellations } = config;
+const { name, redisUrl, partitions, rate, maxDelay, publishTimeout, cancellations, twins } = config;
 const recorder = new Recorder(config.historyFile, name);
+
+/** A message that is published twice waits so long at least that the first is not gone when the second comes; ms. */
+const TWIN_DELAY = 1000;
 
 /** Messages go out in groups, so often a second. */
 const GROUPS_PER_SECOND = 50;
@@ -39,7 +42,7 @@ process.send?.('ready');
 const pending = new Set<Promise<void>>();
 for (let n = 0; !finished.signal.aborted;) {
   for (let i = 0; i < rate / GROUPS_PER_SECOND; i++) {
-    const publishing = publish(`${name}-${n++}`).finally(() => pending.delete(publishing));
+    const publishing = publishOne(`${name}-${n++}`).finally(() => pending.delete(publishing));
     pending.add(publishing);
   }
   await sleep(1000 / GROUPS_PER_SECOND);
@@ -48,16 +51,25 @@ await Promise.all(pending);
 await app.close();
 process.exit();
 
-async function publish(id: string): Promise<void> {
+async function publishOne(id: string): Promise<void> {
+  if (Math.random() < twins) {
+    await Promise.all([publish(id, TWIN_DELAY), publish(id, TWIN_DELAY)]);
+  } else if ((await publish(id, Math.random() * maxDelay)) && Math.random() < cancellations) {
+    await cancel(id);
+  }
+}
+
+/** Whether it was confirmed. */
+async function publish(id: string, delay: number): Promise<boolean> {
   recorder.record({ kind: 'publish-called', id });
   try {
-    const { dueAt } = await producer.publish(TOPIC, { id }, { id, delay: Math.random() * maxDelay });
+    const { dueAt } = await producer.publish(TOPIC, { id }, { id, delay });
     recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime() });
+    return true;
   } catch (error) {
     recorder.record({ kind: 'publish-failed', id, code: codeOf(error) });
-    return;
+    return false;
   }
-  if (Math.random() < cancellations) await cancel(id);
 }
 
 async function cancel(id: string): Promise<void> {

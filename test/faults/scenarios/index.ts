@@ -1,4 +1,12 @@
-import { blockedEventLoop, comingAndGoing, killedConsumers, stoppedConsumer } from './process-scenarios.js';
+import {
+  blockedAlone,
+  blockedEventLoop,
+  comingAndGoing,
+  killedConsumers,
+  slowHandlers,
+  stoppedConsumer,
+  twicePublished,
+} from './process-scenarios.js';
 import {
   flushedScripts,
   killedConnections,
@@ -14,6 +22,9 @@ export const scenarios: readonly Scenario[] = [
   killedConsumers,
   stoppedConsumer,
   blockedEventLoop,
+  blockedAlone,
+  slowHandlers,
+  twicePublished,
   comingAndGoing,
   restartedRedis,
   flushedScripts,

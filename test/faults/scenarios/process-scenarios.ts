@@ -53,6 +53,46 @@ export const blockedEventLoop: Scenario = {
   },
 };
 
+export const blockedAlone: Scenario = {
+  name: 'blocked-alone',
+  shows: 'the event loop of the only consumer is blocked for longer than the lease while its handlers run',
+  async run(world) {
+    const consumer = await world.startConsumer({ handlerTime: 4 * TIMING.lease, concurrency: 500 });
+    await world.startPublisher({ rate: 100 });
+    for (let i = 0; i < 3; i++) {
+      await world.pause(500, 1000);
+      const block = world.random.between(TIMING.lease * 1.2, TIMING.lease * 2);
+      await world.fault('blocked', consumer, async () => {
+        world.program(consumer).send({ block });
+        await world.pause(block, block + 50);
+      });
+    }
+  },
+};
+
+export const slowHandlers: Scenario = {
+  name: 'slow-handlers',
+  shows: 'handlers run for several leases',
+  async run(world) {
+    for (let i = 0; i < 2; i++) await world.startConsumer({ handlerTime: 3 * TIMING.lease, concurrency: 500 });
+    await world.startPublisher({ rate: 100 });
+    await world.pause(2000, 3000);
+  },
+};
+
+export const twicePublished: Scenario = {
+  name: 'twice-published',
+  shows: 'ids are published twice at once, while connections are lost',
+  async run(world) {
+    for (let i = 0; i < 2; i++) await world.startConsumer();
+    const publisher = await world.startPublisher({ twins: 0.3 });
+    for (let i = 0; i < 5; i++) {
+      await world.pause(100, 300);
+      await world.fault('reset', publisher, async () => world.proxy(publisher).reset());
+    }
+  },
+};
+
 export const comingAndGoing: Scenario = {
   name: 'coming-and-going',
   shows: 'consumers join and leave gracefully while messages flow',

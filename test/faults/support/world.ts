@@ -51,7 +51,7 @@ export class World {
   }
 
   async startPublisher(options: Partial<PublisherConfig> = {}): Promise<string> {
-    const defaults = { rate: 200, maxDelay: 500, publishTimeout: 3000, cancellations: 0.05 };
+    const defaults = { rate: 200, maxDelay: 500, publishTimeout: 3000, cancellations: 0.05, twins: 0 };
     return this.#start('publisher', (common) => ({ ...common, ...defaults, ...options }));
   }
 
@@ -98,6 +98,7 @@ export class World {
       faults: this.faults,
       final: await this.#finalStates(),
       lease: TIMING.lease,
+      session: TIMING.session,
       attempts: ATTEMPTS,
     };
   }

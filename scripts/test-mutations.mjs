@@ -1,0 +1,57 @@
+/**
+ * `npm run test:mutations`: switches off one guard after another, in a copy of the built library, and sees that a fault
+ * scenario notices. A guard that nothing notices to be missing is not tested.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+import { mutations } from '../test/faults/mutations.mjs';
+import { setup as buildPrograms } from '../test/support/build-programs.mjs';
+import { ensureDependencies } from './setup/dependencies.mjs';
+import { runScript } from './setup/failure.mjs';
+import { ensureRedisServer } from './setup/redis.mjs';
+import { run } from './setup/run.mjs';
+
+/** A scenario is random: it may take a few seeds until it meets the moment that a guard is there for. */
+const SEEDS = 6;
+
+await runScript(async () => {
+  await ensureDependencies();
+  await ensureRedisServer();
+  await buildPrograms();
+  const unnoticed = [];
+  for (const mutation of mutations) {
+    const rules = await play(mutation);
+    console.log(
+      `${rules ? 'noticed ' : 'MISSED  '} ${mutation.guard}\n         ${mutation.scenario}: ${rules ?? 'nothing'}`,
+    );
+    if (!rules) unnoticed.push(mutation);
+  }
+  console.log(`${mutations.length - unnoticed.length} passed, ${unnoticed.length} failed`);
+  return unnoticed.length === 0 ? 0 : 1;
+});
+
+/** Which rules the mutated library breaks; undefined where none. */
+async function play({ file, find, replace, scenario }) {
+  const folder = mkdtempSync(join(tmpdir(), 'delay-queue-mutation-'));
+  try {
+    for (const part of ['package.json', 'dist', 'dist-test']) cpSync(part, join(folder, part), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    const path = join(folder, 'dist', file);
+    const source = readFileSync(path, 'utf8');
+    if (source.split(find).length !== 2) throw new Error(`${file} does not have exactly once: ${find}`);
+    writeFileSync(
+      path,
+      source.replace(find, () => replace),
+    );
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const args = ['dist-test/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
+      const { code, output } = await run(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+      if (code !== 0) return [...new Set(output.match(/^ {7}[a-z-]+(?=: )/gm))].map((rule) => rule.trim()).join(', ');
+    }
+    return undefined;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
