@@ -53,8 +53,9 @@ export const providers: Provider[] = [
   },
   {
     provide: DelayQueueAdmin,
-    useFactory: (store: Broker, topics: TopicRegistry) => new DelayQueueAdmin(store, topics),
-    inject: [DELAY_QUEUE_BROKER, DELAY_QUEUE_TOPICS],
+    useFactory: (store: Broker, { publishTimeout: timeout }: ResolvedOptions) =>
+      new DelayQueueAdmin({ store, clock, timeout }),
+    inject: [DELAY_QUEUE_BROKER, DELAY_QUEUE_RESOLVED_OPTIONS],
   },
   {
     provide: DelayQueueScheduler,

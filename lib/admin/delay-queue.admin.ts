@@ -1,36 +1,66 @@
-import type { MessageStore, Partition, PartitionStats, StoredMessage } from '../broker/broker.interface.js';
+import type { GroupStore, MessageStore, Partition, PartitionStats, StoredMessage } from '../broker/broker.interface.js';
+import type { Clock } from '../common/clock.js';
+import { serveWithin } from '../common/serve-within.js';
 import { SerializationError } from '../errors/serialization.error.js';
 import { assertId } from '../message/assert-id.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { partitionOf } from '../message/partitioner.js';
 import { fromStoredId, toStoredId } from '../message/stored-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
-import type { TopicRegistry } from '../topics/topic.registry.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { MessageDetails, PartitionStatus, TopicStats } from './topic-stats.interface.js';
 
+export interface AdminDependencies {
+  readonly store: MessageStore & Pick<GroupStore, 'configOf'>;
+  readonly clock: Clock;
+  /** Longest time for an answer, in milliseconds. */
+  readonly timeout: number;
+}
+
 /**
- * Looks into topics: what waits, what is in flight, what is dead. Inject it anywhere.
+ * Looks into topics: what waits, what is in flight, what is dead. Changes nothing. Inject it anywhere.
  *
  * @publicApi
  */
 export class DelayQueueAdmin {
-  readonly #store: MessageStore;
-  readonly #topics: TopicRegistry;
+  readonly #store: AdminDependencies['store'];
+  readonly #clock: Clock;
+  readonly #timeout: number;
 
-  constructor(store: MessageStore, topics: TopicRegistry) {
+  constructor({ store, clock, timeout }: AdminDependencies) {
     this.#store = store;
-    this.#topics = topics;
+    this.#clock = clock;
+    this.#timeout = timeout;
   }
 
   /**
-   * Counts what a topic holds; one short call a partition.
+   * Counts what a topic holds; one short call a partition. A topic that was never used has no partitions.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async stats(topic: TopicRef): Promise<TopicStats> {
     const name = checkedTopicName(topic);
-    const count = await this.#topics.partitions(name);
+    return serveWithin(this.#clock, this.#timeout, () => this.#stats(name));
+  }
+
+  /**
+   * Looks a message up. An id without its key is looked for in its own partition first, then in the others.
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
+    const name = checkedTopicName(topic);
+    if (typeof id === 'object' && id !== null) {
+      assertId('id', id.id);
+      assertId('key', id.key);
+    } else {
+      assertId('id', id);
+    }
+    return serveWithin(this.#clock, this.#timeout, () => this.#find(name, id));
+  }
+
+  async #stats(name: string): Promise<TopicStats> {
+    const count = (await this.#store.configOf(name))?.partitions ?? 0;
     const partitions = await Promise.all(
       Array.from({ length: count }, async (_, index) =>
         toStatus(index, await this.#store.stats({ topic: name, index })),
@@ -50,23 +80,15 @@ export class DelayQueueAdmin {
     };
   }
 
-  /**
-   * Looks a message up. An id without its key is looked for in its own partition first, then in the others.
-   *
-   * @throws InvalidArgumentError, BrokerUnavailableError
-   */
-  async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
-    const name = checkedTopicName(topic);
-    const partitions = await this.#topics.partitions(name);
+  async #find(topic: string, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
+    const partitions = (await this.#store.configOf(topic))?.partitions;
+    if (partitions === undefined) return undefined;
     if (typeof id === 'object') {
-      assertId('id', id.id);
-      assertId('key', id.key);
-      return this.#get({ topic: name, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));
+      return this.#get({ topic, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));
     }
-    assertId('id', id);
-    const own = await this.#get({ topic: name, index: partitionOf(id, partitions) }, id);
+    const own = await this.#get({ topic, index: partitionOf(id, partitions) }, id);
     if (own) return own;
-    const [found] = await locateById(this.#store, name, id, partitions);
+    const [found] = await locateById(this.#store, topic, id, partitions);
     return found && this.#get(found.partition, found.storedId);
   }
 

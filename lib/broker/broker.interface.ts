@@ -98,8 +98,11 @@ export interface Settlement extends Receipt {
   readonly outcome: Outcome;
 }
 
-/** `stale`: the delivery was not the current one, nothing was changed. `cancelled`: the message was cancelled meanwhile. */
-export type SettleStatus = 'settled' | 'stale' | 'cancelled';
+/**
+ * `stale`: the delivery was not the current one, nothing was changed. `cancelled`, `replaced`: the message was meanwhile,
+ * so that a failed delivery has no consequence.
+ */
+export type SettleStatus = 'settled' | 'stale' | 'cancelled' | 'replaced';
 export type ExtendStatus = 'extended' | 'lost' | 'cancelled';
 
 // ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,8 +185,8 @@ export interface MessageStore {
   /** In the order of the messages, 1 to {@link MAX_BATCH}. */
   publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]>;
   cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
-  /** The stored id of a message that has this id and a key of its own, if the partition holds one. */
-  locate(partition: Partition, id: string): Promise<string | undefined>;
+  /** The stored ids of the messages that have this id and a key of their own, in order, at most {@link MAX_BATCH}. */
+  locate(partition: Partition, id: string): Promise<string[]>;
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;
   /** In the order of the settlements, 1 to {@link MAX_BATCH}. */
   settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]>;
@@ -209,6 +212,8 @@ export interface GroupStore {
    * @param partitions the number wanted where the topic is new
    */
   configure(topic: string, partitions: number): Promise<TopicConfig>;
+  /** What is stored of a topic; `undefined` where it was never used. */
+  configOf(topic: string): Promise<TopicConfig | undefined>;
   /** Joins, or stays: `session` milliseconds from now the member counts as gone. Answers all live members, sorted by id. */
   join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]>;
   leave(topic: string, member: string): Promise<void>;

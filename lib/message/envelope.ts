@@ -42,7 +42,7 @@ const NO_OPTIONS: EncodedOptions = Object.freeze({});
 
 /**
  * Encodes a message as `[publishedAt, payload]` or `[publishedAt, payload, options]` in JSON: nothing but the payload and
- * 17 bytes for a message without options.
+ * 16 bytes for a message without options.
  *
  * @throws SerializationError where JSON cannot hold the payload
  * @throws PayloadTooLargeError where payload and headers are over 1 MiB

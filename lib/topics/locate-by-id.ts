@@ -17,7 +17,10 @@ export async function locateById(
   const home = partitionOf(id, partitions);
   const places = Array.from({ length: partitions }, (_, i): Partition => ({ topic, index: (home + i) % partitions }));
   const found = await Promise.all(
-    places.map(async (partition) => ({ partition, storedId: await store.locate(partition, id) })),
+    places.map(async (partition) => {
+      const storedIds = await store.locate(partition, id);
+      return storedIds.map((storedId): Located => ({ partition, storedId }));
+    }),
   );
-  return found.filter((place): place is Located => place.storedId !== undefined);
+  return found.flat();
 }

@@ -123,6 +123,7 @@ export function groupContract(it: BrokerTest): void {
       for (const [changes, step] of steps) {
         const before = received.all.length;
         await step();
+        await received.atLeast(before + changes);
         await bench.signalsArrived();
         expect(received.all.length - before).toBe(changes);
       }
@@ -136,6 +137,7 @@ export function groupContract(it: BrokerTest): void {
       await bench.broker.watchMembers(topic, () => received.listener());
       await bench.advance(5);
       await bench.broker.join(topic, 'a', LONG, []);
+      await received.atLeast(1);
       await bench.signalsArrived();
 
       expect(received.all).toHaveLength(1);
@@ -149,6 +151,7 @@ export function groupContract(it: BrokerTest): void {
       await bench.broker.watchMembers(topic, () => staying.listener());
       await unsubscribe();
       await bench.broker.join(topic, 'a', LONG, []);
+      await staying.atLeast(1);
       await bench.signalsArrived();
 
       expect(staying.all).toHaveLength(1);

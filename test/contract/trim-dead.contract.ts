@@ -42,6 +42,7 @@ export function trimDeadContract(it: BrokerTest): void {
     it('removes those that are older than the limit, and says when the next one will be', async ({ bench }) => {
       let [next, young, maxAge]: [number | undefined, number, number] = [undefined, 0, 0];
       do {
+        await trim(bench, { maxCount: 0 });
         await bench.settled('old', DEAD);
         await bench.advance(50);
         await bench.settled('young', DEAD);
@@ -117,7 +118,7 @@ export function trimDeadContract(it: BrokerTest): void {
       await bench.settled(storedId, DEAD);
       await trim(bench, { maxCount: 0 });
 
-      expect(await bench.broker.locate(bench.partition, 'id')).toBeUndefined();
+      expect(await bench.broker.locate(bench.partition, 'id')).toEqual([]);
       expect(await bench.publish(storedId)).toMatchObject({ status: 'created' });
       expect(await bench.get(storedId)).toMatchObject({ deliveries: 0, attempts: 0, failure: undefined });
       expect(await bench.settle(await bench.claimOne(), ACK)).toBe('settled');

@@ -81,11 +81,11 @@ export class MemoryPartition {
     return 'in-flight';
   }
 
-  locate(id: string): string | undefined {
+  locate(id: string): string[] {
     const found = [...this.#messages.keys()].filter(
       (storedId) => storedId.includes(SEPARATOR) && fromStoredId(storedId).id === id,
     );
-    return found.toSorted()[0];
+    return found.toSorted();
   }
 
   claim({ max, lease, knownToken }: Omit<ClaimRequest, 'member'>): ClaimResult {
@@ -241,7 +241,7 @@ export class MemoryPartition {
       if (outcome.kind === 'ack') this.#counters.acked++;
       this.#failures.delete(storedId);
       this.#reschedule(storedId, record, record.mark.due, 0);
-      return 'settled';
+      return outcome.kind === 'ack' ? 'settled' : 'replaced';
     }
     switch (outcome.kind) {
       case 'ack':

@@ -66,7 +66,7 @@ export class MemoryBroker implements Broker {
     return this.#partition(partition).cancel(call, storedId);
   }
 
-  async locate(partition: Partition, id: string): Promise<string | undefined> {
+  async locate(partition: Partition, id: string): Promise<string[]> {
     return this.#partition(partition).locate(id);
   }
 
@@ -100,6 +100,10 @@ export class MemoryBroker implements Broker {
 
   async configure(topic: string, partitions: number): Promise<TopicConfig> {
     return (this.#topic(topic).config ??= { partitions, protocol: PROTOCOL_VERSION });
+  }
+
+  async configOf(topic: string): Promise<TopicConfig | undefined> {
+    return this.#topics.get(topic)?.config;
   }
 
   async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {

@@ -50,13 +50,14 @@ export class RedisConnection {
   /** Host and port, for messages. */
   readonly address: string;
   readonly #log: Log;
-  #sharded = false;
+  #isRedis7 = false;
   #lastError: Error | undefined;
   #closing = false;
 
   constructor(settings: RedisSettings, log: Log) {
     this.#log = log;
     const { commands, subscriber, address } = open(settings);
+    assertNoKeyPrefix(commands);
     this.commands = commands;
     this.subscriber = subscriber;
     this.address = address;
@@ -68,9 +69,9 @@ export class RedisConnection {
     return toBrokerError(isConnectionLoss(error) ? (this.#lastError ?? error) : error, this.address);
   }
 
-  /** Whether the server has sharded pub/sub (Redis 7), which keeps signals on the partition's own cluster node. */
-  get sharded(): boolean {
-    return this.#sharded;
+  /** Whether the server has what came with Redis 7: script flags, and pub/sub that stays on a partition's cluster node. */
+  get isRedis7(): boolean {
+    return this.#isRedis7;
   }
 
   /** Whether commands can be sent right now. */
@@ -87,7 +88,7 @@ export class RedisConnection {
    */
   async connect(timeout: number): Promise<void> {
     try {
-      await withDeadline(this.#connect(), timeout);
+      await withDeadline(`Redis at ${this.address}`, this.#connect(), timeout);
     } catch (error) {
       this.close();
       if (error instanceof ConfigurationError) throw error;
@@ -109,7 +110,7 @@ export class RedisConnection {
         `Redis at ${this.address} is version ${version.join('.')}; at least ${MIN_VERSION.join('.')} is needed.`,
       );
     }
-    this.#sharded = version[0] >= 7;
+    this.#isRedis7 = version[0] >= 7;
   }
 
   #watch(client: RedisClient): void {
@@ -131,7 +132,6 @@ function open(settings: RedisSettings): { commands: RedisClient; subscriber: Red
     const cluster = new Cluster(settings.nodes, clusterBehaviour(settings.options));
     return { commands: cluster, subscriber: cluster, address: `cluster ${JSON.stringify(settings.nodes)}` };
   }
-  if (typeof settings === 'object') assertNoKeyPrefix(settings);
   const connect = (options: typeof BEHAVIOUR & RedisOptions): Redis =>
     typeof settings === 'string' ? new Redis(settings, options) : new Redis({ ...settings, ...options });
   return {
@@ -142,7 +142,6 @@ function open(settings: RedisSettings): { commands: RedisClient; subscriber: Red
 }
 
 function openLike(template: Redis): ReturnType<typeof open> {
-  assertNoKeyPrefix(template.options);
   return {
     commands: template.duplicate({ ...BEHAVIOUR, socketTimeout: SOCKET_TIMEOUT }),
     subscriber: template.duplicate(BEHAVIOUR),
@@ -161,7 +160,9 @@ function isInstance(settings: RedisSettings): settings is Redis | Cluster {
   return typeof settings === 'object' && 'duplicate' in settings && typeof settings.duplicate === 'function';
 }
 
-function assertNoKeyPrefix({ keyPrefix }: RedisOptions): void {
+function assertNoKeyPrefix(client: RedisClient): void {
+  const options = client instanceof Cluster ? { ...client.options.redisOptions, ...client.options } : client.options;
+  const { keyPrefix } = options;
   if (keyPrefix) {
     throw new ConfigurationError(
       `The Redis option keyPrefix ('${keyPrefix}') is not supported, since channels would not have it. ` +
@@ -176,10 +177,13 @@ function readVersion(info: string): [number, number] {
   return [Number(major ?? 0), Number(minor ?? 0)];
 }
 
-async function withDeadline<T>(promise: Promise<T>, timeout: number): Promise<T> {
+async function withDeadline<T>(what: string, promise: Promise<T>, timeout: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new BrokerUnavailableError(`no answer within ${timeout} ms`)), timeout);
+    timer = setTimeout(
+      () => reject(new BrokerUnavailableError(`${what} gave no answer within ${timeout} ms`)),
+      timeout,
+    );
   });
   try {
     return await Promise.race([promise, deadline]);

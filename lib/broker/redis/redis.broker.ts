@@ -22,7 +22,7 @@ import type {
   TopicConfig,
   Unsubscribe,
 } from '../broker.interface.js';
-import { PROTOCOL_VERSION } from '../broker.interface.js';
+import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
@@ -105,12 +105,9 @@ export class RedisBroker implements Broker {
     return replies.cancelResult(await this.#scripts.run('cancel', keys, args));
   }
 
-  async locate(partition: Partition, id: string): Promise<string | undefined> {
+  async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
-    const [storedId] = await this.#command((redis) =>
-      redis.zrangebylex(keyed, `[${id}\0`, `(${id}\x01`, 'LIMIT', 0, 1),
-    );
-    return storedId;
+    return this.#command((redis) => redis.zrangebylex(keyed, `[${id}\0`, `(${id}\x01`, 'LIMIT', 0, MAX_BATCH));
   }
 
   async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
@@ -161,6 +158,13 @@ export class RedisBroker implements Broker {
   async configure(topic: string, partitions: number): Promise<TopicConfig> {
     const reply = await this.#scripts.run('configure', [this.#keys.config(topic)], [partitions, PROTOCOL_VERSION]);
     return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
+  }
+
+  async configOf(topic: string): Promise<TopicConfig | undefined> {
+    const [partitions, protocol] = await this.#command((redis) =>
+      redis.hmget(this.#keys.config(topic), 'partitions', 'protocol'),
+    );
+    return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
   }
 
   async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
@@ -221,7 +225,7 @@ export class RedisBroker implements Broker {
   }
 
   get #publishCommand(): string {
-    return this.#connection.sharded ? 'SPUBLISH' : 'PUBLISH';
+    return this.#connection.isRedis7 ? 'SPUBLISH' : 'PUBLISH';
   }
 
   async #command<T>(send: (redis: RedisClient) => Promise<T>): Promise<T> {

@@ -18,7 +18,12 @@ import type { Reply } from './script-runner.js';
 
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
-const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = { 0: 'stale', 1: 'settled', 2: 'cancelled' };
+const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
+  0: 'stale',
+  1: 'settled',
+  2: 'cancelled',
+  3: 'replaced',
+};
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
 const FIELDS_PER_CLAIMED_MESSAGE = 6;

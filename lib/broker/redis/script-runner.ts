@@ -21,6 +21,13 @@ const SCRIPTS = [
 ] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
+type Scripts = Readonly<Record<ScriptName, Script>>;
+
+/**
+ * Lets a script write although Redis has reached its maxmemory: all but publishing have to, since handling messages is
+ * what frees memory. Redis knows script flags since version 7; an older one that is full has to be given room first.
+ */
+const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];
@@ -30,13 +37,15 @@ export class ScriptRunner {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
   readonly #serverClock: ServerClock;
-  readonly #scripts: Readonly<Record<ScriptName, Script>>;
+  readonly #plain: Scripts;
+  readonly #flagged: Scripts;
 
   constructor(connection: RedisConnection, clock: Clock, serverClock: ServerClock) {
     this.#connection = connection;
     this.#clock = clock;
     this.#serverClock = serverClock;
-    this.#scripts = Object.fromEntries(SCRIPTS.map((name) => [name, loadScript(name)])) as Record<ScriptName, Script>;
+    this.#plain = loadAll('');
+    this.#flagged = { ...loadAll(ALLOW_OOM), publish: this.#plain.publish };
   }
 
   /**
@@ -45,8 +54,8 @@ export class ScriptRunner {
    * @throws BrokerUnavailableError
    */
   async run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    const script = this.#scripts[name];
-    const { commands } = this.#connection;
+    const { commands, isRedis7 } = this.#connection;
+    const script = (isRedis7 ? this.#flagged : this.#plain)[name];
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
@@ -64,4 +73,8 @@ export class ScriptRunner {
     this.#serverClock.observe(time / 1000, sentAt);
     return rest;
   }
+}
+
+function loadAll(firstLine: string): Scripts {
+  return Object.fromEntries(SCRIPTS.map((name) => [name, loadScript(name, firstLine)])) as Scripts;
 }

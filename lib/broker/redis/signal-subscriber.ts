@@ -42,9 +42,9 @@ export class SignalSubscriber {
   }
 
   async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
-    const { subscriber, sharded } = this.#connection;
-    if (command === 'subscribe') await (sharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
-    else await (sharded ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
+    const { subscriber, isRedis7 } = this.#connection;
+    if (command === 'subscribe') await (isRedis7 ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
+    else await (isRedis7 ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
   }
 
   /** @returns whether nobody listens to the channel any more */

@@ -5,7 +5,8 @@
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       then 5 a delivery: stored id, token, outcome, delay ms, failure JSON
 --       outcome a ack, r retry, d dead, b back at once (release), p put off
--- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled}
+-- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
+--       its delivery was no success}
 -- Cost  O(n log size), n <= 400
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
@@ -57,7 +58,7 @@ for n = 1, #ids do
       redis.call('ZREM', inflight, id)
       redis.call('HDEL', errors, id)
       reschedule(id, tonumber(string.sub(mark, 2)), delivery, 0)
-      if outcome == 'a' then count('acked') end
+      if outcome == 'a' then count('acked') else statuses[n] = '3' end
     elseif outcome == 'a' then
       gone[#gone + 1] = id
       count('acked')
