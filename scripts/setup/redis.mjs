@@ -21,7 +21,16 @@ export async function startRedis() {
     await checkRedis(REDIS_URL);
     return { url: REDIS_URL, stop: async () => {} };
   }
-  return startPrivateRedis(findRedisServers().usable[0] ?? (await installRedis()));
+  return startPrivateRedis(await ensureRedisServer());
+}
+
+/**
+ * Finds a Redis server that can be started here; installs one where there is none.
+ *
+ * @throws {SetupFailure}
+ */
+export async function ensureRedisServer() {
+  return findRedisServers().usable[0] ?? installRedis();
 }
 
 async function startPrivateRedis({ name, path, version }) {

@@ -15,12 +15,12 @@ export function localBin(name) {
 }
 
 /**
- * Runs a command to its end, in the root folder, and collects what it writes to pipes. The first stop signal that
- * reaches this process meanwhile is passed on to it and its children, and named in the result. They are a process group
- * of their own, so that a terminal's Ctrl-C reaches them once, from here; npm repeats it, which is left at that.
+ * Runs a command to its end, by default in the root folder, and collects what it writes to pipes. The first stop signal
+ * that reaches this process meanwhile is passed on to it and its children, and named in the result. They are a process
+ * group of their own, so that a terminal's Ctrl-C reaches them once, from here; npm repeats it, which is left at that.
  */
 export async function run(command, args, options = {}) {
-  const child = spawn(command, args, { ...options, cwd: ROOT, detached: true });
+  const child = spawn(command, args, { cwd: ROOT, ...options, detached: true });
   const output = [];
   child.stdout?.on('data', (chunk) => output.push(chunk));
   child.stderr?.on('data', (chunk) => output.push(chunk));

@@ -110,7 +110,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       await bench.cancel('a');
       await bench.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
 
-      expect(await bench.settle(running, RETRY)).toBe('settled');
+      expect(await bench.settle(running, RETRY)).toBe('replaced');
       expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
     });
 

@@ -163,7 +163,7 @@ export function repeatContract(it: BrokerTest): void {
       await bench.publish('a', { envelope: '[2,"new"]', onDuplicate: 'replace' });
 
       expect(await bench.cancel('a', CALL)).toBe('in-flight');
-      expect(await bench.settle(running, RETRY)).toBe('settled');
+      expect(await bench.settle(running, RETRY)).toBe('replaced');
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', envelope: '[2,"new"]' });
     });
 
@@ -208,6 +208,16 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.settleAll([[claimed, RETRY]], CALL)).toEqual(['cancelled']);
       expect(await bench.settleAll([[claimed, RETRY]], CALL)).toEqual(['cancelled']);
       expect((await bench.broker.stats(bench.partition)).counters).toMatchObject({ cancelled: 1, stale: 0 });
+    });
+
+    it('gets the same answer for replaced messages', async ({ bench }) => {
+      const claimed = await bench.deliver('a');
+      await bench.publish('a', { due: { at: 5 }, onDuplicate: 'replace' });
+
+      expect(await bench.settleAll([[claimed, DEAD]], CALL)).toEqual(['replaced']);
+      await bench.settle(await bench.claimOne(), ACK);
+      expect(await bench.settleAll([[claimed, DEAD]], CALL)).toEqual(['replaced']);
+      expect(await bench.get('a')).toBeUndefined();
     });
 
     it('does not touch a later delivery of the message', async ({ bench }) => {

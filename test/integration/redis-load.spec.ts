@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_BATCH, type ClaimedMessage, type Outcome } from '../../lib/broker/broker.interface.js';
+import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/message/stored-id.js';
 import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
@@ -29,10 +29,14 @@ describe('Redis under load', () => {
     return result;
   }
 
-  async function settle(messages: readonly ClaimedMessage[], outcome: Outcome): Promise<void> {
+  async function settle(
+    messages: readonly ClaimedMessage[],
+    outcome: Outcome,
+    status: SettleStatus = 'settled',
+  ): Promise<void> {
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
     const statuses = await bench.broker.settle(bench.partition, bench.nextCall(), settlements);
-    expect(statuses).toEqual(messages.map(() => 'settled'));
+    expect(statuses).toEqual(messages.map(() => status));
   }
 
   /**
@@ -134,7 +138,7 @@ describe('Redis under load', () => {
         bench.nextCall(),
         keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
       );
-      await settle(fourth.messages, DEAD);
+      await settle(fourth.messages, DEAD, 'replaced');
       const fifth = await claim(fourth.token);
       await settle(fifth.messages, DEAD);
       for (let left = MAX_BATCH; left > 0;) {

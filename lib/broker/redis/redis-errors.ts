@@ -25,7 +25,8 @@ export function toBrokerError(error: unknown, address: string): BrokerUnavailabl
     : error instanceof Error
       ? error.message
       : String(error);
-  const code = /(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '';
+  // Redis says it in other words where the user runs a script that runs the command.
+  const code = text.includes("can't run this command") ? 'NOPERM' : (/(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '');
   const advice = ADVICE[code];
   const message = advice ? `${advice} (${text})` : text;
   const transient = !isReply(error) || PASSING.has(code);

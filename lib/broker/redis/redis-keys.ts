@@ -43,6 +43,11 @@ export class RedisKeys {
     return `{${this.#prefix}:${topic}:${index}}:answered:${caller}`;
   }
 
+  /** A key, and a channel, that are used only to find out what the user may do. */
+  probe(): string {
+    return `{${this.#prefix}:probe}`;
+  }
+
   /** ZSET: member → end of its session */
   members(topic: string): string {
     return `{${this.#prefix}:${topic}}:members`;

@@ -1,5 +1,6 @@
 import type { Clock } from '../../common/clock.js';
 import type { Log } from '../../common/log.js';
+import { ConfigurationError } from '../../errors/configuration.error.js';
 import type {
   AcquireResult,
   Broker,
@@ -77,6 +78,7 @@ export class RedisBroker implements Broker {
   async connect(): Promise<void> {
     await this.#connection.connect(this.#connectTimeout);
     const { commands, address } = this.#connection;
+    await this.#assertPermissions();
     await warnOfLosses(commands, address, this.#log);
     await this.#measureClock();
     warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
@@ -215,6 +217,17 @@ export class RedisBroker implements Broker {
     return () => {
       for (const client of clients) client.off('ready', listener);
     };
+  }
+
+  /** A command that is denied in the middle of a script would leave half of its work done. */
+  async #assertPermissions(): Promise<void> {
+    const key = this.#keys.probe();
+    const denied = await this.#scripts.run('probe', [key], [this.#publishCommand, key]);
+    if (denied.length === 0) return;
+    throw new ConfigurationError(
+      `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +
+        `says. Denied: ${denied.join('; ')}`,
+    );
   }
 
   /** So that the first timers and time stamps are right already. */

@@ -5,6 +5,7 @@ import { isNoScript } from './redis-errors.js';
 import { type Script, loadScript } from './script-loader.js';
 
 const SCRIPTS = [
+  'probe',
   'publish',
   'cancel',
   'claim',

@@ -18,11 +18,11 @@ local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]),
 -- @include record
 -- @include forget
 
-local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
+local CHUNK, ROUNDS, MAX_BYTES = 100, 500, 1048576
 
 if redis.call('GET', owner) ~= member then return { now_us, 0 } end
 
-local state = redis.call('HMGET', meta, 'paused', 'delivered')
+local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
 local token = tonumber(state[2] or 0)
 local reply = { now_us, 1, token, -1, 0 }
 local taken, bytes, repaired = 0, 0, 0
@@ -44,7 +44,7 @@ local function conclude(id, delivery, mark)
     redis.call('HINCRBY', meta, 'cancelled', 1)
     return true
   end
-  local due = tonumber(string.match(mark, '^r(%d+)$'))
+  local due = replaced_until(mark)
   if not due then return false end
   redis.call('HDEL', errors, id)
   redis.call('ZADD', scheduled, due, id)
@@ -110,9 +110,9 @@ local function proceed()
   return taken < max and bytes < MAX_BYTES and rounds <= ROUNDS
 end
 
--- How many to take next: few at first, then as many as the size of those suggests will fit.
+-- How many to take next: as many as fit, were each as large as the largest message that was ever published here.
+local fits = math.floor(MAX_BYTES / tonumber(state[3] or 1))
 local function chunk()
-  local fits = taken == 0 and 10 or math.floor((MAX_BYTES - bytes) / (bytes / taken))
   return math.max(1, math.min(CHUNK, max - taken, fits))
 end
 
@@ -126,7 +126,13 @@ else
     local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)
     if #ids > 0 then
       redis.call('ZREM', inflight, unpack(ids))
-      deliver(ids)
+      local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
+      local ended = {}
+      for i = 1, #ids do
+        -- In both sets only where there was a damage; the message waits, and must not be early.
+        if waiting[i] then repaired = repaired + 1 else ended[#ended + 1] = ids[i] end
+      end
+      if #ended > 0 then deliver(ended) end
     end
     if #ids < limit then break end
   end

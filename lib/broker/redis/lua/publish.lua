@@ -22,6 +22,7 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 -- @include answered
 
 local CREATED, REJECTED, IGNORED, REPLACED = 1, 2, 3, 4
+local LARGE = 10240
 local reply = { now_us }
 local head_before = head_due()
 local earliest
@@ -73,7 +74,7 @@ local function publish_over(id, envelope, due, on_duplicate)
   local state = score and 'scheduled'
     or redis.call('ZSCORE', inflight, id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
-  local current_due = tonumber(score or string.match(mark, '^r(%d+)$') or last_due or now)
+  local current_due = tonumber(score or replaced_until(mark) or last_due or now)
 
   if not state then
     -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
@@ -105,8 +106,10 @@ local stored = redis.call('HMGET', messages, unpack(ids))
 
 -- New ids, all but a few: written with one command for all.
 local seen, fields, members, with_key, later = {}, {}, {}, {}, {}
+local longest = 0
 for n = 1, #ids do
   local id, at = ids[n], FIRST + STRIDE * (n - 1)
+  longest = math.max(longest, #ARGV[at + 1])
   if stored[n] or seen[id] then
     later[#later + 1] = n
   else
@@ -125,6 +128,10 @@ for n = 1, #ids do
     reply[2 * n + 1] = due
   end
 end
+-- Claims go by it; most topics never see a message that matters.
+if longest > LARGE and longest > tonumber(redis.call('HGET', meta, 'largest') or 0) then
+  redis.call('HSET', meta, 'largest', longest)
+end
 if #fields > 0 then
   redis.call('HSET', messages, unpack(fields))
   redis.call('ZADD', scheduled, unpack(members))
@@ -136,7 +143,7 @@ for i = 1, #later do
   local n = later[i]
   local at = FIRST + STRIDE * (n - 1)
   local status, due = publish_over(ids[n], ARGV[at + 1], due_time(ARGV[at + 2], now_up), ARGV[at + 3])
-  if status == REPLACED or (status == CREATED and not stored[n]) then created = created + 1 end
+  if status == REPLACED or status == CREATED then created = created + 1 end
   reply[2 * n] = status
   reply[2 * n + 1] = due
 end

@@ -54,10 +54,10 @@ for n = 1, #ids do
       statuses[n] = '2'
       gone[#gone + 1] = id
       count('cancelled')
-    elseif string.byte(mark) == 114 then -- 114 is 'r': replaced while in flight
+    elseif replaced_until(mark) then
       redis.call('ZREM', inflight, id)
       redis.call('HDEL', errors, id)
-      reschedule(id, tonumber(string.sub(mark, 2)), delivery, 0)
+      reschedule(id, replaced_until(mark), delivery, 0)
       if outcome == 'a' then count('acked') else statuses[n] = '3' end
     elseif outcome == 'a' then
       gone[#gone + 1] = id

@@ -118,6 +118,15 @@ describe('the Lua scripts', () => {
     });
   }
 
+  it('take a first line, which comes before all else and counts for the hash', () => {
+    const plain = loadScript('get');
+    const flagged = loadScript('get', '#!lua flags=no-writes\n');
+
+    expect(flagged.source).toBe(`#!lua flags=no-writes\n${plain.source}`);
+    expect(flagged.sha).not.toBe(plain.sha);
+    expect(flagged.sha).toBe(createHash('sha1').update(flagged.source).digest('hex'));
+  });
+
   it('are not loaded where there is none of that name', () => {
     expect(() => loadScript('no-such-script')).toThrow(/no-such-script/);
   });

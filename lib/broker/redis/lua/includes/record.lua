@@ -12,6 +12,11 @@ local function parse_record(record)
   return tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due), mark
 end
 
+-- When what has replaced the message is due; nil where nothing has.
+local function replaced_until(mark)
+  return tonumber(string.match(mark, '^r(%d+)$'))
+end
+
 local function format_record(token, delivery, attempt, due, mark)
   local record = string.format('%.0f %.0f %.0f %.0f', token, delivery, attempt, due)
   if mark and mark ~= '' then record = record .. ' ' .. mark end
