@@ -27,10 +27,11 @@ const rules = codeBlocks(rights).map(({ code }) => code.replace('ACL SETUSER ', 
 describe('docs/redis-keys.md', () => {
   it('names every key and channel', () => {
     const suffixes = Array.from(
-      readSource('lib/broker/redis/redis-keys.ts').matchAll(/\}:([a-z]+)/g),
+      readSource('lib/broker/redis/redis-keys.ts').matchAll(/\}:([a-z]+)[`:]/g),
       ([, suffix = '']) => suffix,
     );
     expect(suffixes.length).toBeGreaterThan(10);
+    expect(text).toContain('`{dq:probe}`');
     for (const suffix of suffixes) expect(text).toMatch(new RegExp(`\`\\{dq:order\\.timeout(:3)?\\}:${suffix}[\`:]`));
   });
 

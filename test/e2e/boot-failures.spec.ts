@@ -243,7 +243,7 @@ describe('the boot fails with a BrokerUnavailableError', () => {
   ])('that has host and port, and no password, where no Redis listens: given by $by', async ({ redis }) => {
     const port = await freePort();
     const startedAt = performance.now();
-    const error = await bed.failingBoot({ options: { redis: redis(port), publishTimeout: 500 } });
+    const error = await bed.failingBoot({ options: { redis: redis(port), publishTimeout: 300 } });
     expect(performance.now() - startedAt).toBeLessThan(2000);
     expect(error).toBeInstanceOf(BrokerUnavailableError);
     expect(error).toMatchObject({ code: 'BROKER_UNAVAILABLE' });
@@ -260,7 +260,7 @@ describe('the boot fails with a BrokerUnavailableError', () => {
 
   it('where the host does not exist', async () => {
     const error = await bed.failingBoot({
-      options: { redis: 'redis://no-such-host.invalid:6379', publishTimeout: 500 },
+      options: { redis: 'redis://no-such-host.invalid:6379', publishTimeout: 300 },
     });
     expect(error).toBeInstanceOf(BrokerUnavailableError);
     expect(error.message).toContain('no-such-host.invalid:6379');
@@ -298,7 +298,7 @@ describe('the boot fails with a typed error that says what was given, where the 
     { what: 'a list', redis: [], says: '[]' },
     { what: 'a cluster without nodes', redis: { nodes: [] }, says: 'node' },
   ])('$what', async ({ redis, says }) => {
-    const error = await bed.failingBoot({ options: { redis: untyped(redis), publishTimeout: 500 } });
+    const error = await bed.failingBoot({ options: { redis: untyped(redis), publishTimeout: 300 } });
     expect([ConfigurationError, BrokerUnavailableError]).toContain(error.constructor);
     expect(error.message.toLowerCase()).toContain('redis');
     expect(error.message).toContain(says);

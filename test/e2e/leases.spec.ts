@@ -28,7 +28,7 @@ describe('a handler that runs longer than its lease', () => {
     const ids = Array.from({ length: 20 }, (_, i) => `m${i}`);
     const aborted: string[] = [];
     first.jobs.respond = async (_payload, { id, signal }) => {
-      await setTimeout(2500);
+      await setTimeout(1700);
       if (signal.aborted) aborted.push(id);
     };
     await first.producer.publishMany(

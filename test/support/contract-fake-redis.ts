@@ -43,6 +43,8 @@ function reply(command: string, info: string): string {
   if (command === 'HELLO') return '-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n';
   if (command === 'CLIENT') return "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'\r\n";
   if (command === 'INFO') return `$${Buffer.byteLength(info)}\r\n${info}\r\n`;
+  // Every script answers with the time, and these have nothing else to say.
+  if (command === 'EVALSHA' || command === 'EVAL') return '*1\r\n:1767225600000000\r\n';
   if (command === 'TIME') return '*2\r\n$10\r\n1767225600\r\n$1\r\n0\r\n';
   return '+OK\r\n';
 }
