@@ -12,7 +12,8 @@ import { Interruption, SetupFailure, runScript } from './setup/failure.mjs';
 import { startRedis } from './setup/redis.mjs';
 import { localBin, run } from './setup/run.mjs';
 
-const CHECKS = ['lint', 'typecheck', 'build'];
+// The build comes first: the samples are linted against the built library's types.
+const CHECKS = ['build', 'lint', 'typecheck'];
 
 await runScript(async () => {
   const results = await checkEverything().catch((error) => {

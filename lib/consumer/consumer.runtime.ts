@@ -13,6 +13,9 @@ const LONGEST_HEARTBEAT = 5000;
 /** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
 const SETTLE_TIMEOUT = 2000;
 
+/** How long what hangs may keep a drained process from going on, in milliseconds. */
+const STOP_TIMEOUT = 500;
+
 export interface ConsumerRuntimeOptions {
   readonly context: ConsumerContext;
   readonly topics: TopicRegistry;
@@ -88,7 +91,7 @@ export class ConsumerRuntime implements Startable {
     if (unsettled > 0)
       log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
     await this.#atMost(
-      SETTLE_TIMEOUT,
+      STOP_TIMEOUT,
       this.#forAll((consumer) => consumer.stop()),
     );
   }

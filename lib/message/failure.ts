@@ -37,9 +37,16 @@ const MAX_TEXT_LENGTH = 4096;
 
 export function toFailure(reason: FailureReason, error: unknown): Failure {
   if (!(error instanceof Error)) return { reason, name: typeof error, message: describe(error) };
+  try {
+    return { reason, ...textOf(error) };
+  } catch (fault) {
+    return { reason, name: 'Error', message: `An error that cannot be read: ${describe(fault)}` };
+  }
+}
+
+function textOf(error: Error): Omit<Failure, 'reason'> {
   const { name, message, stack, code } = error as { [K in keyof NodeJS.ErrnoException]: unknown };
   return {
-    reason,
     name: String(name),
     message: String(message).slice(0, MAX_TEXT_LENGTH),
     ...(typeof code === 'string' && { code }),

@@ -1,3 +1,4 @@
+import { describe } from '../common/describe.js';
 import { parseDuration } from '../common/duration.js';
 import { assertInteger, assertOptions } from '../common/validate.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
@@ -44,6 +45,7 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
     assertOptions('The module options', options, MODULE_OPTIONS);
     const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', topics = {}, defaults = {}, consumer = {} } = options;
     assertName('prefix', prefix);
+    assertRedis(redis);
     const base = resolveTopic('defaults', defaults, DEFAULT_TOPIC_SETTINGS);
     const own = new Map<string, TopicSettings>();
     for (const [topic, topicOptions] of Object.entries(topics)) {
@@ -91,6 +93,26 @@ export function resolveHandler(
       deadLetter: topic.deadLetter,
     };
   });
+}
+
+/** What ioredis would take for a host name, or for nothing, and then fail to reach. */
+function assertRedis(redis: unknown): void {
+  const isUrl =
+    typeof redis === 'string' && (/^rediss?:\/\/./.test(redis) || redis.startsWith('/')) && isReadable(redis);
+  const isSettings = typeof redis === 'object' && redis !== null && !Array.isArray(redis);
+  if (isUrl || isSettings) return;
+  throw new InvalidArgumentError(
+    `redis must be a URL (redis://host:port, rediss://host:port, or the path of a socket), ioredis options, ` +
+      `{ nodes, options } or an ioredis instance. Given: ${describe(withoutPassword(redis))}.`,
+  );
+}
+
+function withoutPassword(redis: unknown): unknown {
+  return typeof redis === 'string' ? redis.replace(/\/\/.*@/, '//***@') : redis;
+}
+
+function isReadable(address: string): boolean {
+  return address.startsWith('/') || URL.canParse(address);
 }
 
 function resolveTopic(name: string, options: TopicOptions, base: TopicSettings): TopicSettings {

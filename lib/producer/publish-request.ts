@@ -55,7 +55,7 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
     publishedAt: now,
     headers,
     attempts,
-    backoff: backoff && resolveStoredBackoff('backoff', backoff),
+    backoff: backoff === undefined ? undefined : resolveStoredBackoff('backoff', backoff),
     timeout: optionalDuration('timeout', timeout, 1),
     expireAfter: optionalDuration('expireAfter', expireAfter, 1),
   });

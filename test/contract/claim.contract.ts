@@ -103,8 +103,10 @@ export function claimContract(it: BrokerTest): void {
     });
 
     it('redelivers before it delivers, in order of the ends of the leases', async ({ bench }) => {
-      await bench.deliver('z', { lease: 5 });
-      await bench.deliver('y', { lease: 10 });
+      const z = await bench.deliver('z');
+      const y = await bench.deliver('y');
+      await bench.broker.extend(bench.partition, 5, [z]);
+      await bench.broker.extend(bench.partition, 10, [y]);
       await bench.publish('a', { due: { at: 1 } });
       await bench.advance(10);
 

@@ -5,7 +5,7 @@ import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 
-/** Longest time a script may keep Redis from everybody else, in milliseconds; generous, since machines are shared. */
+/** For how long a script may keep Redis from everybody else, in milliseconds; generous, since machines are shared. */
 const LONGEST_BLOCK = 50;
 
 const MIB = 1024 * 1024;
@@ -40,12 +40,11 @@ describe('Redis under load', () => {
   }
 
   /**
-   * Has Redis note how long each command takes, while `work` is done.
+   * Has Redis note how long each script runs while `work` is done, and prints it.
    *
-   * @param outliers how many of the longest script runs to leave out: the machine may have been busy with something else
-   * @returns milliseconds
+   * @returns what 95 % of them stay within, in milliseconds: one may have had to wait for the processor
    */
-  async function longestScript(work: () => Promise<void>, outliers = 0): Promise<number> {
+  async function scriptTime(name: string, work: () => Promise<void>): Promise<number> {
     await bench.redis.config('SET', 'slowlog-max-len', '20000');
     await bench.redis.slowlog('RESET');
     await bench.redis.config('SET', 'slowlog-log-slower-than', '0');
@@ -54,8 +53,9 @@ describe('Redis under load', () => {
     const entries = (await bench.redis.slowlog('GET', -1)) as [number, number, number, string[]][];
     const scripts = entries.filter(([, , , [command]]) => /^eval/i.test(command ?? ''));
     const times = scripts.map(([, , microseconds]) => microseconds / 1000).toSorted((a, b) => b - a);
-    expect(times.length).toBeGreaterThan(outliers);
-    return times[outliers] as number;
+    const [longest, usual] = [times[0] ?? NaN, times[Math.floor(times.length / 20)] ?? NaN];
+    console.info(`${name}: ${times.length} scripts, ${usual.toFixed(1)} ms, the longest ${longest.toFixed(1)} ms`);
+    return usual;
   }
 
   async function publishLarge(from: number, to: number): Promise<void> {
@@ -90,7 +90,7 @@ describe('Redis under load', () => {
     const ids = Array.from({ length: COUNT }, (_, i) => `id-${String(i).padStart(6, '0')}`);
     const claimed: string[] = [];
 
-    const longest = await longestScript(async () => {
+    const time = await scriptTime('20,000 due at once', async () => {
       for (let first = 0; first < COUNT; first += MAX_BATCH) {
         const batch = ids.slice(first, first + MAX_BATCH).map((id) => message(id));
         await bench.broker.publish(bench.partition, bench.nextCall(), batch);
@@ -102,11 +102,10 @@ describe('Redis under load', () => {
         ({ token } = result);
         await settle(result.messages, ACK);
       }
-    }, 2);
+    });
 
-    console.info(`20,000 due: longest script but two ${longest.toFixed(2)} ms`);
     expect(claimed).toEqual(ids);
-    expect(longest).toBeLessThan(LONGEST_BLOCK);
+    expect(time).toBeLessThan(LONGEST_BLOCK);
     expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
   });
 
@@ -114,7 +113,7 @@ describe('Redis under load', () => {
     const { broker, partition, redis } = bench;
     const keyed = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
 
-    const longest = await longestScript(async () => {
+    const time = await scriptTime(`calls of ${MAX_BATCH}`, async () => {
       await broker.publish(partition, bench.nextCall(), keyed);
       await broker.publish(
         partition,
@@ -147,8 +146,7 @@ describe('Redis under load', () => {
       }
     });
 
-    console.info(`calls of ${MAX_BATCH}: longest script ${longest.toFixed(2)} ms`);
-    expect(longest).toBeLessThan(LONGEST_BLOCK);
+    expect(time).toBeLessThan(LONGEST_BLOCK);
     const { scheduled, inflight, messages, deliveries, dead, errors, keyed: keyedKey } = bench.keys;
     expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyedKey)).toBe(0);
   });
@@ -162,13 +160,12 @@ describe('Redis under load', () => {
     while (token < 4000 - MAX_BATCH) ({ token } = await claim(token));
     const lost = await claim(token);
 
-    const longest = await longestScript(async () => {
+    const time = await scriptTime('a claim repeated with 4,000 in flight', async () => {
       const { messages } = await claim(token);
       const tokens = messages.map((claimed) => claimed.token);
       expect(tokens.toSorted((a, b) => a - b)).toEqual(lost.messages.map((claimed) => claimed.token));
     });
-    console.info(`a claim repeated with 4,000 in flight: ${longest.toFixed(2)} ms`);
-    expect(longest).toBeLessThan(LONGEST_BLOCK);
+    expect(time).toBeLessThan(LONGEST_BLOCK);
   });
 
   describe('with large messages', () => {
@@ -176,15 +173,14 @@ describe('Redis under load', () => {
       await publishLarge(0, 50);
 
       let claims: { messages: number; bytes: number }[] = [];
-      const longest = await longestScript(async () => {
+      const time = await scriptTime('50 messages of 1 MiB', async () => {
         claims = await claimAll(50);
       });
 
       const most = Math.max(...claims.map(({ bytes }) => bytes));
-      console.info(`50 of 1 MiB: at most ${(most / MIB).toFixed(1)} MiB a claim, ${longest.toFixed(2)} ms`);
       expect(claims.reduce((sum, { messages }) => sum + messages, 0)).toBe(50);
       expect(most).toBeLessThanOrEqual(2 * MIB);
-      expect(longest).toBeLessThan(LONGEST_BLOCK);
+      expect(time).toBeLessThan(LONGEST_BLOCK);
     });
 
     it('behind small ones, a claim stops at about 1 MiB too', async () => {
@@ -196,16 +192,23 @@ describe('Redis under load', () => {
       await publishLarge(0, 50);
 
       let claims: { messages: number; bytes: number }[] = [];
-      const longest = await longestScript(async () => {
+      const time = await scriptTime('50 messages of 1 MiB behind 12 small ones', async () => {
         claims = await claimAll(62);
       });
 
       const most = Math.max(...claims.map(({ bytes }) => bytes));
-      console.info(
-        `50 of 1 MiB behind 12 small: at most ${(most / MIB).toFixed(1)} MiB a claim, ${longest.toFixed(2)} ms`,
-      );
       expect(most).toBeLessThanOrEqual(2 * MIB);
-      expect(longest).toBeLessThan(LONGEST_BLOCK);
+      expect(time).toBeLessThan(LONGEST_BLOCK);
+    });
+
+    it('that are gone, a claim brings as many small ones as before', async () => {
+      await publishLarge(0, 1);
+      const [large] = (await claim(0)).messages;
+      await settle(large ? [large] : [], ACK);
+      const small = Array.from({ length: MAX_BATCH }, (_, i) => message(`small-${i}`));
+      await bench.broker.publish(bench.partition, bench.nextCall(), small);
+
+      expect((await claim(1)).messages).toHaveLength(MAX_BATCH);
     });
 
     it('whose leases have ended, a claim stops at about 1 MiB too', async () => {

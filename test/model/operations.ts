@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Broker, ClaimedMessage, Outcome, Partition } from '../../lib/broker/broker.interface.js';
 import { toFailure } from '../../lib/message/failure.js';
 
@@ -74,7 +74,9 @@ const claim = fc
         // A repeated claim may find the deliveries in another order.
         const claimed = result.messages.toSorted((a, b) => a.token - b.token);
         memory.claimed.push(...claimed);
-        return claimed.map(({ dueAt: _, ...message }) => message);
+        return claimed.map(({ storedId: id, envelope, token, delivery, attempt }) => {
+          return { id, envelope, token, delivery, attempt };
+        });
       },
     };
   });

@@ -14,9 +14,6 @@ const MIN_VERSION = [6, 2] as const;
 /** A connection that is up must answer within this time, in milliseconds; else it is taken for dead and made anew. */
 const SOCKET_TIMEOUT = 10_000;
 
-/** No command waits longer than this, in milliseconds, whatever became of its connection. */
-const COMMAND_TIMEOUT = 12_000;
-
 /**
  * How the module's own connections behave. Commands fail as soon as their connection does, and are never resent behind
  * the caller's back: who sent them knows best whether, how often and until when to repeat them. Reconnecting goes on for
@@ -25,7 +22,6 @@ const COMMAND_TIMEOUT = 12_000;
 const BEHAVIOUR = {
   lazyConnect: true,
   replyMapping: 'legacy',
-  commandTimeout: COMMAND_TIMEOUT,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   // ioredis would subscribe without anybody to catch its failure, which ends the process.

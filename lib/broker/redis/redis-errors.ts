@@ -26,7 +26,9 @@ export function toBrokerError(error: unknown, address: string): BrokerUnavailabl
       ? error.message
       : String(error);
   // Redis says it in other words where the user runs a script that runs the command.
-  const code = text.includes("can't run this command") ? 'NOPERM' : (/(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '');
+  const code = text.includes('The user executing the script')
+    ? 'NOPERM'
+    : (/(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '');
   const advice = ADVICE[code];
   const message = advice ? `${advice} (${text})` : text;
   const transient = !isReply(error) || PASSING.has(code);

@@ -168,13 +168,14 @@ export function useBed(): Bed {
 }
 
 /** Runs a test, or a part of one, on a Redis server of its own. */
-export async function onOwnRedis(test: (own: Bed) => Promise<void>, args: readonly string[] = []): Promise<void> {
+export async function onOwnRedis<T>(test: (own: Bed) => Promise<T>, args: readonly string[] = []): Promise<T> {
   const server = await startRedis(args);
   const own = new Bed(server.url);
   try {
     await own.open();
-    await test(own);
+    const result = await test(own);
     await own.close();
+    return result;
   } finally {
     own.redis.disconnect();
     await server.stop();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { check } from './checker.js';
 import type { FaultRecord, FinalState, History, ProcessRecord } from './records.js';
 
+type Outcome = 'acked' | 'retried' | 'dead' | 'stale';
 type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'process'> : never;
 
 /** Writes a history by hand. */
@@ -27,15 +28,8 @@ class Forgery {
     return this.at(at, process, { kind: 'delivery-finished', id, attempt, ok });
   }
 
-  settled(
-    at: number,
-    process: string,
-    id: string,
-    outcome: 'acked' | 'retried' | 'dead' | 'stale',
-    attempt = 1,
-    reason = 'failed',
-  ): this {
-    return this.at(at, process, { kind: 'settled', id, attempt, outcome, reason });
+  settled(at: number, process: string, id: string, outcome: Outcome, attempt = 1): this {
+    return this.at(at, process, { kind: 'settled', id, attempt, outcome, reason: 'failed' });
   }
 
   owned(at: number, process: string, owned: boolean): this {

@@ -15,7 +15,7 @@ local reply = { now_us }
 local function try(...)
   local result = redis.pcall(...)
   local refusal = type(result) == 'table' and result.err
-  if refusal and (string.find(refusal, 'NOPERM', 1, true) or string.find(refusal, "can't run this command", 1, true)) then
+  if refusal and (string.find(refusal, 'NOPERM', 1, true) or string.find(refusal, 'The user executing', 1, true)) then
     reply[#reply + 1] = select(1, ...) .. ': ' .. refusal
   end
 end
