@@ -1,7 +1,14 @@
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { describe } from './describe.js';
 
-/** @throws InvalidArgumentError where `value` is no plain object, or has a property that is not `allowed` */
+/** Whether it is an object of properties, and not a Map, an array or an instance of anything. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** @throws InvalidArgumentError where `value` is no object, or has a property that is not `allowed` */
 export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);

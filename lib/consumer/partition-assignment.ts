@@ -44,9 +44,11 @@ function exclusiveHoldings(members: readonly AssignableMember[], partitions: num
   const taken = new Set<number>();
   const exclusive = new Map<string, number[]>();
   for (const { id, holdings } of members.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    const own = holdings
+    const own = [...new Set(holdings)]
       .toSorted((a, b) => a - b)
-      .filter((partition) => partition < partitions && !taken.has(partition));
+      .filter(
+        (partition) => Number.isInteger(partition) && partition >= 0 && partition < partitions && !taken.has(partition),
+      );
     for (const partition of own) taken.add(partition);
     exclusive.set(id, own);
   }

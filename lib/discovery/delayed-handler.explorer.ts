@@ -34,9 +34,9 @@ export class DelayedHandlerExplorer {
     const handlers = new Map<string, MessageHandler>();
     const seen = new Set<object>();
     for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
-      const instance = instanceOf(wrapper);
+      const instance = wrapper.instance as Record<string, Method> | null | undefined;
       // An instance may be provided under several tokens; it is still one handler.
-      if (!instance || seen.has(instance)) continue;
+      if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       for (const handler of this.#handlersOf(wrapper, instance, options)) {
         const other = handlers.get(handler.topic);
@@ -63,7 +63,7 @@ export class DelayedHandlerExplorer {
       );
       if (!metadata) continue;
       const name = `${wrapper.name as string}.${method}`;
-      if (!wrapper.isDependencyTreeStatic()) {
+      if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
         throw new ConfigurationError(
           `@DelayedHandler on ${name}: the class is request-scoped or transient, or depends on a class that is; ` +
             `handlers have to be singletons. Give it the default scope.`,
@@ -73,12 +73,6 @@ export class DelayedHandlerExplorer {
     }
     return handlers;
   }
-}
-
-/** A transient class that nobody injects has no instance; its prototype shows what is marked on it. */
-function instanceOf({ instance, metatype }: Wrapper): Record<string, Method> | undefined {
-  const found: unknown = instance ?? (typeof metatype === 'function' ? Object.create(metatype.prototype) : undefined);
-  return typeof found === 'object' && found !== null ? (found as Record<string, Method>) : undefined;
 }
 
 function toHandler(

@@ -79,7 +79,9 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
  * @param random a number from 0 up to 1, for the jitter
  */
 export function backoffDelay(backoff: ResolvedBackoff, attempt: number, random = Math.random()): number {
-  const wait = Math.min(backoff.delay * backoff.factor ** (attempt - 1), backoff.maxDelay);
+  // No wait times an infinite factor would be no number.
+  const grown = backoff.delay === 0 ? 0 : backoff.delay * backoff.factor ** (attempt - 1);
+  const wait = Math.min(grown, backoff.maxDelay);
   return Math.ceil(wait * (1 + backoff.jitter * random));
 }
 

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { PayloadTooLargeError } from '../errors/payload-too-large.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
 import { describe } from '../common/describe.js';
+import { isPlainObject } from '../common/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
 import { MAX_PAYLOAD_BYTES } from './limits.js';
 
@@ -88,7 +89,7 @@ function encodePayload(payload: unknown): string {
     json = JSON.stringify(payload);
   } catch (error) {
     throw new SerializationError(
-      `The payload cannot be written as JSON (${(error as Error).message.split('\n')[0]}). Publish plain data: no cycles, no BigInt.`,
+      `The payload cannot be written as JSON (${reasonOf(error)}). Publish plain data: no cycles, no BigInt.`,
       { cause: error },
     );
   }
@@ -98,6 +99,10 @@ function encodePayload(payload: unknown): string {
     );
   }
   return json;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : describe(error);
 }
 
 function encodeOptions({ headers, attempts, backoff, timeout, expireAfter }: EnvelopeFields): string | undefined {
@@ -119,7 +124,7 @@ function assertSize(payload: string, headers: Record<string, string> | undefined
 
 /** @throws InvalidArgumentError where it is no object of strings */
 export function assertHeaders(headers: unknown): asserts headers is Record<string, string> {
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
+  if (!isPlainObject(headers)) {
     throw new InvalidArgumentError(`headers must be an object of strings. Given: ${describe(headers)}.`);
   }
   for (const [name, value] of Object.entries(headers)) {

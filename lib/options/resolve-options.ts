@@ -1,6 +1,6 @@
 import { describe } from '../common/describe.js';
 import { parseDuration } from '../common/duration.js';
-import { assertInteger, assertOptions } from '../common/validate.js';
+import { assertInteger, assertOptions, isPlainObject } from '../common/validate.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { HandlerSettings } from '../consumer/message-handler.interface.js';
@@ -43,9 +43,13 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
 export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOptions {
   return asConfiguration('DelayQueueModule', () => {
     assertOptions('The module options', options, MODULE_OPTIONS);
-    const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', topics = {}, defaults = {}, consumer = {} } = options;
+    const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
+    const { topics = {}, defaults = {}, consumer = {} } = options;
     assertName('prefix', prefix);
     assertRedis(redis);
+    if (!isPlainObject(topics)) {
+      throw new InvalidArgumentError(`topics must be an object of options by topic. Given: ${describe(topics)}.`);
+    }
     const base = resolveTopic('defaults', defaults, DEFAULT_TOPIC_SETTINGS);
     const own = new Map<string, TopicSettings>();
     for (const [topic, topicOptions] of Object.entries(topics)) {
@@ -55,7 +59,7 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
     return Object.freeze({
       redis,
       prefix,
-      publishTimeout: parseDuration('publishTimeout', options.publishTimeout ?? '5s', {
+      publishTimeout: parseDuration('publishTimeout', publishTimeout, {
         min: 1,
         max: MAX_PUBLISH_TIMEOUT,
       }),

@@ -4,7 +4,7 @@ import type { RedisOptions } from 'ioredis';
 export function addressOf(settings: string | RedisOptions): string {
   if (typeof settings === 'string') {
     const url = URL.canParse(settings) ? new URL(settings) : undefined;
-    return url?.hostname ? `${url.hostname}:${url.port || 6379}` : settings.replace(/^.*@/, '');
+    return url?.hostname ? `${url.hostname}:${url.port || 6379}` : settings.replace(/^.*@/, '').replace(/\?.*$/, '');
   }
   if (settings.path) return settings.path;
   if (settings.sentinels?.length) {

@@ -21,6 +21,8 @@ const SOCKET_TIMEOUT = 10_000;
  */
 const BEHAVIOUR = {
   lazyConnect: true,
+  // When a connection is closed nothing is awaited any more; a timer would only keep the process from ending.
+  disconnectTimeout: 0,
   replyMapping: 'legacy',
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,

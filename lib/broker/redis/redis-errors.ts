@@ -11,6 +11,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   MISCONF: 'Redis cannot write its data to disk and takes no writes',
   CLUSTERDOWN: 'the Redis cluster is down',
   MASTERDOWN: 'the Redis primary is down',
+  TRYAGAIN: 'the Redis cluster is moving a slot',
   WRONGTYPE: 'a key of this module holds a value that it did not write',
 };
 
@@ -25,14 +26,17 @@ export function toBrokerError(error: unknown, address: string): BrokerUnavailabl
     : error instanceof Error
       ? error.message
       : String(error);
-  // Redis says it in other words where the user runs a script that runs the command.
-  const code = text.includes('The user executing the script')
-    ? 'NOPERM'
-    : (/(?:^|: )([A-Z]{3,})\b/.exec(text)?.[1] ?? '');
+  const code = codeOf(text);
   const advice = ADVICE[code];
   const message = advice ? `${advice} (${text})` : text;
   const transient = !isReply(error) || PASSING.has(code);
   return new BrokerUnavailableError(`Redis at ${address} failed: ${message}`, { cause: error, transient });
+}
+
+/** Inside a script Redis says it in other words, or puts the code somewhere into a longer text. */
+function codeOf(text: string): string {
+  if (text.includes('The user executing the script')) return 'NOPERM';
+  return Object.keys(ADVICE).find((code) => new RegExp(`\\b${code}\\b`).test(text)) ?? '';
 }
 
 /** Whether the server answered with an error; everything else is a failed connection. */
