@@ -18,7 +18,7 @@ local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]),
 -- @include record
 -- @include forget
 
-local CHUNK, ROUNDS, MAX_BYTES = 100, 500, 1048576
+local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
 
 if redis.call('GET', owner) ~= member then return { now_us, 0 } end
 
@@ -110,10 +110,16 @@ local function proceed()
   return taken < max and bytes < MAX_BYTES and rounds <= ROUNDS
 end
 
--- How many to take next: as many as fit, were each as large as the largest message that was ever published here.
-local fits = math.floor(MAX_BYTES / tonumber(state[3] or 1))
-local function chunk()
-  return math.max(1, math.min(CHUNK, max - taken, fits))
+-- How many of the ids to take, by the size of their messages; one at least. Where no large message was ever published
+-- their sizes need not be asked for.
+local function fitting(ids)
+  if not state[3] then return #ids end
+  local total = bytes
+  for i = 1, #ids do
+    total = total + redis.call('HSTRLEN', messages, ids[i])
+    if total > MAX_BYTES and taken + i > 1 then return math.max(i - 1, taken == 0 and 1 or 0) end
+  end
+  return #ids
 end
 
 if token > known then
@@ -122,9 +128,11 @@ elseif state[1] then
   reply[2] = 2
 else
   while proceed() do
-    local limit = chunk()
+    local limit = math.min(CHUNK, max - taken)
     local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)
-    if #ids > 0 then
+    local count = fitting(ids)
+    for i = count + 1, #ids do ids[i] = nil end
+    if count > 0 then
       redis.call('ZREM', inflight, unpack(ids))
       local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
       local ended = {}
@@ -134,10 +142,10 @@ else
       end
       if #ended > 0 then deliver(ended) end
     end
-    if #ids < limit then break end
+    if count < limit then break end
   end
   while proceed() do
-    local limit = chunk()
+    local limit = math.min(CHUNK, max - taken)
     local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
     if #head == 0 then break end
     local ids, dues = {}, {}
@@ -145,9 +153,12 @@ else
       ids[#ids + 1] = head[i]
       dues[#dues + 1] = tonumber(head[i + 1])
     end
-    redis.call('ZREMRANGEBYRANK', scheduled, 0, #ids - 1)
+    local count = fitting(ids)
+    for i = count + 1, #ids do ids[i] = nil end
+    if count == 0 then break end
+    redis.call('ZREMRANGEBYRANK', scheduled, 0, count - 1)
     deliver(ids, dues)
-    if #ids < limit then break end
+    if count < limit then break end
   end
 end
 

@@ -1,4 +1,4 @@
--- Tries every command that the scripts use, to find out before the first message whether the user may run them. Leaves
+-- Tries every command that the broker uses on keys, to find out before the first message whether the user may run them. Leaves
 -- nothing behind.
 --
 -- KEYS  1 a key of no use otherwise
@@ -23,11 +23,13 @@ end
 try('SET', key, '', 'PX', 1000)
 try('GET', key)
 try('PTTL', key)
+try('GETEX', key, 'PX', 1000)
 try('DEL', key)
 try('HSET', key, 'a', '1')
 try('HSETNX', key, 'a', '1')
 try('HGET', key, 'a')
 try('HMGET', key, 'a')
+try('HSTRLEN', key, 'a')
 try('HGETALL', key)
 try('HINCRBY', key, 'a', 1)
 try('HDEL', key, 'a')
@@ -39,6 +41,7 @@ try('ZCOUNT', key, 0, 1)
 try('ZRANGE', key, 0, 0)
 try('ZREVRANGE', key, 0, 0)
 try('ZRANGEBYSCORE', key, 0, 1)
+try('ZRANGEBYLEX', key, '-', '+')
 try('ZREMRANGEBYRANK', key, 0, 0)
 try('ZREM', key, 'a')
 try('DEL', key)
