@@ -30,8 +30,9 @@ export class FleetProcess {
     return this.#output;
   }
 
-  get exitCode(): number | null {
-    return this.#child.exitCode;
+  /** How it ended: its exit code, or the signal that ended it; `undefined` while it runs. */
+  get ending(): number | NodeJS.Signals | undefined {
+    return this.#child.exitCode ?? this.#child.signalCode ?? undefined;
   }
 
   get handled(): Handled[] {
