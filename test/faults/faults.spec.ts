@@ -5,7 +5,7 @@ import { play } from './support/play.js';
 /** One run of each scenario; `npm run test:faults` plays many. */
 const SEED = 2026;
 
-describe.each(scenarios)('while $shows', (scenario) => {
+describe.each(scenarios.filter(({ long }) => !long))('while $shows', (scenario) => {
   it('nothing is lost, early, or run twice at once', async () => {
     const { violations, output, ...figures } = await play(scenario, SEED);
     console.log(JSON.stringify(figures));

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
+import 'reflect-metadata';
 import { scenarios } from './scenarios/index.js';
 import { type Result, play } from './support/play.js';
+import { measureScriptCost } from './support/script-cost.js';
 
 /** `npm run test:faults`: plays every scenario with several seeds, or at random for some minutes. */
 
@@ -34,6 +36,19 @@ if (values.minutes === undefined) {
   }
 }
 
+/** No call may keep Redis from anything else for longer, in milliseconds. */
+const LONGEST_CALL = 10;
+
+let tooSlow = 0;
+if (values.scenario === undefined && values.minutes === undefined) {
+  const { backlog, handled, longest } = await measureScriptCost();
+  tooSlow = longest > LONGEST_CALL ? 1 : 0;
+  console.log(
+    `${tooSlow ? 'SLOW  ' : 'ok    '} script cost: with ${backlog} messages due at once in one partition, ${handled} of ` +
+      `them handled, the longest call took ${longest.toFixed(1)} ms`,
+  );
+}
+
 const broken = results.filter(({ violations }) => violations.length > 0);
 const sum = (value: (result: Result) => number): number => results.reduce((total, result) => total + value(result), 0);
 const of = (rule: string): number =>
@@ -42,8 +57,9 @@ console.log(
   `${sum(({ published }) => published)} messages, ${sum(({ deliveries }) => deliveries)} deliveries, ` +
     `${sum(({ faults }) => faults)} faults: ${of('lost')} lost, ${of('overlap')} overlapping, ${of('early')} early`,
 );
-console.log(`${results.length - broken.length} passed, ${broken.length} failed`);
-process.exitCode = broken.length > 0 ? 1 : 0;
+const failed = broken.length + tooSlow;
+console.log(`${results.length - broken.length} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
 
 async function playAndTell(index: number, seed: number): Promise<void> {
   const scenario = chosen[index];

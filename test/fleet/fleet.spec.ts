@@ -5,7 +5,11 @@ import { eventually } from '../support/eventually.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 import { Fleet, notHandledOnce, percentile } from './support/fleet.js';
 
+/** With the default `maxIdleWait`; milliseconds. */
 const HEARTBEAT = 5000;
+
+/** With a `maxIdleWait` of 200 ms; milliseconds. */
+const SESSION = 600;
 
 describe('a fleet of processes', () => {
   let fleet: Fleet;
@@ -77,10 +81,17 @@ describe('a fleet of processes', () => {
     await heir.reported('ready');
     await victim.kill();
     const killedAt = performance.now();
-    await eventually('the heir to handle them', () => heir.handled.length === 20);
+    await eventually('the heir to own all', () => heir.owned.length === 2);
+    const ownedAfter = performance.now() - killedAt;
+    await eventually('the heir to be handed all messages', () => heir.all('started').length === 20);
+    const redeliveredAfter = performance.now() - killedAt;
     console.log(
-      `redelivered and handled ${(performance.now() - killedAt).toFixed(0)} ms after SIGKILL (lease 1000 ms)`,
+      `after SIGKILL: partitions owned in ${ownedAfter.toFixed(0)} ms (session ${SESSION} ms), ` +
+        `messages redelivered in ${redeliveredAfter.toFixed(0)} ms (lease ${timing.lease} ms)`,
     );
+    expect(ownedAfter).toBeLessThan(SESSION + 1000);
+    expect(redeliveredAfter).toBeLessThan(timing.lease + 1000);
+    await eventually('the heir to handle them', () => heir.handled.length === 20);
     expect(heir.handled.every(({ attempt }) => attempt === 2)).toBe(true);
   }, 30_000);
 

@@ -10,6 +10,7 @@ import {
 import {
   flushedScripts,
   killedConnections,
+  longOutage,
   lostReplies,
   lostSignals,
   restartedRedis,
@@ -32,5 +33,6 @@ export const scenarios: readonly Scenario[] = [
   lostReplies,
   stalledConnection,
   unreachableRedis,
+  longOutage,
   lostSignals,
 ];

@@ -96,6 +96,22 @@ export const unreachableRedis: Scenario = {
   },
 };
 
+export const longOutage: Scenario = {
+  name: 'long-outage',
+  shows: 'Redis is gone for 30 s: publishers reject in time, and everything goes on by itself',
+  long: true,
+  async run(world) {
+    await startFleet(world, { handlerTime: 200 });
+    await world.pause(500, 800);
+    await world.fault('redis gone', undefined, async () => {
+      await world.redis.kill();
+      await world.pause(30_000, 30_500);
+      await world.redis.start();
+    });
+    await world.pause(1500, 2000);
+  },
+};
+
 export const lostSignals: Scenario = {
   name: 'lost-signals',
   shows: 'the connections for signals are cut all the time, so that wake-ups are lost',

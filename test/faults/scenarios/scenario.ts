@@ -5,6 +5,8 @@ export interface Scenario {
   readonly name: string;
   /** What it shows, in a sentence. */
   readonly shows: string;
+  /** Takes so long that only `npm run test:faults` plays it. */
+  readonly long?: boolean;
   /** Starts the processes and makes the faults; the checker comes afterwards. */
   run(world: World): Promise<void>;
 }
