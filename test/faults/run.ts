@@ -66,10 +66,10 @@ async function playAndTell(index: number, seed: number): Promise<void> {
   if (!scenario) return;
   const result = await play(scenario, seed);
   results.push(result);
-  const { published, rejected, deliveries, stale, faults, violations } = result;
+  const { published, rejected, deliveries, stale, latest, faults, violations } = result;
   console.log(
     `${violations.length === 0 ? 'ok    ' : 'BROKEN'} ${scenario.name} (seed ${seed}): ${published} messages, ` +
-      `${rejected} rejected, ${deliveries} deliveries, ${stale} stale settles, ${faults} faults`,
+      `${rejected} rejected, ${deliveries} deliveries, ${stale} stale settles, at most ${latest} ms late, ${faults} faults`,
   );
   for (const { rule, detail } of violations.slice(0, 10)) console.log(`       ${rule}: ${detail}`);
   if (violations.length > 0) {

@@ -53,6 +53,7 @@ class Forgery {
       final: this.#final,
       lease: 1000,
       session: 600,
+      publishTimeout: 3000,
       attempts: 3,
     };
     return check(history).map(({ rule }) => rule);
@@ -71,6 +72,12 @@ function sound(): Forgery {
 describe('the checker', () => {
   it('finds nothing in a sound history', () => {
     expect(sound().rules()).toEqual([]);
+  });
+
+  it('finds a publish that was rejected too late', () => {
+    const rejected = sound().at(10, 'p', { kind: 'publish-called', id: 'x' });
+    const record = { kind: 'publish-failed', id: 'x', code: 'BROKER_UNAVAILABLE' } as const;
+    expect(rejected.at(4011, 'p', record).rules()).toEqual(['hanging']);
   });
 
   it('finds a confirmed message that was never handled', () => {

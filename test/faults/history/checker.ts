@@ -3,7 +3,17 @@ import type { FaultRecord, History, ProcessRecord } from './records.js';
 
 /** A promise that a history shows broken. */
 export interface Violation {
-  readonly rule: 'lost' | 'duplicate' | 'stuck' | 'overlap' | 'early' | 'stale-settle' | 'attempts' | 'two-owners';
+  readonly rule:
+    | 'hanging'
+    | 'lost'
+    | 'duplicate'
+    | 'stuck'
+    | 'overlap'
+    | 'early'
+    | 'late'
+    | 'stale-settle'
+    | 'attempts'
+    | 'two-owners';
   readonly detail: string;
 }
 
@@ -25,11 +35,15 @@ interface Run {
 /** Processes and Redis share a machine, and so a clock; it is read in whole milliseconds. */
 const CLOCK_GRAIN = 1;
 
+/** A timer may fire so much late on a busy machine, in milliseconds. */
+const SCHEDULING_GRAIN = 1000;
+
 /** Reads a whole history and says which promises it breaks. */
 export function check(history: History): Violation[] {
   const runs = toRuns(history);
   const runsById = groupBy(runs, ({ id }) => id);
   return [
+    ...checkNothingHangs(history),
     ...checkNothingLost(history, runsById),
     ...checkUniqueIds(history),
     ...checkNothingStuck(history),
@@ -39,6 +53,16 @@ export function check(history: History): Violation[] {
     ...checkAttempts(history, runsById),
     ...checkOwners(history),
   ];
+}
+
+/** Every publish is confirmed or rejected in time. */
+function checkNothingHangs(history: History): Violation[] {
+  const called = groupBy(recordsOf(history, 'publish-called'), ({ id }) => id);
+  return recordsOf(history, 'publish-failed').flatMap(({ id, at }) => {
+    const waited = at - (called.get(id)?.[0]?.at ?? at);
+    if (waited <= history.publishTimeout + SCHEDULING_GRAIN) return [];
+    return [violation('hanging', `${id} was rejected only after ${waited} ms`)];
+  });
 }
 
 /** Every publish that was confirmed is handled, dead or cancelled in the end. */

@@ -52,5 +52,7 @@ export interface History {
   readonly lease: number;
   /** Milliseconds. */
   readonly session: number;
+  /** Milliseconds. */
+  readonly publishTimeout: number;
   readonly attempts: number;
 }

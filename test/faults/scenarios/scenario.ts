@@ -7,6 +7,8 @@ export interface Scenario {
   readonly shows: string;
   /** Takes so long that only `npm run test:faults` plays it. */
   readonly long?: boolean;
+  /** How late a message may be, in milliseconds, where the faults are no reason to be late. */
+  readonly maxLateness?: number;
   /** Starts the processes and makes the faults; the checker comes afterwards. */
   run(world: World): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { type Violation, check } from '../history/checker.js';
+import type { History } from '../history/records.js';
 import type { Scenario } from '../scenarios/scenario.js';
 import { Random } from './random.js';
 import { World } from './world.js';
@@ -11,6 +12,8 @@ export interface Result {
   readonly rejected: number;
   readonly deliveries: number;
   readonly stale: number;
+  /** How late the latest first delivery was, in milliseconds. */
+  readonly latest: number;
   readonly faults: number;
   readonly violations: readonly Violation[];
   /** What the processes wrote, where promises were broken. */
@@ -24,7 +27,7 @@ export async function play(scenario: Scenario, seed: number): Promise<Result> {
     await scenario.run(world);
     const history = await world.finish();
     const count = (kind: string): number => history.records.filter((record) => record.kind === kind).length;
-    const violations = check(history);
+    const violations = [...check(history), ...checkLateness(scenario, history)];
     return {
       scenario: scenario.name,
       seed,
@@ -32,6 +35,7 @@ export async function play(scenario: Scenario, seed: number): Promise<Result> {
       rejected: count('publish-failed'),
       deliveries: count('delivery-started'),
       stale: history.records.filter((record) => record.kind === 'settled' && record.outcome === 'stale').length,
+      latest: Math.max(0, ...firstLateness(history)),
       faults: history.faults.length,
       violations,
       output: violations.length > 0 ? world.output() : '',
@@ -39,4 +43,24 @@ export async function play(scenario: Scenario, seed: number): Promise<Result> {
   } finally {
     await world.close();
   }
+}
+
+/** How late each message was handed out for the first time, in milliseconds. */
+function firstLateness({ records }: History): number[] {
+  return records.flatMap((record) =>
+    record.kind === 'delivery-started' && record.attempt === 1 ? [record.at - record.dueAt] : [],
+  );
+}
+
+function checkLateness({ maxLateness }: Scenario, history: History): Violation[] {
+  if (maxLateness === undefined) return [];
+  const late = firstLateness(history).filter((lateness) => lateness > maxLateness);
+  return late.length === 0
+    ? []
+    : [
+        {
+          rule: 'late',
+          detail: `${late.length} messages were up to ${Math.max(...late)} ms late, ${maxLateness} ms are allowed`,
+        },
+      ];
 }

@@ -13,7 +13,7 @@ import { Program } from './program.js';
 import type { Random } from './random.js';
 
 /** Milliseconds. The heartbeat is `maxIdleWait`, and a session three of them. */
-export const TIMING = { lease: 1000, maxIdleWait: 200, session: 600 } as const;
+export const TIMING = { lease: 1000, maxIdleWait: 200, session: 600, publishTimeout: 3000 } as const;
 
 const PARTITIONS = 4;
 const ATTEMPTS = 8;
@@ -51,7 +51,7 @@ export class World {
   }
 
   async startPublisher(options: Partial<PublisherConfig> = {}): Promise<string> {
-    const defaults = { rate: 200, maxDelay: 500, publishTimeout: 3000, cancellations: 0.05, twins: 0 };
+    const defaults = { rate: 200, maxDelay: 500, publishTimeout: TIMING.publishTimeout, cancellations: 0.05, twins: 0 };
     return this.#start('publisher', (common) => ({ ...common, ...defaults, ...options }));
   }
 
@@ -99,6 +99,7 @@ export class World {
       final: await this.#finalStates(),
       lease: TIMING.lease,
       session: TIMING.session,
+      publishTimeout: TIMING.publishTimeout,
       attempts: ATTEMPTS,
     };
   }
