@@ -7,7 +7,7 @@ export interface Partition {
 }
 
 /** Most messages a single call takes; keeps every script short and every argument list under 1,000. */
-export const MAX_BATCH = 400;
+export const MAX_BATCH = 200;
 
 // ── publishing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -52,18 +52,4 @@ export const mutations = [
     replace: 'if (false)',
     scenario: 'blocked-event-loop',
   },
-  {
-    guard: 'one run a process: a redelivery waits for the run before it',
-    file: 'consumer/message-dispatcher.js',
-    find: 'if (earlier) {',
-    replace: 'if (false) {',
-    scenario: 'blocked-alone',
-  },
-  {
-    guard: 'settles are kept until Redis is back',
-    file: 'consumer/settler.js',
-    find: 'worthRepeating: () => true',
-    replace: 'worthRepeating: () => false',
-    scenario: 'unreachable-redis',
-  },
 ];

@@ -1,3 +1,4 @@
+import type { ConsumerConfig } from '../programs/config.js';
 import { TIMING, type World } from '../support/world.js';
 import type { Scenario } from './scenario.js';
 
@@ -19,7 +20,8 @@ export const stoppedConsumer: Scenario = {
   name: 'stopped-consumer',
   shows: 'a consumer is stopped for longer than its lease and its session, then goes on',
   async run(world) {
-    await startFleet(world, { handlerTime: 300 });
+    // So long that its messages still run elsewhere when it goes on and settles them too late.
+    await startFleet(world, { handlerTime: 1.5 * TIMING.lease, concurrency: 500 });
     for (let i = 0; i < 2; i++) {
       await world.pause(300, 600);
       const victim = world.random.pick(world.consumers);
@@ -110,7 +112,7 @@ export const comingAndGoing: Scenario = {
 };
 
 /** Three consumers and two publishers. */
-export async function startFleet(world: World, consumer: { handlerTime?: number } = {}): Promise<void> {
+export async function startFleet(world: World, consumer: Partial<ConsumerConfig> = {}): Promise<void> {
   for (let i = 0; i < 3; i++) await world.startConsumer(consumer);
   for (let i = 0; i < 2; i++) await world.startPublisher();
 }

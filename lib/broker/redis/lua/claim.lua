@@ -6,7 +6,7 @@
 -- Reply {now_us, status, token, next, repaired, then 6 a message: stored id, envelope, token, delivery, attempt, due ms}
 --       status 1 claimed, 2 paused, 0 not the owner (then nothing follows)
 --       next   earliest due time or end of a lease, epoch ms; -1 where nothing waits
--- Cost  O(max log size), max <= 400; stops early once the envelopes add up to 1 MiB
+-- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
 -- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
 -- are returned as they are.

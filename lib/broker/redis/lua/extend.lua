@@ -3,7 +3,7 @@
 -- KEYS  1 inflight ZSET   2 deliveries HASH
 -- ARGV  1 lease (ms)      then 2 a delivery: stored id, token
 -- Reply {now_us, one digit a delivery: 1 extended, 0 lost, 2 the message was cancelled}
--- Cost  O(n log size), n <= 400
+-- Cost  O(n log size), n <= 200
 
 -- @include now
 local inflight, deliveries = KEYS[1], KEYS[2]

@@ -7,7 +7,7 @@
 --       then 4 a message: stored id, envelope, due ('+ms' from now, or epoch ms), on duplicate (reject|ignore|replace)
 -- Reply {now_us, then 2 a message: status, due ms}
 --       status 1 created, 2 rejected, 3 ignored, 4 replaced
--- Cost  O(n log size), n <= 400
+-- Cost  O(n log size), n <= 200
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
 -- duplicate of itself, and a message that was handled meanwhile does not come to life again.

@@ -7,7 +7,7 @@
 --       outcome a ack, r retry, d dead, b back at once (release), p put off
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
 --       its delivery was no success}
--- Cost  O(n log size), n <= 400
+-- Cost  O(n log size), n <= 200
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 

@@ -1,5 +1,5 @@
 -- Needs: messages, deliveries, errors, keyed.
--- Removes all that is stored of the given messages but their place in a set. At most 400 at a time.
+-- Removes all that is stored of the given messages but their place in a set. At most 200 at a time.
 local function forget(ids)
   if #ids == 0 then return end
   redis.call('HDEL', messages, unpack(ids))
