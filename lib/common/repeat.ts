@@ -10,8 +10,8 @@ export interface RepeatOptions {
   readonly signal: AbortSignal;
   /** Which failures to sit out. @defaultValue those that may pass */
   readonly worthRepeating?: (error: BrokerUnavailableError) => boolean;
-  /** Told of each failure that is sat out. */
-  readonly onFailure?: (error: BrokerUnavailableError) => void;
+  /** Told of each failure that is sat out; `failures` counts them, this one included. */
+  readonly onFailure?: (error: BrokerUnavailableError, failures: number) => void;
 }
 
 /**
@@ -21,13 +21,15 @@ export interface RepeatOptions {
  */
 export async function repeatUntilServed<T>(operation: () => Promise<T>, options: RepeatOptions): Promise<T> {
   const { clock, signal, worthRepeating = (error) => error.transient, onFailure } = options;
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+  let pause = FIRST_PAUSE;
+  for (let failures = 1; ; failures++) {
     try {
       return await operation();
     } catch (error) {
       if (signal.aborted || !(error instanceof BrokerUnavailableError) || !worthRepeating(error)) throw error;
-      onFailure?.(error);
+      onFailure?.(error, failures);
       await sleep(clock, pause, signal);
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
       if (signal.aborted) throw error;
     }
   }

@@ -124,7 +124,6 @@ export class PartitionClaimer implements Startable, Claimant {
     const { context, partition, lease } = this.#options;
     const { broker, clock, log, member } = context;
     const request: ClaimRequest = { member, max, lease, knownToken: this.#knownToken };
-    let warned = false;
     return repeatUntilServed(
       () => {
         onSend(clock.now());
@@ -134,9 +133,8 @@ export class PartitionClaimer implements Startable, Claimant {
         clock,
         signal: this.#stop.signal,
         worthRepeating: () => true,
-        onFailure: (error) => {
-          if (!warned) log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
-          warned = true;
+        onFailure: (error, failures) => {
+          if (failures === 1) log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
         },
       },
     );

@@ -74,15 +74,13 @@ export class Settler {
       token,
       outcome,
     }));
-    let warned = false;
     const statuses = await repeatUntilServed(() => broker.settle(this.#partition, call, settlements), {
       clock,
       signal: this.#abandoned.signal,
       // Handled messages must not be handled again because Redis refuses writes for a while.
       worthRepeating: () => true,
-      onFailure: (error) => {
-        if (!warned) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
-        warned = true;
+      onFailure: (error, failures) => {
+        if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
       },
     });
     for (const [i, { delivery, onSettled }] of batch.entries()) {

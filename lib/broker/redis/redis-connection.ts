@@ -72,11 +72,6 @@ export class RedisConnection {
     return this.#isRedis7;
   }
 
-  /** Whether commands can be sent right now. */
-  get ready(): boolean {
-    return this.commands.status === 'ready';
-  }
-
   /**
    * Connects and looks at the server's version.
    *
