@@ -1,15 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
-import { DELAY_QUEUE_REDIS } from './delay-queue.constants.js';
-import { DelayQueueEvents } from './delay-queue.events.js';
 import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
-import { providers } from './delay-queue.providers.js';
-import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
-import { DelayQueueProducer } from './producer/delay-queue.producer.js';
+import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 
 /**
- * Delayed messages on Redis. Import it once, in the root module.
+ * Delayed messages on Redis. Import it once for each connection, in the root module.
  *
  * @example
  * ```ts
@@ -19,19 +14,23 @@ import { DelayQueueProducer } from './producer/delay-queue.producer.js';
  *
  * @publicApi
  */
-@Module({
-  imports: [DiscoveryModule],
-  providers,
-  exports: [DelayQueueProducer, DelayQueueAdmin, DelayQueueEvents, DELAY_QUEUE_REDIS],
-})
+@Module({ imports: [DiscoveryModule] })
 export class DelayQueueModule extends ConfigurableModuleClass {
   /** `isGlobal` (default true) spares other modules the import. Wrong options fail the boot. */
-  static override forRoot(options: DelayQueueModuleOptions & { isGlobal?: boolean } = {}): DynamicModule {
-    return super.forRoot(options);
+  static override forRoot(options: DelayQueueModuleOptions = {}): DynamicModule {
+    return super.forRoot(withoutUndefined(options));
   }
 
-  /** Options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider. */
-  static override forRootAsync(options: Parameters<typeof ConfigurableModuleClass.forRootAsync>[0]): DynamicModule {
-    return super.forRootAsync(options);
+  /**
+   * Options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider; `name` and `isGlobal` are given
+   * beside them.
+   */
+  static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
+    return super.forRootAsync(withoutUndefined(options));
   }
+}
+
+/** What is `undefined` counts as left out; Nest would let it take the place of a default. */
+function withoutUndefined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

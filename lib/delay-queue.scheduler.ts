@@ -7,6 +7,7 @@ import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
+import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import type { TopicRegistry } from './topics/topic.registry.js';
 
@@ -49,19 +50,20 @@ export class DelayQueueScheduler
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
     const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
-    const { consumer } = options;
-    if (!consumer) return;
+    if (!isConsuming(options)) return;
     await this.#orDisconnect(async () => {
-      const handlers = explorer.explore({ topicSettings: options.topicSettings, consumer });
+      const handlers = explorer.explore(options);
       const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member },
         topics,
-        settings: consumer,
+        settings: options.consumer,
         handlers,
       });
       await this.#runtime.start();
-      for (const { topic, name } of handlers) log.log(`${name} handles topic '${topic}'`);
+      for (const { name, topics: handled } of handlers) {
+        for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
+      }
     });
   }
 

@@ -1,17 +1,25 @@
 // The public API: what is not named here may change at any time.
 
 // Module
-export { DELAY_QUEUE_REDIS } from './delay-queue.constants.js';
+export { DELAY_QUEUE_REDIS } from './delay-queue.tokens.js';
 export { DelayQueueEvents } from './delay-queue.events.js';
 export { DelayQueueModule } from './delay-queue.module.js';
 export type {
   ConsumerOptions,
   DeadLetterOptions,
+  DelayQueueAsyncOptions,
   DelayQueueModuleOptions,
   DelayQueueOptionsFactory,
   TopicOptions,
 } from './interfaces/delay-queue-options.interface.js';
 export type { RedisSettings } from './broker/redis/redis-settings.js';
+
+export {
+  InjectDelayQueueAdmin,
+  InjectDelayQueueEvents,
+  InjectDelayQueueProducer,
+  InjectDelayQueueRedis,
+} from './decorators/inject.decorators.js';
 
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';

@@ -3,6 +3,6 @@ export interface ConsumerSettings {
   /** Handler calls at once. */
   readonly concurrency: number;
   readonly shutdownTimeout: number;
-  /** Longest time without looking at a partition or telling the others that this process lives. */
-  readonly maxIdleWait: number;
+  /** How often this process looks at its partitions and tells the others that it lives. */
+  readonly heartbeat: number;
 }

@@ -5,10 +5,7 @@ import type { ConsumerContext } from './consumer-context.js';
 import type { ConsumerSettings } from './consumer-settings.interface.js';
 import type { MessageHandler } from './message-handler.interface.js';
 import { TopicConsumer } from './topic-consumer.js';
-import { WorkerPool } from './worker-pool.js';
-
-/** How often a process tells that it lives, at least; in milliseconds. */
-const LONGEST_HEARTBEAT = 5000;
+import { WorkerGroup, WorkerPool } from './worker-pool.js';
 
 /** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
 const SETTLE_TIMEOUT = 2000;
@@ -45,17 +42,24 @@ export class ConsumerRuntime implements Startable {
   async start(): Promise<void> {
     if (this.#consumers.length > 0 || this.#stopping) return;
     const { context, topics, settings, handlers } = this.#options;
-    const partitions = await Promise.all(handlers.map(({ topic }) => topics.partitions(topic)));
-    this.#consumers = handlers.map(
-      (handler, i) =>
-        new TopicConsumer({
-          context,
-          handler,
-          partitions: partitions[i] as number,
-          pool: this.#pool,
-          heartbeat: Math.min(settings.maxIdleWait, LONGEST_HEARTBEAT),
-        }),
-    );
+    const consumers = handlers.map(async (handler) => {
+      const group = new WorkerGroup(handler.concurrency);
+      return Promise.all(
+        handler.topics.map(
+          async (handled) =>
+            new TopicConsumer({
+              context,
+              handler,
+              handled,
+              partitions: await topics.partitions(handled.topic),
+              pool: this.#pool,
+              group,
+              heartbeat: settings.heartbeat,
+            }),
+        ),
+      );
+    });
+    this.#consumers = (await Promise.all(consumers)).flat();
     this.#stopWatching = context.broker.onAvailable(() => {
       for (const consumer of this.#consumers) consumer.recover();
     });

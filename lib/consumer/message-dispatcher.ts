@@ -8,7 +8,7 @@ import { ConsumedMessage } from './consumed-message.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { RunningDeliveries } from './lease-renewer.js';
-import type { MessageHandler } from './message-handler.interface.js';
+import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
 import { outcomeOf } from './retry-policy.js';
 import type { Settler } from './settler.js';
 
@@ -25,6 +25,7 @@ export interface MessageDispatcherOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
   readonly handler: MessageHandler;
+  readonly settings: HandlerSettings;
   readonly settler: Settler;
   /** Told when a delivery needs its slot no more. */
   readonly onSlotFree: () => void;
@@ -78,7 +79,7 @@ export class MessageDispatcher {
     } catch (error) {
       return dead(toFailure('undecodable', error));
     }
-    const { settings } = this.#options.handler;
+    const { settings } = this.#options;
     const maxAttempts = envelope.attempts ?? settings.attempts;
     if (delivery.attempt > maxAttempts) return dead(await this.#crashFailure(delivery));
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
@@ -91,15 +92,15 @@ export class MessageDispatcher {
   }
 
   async #call(delivery: Delivery, message: ConsumedMessage, envelope: Envelope, lateness: number): Promise<Verdict> {
-    const { context, handler } = this.#options;
+    const { context, handler, settings } = this.#options;
     const { events, clock } = context;
-    const backoff = envelope.backoff ?? handler.settings.backoff;
+    const backoff = envelope.backoff ?? settings.backoff;
     const failed = (error: unknown): Verdict => ({ error, outcome: outcomeOf(error, message, backoff) });
     const startedAt = clock.now();
     if (events.wants('delivered')) events.emit('delivered', { ...delivery.describe(), lateness });
-    const timer = this.#limitTime(delivery, envelope.timeout ?? handler.settings.timeout, failed);
+    const timer = this.#limitTime(delivery, envelope.timeout ?? settings.timeout, failed);
     try {
-      await handler.handle(message.payload, message);
+      await handler.handle(message);
       return { outcome: { kind: 'ack' }, duration: clock.now() - startedAt };
     } catch (error) {
       return failed(error);

@@ -1,19 +1,26 @@
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 
-/** What handles the messages of a topic: the runtime's view of a decorated method. */
+/** What handles the messages of one or several topics: the runtime's view of a decorated method. */
 export interface MessageHandler {
-  readonly topic: string;
   /** For logs and errors, such as `OrderService.onTimeout`. */
   readonly name: string;
-  readonly settings: HandlerSettings;
+  /** Calls at once in this process. */
+  readonly concurrency: number;
+  /** In order of priority: an earlier one is emptied first. */
+  readonly topics: readonly HandledTopic[];
   /** Resolves: ack. Throws or rejects: nack. */
-  handle(payload: unknown, message: DelayedMessage): unknown;
+  handle(message: DelayedMessage): unknown;
 }
 
-/** All that is set for a handler, defaults filled in. Times in milliseconds. */
+/** A topic, and how its messages are handled. */
+export interface HandledTopic {
+  readonly topic: string;
+  readonly settings: HandlerSettings;
+}
+
+/** What is set for the messages of one topic in one handler, defaults filled in. Times in milliseconds. */
 export interface HandlerSettings {
-  readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: ActiveBackoff;
   readonly timeout: number | undefined;

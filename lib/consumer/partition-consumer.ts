@@ -6,7 +6,7 @@ import { DeadLetterTrimmer } from './dead-letter-trimmer.js';
 import { Delivery } from './delivery.js';
 import type { RunningDeliveries } from './lease-renewer.js';
 import { MessageDispatcher } from './message-dispatcher.js';
-import type { MessageHandler } from './message-handler.interface.js';
+import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
 import { PartitionClaimer } from './partition-claimer.js';
 import { Settler } from './settler.js';
 import type { WorkerGroup, WorkerPool } from './worker-pool.js';
@@ -15,6 +15,7 @@ export interface PartitionConsumerOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
   readonly handler: MessageHandler;
+  readonly settings: HandlerSettings;
   readonly pool: WorkerPool;
   readonly group: WorkerGroup;
   /** Milliseconds; see {@link Membership.session}. */
@@ -37,12 +38,13 @@ export class PartitionConsumer {
 
   constructor(options: PartitionConsumerOptions) {
     this.#options = options;
-    const { context, partition, handler, pool, group } = options;
+    const { context, partition, handler, settings, pool, group } = options;
     this.#settler = new Settler(context, partition);
     this.#dispatcher = new MessageDispatcher({
       context,
       partition,
       handler,
+      settings,
       settler: this.#settler,
       onSlotFree: () => pool.release(group, 1),
       onDead: () => this.#owned?.trimmer.trim(),
@@ -114,7 +116,7 @@ export class PartitionConsumer {
   }
 
   async #acquire(): Promise<number | undefined> {
-    const { context, partition, handler, pool, group, session, onLost } = this.#options;
+    const { context, partition, settings, pool, group, session, onLost } = this.#options;
     // Listening comes first, so that nothing falls between the first claim and the first signal.
     this.#unsubscribe ??= await context.broker.watchPartition(partition, (signal) => this.#onSignal(signal));
     const result = await context.broker.acquire(partition, context.member, session);
@@ -124,12 +126,12 @@ export class PartitionConsumer {
       partition,
       pool,
       group,
-      lease: handler.settings.lease,
+      lease: settings.lease,
       token: result.token,
       onMessage: (message, leaseEndsAt) => this.#dispatch(message, leaseEndsAt),
       onLost: () => void this.#disown().then(onLost),
     });
-    const trimmer = new DeadLetterTrimmer(context, partition, handler.settings.deadLetter);
+    const trimmer = new DeadLetterTrimmer(context, partition, settings.deadLetter);
     this.#owned = { claimer, trimmer };
     this.#announceOwnership(true);
     startAll(claimer, trimmer);

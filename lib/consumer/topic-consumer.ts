@@ -3,16 +3,19 @@ import type { Startable } from '../common/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { LeaseRenewer, type RunningDeliveries } from './lease-renewer.js';
 import { Membership } from './membership.js';
-import type { MessageHandler } from './message-handler.interface.js';
+import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionConsumer } from './partition-consumer.js';
-import { WorkerGroup, type WorkerPool } from './worker-pool.js';
+import type { WorkerGroup, WorkerPool } from './worker-pool.js';
 
 export interface TopicConsumerOptions {
   readonly context: ConsumerContext;
   readonly handler: MessageHandler;
+  readonly handled: HandledTopic;
   readonly partitions: number;
   readonly pool: WorkerPool;
+  /** The slots of the handler, shared by all of its topics. */
+  readonly group: WorkerGroup;
   /** Milliseconds. */
   readonly heartbeat: number;
 }
@@ -26,8 +29,8 @@ export class TopicConsumer implements Startable {
 
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
-    const { context, handler, partitions, pool, heartbeat } = options;
-    const { topic } = handler;
+    const { context, handler, handled, partitions, pool, group, heartbeat } = options;
+    const { topic, settings } = handled;
     this.#membership = new Membership({
       context,
       topic,
@@ -35,7 +38,6 @@ export class TopicConsumer implements Startable {
       holdings: () => this.#holdings(),
       onMembers: (members) => this.#takeShare(members),
     });
-    const group = new WorkerGroup(handler.settings.concurrency);
     const { session } = this.#membership;
     this.#partitions = Array.from(
       { length: partitions },
@@ -44,13 +46,14 @@ export class TopicConsumer implements Startable {
           context,
           partition: { topic, index },
           handler,
+          settings,
           pool,
           group,
           session,
           onLost: () => this.#membership.refresh(),
         }),
     );
-    this.#renewer = new LeaseRenewer(context, handler.settings.lease, () => this.#running());
+    this.#renewer = new LeaseRenewer(context, settings.lease, () => this.#running());
   }
 
   async start(): Promise<void> {

@@ -4,7 +4,8 @@ import type { TopicRef } from '../message/topic.js';
 
 /** What {@link DelayedHandler} leaves on a method. */
 export interface DelayedHandlerMetadata {
-  readonly topic: TopicRef;
+  /** In order of priority. */
+  readonly topics: readonly TopicRef[];
   readonly options: HandlerOptions;
 }
 
@@ -26,9 +27,10 @@ export interface DelayedHandlerMetadata {
  *
  * @publicApi
  */
-export function DelayedHandler(topic: TopicRef, options: HandlerOptions = {}): MethodDecorator {
+export function DelayedHandler(topic: TopicRef | readonly TopicRef[], options: HandlerOptions = {}): MethodDecorator {
   return (_target, _property, descriptor: PropertyDescriptor) => {
-    const metadata: DelayedHandlerMetadata = { topic, options };
+    const topics = Array.isArray(topic) ? [...(topic as readonly TopicRef[])] : [topic as TopicRef];
+    const metadata: DelayedHandlerMetadata = { topics, options };
     Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, descriptor.value as object);
   };
 }

@@ -2,18 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
-import { DELAYED_HANDLER_METADATA } from '../delay-queue.constants.js';
+import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
-import { checkedTopicName } from '../message/topic.js';
-import { resolveHandler } from '../options/resolve-options.js';
+import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
+import { assertConnection, connectionsAmong, isFirst } from './connections.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
-/** Options of a process that consumes. */
-type ConsumingOptions = Pick<ResolvedOptions, 'topicSettings'> & {
-  readonly consumer: NonNullable<ResolvedOptions['consumer']>;
-};
 
 type Method = (payload: unknown, message: unknown) => unknown;
 
@@ -27,32 +24,32 @@ export class DelayedHandlerExplorer {
   ) {}
 
   /**
-   * @returns one handler a topic
+   * @returns the handlers of a connection; none where another module of the same name has them already
    * @throws ConfigurationError that names class and method of what cannot work
    */
   explore(options: ConsumingOptions): MessageHandler[] {
-    const handlers = new Map<string, MessageHandler>();
+    const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()];
+    const connections = connectionsAmong(wrappers);
+    const consumes = isFirst(options, connections);
+    const handlers: MessageHandler[] = [];
     const seen = new Set<object>();
-    for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
+    for (const wrapper of wrappers) {
       const instance = wrapper.instance as Record<string, Method> | null | undefined;
       // An instance may be provided under several tokens; it is still one handler.
       if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
-      for (const handler of this.#handlersOf(wrapper, instance, options)) {
-        const other = handlers.get(handler.topic);
-        if (other) {
-          throw new ConfigurationError(
-            `Topic '${handler.topic}' has two handlers in this process, ${other.name} and ${handler.name}; a message ` +
-              `would be handled by only one of them. Remove one, or publish to two topics.`,
-          );
-        }
-        handlers.set(handler.topic, handler);
-      }
+      handlers.push(...this.#handlersOf(wrapper, instance, options, connections));
     }
-    return [...handlers.values()];
+    assertOnePerTopic(handlers);
+    return consumes ? handlers : [];
   }
 
-  #handlersOf(wrapper: Wrapper, instance: Record<string, Method>, options: ConsumingOptions): MessageHandler[] {
+  #handlersOf(
+    wrapper: Wrapper,
+    instance: Record<string, Method>,
+    options: ConsumingOptions,
+    connections: readonly ResolvedOptions[],
+  ): MessageHandler[] {
     const prototype = Object.getPrototypeOf(instance) as Record<string, Method> | null;
     if (prototype === null) return [];
     const handlers: MessageHandler[] = [];
@@ -63,40 +60,39 @@ export class DelayedHandlerExplorer {
       );
       if (!metadata) continue;
       const name = `${wrapper.name as string}.${method}`;
+      const { connection = DEFAULT_CONNECTION } = metadata.options;
+      assertConnection(name, connection, connections);
+      if (connection !== options.connection) continue;
       if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
         throw new ConfigurationError(
           `@DelayedHandler on ${name}: the class is request-scoped or transient, or depends on a class that is; ` +
             `handlers have to be singletons. Give it the default scope.`,
         );
       }
-      handlers.push(toHandler(name, metadata, (payload, message) => instance[method]?.(payload, message), options));
+      handlers.push({
+        ...resolveHandler(name, metadata.topics, metadata.options, options),
+        handle: (message: DelayedMessage) => {
+          const result = instance[method]?.(message.payload, message);
+          return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+        },
+      });
     }
     return handlers;
   }
 }
 
-function toHandler(
-  name: string,
-  metadata: DelayedHandlerMetadata,
-  method: Method,
-  { topicSettings, consumer }: ConsumingOptions,
-): MessageHandler {
-  const topic = handlerTopic(name, metadata);
-  return {
-    topic,
-    name,
-    settings: resolveHandler(name, metadata.options, topicSettings(topic), consumer),
-    handle: (payload, message) => {
-      const result = method(payload, message);
-      return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
-    },
-  };
-}
-
-function handlerTopic(name: string, { topic }: DelayedHandlerMetadata): string {
-  try {
-    return checkedTopicName(topic);
-  } catch (error) {
-    throw new ConfigurationError(`@DelayedHandler on ${name}: ${(error as Error).message}`, { cause: error });
+function assertOnePerTopic(handlers: readonly MessageHandler[]): void {
+  const owners = new Map<string, MessageHandler>();
+  for (const handler of handlers) {
+    for (const { topic } of handler.topics) {
+      const other = owners.get(topic);
+      if (other) {
+        throw new ConfigurationError(
+          `Topic '${topic}' has two handlers in this process, ${other.name} and ${handler.name}; a message would be ` +
+            `handled by only one of them. Remove one, or publish to two topics.`,
+        );
+      }
+      owners.set(topic, handler);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { Duration } from '../common/duration.js';
 import type { Backoff } from '../message/backoff.js';
@@ -8,6 +9,13 @@ import type { Backoff } from '../message/backoff.js';
  * @publicApi
  */
 export interface DelayQueueModuleOptions {
+  /**
+   * Names the connection, where an application has several: producers are injected and handlers choose theirs by it. The
+   * same characters as in a topic. @defaultValue 'default'
+   */
+  name?: string;
+  /** Whether other modules can inject the producer without importing the module. @defaultValue true */
+  isGlobal?: boolean;
   /** Which Redis to use. @defaultValue 'redis://127.0.0.1:6379' */
   redis?: RedisSettings;
   /** First part of every key; two prefixes on one Redis know nothing of each other. @defaultValue 'dq' */
@@ -72,10 +80,22 @@ export interface ConsumerOptions {
 }
 
 /**
+ * Options of `DelayQueueModule.forRootAsync()`.
+ *
+ * @publicApi
+ */
+export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>,
+  'createDelayQueueOptions'
+> &
+  Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
+
+/**
  * Makes options for `DelayQueueModule.forRootAsync({ useClass })`.
  *
  * @publicApi
  */
 export interface DelayQueueOptionsFactory {
-  createDelayQueueOptions(): DelayQueueModuleOptions | Promise<DelayQueueModuleOptions>;
+  createDelayQueueOptions():
+    Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'> | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
 }

@@ -17,4 +17,6 @@ export interface HandlerOptions {
   timeout?: Duration;
   /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. */
   lease?: Duration;
+  /** Name of the connection whose messages it handles; see `forRoot({ name })`. @defaultValue 'default' */
+  connection?: string;
 }

@@ -1,30 +1,29 @@
 import { describe } from '../common/describe.js';
 import { parseDuration } from '../common/duration.js';
 import { assertInteger, assertOptions, isPlainObject } from '../common/validate.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import type { HandlerSettings } from '../consumer/message-handler.interface.js';
 import type {
   ConsumerOptions,
   DelayQueueModuleOptions,
   TopicOptions,
 } from '../interfaces/delay-queue-options.interface.js';
-import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
-import { DEFAULT_BACKOFF, type Backoff, resolveStoredBackoff } from '../message/backoff.js';
+import { DEFAULT_BACKOFF } from '../message/backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
-import type { ActiveBackoff, TopicSettings } from '../topics/topic-settings.interface.js';
+import type { TopicSettings } from '../topics/topic-settings.interface.js';
+import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
-
-const MAX_CONCURRENCY = 100_000;
 
 /** Half of the time for which Redis remembers the answer to a publish, in milliseconds. */
 const MAX_PUBLISH_TIMEOUT = 60_000;
 
+/** How often a process tells that it lives, at least; in milliseconds. */
+const LONGEST_HEARTBEAT = 5000;
+
 const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout'] as const;
 const TOPIC_OPTIONS = ['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter'] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
-const HANDLER_OPTIONS = ['concurrency', 'attempts', 'backoff', 'timeout', 'lease'] as const;
 
 const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   partitions: undefined,
@@ -40,8 +39,12 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
  *
  * @throws ConfigurationError that says which option is wrong, and why
  */
-export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOptions {
+export function resolveOptions(
+  options: DelayQueueModuleOptions,
+  connection: string = DEFAULT_CONNECTION,
+): ResolvedOptions {
   return asConfiguration('DelayQueueModule', () => {
+    assertName('connection', connection);
     assertOptions('The module options', options, MODULE_OPTIONS);
     const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
     const { topics = {}, defaults = {}, consumer = {} } = options;
@@ -57,6 +60,8 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
       own.set(topic, resolveTopic(`topics['${topic}']`, topicOptions, base));
     }
     return Object.freeze({
+      connection,
+      given: options,
       redis,
       prefix,
       publishTimeout: parseDuration('publishTimeout', publishTimeout, {
@@ -67,35 +72,6 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
       topics: [...own.keys()],
       topicSettings: (topic: string) => own.get(topic) ?? base,
     });
-  });
-}
-
-/**
- * Checks a handler's options; what they leave out comes from the topic and the consumer.
- *
- * @param name such as `OrderService.onTimeout`
- * @throws ConfigurationError that names the handler
- */
-export function resolveHandler(
-  name: string,
-  options: HandlerOptions,
-  topic: TopicSettings,
-  consumer: { readonly lease: number; readonly concurrency: number },
-): HandlerSettings {
-  return asConfiguration(`@DelayedHandler on ${name}`, () => {
-    assertOptions('Its options', options, HANDLER_OPTIONS);
-    const { concurrency = consumer.concurrency, attempts = topic.attempts, backoff, timeout, lease } = options;
-    assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
-    assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
-    return {
-      concurrency,
-      attempts,
-      backoff: backoff === undefined ? topic.backoff : resolveBackoff('backoff', backoff),
-      timeout: optionalDuration('timeout', timeout) ?? topic.timeout,
-      lease: lease === undefined ? consumer.lease : resolveLease(lease),
-      expireAfter: topic.expireAfter,
-      deadLetter: topic.deadLetter,
-    };
   });
 }
 
@@ -151,29 +127,9 @@ function resolveConsumer(options: ConsumerOptions): NonNullable<ResolvedOptions[
     concurrency,
     lease: resolveLease(lease),
     shutdownTimeout: parseDuration('consumer.shutdownTimeout', shutdownTimeout, { max: MAX_DELAY }),
-    maxIdleWait: parseDuration('consumer.maxIdleWait', maxIdleWait, { min: 100, max: 60_000 }),
+    heartbeat: Math.min(
+      parseDuration('consumer.maxIdleWait', maxIdleWait, { min: 100, max: 60_000 }),
+      LONGEST_HEARTBEAT,
+    ),
   });
-}
-
-function resolveBackoff(name: string, backoff: Backoff): ActiveBackoff {
-  return typeof backoff === 'function' ? backoff : resolveStoredBackoff(name, backoff);
-}
-
-/** Below a second, a garbage collection could cost a lease. */
-function resolveLease(lease: unknown): number {
-  return parseDuration('lease', lease, { min: 1000, max: MAX_DELAY });
-}
-
-function optionalDuration(name: string, value: unknown): number | undefined {
-  return value === undefined ? undefined : parseDuration(name, value, { min: 1, max: MAX_DELAY });
-}
-
-/** What is wrong with an option is an argument error to the checks, and a configuration error to the application. */
-function asConfiguration<T>(where: string, resolve: () => T): T {
-  try {
-    return resolve();
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new ConfigurationError(`${where}: ${error.message}`, { cause: error });
-  }
 }

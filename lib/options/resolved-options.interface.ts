@@ -1,9 +1,14 @@
+import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 
 /** The module's options, checked and with all defaults filled in. Times in milliseconds. */
 export interface ResolvedOptions {
+  /** Name of the connection. */
+  readonly connection: string;
+  /** As the application gave them. */
+  readonly given: DelayQueueModuleOptions;
   readonly redis: RedisSettings;
   readonly prefix: string;
   readonly publishTimeout: number;

@@ -8,7 +8,6 @@ import { filesIn, propertiesOf, readSource, stringsOf } from './support/source.j
 
 const readme = readDocument('README.md');
 const options = section(readme, 'Options');
-const RESOLVE_OPTIONS = 'lib/options/resolve-options.ts';
 
 /** A part of the options' section that begins with this text. */
 function after(text: string): string {
@@ -25,9 +24,10 @@ const tables = {
 };
 
 describe('the options in the README', () => {
-  it.each(Object.entries(tables))('are all that resolve-options.ts knows: %s', (list, rows) => {
-    const known = stringsOf(RESOLVE_OPTIONS, list);
-    expect([...rows.keys()].filter((name) => name !== 'isGlobal')).toEqual(known);
+  it.each(Object.entries(tables))('are all that lib/options knows: %s', (list, rows) => {
+    const file = list === 'HANDLER_OPTIONS' ? 'resolve-handler.ts' : 'resolve-options.ts';
+    const known = stringsOf(`lib/options/${file}`, list);
+    expect([...rows.keys()].filter((name) => name !== 'isGlobal' && name !== 'name')).toEqual(known);
   });
 
   it('are all that a publish takes', () => {
@@ -44,7 +44,7 @@ describe('the options in the README', () => {
     expect(inBackticks(defaultOf('CONSUMER_OPTIONS', 'concurrency'))).toEqual([String(consumer?.concurrency)]);
     expect(duration('CONSUMER_OPTIONS', 'lease')).toBe(consumer?.lease);
     expect(duration('CONSUMER_OPTIONS', 'shutdownTimeout')).toBe(consumer?.shutdownTimeout);
-    expect(duration('CONSUMER_OPTIONS', 'maxIdleWait')).toBe(consumer?.maxIdleWait);
+    expect(duration('CONSUMER_OPTIONS', 'maxIdleWait')).toBe(consumer?.heartbeat);
     const topic = topicSettings('any');
     expect(inBackticks(defaultOf('TOPIC_OPTIONS', 'partitions'))).toEqual([String(DEFAULT_PARTITIONS)]);
     expect(inBackticks(defaultOf('TOPIC_OPTIONS', 'attempts'))).toEqual([String(topic.attempts)]);

@@ -9,9 +9,10 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
 }
 
 const HEAD = `
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import { DelayedHandler, DelayQueueModule, RetryLaterError, topic, UnrecoverableError } from 'nestjs-delay-queue';
+import { DelayedHandler, DelayQueueModule, DelayQueueProducer, InjectDelayQueueProducer } from 'nestjs-delay-queue';
+import { RetryLaterError, topic, UnrecoverableError } from 'nestjs-delay-queue';
 import type { DelayedMessage, DelayQueueModuleOptions, DelayQueueOptionsFactory } from 'nestjs-delay-queue';
 import { admin, app, AppConfig, ConfigModule, events, producer } from './support/excerpt-context.js';
 `.trim();

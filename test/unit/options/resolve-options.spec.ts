@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import type { DelayQueueModuleOptions } from '../../../lib/interfaces/delay-queue-options.interface.js';
-import type { HandlerOptions } from '../../../lib/interfaces/handler-options.interface.js';
+import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from './support/wrong-options.js';
 import { shown } from '../../support/contract-shown.js';
-import { resolveHandler, resolveOptions } from '../../../lib/options/resolve-options.js';
+import { resolveOptions } from '../../../lib/options/resolve-options.js';
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
 
@@ -19,38 +19,26 @@ const DEFAULT_TOPIC = {
 
 const backoff = (): string => '1s';
 
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    Object.freeze(value);
-    for (const part of Object.values(value)) deepFreeze(part);
-  }
-  return value;
-}
-
-function failureOf(resolve: () => unknown): Error {
-  try {
-    resolve();
-  } catch (error) {
-    return error as Error;
-  }
-  return expect.fail('it was accepted');
-}
-
-const NO_DURATIONS: readonly unknown[] = ['soon', '', NaN, -1, '-5m', Infinity, '11y', null, true, {}, []];
-const NO_COUNTS: readonly unknown[] = [0, -1, 1.5, NaN, Infinity, '5', null, true, {}, []];
-
 describe('resolveOptions', () => {
   it('fills in every default', () => {
     const { topicSettings, ...resolved } = resolveOptions({});
 
     expect(resolved).toEqual({
+      connection: 'default',
+      given: {},
       redis: 'redis://127.0.0.1:6379',
       prefix: 'dq',
       publishTimeout: 5000,
-      consumer: { concurrency: 100, lease: 30_000, shutdownTimeout: 10_000, maxIdleWait: 5000 },
+      consumer: { concurrency: 100, lease: 30_000, shutdownTimeout: 10_000, heartbeat: 5000 },
       topics: [],
     });
     expect(topicSettings('any')).toEqual(DEFAULT_TOPIC);
+  });
+
+  it('refuses a connection whose name cannot be one', () => {
+    expect(failureOf(() => resolveOptions({}, 'no {name}')).message).toContain(
+      'A connection must be 1 to 128 characters',
+    );
   });
 
   it('takes undefined for left out', () => {
@@ -88,11 +76,11 @@ describe('resolveOptions', () => {
       },
     });
 
-    expect(resolved).toEqual({
+    expect(resolved).toMatchObject({
       redis: { host: 'example.org' },
       prefix: 'app',
       publishTimeout: 2000,
-      consumer: { concurrency: 7, lease: 60_000, shutdownTimeout: 0, maxIdleWait: 1000 },
+      consumer: { concurrency: 7, lease: 60_000, shutdownTimeout: 0, heartbeat: 1000 },
       topics: ['orders', 'mails'],
     });
     expect(topicSettings('orders')).toEqual({
@@ -245,83 +233,6 @@ describe('resolveOptions', () => {
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error.message).toContain(`${where} has no option '`);
       expect(error.message).toContain('Known options: ');
-    });
-  }
-});
-
-describe('resolveHandler', () => {
-  const { topicSettings } = resolveOptions({
-    topics: {
-      orders: {
-        partitions: 4,
-        attempts: 7,
-        timeout: '1m',
-        expireAfter: '1h',
-        deadLetter: { maxCount: 5 },
-      },
-    },
-  });
-  const topic = topicSettings('orders');
-  const consumer = { lease: 30_000, concurrency: 100 };
-  const resolve = (options: HandlerOptions) => resolveHandler('Orders.onTimeout', options, topic, consumer);
-
-  it('takes what it leaves out from the topic and the consumer', () => {
-    expect(resolve({})).toEqual({
-      concurrency: 100,
-      attempts: 7,
-      backoff: DEFAULT_BACKOFF,
-      timeout: 60_000,
-      lease: 30_000,
-      expireAfter: 3_600_000,
-      deadLetter: { maxAge: undefined, maxCount: 5 },
-    });
-  });
-
-  it('goes before the topic and the consumer', () => {
-    expect(resolve({ concurrency: 3, attempts: 1, backoff, timeout: '5s', lease: '2s' })).toEqual({
-      concurrency: 3,
-      attempts: 1,
-      backoff,
-      timeout: 5000,
-      lease: 2000,
-      expireAfter: 3_600_000,
-      deadLetter: { maxAge: undefined, maxCount: 5 },
-    });
-    expect(resolve({ backoff: { type: 'fixed', delay: 5 } }).backoff).toMatchObject({ delay: 5, factor: 1 });
-  });
-
-  it('does not change what it is given', () => {
-    const options = deepFreeze<HandlerOptions>({ backoff: { type: 'exponential', delay: 5 } });
-
-    expect(() => resolve(options)).not.toThrow();
-    expect(options).toEqual({ backoff: { type: 'exponential', delay: 5 } });
-  });
-
-  const WRONG: Readonly<Record<string, readonly unknown[]>> = {
-    concurrency: [...NO_COUNTS, 100_001],
-    attempts: [...NO_COUNTS, 1001],
-    backoff: [null, 5, 'x', [], {}, { type: 'fixed', delay: -1 }],
-    timeout: [...NO_DURATIONS, 0],
-    lease: [...NO_DURATIONS, 0, 999],
-  };
-  for (const [option, wrong] of Object.entries(WRONG)) {
-    for (const value of wrong) {
-      it(`refuses ${option} where it is ${shown(value)}`, () => {
-        const error = failureOf(() => resolve({ [option]: value }));
-
-        expect(error).toBeInstanceOf(ConfigurationError);
-        expect(error.message).toMatch(/^@DelayedHandler on Orders\.onTimeout: /);
-        expect(error.message).toContain(option);
-      });
-    }
-  }
-
-  for (const options of [null, 5, 'x', [], { partitions: 5 }, { expireAfter: 5 }, { retries: 5 }]) {
-    it(`refuses the options ${shown(options)}, and names the handler`, () => {
-      const error = failureOf(() => resolve(options as HandlerOptions));
-
-      expect(error).toBeInstanceOf(ConfigurationError);
-      expect(error.message).toContain('@DelayedHandler on Orders.onTimeout: Its options');
     });
   }
 });

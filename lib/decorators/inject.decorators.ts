@@ -1,0 +1,47 @@
+import { Inject } from '@nestjs/common';
+import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
+import { tokensOf } from '../delay-queue.tokens.js';
+
+type InjectDecorator = ParameterDecorator & PropertyDecorator;
+
+/**
+ * Injects the `DelayQueueProducer` of a named connection, that of `DelayQueueModule.forRoot({ name })`. The one of a module
+ * without a name is injected by its class.
+ *
+ * @example
+ * ```ts
+ * constructor(@InjectDelayQueueProducer('billing') private readonly producer: DelayQueueProducer) {}
+ * ```
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueProducer(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+  return Inject(tokensOf(connection).producer);
+}
+
+/**
+ * Injects the `DelayQueueAdmin` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueAdmin(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+  return Inject(tokensOf(connection).admin);
+}
+
+/**
+ * Injects the `DelayQueueEvents` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueEvents(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+  return Inject(tokensOf(connection).events);
+}
+
+/**
+ * Injects the ioredis client of a named connection; that of a module without a name has the token `DELAY_QUEUE_REDIS`.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueRedis(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+  return Inject(tokensOf(connection).redis);
+}

@@ -1,0 +1,36 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isOptionsToken } from '../delay-queue.constants.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
+import type { ResolvedOptions } from '../options/resolved-options.interface.js';
+
+/** The options of every `DelayQueueModule` of the application. */
+export function connectionsAmong(
+  providers: readonly { readonly token: unknown; readonly instance: unknown }[],
+): ResolvedOptions[] {
+  return providers.filter(({ token }) => isOptionsToken(token)).map(({ instance }) => instance as ResolvedOptions);
+}
+
+/**
+ * Whether a module is the first of its connection. Nest makes a module of each call of `forRoot()`; of several with the
+ * same options, one consumes.
+ *
+ * @throws ConfigurationError where their options differ
+ */
+export function isFirst(options: ResolvedOptions, connections: readonly ResolvedOptions[]): boolean {
+  const same = connections.filter(({ connection }) => connection === options.connection);
+  if (same.every(({ given }) => isDeepStrictEqual(given, options.given))) return same[0] === options;
+  throw new ConfigurationError(
+    `DelayQueueModule is imported more than once as connection '${options.connection}', with different options. Import it ` +
+      `once, or give each a name of its own: forRoot({ name }).`,
+  );
+}
+
+/** @throws ConfigurationError that names the handler, where it asks for a connection that does not exist */
+export function assertConnection(name: string, connection: string, connections: readonly ResolvedOptions[]): void {
+  const known = new Set(connections.map((options) => options.connection));
+  if (known.has(connection)) return;
+  throw new ConfigurationError(
+    `@DelayedHandler on ${name}: there is no connection '${connection}', but ${[...known].join(', ')}. Choose one of them ` +
+      `as the handler's 'connection', or import DelayQueueModule.forRoot({ name: '${connection}' }).`,
+  );
+}

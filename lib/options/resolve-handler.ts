@@ -1,0 +1,71 @@
+import { assertInteger, assertOptions } from '../common/validate.js';
+import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
+import { MAX_ATTEMPTS } from '../message/limits.js';
+import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
+import type { ResolvedOptions } from './resolved-options.interface.js';
+
+const HANDLER_OPTIONS = ['concurrency', 'attempts', 'backoff', 'timeout', 'lease', 'connection'] as const;
+
+/** Options of a process that consumes. */
+export type ConsumingOptions = ResolvedOptions & {
+  readonly consumer: NonNullable<ResolvedOptions['consumer']>;
+};
+
+export function isConsuming(options: ResolvedOptions): options is ConsumingOptions {
+  return options.consumer !== undefined;
+}
+
+/** All that is set for a handler, but not what it does. */
+export type ResolvedHandler = Omit<MessageHandler, 'handle'>;
+
+/**
+ * Checks a handler's topics and options; what they leave out comes from the topic and the consumer.
+ *
+ * @param name such as `OrderService.onTimeout`
+ * @throws ConfigurationError that names the handler
+ */
+export function resolveHandler(
+  name: string,
+  topics: readonly TopicRef[],
+  options: HandlerOptions,
+  { topicSettings, consumer }: ConsumingOptions,
+): ResolvedHandler {
+  return asConfiguration(`@DelayedHandler on ${name}`, () => {
+    assertOptions('Its options', options, HANDLER_OPTIONS);
+    const { concurrency = consumer.concurrency, attempts, backoff, timeout, lease } = options;
+    assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
+    if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
+    const own = {
+      attempts,
+      backoff: backoff === undefined ? undefined : resolveBackoff('backoff', backoff),
+      timeout: optionalDuration('timeout', timeout),
+      lease: lease === undefined ? consumer.lease : resolveLease(lease),
+    };
+    const handled = checkedNames(topics).map((topic): HandledTopic => {
+      const settings = topicSettings(topic);
+      return {
+        topic,
+        settings: {
+          attempts: own.attempts ?? settings.attempts,
+          backoff: own.backoff ?? settings.backoff,
+          timeout: own.timeout ?? settings.timeout,
+          lease: own.lease,
+          expireAfter: settings.expireAfter,
+          deadLetter: settings.deadLetter,
+        },
+      };
+    });
+    return { name, concurrency, topics: handled };
+  });
+}
+
+function checkedNames(topics: readonly TopicRef[]): string[] {
+  const names = topics.map(checkedTopicName);
+  if (names.length === 0) throw new InvalidArgumentError('It has no topic. Name one at least.');
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new InvalidArgumentError(`It names topic '${twice}' twice. Name each topic once.`);
+  return names;
+}
