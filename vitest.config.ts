@@ -19,6 +19,8 @@ export default defineConfig({
           include: ['test/**/*.spec.ts'],
           exclude: ['test/fleet/**', 'test/smoke/**', 'test/faults/*.spec.ts'],
           sequence: { groupOrder: 0 },
+          // A test of leaks asks for a garbage collection.
+          execArgv: ['--expose-gc'],
           ...timeouts,
         },
       },

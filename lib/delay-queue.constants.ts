@@ -1,6 +1,12 @@
 /** Metadata key on decorated methods. */
 export const DELAYED_HANDLER_METADATA = 'delay-queue:handler';
 
+/**
+ * Nest's own mark of providers that something from outside calls, as it does controllers: such as WebSocket gateways. Without
+ * it, enhancers that are scoped and global would not be made for them.
+ */
+export const ENTRY_PROVIDER_METADATA = '__entryProvider__';
+
 /** Name of the connection of a module that was given none. */
 export const DEFAULT_CONNECTION = 'default';
 

@@ -11,6 +11,7 @@ import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js'
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 import { resolveOptions } from './options/resolve-options.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
+import { HandlerFactory } from './pipeline/handler-factory.js';
 import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 import { TopicRegistry } from './topics/topic.registry.js';
 
@@ -85,5 +86,6 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       inject: [tokens.parts, DelayedHandlerExplorer],
     },
     DelayedHandlerExplorer,
+    HandlerFactory,
   ];
 }

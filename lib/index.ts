@@ -28,6 +28,9 @@ export { type Topic, type TopicRef, topic } from './message/topic.js';
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
+export { Message } from './decorators/message.decorator.js';
+export { Payload } from './decorators/payload.decorator.js';
+export { DelayQueueContext } from './pipeline/delay-queue-context.js';
 export type { HandlerOptions } from './interfaces/handler-options.interface.js';
 export type { DelayedMessage } from './message/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './message/backoff.js';

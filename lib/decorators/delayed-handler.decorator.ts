@@ -1,4 +1,4 @@
-import { DELAYED_HANDLER_METADATA } from '../delay-queue.constants.js';
+import { DELAYED_HANDLER_METADATA, ENTRY_PROVIDER_METADATA } from '../delay-queue.constants.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
 import type { TopicRef } from '../message/topic.js';
 
@@ -28,9 +28,10 @@ export interface DelayedHandlerMetadata {
  * @publicApi
  */
 export function DelayedHandler(topic: TopicRef | readonly TopicRef[], options: HandlerOptions = {}): MethodDecorator {
-  return (_target, _property, descriptor: PropertyDescriptor) => {
+  return (target, _property, descriptor: PropertyDescriptor) => {
     const topics = Array.isArray(topic) ? [...(topic as readonly TopicRef[])] : [topic as TopicRef];
     const metadata: DelayedHandlerMetadata = { topics, options };
     Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, descriptor.value as object);
+    Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
   };
 }

@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
-import { isObservable, lastValueFrom } from 'rxjs';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import { HandlerFactory } from '../pipeline/handler-factory.js';
+import type { Method } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 import { assertConnection, connectionsAmong, isFirst } from './connections.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
-
-type Method = (payload: unknown, message: unknown) => unknown;
 
 /** Finds the methods marked with `@DelayedHandler` on the providers and controllers of the application. */
 @Injectable()
@@ -21,6 +20,7 @@ export class DelayedHandlerExplorer {
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly reflector: Reflector,
+    private readonly factory: HandlerFactory,
   ) {}
 
   /**
@@ -63,19 +63,11 @@ export class DelayedHandlerExplorer {
       const { connection = DEFAULT_CONNECTION } = metadata.options;
       assertConnection(name, connection, connections);
       if (connection !== options.connection) continue;
-      if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) {
-        throw new ConfigurationError(
-          `@DelayedHandler on ${name}: the class is request-scoped or transient, or depends on a class that is; ` +
-            `handlers have to be singletons. Give it the default scope.`,
-        );
-      }
-      handlers.push({
-        ...resolveHandler(name, metadata.topics, metadata.options, options),
-        handle: (message: DelayedMessage) => {
-          const result = instance[method]?.(message.payload, message);
-          return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
-        },
-      });
+      const resolved = resolveHandler(name, metadata.topics, metadata.options, options);
+      const { onRefusal = 'dead-letter' } = metadata.options;
+      const call = { wrapper, type: prototype.constructor, name: method, method: prototype[method] as Method };
+      const invoke = this.factory.create(name, call, onRefusal);
+      handlers.push({ ...resolved, handle: (message: DelayedMessage) => invoke(message.payload, message) });
     }
     return handlers;
   }

@@ -19,4 +19,9 @@ export interface HandlerOptions {
   lease?: Duration;
   /** Name of the connection whose messages it handles; see `forRoot({ name })`. @defaultValue 'default' */
   connection?: string;
+  /**
+   * What becomes of a message that a guard refuses by answering `false`: it is dead-lettered at once, retried like after a
+   * failure, or acknowledged and so dropped. @defaultValue 'dead-letter'
+   */
+  onRefusal?: 'dead-letter' | 'retry' | 'ack';
 }

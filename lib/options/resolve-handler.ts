@@ -1,4 +1,4 @@
-import { assertInteger, assertOptions } from '../common/validate.js';
+import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
@@ -7,7 +7,7 @@ import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
-const HANDLER_OPTIONS = ['concurrency', 'attempts', 'backoff', 'timeout', 'lease', 'connection'] as const;
+const HANDLER_OPTIONS = ['concurrency', 'attempts', 'backoff', 'timeout', 'lease', 'connection', 'onRefusal'] as const;
 
 /** Options of a process that consumes. */
 export type ConsumingOptions = ResolvedOptions & {
@@ -35,9 +35,10 @@ export function resolveHandler(
 ): ResolvedHandler {
   return asConfiguration(`@DelayedHandler on ${name}`, () => {
     assertOptions('Its options', options, HANDLER_OPTIONS);
-    const { concurrency = consumer.concurrency, attempts, backoff, timeout, lease } = options;
+    const { concurrency = consumer.concurrency, attempts, backoff, timeout, lease, onRefusal } = options;
     assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
     if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
+    if (onRefusal !== undefined) assertOneOf('onRefusal', onRefusal, ['dead-letter', 'retry', 'ack']);
     const own = {
       attempts,
       backoff: backoff === undefined ? undefined : resolveBackoff('backoff', backoff),

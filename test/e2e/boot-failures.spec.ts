@@ -1,5 +1,4 @@
-import { Injectable, Scope, type Type } from '@nestjs/common';
-import { REQUEST } from '@nestjs/core';
+import { Injectable, type Type } from '@nestjs/common';
 import {
   BrokerUnavailableError,
   ConfigurationError,
@@ -201,37 +200,6 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     const error = await bed.failingBoot({ providers: [handlerOf('jobs')] });
     expect(error).toBeInstanceOf(ConfigurationError);
     for (const text of ["'jobs'", 'version 99', 'speaks 1']) expect(error.message).toContain(text);
-    await bed.expectNothingOpen();
-  });
-
-  it.each([
-    { scope: 'request-scoped', value: Scope.REQUEST },
-    { scope: 'transient', value: Scope.TRANSIENT },
-  ])('a handler on a $scope class', async ({ value }) => {
-    @Injectable({ scope: value })
-    class Scoped {
-      @DelayedHandler('jobs')
-      work(): void {}
-    }
-
-    const error = await bed.failingBoot({ providers: [Scoped] });
-    expect(error).toBeInstanceOf(ConfigurationError);
-    for (const text of ['Scoped.work', 'request-scoped', 'singleton']) expect(error.message).toContain(text);
-    await bed.expectNothingOpen();
-  });
-
-  it('a handler on a class that depends on the request', async () => {
-    @Injectable()
-    class Dependent {
-      @DelayedHandler('jobs')
-      work(): void {}
-    }
-    Reflect.defineMetadata('self:paramtypes', [{ index: 0, param: REQUEST }], Dependent);
-    Reflect.defineMetadata('design:paramtypes', [Object], Dependent);
-
-    const error = await bed.failingBoot({ providers: [Dependent] });
-    expect(error).toBeInstanceOf(ConfigurationError);
-    expect(error.message).toContain('Dependent.work');
     await bed.expectNothingOpen();
   });
 });

@@ -1,0 +1,22 @@
+import { Body, type PipeTransform, type Type } from '@nestjs/common';
+
+type Pipe = Type<PipeTransform> | PipeTransform;
+
+/**
+ * Marks the parameter of a handler that takes the payload, or a property of it, so that pipes can be bound to it. With
+ * `batch` it takes the payloads of all messages. Once one parameter of a handler is marked, all have to be.
+ *
+ * @example
+ * ```ts
+ * @DelayedHandler('order.timeout')
+ * async onTimeout(@Payload(new ValidationPipe()) timeout: OrderTimeoutDto, @Message() message: DelayedMessage) {}
+ * ```
+ *
+ * @publicApi
+ */
+export function Payload(...pipes: Pipe[]): ParameterDecorator;
+export function Payload(property: string, ...pipes: Pipe[]): ParameterDecorator;
+export function Payload(...propertyAndPipes: (string | Pipe)[]): ParameterDecorator {
+  // To a pipe, a payload is what a body is: something from outside that has to be checked.
+  return Body(...(propertyAndPipes as Pipe[]));
+}

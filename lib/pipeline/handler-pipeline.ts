@@ -1,0 +1,138 @@
+import type { ContextId, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
+import { defaultIfEmpty, isObservable, lastValueFrom } from 'rxjs';
+import { RetryLaterError } from '../errors/retry-later.error.js';
+import { CONTEXT_TYPE } from './delay-queue-context.js';
+import { handlerParameters } from './handler-parameters.js';
+import { PARAMETERS_METADATA, withMetadataOf } from './nest-metadata.js';
+
+/** Calls a handler with its payload and its message, or with those of a batch. */
+export type Invoke = (payload: unknown, message: unknown) => unknown;
+
+export type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Nest's record of a provider or controller. */
+export type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+/** One decorated method of a class that Nest made. */
+export interface HandlerMethod {
+  readonly wrapper: InstanceWrapper;
+  readonly type: object;
+  readonly name: string;
+  /** As the class declares it: what decorators are looked for on. */
+  readonly method: Method;
+}
+
+/** Without guards and the like, a call is all there is to it. */
+export function directCall(instance: object, name: string): Invoke {
+  return (payload, message) => {
+    const result = callByName(instance, name, [payload, message]);
+    return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+  };
+}
+
+/** Builds what runs around a handler: guards, interceptors and pipes, then the method, then exception filters. */
+export class HandlerPipeline {
+  readonly #creator: ExternalContextCreator;
+  readonly #handler: HandlerMethod;
+  readonly #method: Method;
+  readonly #hasFilters: boolean;
+
+  constructor(creator: ExternalContextCreator, handler: HandlerMethod, hasFilters: boolean) {
+    this.#creator = creator;
+    this.#handler = handler;
+    this.#hasFilters = hasFilters;
+    this.#method = completing(handler);
+  }
+
+  /**
+   * @param instance the one whose method is called
+   * @param contextId of the delivery, where the class or what is bound to it has another scope than the default one
+   */
+  around(instance: object, contextId?: ContextId): Invoke {
+    const { name } = this.#handler;
+    const call = this.#create(instance, this.#method, name, contextId, FILTERS_APART);
+    // Without filters nothing would come of it but a line in the log for each retry.
+    if (!this.#hasFilters) return call;
+    // Filters run apart, since what a filter answers has another meaning than what a handler returns.
+    const filter = this.#create(instance, this.#rethrow, `${name} (filters)`, contextId, FILTERS_ONLY);
+    return async (payload, message) => {
+      try {
+        return await call(payload, message);
+      } catch (error) {
+        // No failure, but a wish.
+        if (error instanceof RetryLaterError) throw error;
+        return filtered(await filter(payload, message, error), error);
+      }
+    };
+  }
+
+  get #rethrow(): Method {
+    return withMetadataOf(this.#handler.method, (...args: unknown[]) => {
+      throw args[2];
+    });
+  }
+
+  #create(
+    instance: object,
+    callback: Method,
+    name: string,
+    contextId: ContextId | undefined,
+    parts: typeof FILTERS_APART | typeof FILTERS_ONLY,
+  ): (...args: unknown[]) => Promise<unknown> {
+    const { wrapper } = this.#handler;
+    const parameters = parts.filters ? undefined : handlerParameters;
+    return asProvider(wrapper, () =>
+      this.#creator.create(
+        instance,
+        callback,
+        name,
+        PARAMETERS_METADATA,
+        parameters,
+        contextId,
+        wrapper.id,
+        parts,
+        CONTEXT_TYPE,
+      ),
+    );
+  }
+}
+
+const FILTERS_APART = { guards: true, interceptors: true, filters: false };
+const FILTERS_ONLY = { guards: false, interceptors: false, filters: true };
+
+/** Nest takes an Observable without values for a failure; to a handler its completion is what counts. */
+function completing({ name, method }: HandlerMethod): Method {
+  const completed: Method = function (this: unknown, ...args) {
+    const result = callByName(this as object, name, args);
+    return isObservable(result) ? result.pipe(defaultIfEmpty(undefined)) : result;
+  };
+  Object.defineProperty(completed, 'name', { value: method.name });
+  return withMetadataOf(method, completed);
+}
+
+/** By name, so that what a test puts in the place of the method is what is called. */
+function callByName(instance: object, name: string, args: unknown[]): unknown {
+  return (instance as Record<string, Method>)[name]?.(...args);
+}
+
+/** A filter that answers nothing has looked at the exception, and left it to be the outcome. */
+async function filtered(answer: unknown, error: unknown): Promise<unknown> {
+  const value: unknown = isObservable(answer) ? await lastValueFrom(answer, { defaultValue: undefined }) : answer;
+  if (value === undefined) throw error;
+  return value;
+}
+
+/**
+ * Nest looks for the module of a handler among the providers of all modules, and would not find what is bound to a
+ * controller. So a controller counts as a provider for the moment of the call.
+ */
+function asProvider<T>({ host, token, id }: InstanceWrapper, create: () => T): T {
+  const controller = host?.controllers.get(token);
+  if (!host || controller?.id !== id || host.providers.has(token)) return create();
+  host.providers.set(token, controller);
+  try {
+    return create();
+  } finally {
+    host.providers.delete(token);
+  }
+}
