@@ -11,11 +11,13 @@ export const MAX_BATCH = 200;
 
 // ── publishing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Milliseconds from now on the broker's clock, or epoch milliseconds. */
+export type DueTime = { readonly after: number } | { readonly at: number };
+
 export interface NewMessage {
   readonly storedId: string;
   readonly envelope: string;
-  /** Milliseconds from now on the broker's clock, or epoch milliseconds. */
-  readonly due: { readonly after: number } | { readonly at: number };
+  readonly due: DueTime;
   readonly onDuplicate: 'reject' | 'ignore' | 'replace';
 }
 
