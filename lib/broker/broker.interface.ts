@@ -37,6 +37,7 @@ export interface CallId {
 }
 
 export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
+export type RescheduleResult = 'rescheduled' | 'in-flight' | 'not-found';
 
 // ── delivering ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -187,6 +188,8 @@ export interface MessageStore {
   /** In the order of the messages, 1 to {@link MAX_BATCH}. */
   publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]>;
   cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
+  /** Moves a message that waits to another due time; where it does not wait, nothing changes. */
+  reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
   /** The stored ids of the messages that have this id and a key of their own, in order, at most {@link MAX_BATCH}. */
   locate(partition: Partition, id: string): Promise<string[]>;
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;

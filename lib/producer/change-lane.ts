@@ -12,8 +12,8 @@ export interface ChangeLaneOptions {
 }
 
 /**
- * Sends the calls that change a message of one partition one after another, in the order in which they were made, so that
- * the repeat of one is told from the next.
+ * Sends the calls that change a message of one partition (cancel, reschedule) one after another, in the order in which they
+ * were made, so that the repeat of one is told from the next.
  */
 export class ChangeLane {
   readonly #options: ChangeLaneOptions;

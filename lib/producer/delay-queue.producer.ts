@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { CallId, CancelResult, MessageStore, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
+import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
 import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
@@ -15,6 +16,7 @@ import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { ChangeLane } from './change-lane.js';
+import { requiredDueTime } from './due-time.js';
 import { Lanes } from './lanes.js';
 import { PublishLane } from './publish-lane.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
@@ -35,11 +37,12 @@ type MessageName = string | { id: string; key: string };
 type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) => Promise<R | 'not-found'>;
 
 /**
- * Publishes and cancels messages. Inject it anywhere.
+ * Publishes, reschedules and cancels messages. Inject it anywhere.
  *
  * @example
  * ```ts
  * await producer.publish('order.timeout', { orderId }, { id: orderId, delay: '30m' });
+ * await producer.reschedule('order.timeout', orderId, { delay: '1h' });
  * await producer.cancel('order.timeout', orderId);
  * ```
  *
@@ -110,6 +113,32 @@ export class DelayQueueProducer {
   async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
     const { store } = this.#dependencies;
     return this.#change(topic, id, (partition, call, storedId) => store.cancel(partition, call, storedId));
+  }
+
+  /**
+   * Moves a message that waits, be it for its retry, to another time. Its payload, options and attempts stay as they are,
+   * and `expireAfter` counts from the new time. An id without its key is looked for in its own partition first, then in the
+   * others.
+   *
+   * @param when `delay`: due so long from now on the Redis server's clock, 0 to 10 years. `deliverAt`: due at this time, at
+   * most 10 years ahead (a number is epoch milliseconds); a time in the past is due at once. One of the two
+   * @returns whether it was moved; `false` where there is no such message, or it is in flight or a dead letter: nothing was
+   * changed then
+   * @throws InvalidArgumentError: nothing was sent
+   * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
+   * @throws ConfigurationError at the first use of a topic that has another number of partitions
+   */
+  async reschedule(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    when: { delay: Duration } | { deliverAt: Date | number },
+  ): Promise<boolean> {
+    const { store } = this.#dependencies;
+    const due = requiredDueTime(when, store.now());
+    const result = await this.#change(topic, id, (partition, call, storedId) =>
+      store.reschedule(partition, call, storedId, due),
+    );
+    return result === 'rescheduled';
   }
 
   /** Calls the partition where the message is; of several that an id without its key may mean, the first one counts. */
