@@ -11,11 +11,13 @@ export const MAX_BATCH = 200;
 
 // ── publishing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Milliseconds from now on the broker's clock, or epoch milliseconds. */
+export type DueTime = { readonly after: number } | { readonly at: number };
+
 export interface NewMessage {
   readonly storedId: string;
   readonly envelope: string;
-  /** Milliseconds from now on the broker's clock, or epoch milliseconds. */
-  readonly due: { readonly after: number } | { readonly at: number };
+  readonly due: DueTime;
   readonly onDuplicate: 'reject' | 'ignore' | 'replace';
 }
 
@@ -35,6 +37,7 @@ export interface CallId {
 }
 
 export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
+export type RescheduleResult = 'rescheduled' | 'in-flight' | 'not-found';
 
 // ── delivering ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -185,6 +188,8 @@ export interface MessageStore {
   /** In the order of the messages, 1 to {@link MAX_BATCH}. */
   publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]>;
   cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
+  /** Moves a message that waits to another due time; where it does not wait, nothing changes. */
+  reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
   /** The stored ids of the messages that have this id and a key of their own, in order, at most {@link MAX_BATCH}. */
   locate(partition: Partition, id: string): Promise<string[]>;
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
+import type { CallId, CancelResult, MessageStore, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
+import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
 import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
@@ -14,7 +15,8 @@ import { toStoredId } from '../message/stored-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
-import { CancelLane } from './cancel-lane.js';
+import { ChangeLane } from './change-lane.js';
+import { requiredDueTime } from './due-time.js';
 import { Lanes } from './lanes.js';
 import { PublishLane } from './publish-lane.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
@@ -28,12 +30,19 @@ export interface ProducerDependencies {
   readonly publishTimeout: number;
 }
 
+/** An id, or an id with its key. */
+type MessageName = string | { id: string; key: string };
+
+/** A call that changes one message. */
+type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) => Promise<R | 'not-found'>;
+
 /**
- * Publishes and cancels messages. Inject it anywhere.
+ * Publishes, reschedules and cancels messages. Inject it anywhere.
  *
  * @example
  * ```ts
  * await producer.publish('order.timeout', { orderId }, { id: orderId, delay: '30m' });
+ * await producer.reschedule('order.timeout', orderId, { delay: '1h' });
  * await producer.cancel('order.timeout', orderId);
  * ```
  *
@@ -42,15 +51,15 @@ export interface ProducerDependencies {
 export class DelayQueueProducer {
   readonly #dependencies: ProducerDependencies;
   readonly #publishLanes: Lanes<PublishLane>;
-  readonly #cancelLanes: Lanes<CancelLane>;
+  readonly #changeLanes: Lanes<ChangeLane>;
 
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
     const { store, clock, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
     this.#publishLanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller }));
-    this.#cancelLanes = new Lanes(
-      (partition) => new CancelLane({ store, clock, partition, timeout, caller: `${caller}:cancel` }),
+    this.#changeLanes = new Lanes(
+      (partition) => new ChangeLane({ clock, partition, timeout, caller: `${caller}:change` }),
     );
   }
 
@@ -102,24 +111,54 @@ export class DelayQueueProducer {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
+    const { store } = this.#dependencies;
+    return this.#change(topic, id, (partition, call, storedId) => store.cancel(partition, call, storedId));
+  }
+
+  /**
+   * Moves a message that waits, be it for its retry, to another time. Its payload, options and attempts stay as they are,
+   * and `expireAfter` counts from the new time. An id without its key is looked for in its own partition first, then in the
+   * others.
+   *
+   * @param when `delay`: due so long from now on the Redis server's clock, 0 to 10 years. `deliverAt`: due at this time, at
+   * most 10 years ahead (a number is epoch milliseconds); a time in the past is due at once. One of the two
+   * @returns whether it was moved; `false` where there is no such message, or it is in flight or a dead letter: nothing was
+   * changed then
+   * @throws InvalidArgumentError: nothing was sent
+   * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
+   * @throws ConfigurationError at the first use of a topic that has another number of partitions
+   */
+  async reschedule(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    when: { delay: Duration } | { deliverAt: Date | number },
+  ): Promise<boolean> {
+    const { store } = this.#dependencies;
+    const due = requiredDueTime(when, store.now());
+    const result = await this.#change(topic, id, (partition, call, storedId) =>
+      store.reschedule(partition, call, storedId, due),
+    );
+    return result === 'rescheduled';
+  }
+
+  /** Calls the partition where the message is; of several that an id without its key may mean, the first one counts. */
+  async #change<R>(topic: TopicRef, id: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
     const name = checkedTopicName(topic);
+    const send = (index: number, storedId: string): Promise<R | 'not-found'> =>
+      this.#changeLanes.get(name, index).send((partition, call) => change(partition, call, storedId));
     if (typeof id === 'object' && id !== null) {
       assertId('id', id.id);
       assertId('key', id.key);
-      const partition = partitionOf(id.key, await this.#partitions(name));
-      return this.#cancelLanes.get(name, partition).cancel(toStoredId(id.id, id.key));
+      return send(partitionOf(id.key, await this.#partitions(name)), toStoredId(id.id, id.key));
     }
     assertId('id', id);
-    return this.#cancelById(name, id, await this.#partitions(name));
-  }
-
-  async #cancelById(topic: string, id: string, partitions: number): Promise<CancelResult> {
-    const result = await this.#cancelLanes.get(topic, partitionOf(id, partitions)).cancel(id);
+    const partitions = await this.#partitions(name);
+    const result = await send(partitionOf(id, partitions), id);
     if (result !== 'not-found') return result;
     const { store } = this.#dependencies;
-    const found = await this.#withinDeadline(() => locateById(store, topic, id, partitions));
+    const found = await this.#withinDeadline(() => locateById(store, name, id, partitions));
     for (const { partition, storedId } of found) {
-      const answer = await this.#cancelLanes.get(topic, partition.index).cancel(storedId);
+      const answer = await send(partition.index, storedId);
       if (answer !== 'not-found') return answer;
     }
     return 'not-found';

@@ -1,15 +1,14 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { NewMessage } from '../broker/broker.interface.js';
-import { describe } from '../common/describe.js';
+import type { DueTime, NewMessage } from '../broker/broker.interface.js';
 import { parseDuration } from '../common/duration.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { resolveStoredBackoff } from '../message/backoff.js';
 import { assertId } from '../message/assert-id.js';
 import { assertHeaders, encodeEnvelope } from '../message/envelope.js';
 import { MAX_ATTEMPTS, MAX_DELAY } from '../message/limits.js';
 import type { PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
+import { optionalDueTime } from './due-time.js';
 
 /** A message that passed every check and is ready to be stored. */
 export interface PublishRequest {
@@ -32,7 +31,7 @@ const OPTIONS: readonly (keyof PublishOptions)[] = [
 ];
 
 const NO_OPTIONS: PublishOptions = Object.freeze({});
-const AT_ONCE: NewMessage['due'] = Object.freeze({ after: 0 });
+const AT_ONCE: DueTime = Object.freeze({ after: 0 });
 
 /**
  * Checks and encodes one message.
@@ -59,27 +58,8 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
     timeout: optionalDuration('timeout', timeout, 1),
     expireAfter: optionalDuration('expireAfter', expireAfter, 1),
   });
-  return { id, key, message: { storedId: toStoredId(id, key), envelope, due: dueTime(options, now), onDuplicate } };
-}
-
-function dueTime({ delay, deliverAt }: PublishOptions, now: number): NewMessage['due'] {
-  if (delay !== undefined && deliverAt !== undefined) {
-    throw new InvalidArgumentError(
-      `Give either delay or deliverAt, not both. Given: delay ${describe(delay)}, deliverAt ${describe(deliverAt)}.`,
-    );
-  }
-  if (delay !== undefined) return { after: parseDuration('delay', delay, { max: MAX_DELAY }) };
-  if (deliverAt === undefined) return AT_ONCE;
-  const at = deliverAt instanceof Date ? deliverAt.getTime() : deliverAt;
-  if (typeof at !== 'number' || !Number.isFinite(at)) {
-    throw new InvalidArgumentError(
-      `deliverAt must be a valid Date or epoch milliseconds. Given: ${describe(deliverAt)}.`,
-    );
-  }
-  if (at > now + MAX_DELAY) {
-    throw new InvalidArgumentError(`deliverAt must be within 10 years from now. Given: ${describe(deliverAt)}.`);
-  }
-  return { at: Math.max(0, Math.ceil(at)) };
+  const due = optionalDueTime(options, now) ?? AT_ONCE;
+  return { id, key, message: { storedId: toStoredId(id, key), envelope, due, onDuplicate } };
 }
 
 function optionalDuration(name: string, value: unknown, min: number): number | undefined {

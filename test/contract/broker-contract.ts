@@ -10,6 +10,7 @@ import { inspectContract } from './inspect.contract.js';
 import { publishContract } from './publish.contract.js';
 import { publishDuplicateContract } from './publish-duplicate.contract.js';
 import { repeatContract } from './repeat.contract.js';
+import { rescheduleContract } from './reschedule.contract.js';
 import { settleContract } from './settle.contract.js';
 import { settleReceiptContract } from './settle-receipt.contract.js';
 import { signalContract } from './signal.contract.js';
@@ -28,6 +29,7 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     repeatContract(it);
     extendContract(it);
     cancelContract(it);
+    rescheduleContract(it);
     inspectContract(it);
     trimDeadContract(it);
     signalContract(it);

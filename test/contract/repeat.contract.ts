@@ -10,6 +10,7 @@ import {
   LONG,
   LONG_AGO,
   OUTCOMES,
+  RELEASE,
   RETRY,
   RETRY_LATER,
   message,
@@ -178,6 +179,94 @@ export function repeatContract(it: BrokerTest): void {
 
       expect(await bench.cancel('b', { ...CALL, sequence: CALL.sequence + 1 })).toBe('cancelled');
       expect(await bench.get('b')).toBeUndefined();
+    });
+  });
+
+  describe('reschedule repeated, since its reply was lost', () => {
+    it('gets the same answer and moves nothing a second time', async ({ bench }) => {
+      await bench.settled('a', RETRY_LATER);
+      expect(await bench.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
+      const before = await stateOf(bench);
+      await bench.advance(2);
+
+      expect(await bench.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
+      expect(await bench.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
+
+      expect(await stateOf(bench)).toEqual(before);
+    });
+
+    it('does not undo that the message was moved again meanwhile', async ({ bench }) => {
+      await bench.publish('a');
+      await bench.reschedule('a', { at: 500 }, CALL);
+      await bench.reschedule('a', { at: 900 });
+
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await bench.get('a')).toMatchObject({ at: 900 });
+    });
+
+    it('leaves a message alone that was delivered meanwhile, and its retry', async ({ bench }) => {
+      await bench.publish('a', { due: { after: LONG } });
+      await bench.reschedule('a', { at: 500 }, CALL);
+      const claimed = await bench.claimOne();
+      const inFlight = await stateOf(bench);
+
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await stateOf(bench)).toEqual(inFlight);
+
+      await bench.settle(claimed, RETRY_LATER);
+      const waiting = await stateOf(bench);
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await stateOf(bench)).toEqual(waiting);
+    });
+
+    it('does not move a later message with the same id', async ({ bench }) => {
+      await bench.publish('a', { due: { after: LONG } });
+      await bench.reschedule('a', { at: 500 }, CALL);
+      await bench.settle(await bench.claimOne(), ACK);
+      await bench.publish('a', { due: { at: 900 } });
+
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await bench.get('a')).toMatchObject({ at: 900 });
+    });
+
+    it('does not move a message that has come since there was none', async ({ bench }) => {
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('not-found');
+      await bench.publish('a', { due: { at: 900 } });
+
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('not-found');
+      expect(await bench.get('a')).toMatchObject({ at: 900 });
+    });
+
+    it('does not move a message that waits again since it was in flight', async ({ bench }) => {
+      const claimed = await bench.deliver('a');
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('in-flight');
+      await bench.settle(claimed, RELEASE);
+
+      expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('in-flight');
+      expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: LONG_AGO });
+    });
+
+    it('is told from the next call of its caller, be that a cancel or a reschedule', async ({ bench }) => {
+      await bench.publishAll([message('a'), message('b')]);
+      const [first, second, third, fourth] = [1, 2, 3, 4].map((sequence) => ({ ...CALL, sequence }));
+
+      expect(await bench.reschedule('a', { at: 500 }, first)).toBe('rescheduled');
+      expect(await bench.reschedule('a', { at: 600 }, second)).toBe('rescheduled');
+      expect(await bench.get('a')).toMatchObject({ at: 600 });
+      expect(await bench.cancel('a', third)).toBe('cancelled');
+      expect(await bench.cancel('a', third)).toBe('cancelled');
+      expect(await bench.reschedule('b', { at: 700 }, fourth)).toBe('rescheduled');
+      expect(await bench.get('b')).toMatchObject({ at: 700 });
+    });
+
+    it('is told by caller and partition, too', async ({ bench }) => {
+      const other = { ...bench.partition, index: 1 };
+      await bench.publish('a');
+      await bench.reschedule('a', { at: 500 }, CALL);
+
+      expect(await bench.reschedule('a', { at: 600 }, { ...CALL, caller: 'another' })).toBe('rescheduled');
+      expect(await bench.get('a')).toMatchObject({ at: 600 });
+      expect(await bench.broker.reschedule(other, CALL, 'a', { at: 500 })).toBe('not-found');
     });
   });
 

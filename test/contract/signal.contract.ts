@@ -57,6 +57,53 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([400]);
     });
 
+    it('comes when a message is moved before the head, or the head forward, and only then', async ({ bench }) => {
+      await bench.publish('a', { due: { at: 500 } });
+      await bench.publish('b', { due: { at: 700 } });
+      const signals = await watch(bench);
+
+      await bench.reschedule('b', { at: 600 });
+      await bench.reschedule('b', { at: 500 });
+      await bench.reschedule('b', { at: 400 });
+      await bench.reschedule('b', { at: 300 });
+      await bench.reschedule('b', { at: 800 });
+      await bench.reschedule('b', { at: 450 });
+
+      expect(await wakeUps(bench, signals)).toEqual([400, 300, 450]);
+    });
+
+    it('does not come when the head is moved back, not even for the message that is the head then', async ({
+      bench,
+    }) => {
+      await bench.publish('a', { due: { at: 500 } });
+      await bench.publish('b', { due: { at: 700 } });
+      const signals = await watch(bench);
+
+      await bench.reschedule('a', { at: 900 });
+
+      expect(await wakeUps(bench, signals)).toEqual([]);
+    });
+
+    it('tells the time that a delay leads to, where the only message of a partition is moved', async ({ bench }) => {
+      await bench.publish('a', { due: { after: 2 * LONG } });
+      const signals = await watch(bench);
+
+      await bench.reschedule('a', { after: LONG });
+
+      expect(await wakeUps(bench, signals)).toEqual([(await bench.get('a'))?.at]);
+    });
+
+    it('does not come for a message that cannot be moved', async ({ bench }) => {
+      await bench.settled('dead', DEAD);
+      await bench.deliver('in flight');
+      await bench.publish('a', { due: { at: 500 } });
+      const signals = await watch(bench);
+
+      for (const id of ['dead', 'in flight', 'unknown']) await bench.reschedule(id, { at: 100 });
+
+      expect(await wakeUps(bench, signals)).toEqual([]);
+    });
+
     it('does not come for a duplicate that changed nothing', async ({ bench }) => {
       await bench.publish('a', { due: { at: 500 } });
       const signals = await watch(bench);

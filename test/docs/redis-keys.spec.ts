@@ -178,6 +178,7 @@ async function useEverything(url: string): Promise<void> {
   await Promise.all([acked, dead]);
   await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '1h' });
   await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '2h', onDuplicate: 'replace' });
+  expect(await producer.reschedule('rights', 'b', { delay: '3h' })).toBe(true);
   expect(await producer.cancel('rights', 'b')).toBe('cancelled');
   expect(await app.get(DelayQueueAdmin).get('rights', 'a')).toMatchObject({ state: 'dead' });
   expect(await app.get(DelayQueueAdmin).stats('rights')).toMatchObject({ dead: 1 });

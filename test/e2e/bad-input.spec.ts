@@ -132,6 +132,7 @@ describe('publish refuses as a topic', () => {
     for (const attempt of [
       async () => producer.publish(name, 1),
       async () => producer.publishMany(name, [{ payload: 1 }]),
+      async () => producer.reschedule(name, 'a', { delay: 0 }),
       async () => producer.cancel(name, 'a'),
     ]) {
       await expect(attempt()).rejects.toThrow(InvalidArgumentError);

@@ -57,11 +57,13 @@ const AWAY: { how: string; leave: (redis: { server: PrivateRedis; pid: number })
 ];
 
 describe('while Redis is away', () => {
-  it.each(AWAY)('publish, publishMany and cancel reject within publishTimeout: $how', async ({ leave }) => {
+  it.each(AWAY)('publish, publishMany, reschedule and cancel reject within publishTimeout: $how', async ({ leave }) => {
     await onMortalRedis({ publishTimeout: 250 }, async ({ server, pid, producer }) => {
       await leave({ server, pid });
       for (const operation of [
         async () => producer.publish('jobs', 1, { id: 'a' }),
+        async () => producer.reschedule('jobs', 'a', { delay: '1h' }),
+        async () => producer.reschedule('jobs', { id: 'a', key: 'k' }, { deliverAt: 0 }),
         async () => producer.cancel('jobs', 'a'),
         async () => producer.publish('a-topic-that-was-not-used-before', 1),
       ]) {
@@ -100,6 +102,20 @@ describe('while Redis is away', () => {
       await server.start();
       expect(await publish).toMatchObject({ id: 'a', duplicate: false });
       await events.acked.first(({ id }) => id === 'a');
+      expect(jobs.callsOf('a')).toHaveLength(1);
+    });
+  });
+
+  it('a reschedule with time left waits for Redis to come back, and is done once', async () => {
+    await onMortalRedis({ publishTimeout: 10_000 }, async ({ server, producer, events, jobs }) => {
+      const { dueAt } = await producer.publish('jobs', 'moved', { id: 'a', delay: '1h' });
+      await server.kill();
+      const reschedule = producer.reschedule('jobs', 'a', { delay: 300 });
+      await server.start();
+      expect(await reschedule).toBe(true);
+      await events.acked.first(({ id }) => id === 'a');
+      const [call] = jobs.callsOf('a');
+      expect(call?.message.dueAt.getTime()).toBeLessThan(dueAt.getTime());
       expect(jobs.callsOf('a')).toHaveLength(1);
     });
   });

@@ -112,6 +112,28 @@ describe('the keys of Redis', () => {
     expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyed)).toBe(0);
   });
 
+  it('hold the due time that a message was moved to, also in its delivery record', async () => {
+    const { broker, partition, redis, keys } = bench;
+    await useEverything();
+    const [token, delivery, attempt] = ((await redis.hget(keys.deliveries, 'b')) ?? '').split(' ');
+
+    const moved = await broker.reschedule(partition, bench.nextCall(), 'b', { at: 1_767_268_801_000 });
+
+    expect(moved).toBe('rescheduled');
+    expect(await redis.zscore(keys.scheduled, 'b')).toBe('1767268801000');
+    expect(await redis.hget(keys.deliveries, 'b')).toBe(`${token} ${delivery} ${attempt} 1767268801000`);
+    expect([token, delivery, attempt]).toEqual(['0', '1', '1']);
+  });
+
+  it('hold no delivery record of a message that was moved before its first delivery', async () => {
+    const { broker, partition, redis, keys } = bench;
+    await broker.publish(partition, bench.nextCall(), [message('a')]);
+
+    expect(await broker.reschedule(partition, bench.nextCall(), 'a', { at: 5 })).toBe('rescheduled');
+
+    expect(await redis.exists(keys.deliveries)).toBe(0);
+  });
+
   it('hold an envelope as it was published', async () => {
     const envelope = '[1767225600000,{"text":"ünï\u2028 \u{1F600}"}]';
     await bench.broker.publish(bench.partition, bench.nextCall(), [message('a', { envelope })]);

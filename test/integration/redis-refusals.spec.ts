@@ -93,6 +93,16 @@ describe('where Redis refuses to serve', () => {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
     });
 
+    it('a message that waits can be moved all the same', async () => {
+      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
+      await fill(bench);
+
+      const moved = await bench.broker.reschedule(bench.partition, bench.nextCall(), 'a', { after: LONG });
+
+      expect(moved).toBe('rescheduled');
+      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, due: 0 });
+    });
+
     // Where one of these failed, consumers would stop one after another, and nothing would free the memory any more.
     describe('consumers go on all the same:', () => {
       let claimed: ClaimedMessage[];

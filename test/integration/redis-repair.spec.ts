@@ -83,6 +83,15 @@ describe('what is damaged in Redis', () => {
       expect(claims).toBeLessThan(20);
     });
 
+    it('is no message that could be moved, and stays for the claim that removes it', async () => {
+      await bench.redis.zadd(bench.keys.scheduled, LONG_AGO, 'a');
+
+      const moved = await bench.broker.reschedule(bench.partition, bench.nextCall(), 'a', { after: LONG });
+
+      expect(moved).toBe('not-found');
+      expect(await claim()).toMatchObject({ repaired: 1, messages: [] });
+    });
+
     it('is healed by a publish of the id', async () => {
       await bench.redis.zadd(bench.keys.scheduled, LONG_AGO, 'a');
 
@@ -155,11 +164,14 @@ describe('what is damaged in Redis', () => {
       expect((await claim()).messages).toMatchObject([{ storedId: 'a' }]);
     });
 
-    it('is not shown, and cannot be cancelled', async () => {
+    it('is not shown, and can be neither moved nor cancelled', async () => {
+      const { broker, partition, nextCall } = bench;
       await bench.redis.hset(bench.keys.messages, 'a', '[1,"lost"]');
 
-      expect(await bench.broker.get(bench.partition, 'a')).toBeUndefined();
-      expect(await bench.broker.cancel(bench.partition, bench.nextCall(), 'a')).toBe('not-found');
+      expect(await broker.get(partition, 'a')).toBeUndefined();
+      expect(await broker.reschedule(partition, nextCall(), 'a', { after: 0 })).toBe('not-found');
+      expect(await broker.cancel(partition, nextCall(), 'a')).toBe('not-found');
+      expect(await bench.redis.exists(bench.keys.scheduled)).toBe(0);
     });
   });
 
@@ -178,6 +190,17 @@ describe('what is damaged in Redis', () => {
         const [again] = (await claim()).messages;
         expect(again).toMatchObject({ storedId: 'a', envelope: claimed.envelope, attempt: 1, token: 2 });
         expect(again && (await settle(again, ACK))).toBe('settled');
+      });
+    }
+
+    for (const record of DAMAGED) {
+      it(`${JSON.stringify(record)} does not keep its message from being moved`, async () => {
+        const { broker, partition, nextCall } = bench;
+        await broker.publish(partition, nextCall(), [message('a', { due: { after: LONG } })]);
+        await bench.redis.hset(bench.keys.deliveries, 'a', record);
+
+        expect(await broker.reschedule(partition, nextCall(), 'a', { at: 5 })).toBe('rescheduled');
+        expect((await claim()).messages).toMatchObject([{ storedId: 'a', dueAt: 5, delivery: 1, attempt: 1 }]);
       });
     }
 

@@ -123,12 +123,26 @@ const cancel = fc.record({ id: storedId, repeated: fc.boolean() }).map(({ id, re
   return {
     name: `cancel ${id}${repeated ? ', twice' : ''}`,
     run: async (broker, memory) => {
-      const call = { caller: 'canceller', sequence: ++memory.sequence };
+      const call = { caller: 'changer', sequence: ++memory.sequence };
       const result = await broker.cancel(PARTITION, call, id);
       return repeated ? [result, await broker.cancel(PARTITION, call, id)] : result;
     },
   };
 });
+
+const reschedule = fc
+  .record({ id: storedId, delay: hours, repeated: fc.boolean() })
+  .map(({ id, delay, repeated }): Operation => {
+    return {
+      name: `reschedule ${id} to in ${delay} h${repeated ? ', twice' : ''}`,
+      run: async (broker, memory) => {
+        const call = { caller: 'changer', sequence: ++memory.sequence };
+        const due = { after: delay * HOUR };
+        const result = await broker.reschedule(PARTITION, call, id, due);
+        return repeated ? [result, await broker.reschedule(PARTITION, call, id, due)] : result;
+      },
+    };
+  });
 
 const ownership = fc
   .record({ by: member, action: fc.constantFrom('acquire' as const, 'renew' as const, 'release' as const) })
@@ -169,6 +183,7 @@ export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
   { arbitrary: settle, weight: 5 },
   { arbitrary: extend, weight: 2 },
   { arbitrary: cancel, weight: 2 },
+  { arbitrary: reschedule, weight: 3 },
   { arbitrary: ownership, weight: 2 },
   { arbitrary: locate, weight: 1 },
   { arbitrary: trim, weight: 1 },

@@ -8,12 +8,14 @@ import {
   type ClaimRequest,
   type ClaimResult,
   type ClaimedMessage,
+  type DueTime,
   type NewMessage,
   type Outcome,
   type Partition,
   type PartitionSignal,
   type PublishResult,
   type Receipt,
+  type RescheduleResult,
   type SettleStatus,
   type StoredMessage,
 } from '../../lib/broker/broker.interface.js';
@@ -89,6 +91,10 @@ export class Bench {
 
   async cancel(storedId: string, call = this.nextCall()): Promise<CancelResult> {
     return this.broker.cancel(this.partition, call, storedId);
+  }
+
+  async reschedule(storedId: string, due: DueTime, call = this.nextCall()): Promise<RescheduleResult> {
+    return this.broker.reschedule(this.partition, call, storedId, due);
   }
 
   /** The owner's next one. */

@@ -7,6 +7,7 @@ import {
   type ClaimRequest,
   type ClaimResult,
   type ClaimedMessage,
+  type DueTime,
   type ExtendStatus,
   type NewMessage,
   type PartitionCounters,
@@ -14,6 +15,7 @@ import {
   type PartitionStats,
   type PublishResult,
   type Receipt,
+  type RescheduleResult,
   type SettleStatus,
   type Settlement,
   type StoredMessage,
@@ -79,6 +81,21 @@ export class MemoryPartition {
     record.mark = { kind: 'cancelled' };
     this.#signal({ kind: 'cancelled', storedId, token: record.token });
     return 'in-flight';
+  }
+
+  reschedule(call: CallId, storedId: string, due: DueTime): RescheduleResult {
+    return this.#once(call, () => this.#waking(() => this.#move(storedId, due)));
+  }
+
+  #move(storedId: string, spec: DueTime): RescheduleResult {
+    if (this.#scheduled.score(storedId) === undefined) {
+      return this.#inflight.score(storedId) === undefined ? 'not-found' : 'in-flight';
+    }
+    const due = this.#dueTime(spec);
+    this.#scheduled.set(storedId, due);
+    const record = this.#records.get(storedId);
+    if (record) record.due = due;
+    return 'rescheduled';
   }
 
   locate(id: string): string[] {
@@ -157,7 +174,7 @@ export class MemoryPartition {
   }
 
   #publishOne({ storedId, envelope, due: spec, onDuplicate }: NewMessage): PublishResult {
-    const due = 'after' in spec ? Math.ceil(this.#now()) + spec.after : spec.at;
+    const due = this.#dueTime(spec);
     const stored = this.#messages.get(storedId);
     if (stored !== undefined) {
       const record = this.#records.get(storedId);
@@ -208,7 +225,7 @@ export class MemoryPartition {
     if (record.mark?.kind === 'cancelled') this.#end(storedId, 'cancelled');
     else if (record.mark?.kind === 'replaced') {
       this.#failures.delete(storedId);
-      this.#reschedule(storedId, record, record.mark.due, 0);
+      this.#scheduleAgain(storedId, record, record.mark.due, 0);
     }
     return record.mark !== undefined;
   }
@@ -240,7 +257,7 @@ export class MemoryPartition {
     if (record.mark?.kind === 'replaced') {
       if (outcome.kind === 'ack') this.#counters.acked++;
       this.#failures.delete(storedId);
-      this.#reschedule(storedId, record, record.mark.due, 0);
+      this.#scheduleAgain(storedId, record, record.mark.due, 0);
       return outcome.kind === 'ack' ? 'settled' : 'replaced';
     }
     switch (outcome.kind) {
@@ -250,7 +267,7 @@ export class MemoryPartition {
       case 'retry':
         this.#failures.set(storedId, outcome.failure);
         this.#counters.retried++;
-        this.#reschedule(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt);
+        this.#scheduleAgain(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt);
         break;
       case 'dead':
         this.#failures.set(storedId, outcome.failure);
@@ -260,10 +277,10 @@ export class MemoryPartition {
         record.token = 0;
         break;
       case 'release':
-        this.#reschedule(storedId, record, record.due, record.attempt - 1);
+        this.#scheduleAgain(storedId, record, record.due, record.attempt - 1);
         break;
       case 'put-off':
-        this.#reschedule(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt - 1);
+        this.#scheduleAgain(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt - 1);
         break;
     }
     return 'settled';
@@ -275,7 +292,7 @@ export class MemoryPartition {
     this.#counters[counter]++;
   }
 
-  #reschedule(storedId: string, { delivery }: DeliveryRecord, due: number, attempt: number): void {
+  #scheduleAgain(storedId: string, { delivery }: DeliveryRecord, due: number, attempt: number): void {
     this.#inflight.delete(storedId);
     this.#scheduled.set(storedId, due);
     this.#records.set(storedId, { token: 0, delivery, attempt, due });
@@ -293,6 +310,10 @@ export class MemoryPartition {
     const deadline = this.#inflight.score(storedId);
     if (deadline !== undefined) return { state: 'in-flight', at: deadline };
     return { state: 'dead', at: this.#dead.score(storedId) as number };
+  }
+
+  #dueTime(due: DueTime): number {
+    return 'after' in due ? Math.ceil(this.#now()) + due.after : due.at;
   }
 
   /** The repeat of a caller's latest call gets the first one's answer. */

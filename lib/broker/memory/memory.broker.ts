@@ -7,6 +7,7 @@ import {
   type CancelResult,
   type ClaimRequest,
   type ClaimResult,
+  type DueTime,
   type ExtendStatus,
   type Member,
   type NewMessage,
@@ -16,6 +17,7 @@ import {
   type PublishResult,
   type Receipt,
   type RenewResult,
+  type RescheduleResult,
   type SettleStatus,
   type Settlement,
   type StoredMessage,
@@ -64,6 +66,10 @@ export class MemoryBroker implements Broker {
 
   async cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult> {
     return this.#partition(partition).cancel(call, storedId);
+  }
+
+  async reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult> {
+    return this.#partition(partition).reschedule(call, storedId, due);
   }
 
   async locate(partition: Partition, id: string): Promise<string[]> {

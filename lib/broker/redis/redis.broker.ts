@@ -8,6 +8,7 @@ import type {
   CancelResult,
   ClaimRequest,
   ClaimResult,
+  DueTime,
   ExtendStatus,
   Member,
   NewMessage,
@@ -17,6 +18,7 @@ import type {
   PublishResult,
   Receipt,
   RenewResult,
+  RescheduleResult,
   SettleStatus,
   Settlement,
   StoredMessage,
@@ -92,7 +94,7 @@ export class RedisBroker implements Broker {
     const k = this.#keys.partition(partition);
     const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
     for (const { storedId, envelope, due, onDuplicate } of messages) {
-      args.push(storedId, envelope, 'after' in due ? `+${due.after}` : due.at, onDuplicate);
+      args.push(storedId, envelope, encodeDueTime(due), onDuplicate);
     }
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
@@ -105,6 +107,13 @@ export class RedisBroker implements Broker {
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
     const args = [this.#publishCommand, k.channel, call.sequence, storedId];
     return replies.cancelResult(await this.#scripts.run('cancel', keys, args));
+  }
+
+  async reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
+    const args = [this.#publishCommand, k.channel, call.sequence, storedId, encodeDueTime(due)];
+    return replies.rescheduleResult(await this.#scripts.run('reschedule', keys, args));
   }
 
   async locate(partition: Partition, id: string): Promise<string[]> {
@@ -248,4 +257,9 @@ export class RedisBroker implements Broker {
       throw this.#connection.toError(error);
     }
   }
+}
+
+/** As `lua/includes/due-time.lua` reads it. */
+function encodeDueTime(due: DueTime): string | number {
+  return 'after' in due ? `+${due.after}` : due.at;
 }

@@ -9,6 +9,7 @@ import {
   type PartitionCounters,
   type PartitionStats,
   type PublishResult,
+  type RescheduleResult,
   type SettleStatus,
   type StoredMessage,
 } from '../broker.interface.js';
@@ -18,6 +19,7 @@ import type { Reply } from './script-runner.js';
 
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
+const RESCHEDULE_RESULT = ['not-found', 'rescheduled', 'in-flight'] as const;
 const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
   0: 'stale',
   1: 'settled',
@@ -39,6 +41,10 @@ export function publishResults(reply: Reply): PublishResult[] {
 
 export function cancelResult([result]: Reply): CancelResult {
   return CANCEL_RESULT[result as 0 | 1 | 2];
+}
+
+export function rescheduleResult([result]: Reply): RescheduleResult {
+  return RESCHEDULE_RESULT[result as 0 | 1 | 2];
 }
 
 export function claimResult(reply: Reply): ClaimResult {

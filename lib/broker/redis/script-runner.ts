@@ -8,6 +8,7 @@ const SCRIPTS = [
   'probe',
   'publish',
   'cancel',
+  'reschedule',
   'claim',
   'settle',
   'extend',

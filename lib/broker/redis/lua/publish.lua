@@ -16,6 +16,7 @@
 local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local dead, errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
+-- @include due-time
 -- @include record
 -- @include wake
 -- @include forget
@@ -28,12 +29,6 @@ local head_before = head_due()
 local earliest
 
 local FIRST, STRIDE = 4, 4
-
-local function due_time(spec, base)
-  local due = tonumber(spec)
-  if string.byte(spec) == 43 then due = due + base end -- 43 is '+'
-  return due
-end
 
 -- Remembered are the time of the first run, a status a message, and the due times that do not follow from those: of the
 -- messages that were there before.

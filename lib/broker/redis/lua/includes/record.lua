@@ -2,7 +2,7 @@
 --   token     the receipt's token while the message is in flight, 0 when it is not
 --   delivery  deliveries so far
 --   attempt   attempts spent so far
---   due       due time of the latest delivery, epoch ms
+--   due       due time of the latest delivery, of the next one while the message waits for it; epoch ms
 --   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then
 -- What is missing or damaged reads as a message that was never delivered.
 local function parse_record(record)
