@@ -12,6 +12,10 @@ export declare class AppConfig {
   readonly redisUrl: string;
 }
 
+export declare class InvoiceDto {
+  sendTo(recipient: string | undefined): Promise<void>;
+}
+
 export declare class ConfigModule {
   readonly provides: AppConfig;
 }

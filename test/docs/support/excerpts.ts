@@ -9,12 +9,12 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
 }
 
 const HEAD = `
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Module, ValidationPipe, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { DelayedHandler, DelayQueueModule, DelayQueueProducer, InjectDelayQueueProducer } from 'nestjs-delay-queue';
-import { RetryLaterError, topic, UnrecoverableError } from 'nestjs-delay-queue';
+import { DelayQueueContext, Message, Payload, RetryLaterError, topic, UnrecoverableError } from 'nestjs-delay-queue';
 import type { DelayedMessage, DelayQueueModuleOptions, DelayQueueOptionsFactory } from 'nestjs-delay-queue';
-import { admin, app, AppConfig, ConfigModule, events, producer } from './support/excerpt-context.js';
+import { admin, app, AppConfig, ConfigModule, events, InvoiceDto, producer } from './support/excerpt-context.js';
 `.trim();
 
 /** Imports and results that an excerpt does not use are none of its faults. */
