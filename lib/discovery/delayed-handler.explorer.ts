@@ -35,8 +35,8 @@ export class DelayedHandlerExplorer {
     const seen = new Set<object>();
     for (const wrapper of wrappers) {
       const instance = wrapper.instance as Record<string, Method> | null | undefined;
-      // An instance may be provided under several tokens; it is still one handler.
-      if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
+      // What an alias stands for is found by itself, and an instance that is provided twice is still one handler.
+      if (wrapper.isAlias || typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       handlers.push(...this.#handlersOf(wrapper, instance, options, connections));
     }
@@ -59,7 +59,7 @@ export class DelayedHandlerExplorer {
         prototype[method] as Method,
       );
       if (!metadata) continue;
-      const name = `${wrapper.name as string}.${method}`;
+      const name = `${prototype.constructor.name}.${method}`;
       const { connection = DEFAULT_CONNECTION } = metadata.options;
       assertConnection(name, connection, connections);
       if (connection !== options.connection) continue;
