@@ -69,8 +69,8 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.producer,
-      useFactory: ({ broker, options: { publishTimeout }, ...parts }: QueueParts) =>
-        new DelayQueueProducer({ store: broker, publishTimeout, ...parts }),
+      useFactory: ({ broker, options: { publishTimeout, middleware }, ...parts }: QueueParts) =>
+        new DelayQueueProducer({ store: broker, publishTimeout, middleware, ...parts }),
       inject: [tokens.parts],
     },
     {

@@ -5,6 +5,7 @@ import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
+import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import { isConsuming } from './options/resolve-handler.js';
@@ -52,7 +53,7 @@ export class DelayQueueScheduler
     const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
     if (!isConsuming(options)) return;
     await this.#orDisconnect(async () => {
-      const handlers = explorer.explore(options);
+      const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
       const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member },

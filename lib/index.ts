@@ -36,6 +36,9 @@ export type { DelayedMessage } from './message/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './message/backoff.js';
 export type { Duration } from './common/duration.js';
 
+// Around publishing and handling
+export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware.interface.js';
+
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';

@@ -13,6 +13,7 @@ import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
+import { resolveMiddleware } from './resolve-middleware.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
 /** Half of the time for which Redis remembers the answer to a publish, in milliseconds. */
@@ -21,7 +22,7 @@ const MAX_PUBLISH_TIMEOUT = 60_000;
 /** How often a process tells that it lives, at least; in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
 
-const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout'] as const;
+const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout', 'middleware'] as const;
 const TOPIC_OPTIONS = ['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter'] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
 
@@ -47,7 +48,7 @@ export function resolveOptions(
     assertName('connection', connection);
     assertOptions('The module options', options, MODULE_OPTIONS);
     const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
-    const { topics = {}, defaults = {}, consumer = {} } = options;
+    const { topics = {}, defaults = {}, consumer = {}, middleware = [] } = options;
     assertName('prefix', prefix);
     assertRedis(redis);
     if (!isPlainObject(topics)) {
@@ -69,6 +70,7 @@ export function resolveOptions(
         max: MAX_PUBLISH_TIMEOUT,
       }),
       consumer: consumer === false ? undefined : resolveConsumer(consumer),
+      middleware: resolveMiddleware(middleware),
       topics: [...own.keys()],
       topicSettings: (topic: string) => own.get(topic) ?? base,
     });
