@@ -16,15 +16,15 @@ export interface OutgoingMessage {
 }
 
 /**
- * Stands around every publish and every handler call, as for a correlation id that is to travel in the headers. Each
- * function has to `await` or return `next()`, which may be called once. The first middleware is the outermost.
+ * Stands around every publish and every handler call, as for a correlation id that travels in the headers. Each function
+ * has to return or await `next()`, which may be called once.
  *
  * @example
  * ```ts
  * const correlation: DelayQueueMiddleware = {
  *   publish: async (messages, next) => {
  *     const id = context.getStore();
- *     if (id !== undefined) for (const { headers } of messages) headers['correlation-id'] ??= id;
+ *     if (id !== undefined) for (const { headers } of messages) headers['correlation-id'] = id;
  *     return next();
  *   },
  *   handle: async ([message], next) => context.run(message?.headers['correlation-id'], next),
@@ -35,14 +35,15 @@ export interface OutgoingMessage {
  */
 export interface DelayQueueMiddleware {
   /**
-   * Around each call of `publish()` or `publishMany()`, with the messages of the call. What is checked of a message is
-   * checked within `next()`. Without a call of `next()` nothing is published; the caller gets what this function returns,
-   * which has to be one result a message, or what it throws.
+   * Around each call of `publish()` or `publishMany()`, with the messages of the call. They are checked, encoded and sent
+   * within `next()`. Where this function throws, or returns without calling `next()`, nothing is published, and the caller
+   * gets its error or its result, which has to be a list of one `PublishedMessage` a message.
    */
   publish?(messages: readonly OutgoingMessage[], next: () => Promise<PublishedMessage[]>): Promise<PublishedMessage[]>;
   /**
-   * Around each handler call, with its message. To throw is to fail the attempt, and to catch what `next()` throws is to
-   * acknowledge.
+   * Around each handler call, with the messages of the call, and outside of whatever Nest runs around a handler. Where this
+   * function throws, the attempt has failed; where it returns, the messages are acknowledged, also when it has caught what
+   * `next()` threw. Its time counts towards the handler's `timeout`.
    */
   handle?(messages: readonly DelayedMessage[], next: () => Promise<unknown>): Promise<unknown>;
 }

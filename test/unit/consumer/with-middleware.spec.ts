@@ -26,7 +26,7 @@ describe('withMiddleware', () => {
       steps.push(given);
       return 'done';
     });
-    const { handle, ...rest } = withMiddleware(handler, [
+    const wrapped = withMiddleware(handler, [
       {
         handle: async (messages, next) => {
           steps.push(messages);
@@ -37,8 +37,8 @@ describe('withMiddleware', () => {
       },
     ]);
 
-    expect(rest).toEqual({ name: 'Jobs.work', concurrency: 3, topics: [] });
-    expect(await handle(message)).toBe('done');
+    expect(wrapped).toMatchObject({ name: 'Jobs.work', concurrency: 3, topics: [] });
+    expect(await wrapped.handle(message)).toBe('done');
     expect(steps).toEqual([[message], message, 'done']);
   });
 
@@ -49,10 +49,10 @@ describe('withMiddleware', () => {
       await new Promise((resolve) => setImmediate(resolve));
       seen.push(context.getStore());
     });
-    const { handle } = withMiddleware(handler, [
+    const wrapped = withMiddleware(handler, [
       { handle: async ([first], next) => context.run(first?.headers['correlation-id'] ?? 'none', next) },
     ]);
-    await handle(message);
+    await wrapped.handle(message);
 
     expect(seen).toEqual(['x']);
     expect(context.getStore()).toBeUndefined();
@@ -95,11 +95,11 @@ describe('withMiddleware', () => {
     }
 
     const twice = new Twice();
-    const { handle } = withMiddleware(
+    const wrapped = withMiddleware(
       handlerThat(() => {}),
       [{ publish: async (_, next) => next() }, twice],
     );
-    await expect(handle(message)).rejects.toThrow('middleware[1].handle called next() a second time');
+    await expect(wrapped.handle(message)).rejects.toThrow('middleware[1].handle called next() a second time');
     expect(twice.calls).toBe(1);
   });
 });
