@@ -9,7 +9,7 @@ import { HandlerFactory } from '../pipeline/handler-factory.js';
 import type { Method } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
-import { assertConnection, connectionsAmong, isFirst } from './connections.js';
+import { assertConnection, connectionsAmong } from './connections.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -24,13 +24,12 @@ export class DelayedHandlerExplorer {
   ) {}
 
   /**
-   * @returns the handlers of a connection; none where another module of the same name has them already
+   * @returns the handlers of a connection
    * @throws ConfigurationError that names class and method of what cannot work
    */
   explore(options: ConsumingOptions): MessageHandler[] {
     const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()];
     const connections = connectionsAmong(wrappers);
-    const consumes = isFirst(options, connections);
     const handlers: MessageHandler[] = [];
     const seen = new Set<object>();
     for (const wrapper of wrappers) {
@@ -41,7 +40,7 @@ export class DelayedHandlerExplorer {
       handlers.push(...this.#handlersOf(wrapper, instance, options, connections));
     }
     assertOnePerTopic(handlers);
-    return consumes ? handlers : [];
+    return handlers;
   }
 
   #handlersOf(

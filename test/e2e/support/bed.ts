@@ -4,12 +4,14 @@ import type { INestApplication, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import {
-  DelayQueueEvents,
+  type DelayQueueEvents,
   DelayQueueModule,
   type DelayQueueModuleOptions,
-  DelayQueueProducer,
+  type DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeEach, inject } from 'vitest';
+import { DEFAULT_CONNECTION } from '../../../lib/delay-queue.constants.js';
+import { tokensOf } from '../../../lib/delay-queue.tokens.js';
 import { startRedis } from '../../support/redis-server.js';
 import { EventLog } from './event-log.js';
 import { LogBook } from './log-book.js';
@@ -21,7 +23,7 @@ export interface AppSetup extends Pick<ModuleMetadata, 'imports' | 'providers' |
   readonly options?: DelayQueueModuleOptions;
 }
 
-/** A Nest application of a test. */
+/** A Nest application of a test, seen through one of its connections. */
 export class RunningApp {
   readonly nest: INestApplication;
   readonly producer: DelayQueueProducer;
@@ -29,11 +31,12 @@ export class RunningApp {
   readonly logs: LogBook;
   #closing: Promise<void> | undefined;
 
-  constructor(nest: INestApplication, logs: LogBook) {
+  constructor(nest: INestApplication, logs: LogBook, connection: string) {
     this.nest = nest;
     this.logs = logs;
-    this.producer = nest.get(DelayQueueProducer);
-    this.events = new EventLog(nest.get(DelayQueueEvents));
+    const tokens = tokensOf(connection);
+    this.producer = nest.get<DelayQueueProducer>(tokens.producer);
+    this.events = new EventLog(nest.get<DelayQueueEvents>(tokens.events));
   }
 
   get<T>(type: Type<T>): T {
@@ -79,10 +82,10 @@ export class Bed {
   }
 
   /** The same, where the test brings the module along. */
-  async compileWith(metadata: ModuleMetadata): Promise<RunningApp> {
+  async compileWith(metadata: ModuleMetadata, connection = DEFAULT_CONNECTION): Promise<RunningApp> {
     const logs = new LogBook();
     const module = await Test.createTestingModule(metadata).setLogger(logs).compile();
-    const app = new RunningApp(module.createNestApplication(), logs);
+    const app = new RunningApp(module.createNestApplication(), logs, connection);
     this.#apps.push(app);
     return app;
   }

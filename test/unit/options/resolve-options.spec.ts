@@ -42,6 +42,13 @@ describe('resolveOptions', () => {
     );
   });
 
+  it.each(['name', 'isGlobal'])("says where '%s' belongs, which a factory cannot give", (option) => {
+    const { message } = failureOf(() => resolveOptions({ [option]: 'x' }));
+    expect(message).toContain(`have '${option}'`);
+    expect(message).toContain(`forRootAsync({ ${option}, useFactory })`);
+    expect(() => resolveOptions({ [option]: undefined })).not.toThrow();
+  });
+
   it('takes undefined for left out', () => {
     const nothing = {
       redis: undefined,
