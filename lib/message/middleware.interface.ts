@@ -36,8 +36,8 @@ export interface OutgoingMessage {
 export interface DelayQueueMiddleware {
   /**
    * Around each call of `publish()` or `publishMany()`, with the messages of the call. They are checked, encoded and sent
-   * within `next()`. Where this function throws, or returns without calling `next()`, nothing is published, and the caller
-   * gets its error or its result, which has to be a list of one `PublishedMessage` a message.
+   * within `next()`; without a call of it nothing is published. The caller gets what this function throws, or its result,
+   * which has to be a list of one `PublishedMessage` a message.
    */
   publish?(messages: readonly OutgoingMessage[], next: () => Promise<PublishedMessage[]>): Promise<PublishedMessage[]>;
   /**
