@@ -165,6 +165,7 @@ export class MessageDispatcher {
   }
 }
 
+/** A dead letter without a call of the handler. */
 function dead(failure: Failure): Verdict {
-  return { outcome: { kind: 'dead', failure } };
+  return { outcome: { kind: 'dead', failure, spent: false } };
 }
