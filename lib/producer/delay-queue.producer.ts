@@ -11,9 +11,10 @@ import { assertId } from '../message/assert-id.js';
 import { partitionOf } from '../message/partitioner.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
-import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
+import { assertPayload } from './assert-payload.js';
 import { CancelLane } from './cancel-lane.js';
 import { Lanes } from './lanes.js';
 import { PublishLane } from './publish-lane.js';
@@ -58,14 +59,21 @@ export class DelayQueueProducer {
    * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
    * Calls made in the same turn of the event loop travel together.
    *
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
+   * sent
    * @throws DuplicateMessageError where the id exists; see `onDuplicate`
    * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
-  async publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options?: PublishOptions): Promise<PublishedMessage> {
+  async publish<T>(
+    topic: TopicRef<T>,
+    payload: NoInfer<T>,
+    options?: PublishOptions,
+  ): Promise<PublishedMessage> {
     const name = checkedTopicName(topic);
     const request = toPublishRequest(payload, options, this.#dependencies.store.now());
+    const schema = schemaOf(topic);
+    if (schema) await assertPayload(name, schema, request);
     return this.#publish(name, await this.#partitions(name), request);
   }
 
@@ -73,7 +81,8 @@ export class DelayQueueProducer {
    * Publishes several messages to one topic, a call a partition. All are checked before the first is sent.
    *
    * @returns one result a message, in order
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
+   * sent
    * @throws PublishManyError where some were refused; its `results` has what became of each
    */
   async publishMany<T>(
@@ -88,6 +97,8 @@ export class DelayQueueProducer {
       return toPublishRequest(message.payload, message.options, now);
     });
     if (requests.length === 0) return [];
+    const schema = schemaOf(topic);
+    if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
     const partitions = await this.#partitions(name);
     const results = await Promise.allSettled(requests.map((request) => this.#publish(name, partitions, request)));
     if (results.some(({ status }) => status === 'rejected')) throw new PublishManyError(name, results);
