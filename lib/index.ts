@@ -25,6 +25,7 @@ export {
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
 export type { PublishedMessage, PublishOptions } from './message/publish-options.interface.js';
 export { type Topic, type TopicRef, topic } from './message/topic.js';
+export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js';
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';

@@ -9,9 +9,10 @@ import { PublishManyError } from '../errors/publish-many.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { assertId } from '../message/assert-id.js';
 import { partitionOf } from '../message/partitioner.js';
+import type { PublishedPayload, TopicName } from '../message/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
-import { type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
+import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { assertPayload } from './assert-payload.js';
@@ -59,15 +60,18 @@ export class DelayQueueProducer {
    * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
    * Calls made in the same turn of the event loop travel together.
    *
+   * A wrong payload for a typed topic, or for a name in `DelayQueueTopics`, does not compile; one for a topic with a schema
+   * is refused. A plain string takes any payload; `publish<Order>('orders', order)` says which.
+   *
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
    * @throws DuplicateMessageError where the id exists; see `onDuplicate`
    * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
-  async publish<T>(
-    topic: TopicRef<T>,
-    payload: NoInfer<T>,
+  async publish<T, N extends TopicName = TopicName>(
+    topic: Topic<T, unknown> | N,
+    payload: NoInfer<PublishedPayload<T, N>>,
     options?: PublishOptions,
   ): Promise<PublishedMessage> {
     const name = checkedTopicName(topic);
@@ -85,9 +89,9 @@ export class DelayQueueProducer {
    * sent
    * @throws PublishManyError where some were refused; its `results` has what became of each
    */
-  async publishMany<T>(
-    topic: TopicRef<T>,
-    messages: readonly { payload: NoInfer<T>; options?: PublishOptions }[],
+  async publishMany<T, N extends TopicName = TopicName>(
+    topic: Topic<T, unknown> | N,
+    messages: readonly { payload: NoInfer<PublishedPayload<T, N>>; options?: PublishOptions }[],
   ): Promise<PublishedMessage[]> {
     const name = checkedTopicName(topic);
     const now = this.#dependencies.store.now();
