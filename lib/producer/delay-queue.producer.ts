@@ -11,11 +11,13 @@ import type { EventSink } from '../events/queue-events.interface.js';
 import { assertId } from '../message/assert-id.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
 import { partitionOf } from '../message/partitioner.js';
+import type { PublishedPayload, TopicName } from '../message/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
-import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
+import { assertPayload } from './assert-payload.js';
 import { ChangeLane } from './change-lane.js';
 import { requiredDueTime } from './due-time.js';
 import { Lanes } from './lanes.js';
@@ -73,13 +75,21 @@ export class DelayQueueProducer {
    * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
    * Calls made in the same turn of the event loop travel together.
    *
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * A wrong payload for a typed topic, or for a name in `DelayQueueTopics`, does not compile; one for a topic with a schema
+   * is refused. A plain string takes any payload; `publish<Order>('orders', order)` says which.
+   *
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
+   * sent
    * @throws DuplicateMessageError where the id exists; see `onDuplicate`
    * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions, and where middleware
    *   does not do what it has to; else middleware may throw what it likes
    */
-  publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options?: PublishOptions): Promise<PublishedMessage> {
+  publish<T, N extends TopicName = TopicName>(
+    topic: Topic<T, unknown> | N,
+    payload: NoInfer<PublishedPayload<T, N>>,
+    options?: PublishOptions,
+  ): Promise<PublishedMessage> {
     return this.#middleware.length === 0
       ? this.#publishOne(topic, payload, options)
       : this.#publishOneWithinMiddleware(topic, payload, options);
@@ -89,12 +99,13 @@ export class DelayQueueProducer {
    * Publishes several messages to one topic, a call a partition. All are checked before the first is sent.
    *
    * @returns one result a message, in order
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
+   * sent
    * @throws PublishManyError where some were refused; its `results` has what became of each
    */
-  publishMany<T>(
-    topic: TopicRef<T>,
-    messages: readonly { payload: NoInfer<T>; options?: PublishOptions }[],
+  publishMany<T, N extends TopicName = TopicName>(
+    topic: Topic<T, unknown> | N,
+    messages: readonly { payload: NoInfer<PublishedPayload<T, N>>; options?: PublishOptions }[],
   ): Promise<PublishedMessage[]> {
     return this.#middleware.length === 0
       ? this.#publishAll(topic, messages)
@@ -183,6 +194,8 @@ export class DelayQueueProducer {
   async #publishOne(topic: TopicRef, payload: unknown, options: PublishOptions | undefined): Promise<PublishedMessage> {
     const name = checkedTopicName(topic);
     const request = toPublishRequest(payload, options, this.#dependencies.store.now());
+    const schema = schemaOf(topic);
+    if (schema) await assertPayload(name, schema, request);
     return this.#publish(name, await this.#partitions(name), request);
   }
 
@@ -192,6 +205,8 @@ export class DelayQueueProducer {
     assertMessages(messages);
     const requests = messages.map(({ payload, options }) => toPublishRequest(payload, options, now));
     if (requests.length === 0) return [];
+    const schema = schemaOf(topic);
+    if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
     const partitions = await this.#partitions(name);
     const results = await Promise.allSettled(requests.map((request) => this.#publish(name, partitions, request)));
     if (results.some(({ status }) => status === 'rejected')) throw new PublishManyError(name, results);
