@@ -9,6 +9,7 @@ import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 import { assertConnection, connectionsAmong, isFirst } from './connections.js';
+import { argumentsFor } from './handler-arguments.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -69,10 +70,11 @@ export class DelayedHandlerExplorer {
             `handlers have to be singletons. Give it the default scope.`,
         );
       }
+      const handler = resolveHandler(name, metadata.topics, metadata.options, options);
       handlers.push({
-        ...resolveHandler(name, metadata.topics, metadata.options, options),
-        handle: (message: DelayedMessage) => {
-          const result = instance[method]?.(message.payload, message);
+        ...handler,
+        handle: (messages: readonly DelayedMessage[]) => {
+          const result = instance[method]?.(...argumentsFor(messages, handler.batch));
           return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
         },
       });

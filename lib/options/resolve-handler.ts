@@ -1,3 +1,4 @@
+import { MAX_BATCH } from '../broker/broker.interface.js';
 import { assertInteger, assertOptions } from '../common/validate.js';
 import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
@@ -7,7 +8,7 @@ import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
-const HANDLER_OPTIONS = ['concurrency', 'attempts', 'backoff', 'timeout', 'lease', 'connection'] as const;
+const HANDLER_OPTIONS = ['concurrency', 'batch', 'attempts', 'backoff', 'timeout', 'lease', 'connection'] as const;
 
 /** Options of a process that consumes. */
 export type ConsumingOptions = ResolvedOptions & {
@@ -35,8 +36,9 @@ export function resolveHandler(
 ): ResolvedHandler {
   return asConfiguration(`@DelayedHandler on ${name}`, () => {
     assertOptions('Its options', options, HANDLER_OPTIONS);
-    const { concurrency = consumer.concurrency, attempts, backoff, timeout, lease } = options;
+    const { concurrency = consumer.concurrency, batch, attempts, backoff, timeout, lease } = options;
     assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
+    if (batch !== undefined) assertInteger('batch', batch, { min: 1, max: MAX_BATCH });
     if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
     const own = {
       attempts,
@@ -58,7 +60,7 @@ export function resolveHandler(
         },
       };
     });
-    return { name, concurrency, topics: handled };
+    return { name, concurrency, batch, topics: handled };
   });
 }
 
