@@ -81,6 +81,16 @@ function held({ events }: Running, topic: string): number[] {
   return [...partitions];
 }
 
+/** Both started, each with its half of the partitions of both topics. */
+async function startTwo(setup: Setup, responses: readonly [Respond?, Respond?] = []) {
+  const both = [await start(setup, responses[0]), await start(setup, responses[1])] as const;
+  const half = (setup.partitions ?? 0) / 2;
+  for (const topic of [URGENT, NORMAL]) {
+    await eventually(() => expect(both.map((running) => held(running, topic).length)).toEqual([half, half]));
+  }
+  return both;
+}
+
 describe('a handler of several topics', () => {
   it.each([
     { concurrency: 1, partitions: 1 },
@@ -236,19 +246,10 @@ describe('the second topic of a handler goes on', () => {
   });
 });
 
-describe('two processes with a handler of several topics', () => {
-  /** Both started, each with its half of the partitions of both topics. */
-  const startTwo = async (setup: Setup, responses: readonly [Respond?, Respond?] = []) => {
-    const both = [await start(setup, responses[0]), await start(setup, responses[1])] as const;
-    const half = (setup.partitions ?? 0) / 2;
-    for (const topic of [URGENT, NORMAL]) {
-      await eventually(() => expect(both.map((running) => held(running, topic).length)).toEqual([half, half]));
-    }
-    return both;
-  };
+const slowly: Respond = async () => setTimeout(1);
 
+describe('two processes with a handler of several topics', () => {
   it('keep the order each for itself, and handle each message once', async () => {
-    const slowly: Respond = async () => setTimeout(1);
     const both = await startTwo({ concurrency: 2, partitions: 4 }, [slowly, slowly]);
     const publisher = await startPublisher(4);
     const dueAt = (await bed.time()) + 500;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { DispatchBench } from './support/dispatch-bench.js';
+import { type BenchCall, DispatchBench } from './support/dispatch-bench.js';
 import { turns } from './support/test-claimant.js';
 
 describe('MessageDispatcher without batches', () => {
@@ -142,11 +142,12 @@ describe('MessageDispatcher with batches', () => {
 
     it('and does not call with what was given back while a check took its time', async () => {
       const bench = new DispatchBench({ batch: 10 });
-      let answer: (stored: StoredMessage | undefined) => void = () => {};
-      bench.lookUp = async () => new Promise((resolve) => (answer = resolve));
+      const answers: ((stored: StoredMessage | undefined) => void)[] = [];
+      bench.lookUp = async () => new Promise((resolve) => answers.push(resolve));
       bench.dispatcher.dispatch([bench.delivery('a'), bench.delivery('crashed', { attempt: 4 })], 1);
       bench.dispatcher.releaseAll();
-      answer(undefined);
+      expect(answers).toHaveLength(1);
+      answers[0]?.(undefined);
 
       expect(await bench.outcomes()).toEqual([
         ['a', 'release'],
@@ -271,7 +272,9 @@ describe('MessageDispatcher with batches', () => {
     const signals = bench.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
     bench.dispatcher.releaseAll();
 
-    expect(signals.map((signal) => signal.reason as unknown)).toMatchObject(Array(3).fill({ code: 'SHUTDOWN' }));
+    expect(signals.map((signal) => signal.reason as unknown)).toMatchObject(
+      ['a', 'b', 'c'].map(() => ({ code: 'SHUTDOWN' })),
+    );
     expect(bench.slotsFree).toBe(2);
     for (const call of bench.calls) call.resolve();
     expect(await bench.outcomes()).toEqual([
@@ -283,27 +286,28 @@ describe('MessageDispatcher with batches', () => {
   });
 });
 
-describe('the end of a call of a batch', () => {
-  const end = async (settle: (bench: DispatchBench) => void) => {
-    const bench = new DispatchBench({ batch: 3 });
-    const deliveries = [bench.delivery('a'), bench.delivery('b', { attempt: 3 }), bench.delivery('c', { attempts: 1 })];
-    bench.dispatcher.dispatch(deliveries, 1);
-    settle(bench);
-    return { outcomes: await bench.outcomes(), failure: await bench.failureOf('a') };
-  };
+/** Has a batch handled: `a` may be tried again, `b` and `c` may not. */
+async function end(settle: (call: BenchCall) => void) {
+  const bench = new DispatchBench({ batch: 3 });
+  const deliveries = [bench.delivery('a'), bench.delivery('b', { attempt: 3 }), bench.delivery('c', { attempts: 1 })];
+  bench.dispatcher.dispatch(deliveries, 1);
+  settle(bench.call(0));
+  return { outcomes: await bench.outcomes(), failure: await bench.failureOf('a') };
+}
 
+describe('the end of a call of a batch', () => {
   it.each([
     { what: 'nothing', value: undefined },
     { what: 'an array of anything', value: [1, 2] },
     { what: 'an empty array', value: [] },
   ])('with $what acknowledges all', async ({ value }) => {
-    const { outcomes } = await end((bench) => bench.call(0).resolve(value));
+    const { outcomes } = await end((call) => call.resolve(value));
 
     expect(outcomes.map(([, kind]) => kind)).toEqual(['ack', 'ack', 'ack']);
   });
 
   it('with an error counts for each message by its own attempts', async () => {
-    const { outcomes } = await end((bench) => bench.call(0).reject(new Error('down')));
+    const { outcomes } = await end((call) => call.reject(new Error('down')));
 
     expect(outcomes).toEqual([
       ['a', 'retry'],
@@ -313,7 +317,7 @@ describe('the end of a call of a batch', () => {
   });
 
   it('with results for fewer messages fails all of them', async () => {
-    const { outcomes, failure } = await end((bench) => bench.call(0).resolve([{ status: 'fulfilled' }]));
+    const { outcomes, failure } = await end((call) => call.resolve([{ status: 'fulfilled' }]));
 
     expect(outcomes.map(([, kind]) => kind)).toEqual(['retry', 'dead', 'dead']);
     expect(failure).toMatchObject({ name: 'InvalidArgumentError', code: 'INVALID_ARGUMENT' });

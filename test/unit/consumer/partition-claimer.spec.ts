@@ -88,25 +88,38 @@ function claimed(count: number, nextAt?: number): ClaimResult {
   return { status: 'claimed', messages, token: count, nextAt, repaired: 0 };
 }
 
+/** Two claimers of a handler that have asked for slots. */
+function startBoth() {
+  const bench = new ClaimBench();
+  const [earlier, later] = [bench.claimer('earlier'), bench.claimer('later', { priority: 1 })];
+  earlier.start();
+  later.start();
+  expect(bench.claimed).toEqual(['earlier']);
+  return { bench, earlier, later };
+}
+
 describe('PartitionClaimer', () => {
   it.each([
-    { batch: 1, first: 16, then: 200 },
-    { batch: 10, first: 20, then: 200 },
-    { batch: 15, first: 30, then: 195 },
-    { batch: 60, first: 60, then: 180 },
-    { batch: 150, first: 150, then: 150 },
-    { batch: 200, first: 200, then: 200 },
-  ])('claims full batches of $batch for its slots, more once it knows of a backlog', async ({ batch, first, then }) => {
-    const bench = new ClaimBench();
-    bench.claimer('jobs', { batch }).start();
-    expect(bench.claims.map(({ max }) => max)).toEqual([first]);
-    expect(bench.pool.used).toBe(first / batch);
-    bench.claimOf('jobs').answer(claimed(first, bench.clock.now()));
-    await turns();
+    { batch: 1, first: 16, later: 200 },
+    { batch: 10, first: 20, later: 200 },
+    { batch: 15, first: 30, later: 195 },
+    { batch: 60, first: 60, later: 180 },
+    { batch: 150, first: 150, later: 150 },
+    { batch: 200, first: 200, later: 200 },
+  ])(
+    'claims full batches of $batch for its slots, more once it knows of a backlog',
+    async ({ batch, first, later }) => {
+      const bench = new ClaimBench();
+      bench.claimer('jobs', { batch }).start();
+      expect(bench.claims.map(({ max }) => max)).toEqual([first]);
+      expect(bench.pool.used).toBe(first / batch);
+      bench.claimOf('jobs').answer(claimed(first, bench.clock.now()));
+      await turns();
 
-    expect(bench.claims.map(({ max }) => max)).toEqual([first, then]);
-    expect(then).toBeLessThanOrEqual(MAX_BATCH);
-  });
+      expect(bench.claims.map(({ max }) => max)).toEqual([first, later]);
+      expect(later).toBeLessThanOrEqual(MAX_BATCH);
+    },
+  );
 
   it('claims no more than it has slots for', () => {
     const bench = new ClaimBench(2);
@@ -127,17 +140,8 @@ describe('PartitionClaimer', () => {
   });
 
   describe('holds the later topic of its handler back', () => {
-    const start = () => {
-      const bench = new ClaimBench();
-      const [earlier, later] = [bench.claimer('earlier'), bench.claimer('later', { priority: 1 })];
-      earlier.start();
-      later.start();
-      expect(bench.claimed).toEqual(['earlier']);
-      return { bench, earlier, later };
-    };
-
     it('until it is answered that nothing is due', async () => {
-      const { bench } = start();
+      const { bench } = startBoth();
       await turns();
       expect(bench.claimed).toEqual(['earlier']);
       bench.claimOf('earlier').answer(claimed(3, bench.clock.now() + 1000));
@@ -147,7 +151,7 @@ describe('PartitionClaimer', () => {
     });
 
     it('while there is more', async () => {
-      const { bench } = start();
+      const { bench } = startBoth();
       for (let claim = 1; claim <= 4; claim++) {
         expect(bench.claimed).toEqual(Array(claim).fill('earlier'));
         bench.claimOf('earlier').answer(claimed(2, bench.clock.now()));
@@ -160,7 +164,7 @@ describe('PartitionClaimer', () => {
     });
 
     it('again when something falls due', async () => {
-      const { bench, later } = start();
+      const { bench, later } = startBoth();
       bench.claimOf('earlier').answer(claimed(1, bench.clock.now() + 1000));
       await turns();
       bench.claimOf('later').answer(claimed(1));
@@ -178,7 +182,7 @@ describe('PartitionClaimer', () => {
       { what: 'cannot be claimed from', end: ({ fail }) => fail(new Error('a bug')) },
       { what: 'cannot be reached', end: ({ fail }) => fail(new BrokerUnavailableError('gone', { transient: true })) },
     ])('no longer where its partition $what', async ({ end }) => {
-      const { bench } = start();
+      const { bench } = startBoth();
       end(bench.claimOf('earlier'));
       await turns();
 
@@ -186,7 +190,7 @@ describe('PartitionClaimer', () => {
     });
 
     it('no longer once it is stopped, be it answered or not', async () => {
-      const { bench, earlier } = start();
+      const { bench, earlier } = startBoth();
       const stopped = earlier.stop();
       await turns();
       expect(bench.claimed).toEqual(['earlier', 'later']);
@@ -201,7 +205,7 @@ describe('PartitionClaimer', () => {
     });
 
     it('again where there is more once it can be reached', async () => {
-      const { bench } = start();
+      const { bench } = startBoth();
       bench.claimOf('earlier').fail(new BrokerUnavailableError('gone', { transient: true }));
       await bench.clock.advance(25);
       expect(bench.claimed).toEqual(['earlier', 'later', 'earlier']);
