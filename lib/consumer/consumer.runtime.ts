@@ -82,7 +82,8 @@ export class ConsumerRuntime implements Startable {
     const timeUp = new AbortController();
     const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
     const leaving = this.#forAll((consumer) => consumer.leave());
-    await Promise.race([Promise.all([leaving, this.#pool.idle()]), aborted(timeUp.signal)]);
+    // What the last claims bring is handled too, so nothing is idle before they are answered.
+    await Promise.race([leaving.then(async () => this.#pool.idle()), aborted(timeUp.signal)]);
     timer.cancel();
     if (this.#pool.used > 0) {
       log.warn(
