@@ -20,6 +20,8 @@ export interface PartitionConsumerOptions {
   readonly group: WorkerGroup;
   /** Milliseconds; see {@link Membership.session}. */
   readonly session: number;
+  /** Told when a delivery has begun. */
+  readonly onDelivery: () => void;
   /** Told when the partition turns out to belong to another process. */
   readonly onLost: () => void;
 }
@@ -148,6 +150,7 @@ export class PartitionConsumer {
 
   #dispatch(message: ClaimedMessage, leaseEndsAt: number): void {
     this.#dispatcher.dispatch(new Delivery(this.partition, message, leaseEndsAt));
+    this.#options.onDelivery();
   }
 
   #onSignal(signal: PartitionSignal): void {

@@ -50,6 +50,7 @@ export class TopicConsumer implements Startable {
           pool,
           group,
           session,
+          onDelivery: () => this.#renewer.start(),
           onLost: () => this.#membership.refresh(),
         }),
     );
@@ -57,7 +58,6 @@ export class TopicConsumer implements Startable {
   }
 
   async start(): Promise<void> {
-    this.#renewer.start();
     await this.#membership.start();
   }
 
