@@ -5,7 +5,7 @@ import { RedisBroker } from './broker/redis/redis.broker.js';
 import { type Clock, SystemClock } from './common/clock.js';
 import { LOG_CONTEXT } from './delay-queue.constants.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
-import { DelayQueueScheduler } from './delay-queue.scheduler.js';
+import { DelayQueueScheduler, type SchedulerDependencies } from './delay-queue.scheduler.js';
 import { tokensOf } from './delay-queue.tokens.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
@@ -15,7 +15,7 @@ import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 import { TopicRegistry } from './topics/topic.registry.js';
 
 /** What producer, admin and scheduler of a module have in common. */
-interface QueueParts {
+export interface QueueParts {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly events: DelayQueueEvents;
@@ -81,9 +81,13 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     {
       provide: tokens.scheduler,
       useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer) =>
-        new DelayQueueScheduler({ ...parts, explorer, log: new Logger(LOG_CONTEXT) }),
+        new DelayQueueScheduler(schedulerDependencies(parts, explorer)),
       inject: [tokens.parts, DelayedHandlerExplorer],
     },
     DelayedHandlerExplorer,
   ];
+}
+
+export function schedulerDependencies(parts: QueueParts, explorer: DelayedHandlerExplorer): SchedulerDependencies {
+  return { ...parts, explorer, log: new Logger(LOG_CONTEXT) };
 }
