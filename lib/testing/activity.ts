@@ -1,4 +1,3 @@
-import type { Partition, Receipt } from '../broker/broker.interface.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { nextTurn, realTime } from './real-time.js';
 
@@ -12,7 +11,7 @@ const QUIET_TURNS = 3;
 const ENDLESS = 20_000;
 
 /**
- * What goes on in the applications that use a broker, by the calls they make: a delivery runs from the reply of the claim
+ * What goes on in the applications under test, by the calls they make: a delivery runs from the reply of the claim
  * that brought it until its outcome is sent.
  */
 export class Activity {
@@ -29,20 +28,26 @@ export class Activity {
     this.#patience = patience;
   }
 
-  /** To be called whenever an application calls the broker. */
+  /** Whether there was any. */
+  get isAny(): boolean {
+    return this.#calls > 0;
+  }
+
+  /** To be called whenever an application calls a broker. */
   called(): void {
     this.#calls++;
     this.#onCall();
   }
 
-  began(partition: Partition, deliveries: readonly Receipt[]): void {
-    if (deliveries.length > 0) this.#latestTopic = partition.topic;
-    this.#deliveries += deliveries.length;
-    for (const receipt of deliveries) this.#running.set(nameOf(partition, receipt), undefined);
+  /** @param delivery any name that no other one has */
+  began(topic: string, delivery: string): void {
+    this.#latestTopic = topic;
+    this.#deliveries++;
+    this.#running.set(delivery, undefined);
   }
 
-  ended(partition: Partition, deliveries: readonly Receipt[]): void {
-    for (const receipt of deliveries) this.#running.delete(nameOf(partition, receipt));
+  ended(delivery: string): void {
+    this.#running.delete(delivery);
   }
 
   /**
@@ -87,10 +92,6 @@ export class Activity {
       };
     });
   }
-}
-
-function nameOf({ topic, index }: Partition, { token }: Receipt): string {
-  return `${topic}:${index}:${token}`;
 }
 
 function endless(topic: string): ConfigurationError {

@@ -10,8 +10,9 @@ import type { BrokerOperation, FaultOptions } from './faults.js';
 import type { DeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
 import type { HarnessOptions } from './harness-options.interface.js';
 import { replacementsOf } from './replacements.js';
-import { TestBackend, toEpoch } from './test-backend.js';
+import { TestBackend } from './test-backend.js';
 import { toDeadLetter, toRecorded, toWaiting } from './to-harness-message.js';
+import { VirtualTime, toEpoch } from './virtual-time.js';
 
 /**
  * What the harness needs of a `TestingModuleBuilder` of `@nestjs/testing`.
@@ -45,26 +46,39 @@ export interface OverridableModule {
 export class DelayQueueHarness {
   /** @internal */
   readonly backend: TestBackend;
+  readonly #time: VirtualTime;
   /** Names the harness among those that cancel. */
   readonly #caller = uuidv7();
   #sequence = 0;
 
-  /** @throws InvalidArgumentError */
-  constructor(options: HarnessOptions = {}) {
-    this.backend = new TestBackend(options);
+  /**
+   * @param time internal; see {@link withSameClock}
+   * @throws InvalidArgumentError
+   */
+  constructor(options: HarnessOptions = {}, time: VirtualTime = new VirtualTime(options)) {
+    this.#time = time;
+    this.backend = new TestBackend(time);
   }
 
   /** The time of the clock. Every due time is on it. */
   get now(): Date {
-    return new Date(this.backend.clock.now());
+    return new Date(this.#time.clock.now());
+  }
+
+  /**
+   * Another harness, for another connection of the same application: a broker of its own, and this one's clock. Whichever of
+   * them is moved moves both.
+   */
+  withSameClock(): DelayQueueHarness {
+    return new DelayQueueHarness({}, this.#time);
   }
 
   /**
    * Puts this harness in the place of Redis and the clock, wherever in the application `DelayQueueModule` is imported.
    *
    * @param builder what `Test.createTestingModule()` returns
-   * @param options `connection`: the name of the connection, @defaultValue 'default'. Each connection takes a harness of its
-   * own
+   * @param options `connection`: the name of the connection; @defaultValue 'default'. Each takes a harness of its own, see
+   * {@link withSameClock}
    * @returns the same builder
    * @throws InvalidArgumentError
    */
@@ -90,7 +104,7 @@ export class DelayQueueHarness {
    */
   async advance(duration: Duration): Promise<void> {
     const milliseconds = parseDuration('duration', duration);
-    await this.#moveTo(() => this.backend.clock.now() + milliseconds);
+    await this.#moveTo(() => this.#time.clock.now() + milliseconds);
   }
 
   /**
@@ -100,7 +114,7 @@ export class DelayQueueHarness {
    */
   async advanceTo(date: Date | number): Promise<void> {
     const time = toEpoch('date', date);
-    if (time < this.backend.clock.now()) {
+    if (time < this.#time.clock.now()) {
       throw new InvalidArgumentError(
         `Time cannot go back: it is ${this.now.toISOString()}. Given: ${new Date(time).toISOString()}.`,
       );
@@ -183,12 +197,12 @@ export class DelayQueueHarness {
   }
 
   async #moveTo(target: () => number): Promise<void> {
-    if (!this.backend.broker.isUsed) {
+    if (!this.#time.activity.isAny) {
       throw new ConfigurationError(
         `No application runs on this harness, so nothing would happen. After compile(), call init() of the module or the ` +
           `application; and give override() the name of the connection, if it has one.`,
       );
     }
-    await this.backend.time.moveTo(target);
+    await this.#time.moveTo(target);
   }
 }

@@ -25,8 +25,8 @@ export function replacementsOf(connection: string): Replacement[] {
       inject: [MODULE_OPTIONS],
       make: (_backend, given: DelayQueueModuleOptions | undefined) => testingOptions(given ?? {}, connection),
     },
-    { token: clock, inject: [], make: (backend) => backend.clock },
-    { token: broker, inject: [], make: (backend) => backend.broker },
+    { token: clock, inject: [], make: ({ time }) => time.clock },
+    { token: broker, inject: [], make: ({ broker: memory }) => memory },
     { token: redis, inject: [], make: () => noRedis() },
     {
       token: scheduler,

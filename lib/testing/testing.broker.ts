@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid';
 import type {
   AcquireResult,
   Broker,
@@ -37,15 +38,11 @@ export interface TestingBrokerOptions {
 /** The broker in memory as an application under test has it: watched, and failing where the test says so. */
 export class TestingBroker implements Broker {
   readonly #options: TestingBrokerOptions;
-  #isUsed = false;
+  /** Part of the names of its deliveries: another connection may have a topic of the same name. */
+  readonly #id = uuidv7();
 
   constructor(options: TestingBrokerOptions) {
     this.#options = options;
-  }
-
-  /** Whether an application has connected. */
-  get isUsed(): boolean {
-    return this.#isUsed;
   }
 
   now(): number {
@@ -53,7 +50,6 @@ export class TestingBroker implements Broker {
   }
 
   async connect(): Promise<void> {
-    this.#isUsed = true;
     // Nobody moves the clock while an application boots.
     this.#options.outages.assertNone();
     return this.#call('connect', (memory) => memory.connect());
@@ -80,13 +76,16 @@ export class TestingBroker implements Broker {
   }
 
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
+    const { activity } = this.#options;
     const result = await this.#call('claim', (memory) => memory.claim(partition, request));
-    if (result.status !== 'not-owner') this.#options.activity.began(partition, result.messages);
+    if (result.status === 'not-owner') return result;
+    for (const message of result.messages) activity.began(partition.topic, this.#delivery(partition, message));
     return result;
   }
 
   async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
-    this.#options.activity.ended(partition, settlements);
+    const { activity } = this.#options;
+    for (const settlement of settlements) activity.ended(this.#delivery(partition, settlement));
     return this.#call('settle', (memory) => memory.settle(partition, call, settlements));
   }
 
@@ -148,6 +147,10 @@ export class TestingBroker implements Broker {
 
   onAvailable(listener: () => void): () => void {
     return this.#options.outages.onEnd(listener);
+  }
+
+  #delivery({ topic, index }: Partition, { token }: Receipt): string {
+    return `${this.#id}:${topic}:${index}:${token}`;
   }
 
   async #call<T>(operation: BrokerOperation, run: (memory: MemoryBroker) => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { START, boot, useBench } from './support/bench.js';
+import { START, boot, bootBuilt, useBench } from './support/bench.js';
 import { Jobs } from './support/jobs.js';
 
 /** Nothing listens there: an application that is not overridden does not boot. */
@@ -55,6 +55,21 @@ class Invoices {
   }
 }
 
+/** An application with two connections, and a message in each that is due in 7 days. */
+async function bootBoth(main: DelayQueueHarness, billing: DelayQueueHarness) {
+  const builder = Test.createTestingModule({
+    imports: [AppModule, DelayQueueModule.forRoot({ name: 'billing', redis: NOWHERE })],
+    providers: [Invoices],
+  });
+  const { module } = await bootBuilt(billing.override(main.override(builder), { connection: 'billing' }));
+  const invoices = module.get(Invoices);
+  const jobs = module.get(Jobs);
+  const producer = module.get(DelayQueueProducer);
+  await invoices.producer.publish('invoice.reminder', 1, { delay: '7d' });
+  await producer.publish('jobs', 2, { delay: '7d' });
+  return { invoices, jobs, producer };
+}
+
 useBench();
 
 describe('override', () => {
@@ -87,24 +102,30 @@ describe('override', () => {
   });
 
   it('takes the name of a connection; each takes a harness of its own', async () => {
-    const main = new DelayQueueHarness();
-    const billing = new DelayQueueHarness();
-    const builder = Test.createTestingModule({
-      imports: [AppModule, DelayQueueModule.forRoot({ name: 'billing', redis: NOWHERE })],
-      providers: [Invoices],
-    });
-    const module = await billing.override(main.override(builder), { connection: 'billing' }).compile();
-    await module.init();
-    await module.get(Invoices).producer.publish('invoice.reminder', 1, { delay: '7d' });
-    await module.get(DelayQueueProducer).publish('jobs', 2, { delay: '7d' });
+    const [main, billing] = [new DelayQueueHarness(), new DelayQueueHarness()];
+    const { invoices, jobs } = await bootBoth(main, billing);
 
     await billing.advance('7d');
 
-    expect(module.get(Invoices).handled).toEqual([1]);
-    expect(module.get(Jobs).calls).toEqual([]);
+    expect([invoices.handled, jobs.calls]).toEqual([[1], []]);
     await main.advance('7d');
-    expect(module.get(Jobs).calls).toMatchObject([{ payload: 2 }]);
-    await module.close();
+    expect(jobs.calls).toMatchObject([{ payload: 2 }]);
+    expect(main.published('invoice.reminder')).toEqual([]);
+  });
+
+  it('moves all connections whose harnesses have the same clock', async () => {
+    const main = new DelayQueueHarness({ now: START });
+    const billing = main.withSameClock();
+    const { invoices, jobs, producer } = await bootBoth(main, billing);
+
+    await billing.advance('3d');
+    await main.advance('4d');
+
+    expect([invoices.handled, jobs.calls.length]).toEqual([[1], 1]);
+    expect(billing.now).toEqual(new Date('2026-01-08T00:00:00Z'));
+    expect([main.published('invoice.reminder'), billing.published('jobs')]).toEqual([[], []]);
+    billing.disconnect();
+    await expect(producer.publish('jobs', 3)).resolves.toMatchObject({ topic: 'jobs' });
   });
 
   it('keeps the harnesses of two applications apart', async () => {

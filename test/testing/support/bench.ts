@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { INestApplicationContext, ModuleMetadata } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import {
   DelayQueueAdmin,
   DelayQueueEvents,
@@ -58,11 +58,15 @@ export function useBench(): void {
   });
 }
 
-/** Compiles and boots an application; the test's end closes it. */
-export async function boot(metadata: ModuleMetadata, harness?: DelayQueueHarness, connection = 'default') {
+/** Compiles and boots an application, on the harness if one is given; the test's end closes it. */
+export async function boot(metadata: ModuleMetadata, harness?: DelayQueueHarness) {
+  const builder = Test.createTestingModule(metadata);
+  return bootBuilt(harness?.override(builder) ?? builder);
+}
+
+export async function bootBuilt(builder: TestingModuleBuilder) {
   const logs = new LogBook();
-  const builder = Test.createTestingModule(metadata).setLogger(logs);
-  const module = await (harness?.override(builder, { connection }) ?? builder).compile();
+  const module = await builder.setLogger(logs).compile();
   opened.push(module);
   await module.init();
   return { module, logs };
