@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import {
@@ -126,6 +127,34 @@ describe('override', () => {
     expect([main.published('invoice.reminder'), billing.published('jobs')]).toEqual([[], []]);
     billing.disconnect();
     await expect(producer.publish('jobs', 3)).resolves.toMatchObject({ topic: 'jobs' });
+  });
+
+  it('waits for the handlers of each connection, also where their messages have the same names', async () => {
+    @Injectable()
+    class SlowJobs {
+      handled = 0;
+
+      @DelayedHandler('jobs', { connection: 'billing' })
+      async handle(): Promise<void> {
+        await setTimeout(50);
+        this.handled++;
+      }
+    }
+    const main = new DelayQueueHarness({ patience: '10s' });
+    const billing = main.withSameClock();
+    const builder = Test.createTestingModule({
+      imports: [AppModule, DelayQueueModule.forRoot({ name: 'billing', redis: NOWHERE })],
+      providers: [Invoices, SlowJobs],
+    });
+    const { module } = await bootBuilt(billing.override(main.override(builder), { connection: 'billing' }));
+    for (const producer of [module.get(DelayQueueProducer), module.get(Invoices).producer]) {
+      await producer.publish('jobs', 1, { id: 'a', delay: '1d' });
+    }
+
+    await main.advance('1d');
+
+    expect(module.get(Jobs).ids).toEqual(['a']);
+    expect(module.get(SlowJobs).handled).toBe(1);
   });
 
   it('keeps the harnesses of two applications apart', async () => {
