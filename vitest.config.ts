@@ -1,8 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
+const source = (path: string): string => new URL(path, import.meta.url).pathname;
+
 const shared = {
   resolve: {
-    alias: { 'nestjs-delay-queue': new URL('./lib/index.ts', import.meta.url).pathname },
+    alias: [
+      { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
+      { find: /^nestjs-delay-queue\/testing$/, replacement: source('./lib/testing/index.ts') },
+    ],
   },
 };
 
@@ -16,7 +21,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'in-process',
-          include: ['test/**/*.spec.ts'],
+          include: ['test/**/*.spec.ts', 'sample/**/*.spec.ts'],
           exclude: ['test/fleet/**', 'test/smoke/**', 'test/faults/*.spec.ts'],
           sequence: { groupOrder: 0 },
           // A test of leaks asks for a garbage collection.

@@ -10,7 +10,8 @@ const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
 /** What is configured at run time: all but the {@link EXTRAS}. */
 export type RuntimeOptions = Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
 
-const MODULE_OPTIONS = Symbol('DELAY_QUEUE_MODULE_OPTIONS');
+/** Injection token of the options as the application gave them. */
+export const MODULE_OPTIONS = Symbol('DELAY_QUEUE_MODULE_OPTIONS');
 
 export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RuntimeOptions>({
   moduleName: 'DelayQueue',

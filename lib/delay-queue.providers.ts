@@ -6,7 +6,7 @@ import { RedisBroker } from './broker/redis/redis.broker.js';
 import { type Clock, SystemClock } from './common/clock.js';
 import { LOG_CONTEXT } from './delay-queue.constants.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
-import { DelayQueueScheduler } from './delay-queue.scheduler.js';
+import { DelayQueueScheduler, type SchedulerDependencies } from './delay-queue.scheduler.js';
 import { tokensOf } from './delay-queue.tokens.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
@@ -17,7 +17,7 @@ import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 import { TopicRegistry } from './topics/topic.registry.js';
 
 /** What producer, admin and scheduler of a module have in common. */
-interface QueueParts {
+export interface QueueParts {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly events: DelayQueueEvents;
@@ -83,10 +83,18 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     {
       provide: tokens.scheduler,
       useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
-        new DelayQueueScheduler({ ...parts, explorer, discovery, log: new Logger(LOG_CONTEXT) }),
+        new DelayQueueScheduler(schedulerDependencies(parts, explorer, discovery)),
       inject: [tokens.parts, DelayedHandlerExplorer, DiscoveryService],
     },
     DelayedHandlerExplorer,
     HandlerFactory,
   ];
+}
+
+export function schedulerDependencies(
+  parts: QueueParts,
+  explorer: DelayedHandlerExplorer,
+  discovery: DiscoveryService,
+): SchedulerDependencies {
+  return { ...parts, explorer, discovery, log: new Logger(LOG_CONTEXT) };
 }

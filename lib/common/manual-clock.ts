@@ -8,10 +8,16 @@ interface PendingTimer extends Timer {
 /** A clock that stands still until it is told to move. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<PendingTimer>();
+  readonly #onMove: (now: number) => void;
   #now: number;
 
-  constructor(now = Date.UTC(2026, 0, 1)) {
+  /**
+   * @param now epoch milliseconds
+   * @param onMove told of each time that the clock moves to, before any timer of that time fires
+   */
+  constructor(now = Date.UTC(2026, 0, 1), onMove: (now: number) => void = () => {}) {
     this.#now = now;
+    this.#onMove = onMove;
   }
 
   now(): number {
@@ -41,15 +47,31 @@ export class ManualClock implements Clock {
    */
   async advance(delay: number): Promise<void> {
     const target = this.#now + delay;
+    do await settlePromises();
+    while (this.fireNext(target));
+    this.moveTo(target);
     await settlePromises();
-    for (let timer = this.#earliest(); timer && timer.fireAt <= target; timer = this.#earliest()) {
-      this.#now = Math.max(this.#now, timer.fireAt);
-      this.#timers.delete(timer);
-      timer.callback();
-      await settlePromises();
-    }
-    this.#now = target;
-    await settlePromises();
+  }
+
+  /**
+   * Moves time to the next timer and fires it, where that is not after `limit` (epoch milliseconds).
+   *
+   * @returns whether there was one
+   */
+  fireNext(limit: number): boolean {
+    const timer = this.#earliest();
+    if (!timer || timer.fireAt > limit) return false;
+    this.moveTo(timer.fireAt);
+    timer.cancel();
+    timer.callback();
+    return true;
+  }
+
+  /** Moves time forward to `time` (epoch milliseconds), past what would fall due on the way. Never moves back. */
+  moveTo(time: number): void {
+    if (time <= this.#now) return;
+    this.#now = time;
+    this.#onMove(time);
   }
 
   #earliest(): PendingTimer | undefined {

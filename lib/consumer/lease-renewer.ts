@@ -9,7 +9,10 @@ import type { Delivery } from './delivery.js';
 /** The deliveries of one partition whose handlers run, by stored id. */
 export type RunningDeliveries = Map<string, Delivery>;
 
-/** Renews the leases of a topic's running deliveries three times a lease, and aborts the handlers of those that are lost. */
+/**
+ * Renews the leases of a topic's running deliveries three times a lease, and aborts the handlers of those that are lost.
+ * Where nothing runs, no timer does.
+ */
 export class LeaseRenewer implements Startable {
   readonly #context: ConsumerContext;
   readonly #lease: number;
@@ -29,6 +32,7 @@ export class LeaseRenewer implements Startable {
     this.#running = running;
   }
 
+  /** To be called whenever a delivery has begun: its first renewal comes a third of a lease later at most. */
   start(): void {
     if (this.#timer || this.#stopped) return;
     this.#schedule();
@@ -48,6 +52,9 @@ export class LeaseRenewer implements Startable {
 
   #schedule(): void {
     this.#timer = this.#context.clock.setTimer(this.#lease / 3, () => {
+      this.#timer = undefined;
+      const [first] = this.#unsettled();
+      if (!first) return;
       this.#schedule();
       if (this.#renewing) this.#abortExpired();
       else void this.renew();
@@ -57,14 +64,21 @@ export class LeaseRenewer implements Startable {
   /** Never rejects. */
   async #renewAll(): Promise<void> {
     const renewals: Promise<void>[] = [];
-    for (const [partition, running] of this.#running()) {
-      const deliveries = [...running.values()].filter(({ settled }) => !settled);
+    for (const [partition, deliveries] of this.#unsettled()) {
       for (let first = 0; first < deliveries.length; first += MAX_BATCH) {
         renewals.push(this.#renewBatch(partition, deliveries.slice(first, first + MAX_BATCH)));
       }
     }
     await Promise.all(renewals);
     this.#renewing = undefined;
+  }
+
+  /** A handler may outlive its outcome, as where it timed out; its lease is of no use then. */
+  *#unsettled(): Generator<readonly [Partition, Delivery[]]> {
+    for (const [partition, running] of this.#running()) {
+      const deliveries = [...running.values()].filter(({ settled }) => !settled);
+      if (deliveries.length > 0) yield [partition, deliveries];
+    }
   }
 
   async #renewBatch(partition: Partition, deliveries: readonly Delivery[]): Promise<void> {

@@ -25,6 +25,8 @@ export interface PartitionConsumerOptions {
   readonly priority: number;
   /** Milliseconds; see {@link Membership.session}. */
   readonly session: number;
+  /** Told when a delivery has begun. */
+  readonly onDelivery: () => void;
   /** Told when the partition turns out to belong to another process. */
   readonly onLost: () => void;
 }
@@ -156,7 +158,9 @@ export class PartitionConsumer {
 
   #dispatch(messages: readonly ClaimedMessage[], leaseEndsAt: number, slots: number): number {
     const deliveries = messages.map((message) => new Delivery(this.partition, message, leaseEndsAt));
-    return this.#dispatcher.dispatch(deliveries, slots);
+    const used = this.#dispatcher.dispatch(deliveries, slots);
+    if (deliveries.length > 0) this.#options.onDelivery();
+    return used;
   }
 
   #onSignal(signal: PartitionSignal): void {

@@ -55,6 +55,7 @@ export class TopicConsumer implements Startable {
           group,
           priority,
           session,
+          onDelivery: () => this.#renewer.start(),
           onLost: () => this.#membership.refresh(),
         }),
     );
@@ -62,7 +63,6 @@ export class TopicConsumer implements Startable {
   }
 
   async start(): Promise<void> {
-    this.#renewer.start();
     await this.#membership.start();
   }
 

@@ -21,6 +21,12 @@ describe('docs/architecture.md', () => {
       expect(rows.keys()).toContain(name);
   });
 
+  it('says what every class of the testing kit is responsible for', () => {
+    const part = section(architecture, 'What each class is responsible for');
+    const rows = table(part.slice(part.indexOf('The testing kit')), 'class');
+    expect([...rows.keys()].toSorted()).toEqual(classesIn('lib/testing').toSorted());
+  });
+
   it('says of every script why it can be repeated', () => {
     const named = inBackticks(section(architecture, 'Repeated calls'));
     for (const script of stringsOf('lib/broker/redis/script-runner.ts', 'SCRIPTS')) expect(named).toContain(script);

@@ -1,4 +1,5 @@
 import * as api from 'nestjs-delay-queue';
+import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
 import { parseDuration } from '../../lib/common/duration.js';
 import { resolveOptions } from '../../lib/options/resolve-options.js';
@@ -85,6 +86,28 @@ describe('the fields in the README', () => {
   it('are all Observables of DelayQueueEvents', () => {
     const named = [...table(section(readme, 'Events'), 'Observable').keys()];
     expect(named).toEqual(propertiesOf('lib/events/queue-events.interface.ts', 'QueueEvents'));
+  });
+});
+
+describe('the testing kit in the README', () => {
+  const text = section(readme, 'Testing');
+
+  it('has all that a harness can', () => {
+    const named = [...table(text, 'method').keys()].map((signature) => signature.replace(/\(.*/, ''));
+    const known = Object.getOwnPropertyNames(DelayQueueHarness.prototype).filter((name) => name !== 'constructor');
+    expect(named.toSorted()).toEqual(known.toSorted());
+  });
+
+  it('has all options of a harness', () => {
+    const known = propertiesOf('lib/testing/harness-options.interface.ts', 'HarnessOptions');
+    expect([...table(text, 'option').keys()]).toEqual(known);
+  });
+
+  it('has all fields of a message that was published', () => {
+    const path = 'lib/testing/harness-messages.interface.ts';
+    const named = inBackticks(table(text, 'method').get('published(topic)')?.[1] ?? '');
+    const known = [...propertiesOf(path, 'HarnessMessage'), ...propertiesOf(path, 'RecordedMessage')];
+    expect(named.toSorted()).toEqual(known.toSorted());
   });
 });
 

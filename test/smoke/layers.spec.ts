@@ -25,6 +25,15 @@ const VIOLATIONS = [
   ['lib/topics/planted.ts', '../options/resolve-options.js', 'runtime'],
   ['lib/discovery/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
   ['lib/decorators/planted.ts', '../index.js', 'barrel'],
+  ['lib/planted.ts', './testing/index.js', 'testing kit'],
+  ['lib/options/planted.ts', '../testing/testing-options.js', 'testing kit'],
+  ['lib/common/planted.ts', '../testing/real-time.js', 'ground'],
+  ['lib/broker/memory/planted.ts', '../../testing/activity.js', 'broker'],
+  ['lib/consumer/planted.ts', '../testing/activity.js', 'each other'],
+  ['lib/testing/planted.ts', '@nestjs/testing', 'test runner'],
+  ['lib/testing/planted.ts', 'vitest', 'test runner'],
+  ['lib/testing/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
+  ['lib/testing/planted.ts', '../index.js', 'barrel'],
 ] as const;
 
 describe('the linter', () => {

@@ -148,6 +148,12 @@ export class MemoryPartition {
     };
   }
 
+  /** What is in this state, in order of {@link StoredMessage.at}. */
+  list(state: StoredMessage['state']): StoredMessage[] {
+    const set = { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.#dead }[state];
+    return [...set].map(({ member }) => this.get(member) as StoredMessage);
+  }
+
   stats(owner: string | undefined): PartitionStats {
     return {
       scheduled: this.#scheduled.size,

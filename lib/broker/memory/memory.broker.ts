@@ -160,6 +160,27 @@ export class MemoryBroker implements Broker {
     return () => {};
   }
 
+  /** The topics that were used so far. */
+  get topics(): string[] {
+    return [...this.#topics.keys()];
+  }
+
+  /** All that a topic holds in this state, in order of {@link StoredMessage.at}. */
+  list(
+    topic: string,
+    state: StoredMessage['state'],
+  ): { readonly partition: Partition; readonly stored: StoredMessage }[] {
+    const count = this.#topics.get(topic)?.config?.partitions ?? 0;
+    const places = Array.from({ length: count }, (_, index): Partition => ({ topic, index }));
+    return places
+      .flatMap((partition) =>
+        this.#partition(partition)
+          .list(state)
+          .map((stored) => ({ partition, stored })),
+      )
+      .toSorted((a, b) => a.stored.at - b.stored.at);
+  }
+
   #topic(name: string): MemoryTopic {
     let topic = this.#topics.get(name);
     if (!topic) {

@@ -1,10 +1,12 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { DelayQueueAdmin, DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
+import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 
 // What the excerpts of the README take for granted. Nothing here is ever run.
 
 export declare const app: INestApplicationContext;
 export declare const admin: DelayQueueAdmin;
+export declare const harness: DelayQueueHarness;
 export declare const events: DelayQueueEvents;
 export declare const producer: DelayQueueProducer;
 
@@ -18,4 +20,8 @@ export declare class InvoiceDto {
 
 export declare class ConfigModule {
   readonly provides: AppConfig;
+}
+
+export declare class AppModule {
+  readonly imports: ConfigModule;
 }

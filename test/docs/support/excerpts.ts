@@ -1,6 +1,7 @@
 import * as nestCommon from '@nestjs/common';
 import * as nestCore from '@nestjs/core';
 import * as api from 'nestjs-delay-queue';
+import * as testingApi from 'nestjs-delay-queue/testing';
 import type { CodeBlock } from './markdown.js';
 import { exportsOf } from './source.js';
 
@@ -17,13 +18,25 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
 const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
   ['./support/excerpt-context.js', exportsOf('test/docs/support/excerpt-context.ts')],
   ['nestjs-delay-queue', exportsOf('lib/index.ts')],
+  ['nestjs-delay-queue/testing', exportsOf('lib/testing/index.ts')],
   ['ioredis', ['Redis']],
+  ['vitest', ['expect', 'vi']],
+  ['@nestjs/testing', ['Test']],
   ['@nestjs/common', [...Object.keys(nestCommon), 'CanActivate', 'ExecutionContext', 'ExceptionFilter']],
   ['@nestjs/core', Object.keys(nestCore)],
 ]);
 
 /** All that is granted and is no type. */
-const VALUES = new Set([...Object.keys(api), ...Object.keys(nestCommon), ...Object.keys(nestCore), 'Redis']);
+const VALUES = new Set([
+  ...Object.keys(api),
+  ...Object.keys(nestCommon),
+  ...Object.keys(nestCore),
+  ...Object.keys(testingApi),
+  'Redis',
+  'expect',
+  'vi',
+  'Test',
+]);
 
 /** Imports and results that an excerpt does not use are none of its faults. */
 const UNUSED = /: TS(6133|6192|6196|6198) /;

@@ -137,4 +137,35 @@ describe('ManualClock', () => {
 
     expect(firedAt).toBe(tenYears);
   });
+
+  it('fires one timer after another, up to a limit', () => {
+    const clock = new ManualClock(0);
+    const fired: number[] = [];
+    for (const delay of [20, 10]) clock.setTimer(delay, () => fired.push(clock.now()));
+
+    expect([clock.fireNext(9), clock.now(), fired]).toEqual([false, 0, []]);
+    expect([clock.fireNext(10), clock.now(), fired]).toEqual([true, 10, [10]]);
+    expect([clock.fireNext(Infinity), clock.now(), fired]).toEqual([true, 20, [10, 20]]);
+    expect([clock.fireNext(Infinity), clock.now()]).toEqual([false, 20]);
+  });
+
+  it('never moves back', () => {
+    const clock = new ManualClock(100);
+    clock.moveTo(50);
+    expect(clock.now()).toBe(100);
+    clock.moveTo(150);
+    expect(clock.now()).toBe(150);
+  });
+
+  it('tells of each time it moves to, before timers of that time fire', async () => {
+    const told: (number | string)[] = [];
+    const clock = new ManualClock(0, (now) => told.push(now));
+    clock.setTimer(10, () => told.push('first'));
+    clock.setTimer(10, () => told.push('second'));
+
+    await clock.advance(30);
+    await clock.advance(0);
+
+    expect(told).toEqual([10, 'first', 'second', 30]);
+  });
 });

@@ -1,0 +1,102 @@
+import { ConfigurationError } from '../errors/configuration.error.js';
+import { nextTurn, realTime } from './real-time.js';
+
+/**
+ * Turns of the event loop without a call of the broker after which nothing goes on any more. The runtime never lets more
+ * than one pass between two calls; the others are for application code that reacts to an event.
+ */
+const QUIET_TURNS = 3;
+
+/** Deliveries at one point in time that no test makes on purpose. */
+const ENDLESS = 20_000;
+
+/**
+ * What goes on in the applications under test, by the calls they make: a delivery runs from the reply of the claim
+ * that brought it until its outcome is sent.
+ */
+export class Activity {
+  readonly #patience: number;
+  /** The deliveries that are worth waiting for, and the real time at which waiting for them began. */
+  readonly #running = new Map<string, number | undefined>();
+  #calls = 0;
+  #deliveries = 0;
+  #latestTopic = '';
+  #onCall: () => void = () => {};
+
+  /** @param patience how long a delivery is waited for, in milliseconds of real time */
+  constructor(patience: number) {
+    this.#patience = patience;
+  }
+
+  /** Whether there was any. */
+  get isAny(): boolean {
+    return this.#calls > 0;
+  }
+
+  /** To be called whenever an application calls a broker. */
+  called(): void {
+    this.#calls++;
+    this.#onCall();
+  }
+
+  /** @param delivery any name that no other one has */
+  began(topic: string, delivery: string): void {
+    this.#latestTopic = topic;
+    this.#deliveries++;
+    this.#running.set(delivery, undefined);
+  }
+
+  ended(delivery: string): void {
+    this.#running.delete(delivery);
+  }
+
+  /**
+   * Resolves once nothing goes on: no handler runs, and no call follows from what happened. A handler that takes longer
+   * than the patience is not waited for, now or later.
+   *
+   * @throws ConfigurationError where there is no end to it
+   */
+  async quiet(): Promise<void> {
+    const limit = this.#deliveries + ENDLESS;
+    for (let turns = 0; turns < QUIET_TURNS;) {
+      const calls = this.#calls;
+      await nextTurn();
+      const patience = this.#patienceLeft();
+      if (patience > 0 && this.#calls === calls) await this.#callWithin(patience);
+      turns = patience > 0 || this.#calls !== calls ? 0 : turns + 1;
+      if (this.#deliveries > limit) throw endless(this.#latestTopic);
+    }
+  }
+
+  /** How long the deliveries that run are still worth waiting for; forgets those that no longer are. */
+  #patienceLeft(): number {
+    const now = realTime.now();
+    let longest = 0;
+    for (const [name, since = now] of this.#running) {
+      const left = since + this.#patience - now;
+      if (left > 0) this.#running.set(name, since);
+      else this.#running.delete(name);
+      longest = Math.max(longest, left);
+    }
+    return longest;
+  }
+
+  /** Resolves at the next call, or when the time is over. */
+  #callWithin(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = realTime.setTimeout(() => this.#onCall(), milliseconds);
+      this.#onCall = () => {
+        realTime.clearTimeout(timer);
+        this.#onCall = () => {};
+        resolve();
+      };
+    });
+  }
+}
+
+function endless(topic: string): ConfigurationError {
+  return new ConfigurationError(
+    `More than ${ENDLESS} messages were delivered without time moving on, the latest of topic '${topic}'. Does a handler ` +
+      `publish to its own topic without a delay, or put its message off by 0? Give it a delay.`,
+  );
+}

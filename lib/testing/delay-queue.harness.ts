@@ -1,0 +1,208 @@
+import type { InjectionToken } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { type Duration, parseDuration } from '../common/duration.js';
+import { assertOptions } from '../common/validate.js';
+import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { type TopicRef, assertName, checkedTopicName } from '../message/topic.js';
+import type { BrokerOperation, FaultOptions } from './faults.js';
+import type { DeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
+import type { HarnessOptions } from './harness-options.interface.js';
+import { replacementsOf } from './replacements.js';
+import { TestBackend } from './test-backend.js';
+import { toDeadLetter, toRecorded, toWaiting } from './to-harness-message.js';
+import { VirtualTime, toEpoch } from './virtual-time.js';
+
+/**
+ * What the harness needs of a `TestingModuleBuilder` of `@nestjs/testing`.
+ *
+ * @publicApi
+ */
+export interface OverridableModule {
+  overrideProvider(token: InjectionToken): {
+    useFactory(options: { factory: (...injected: unknown[]) => unknown; inject: InjectionToken[] }): unknown;
+  };
+}
+
+/**
+ * The world of a test: a clock that stands still until it is moved, and a broker in memory. It comes with
+ * {@link DelayQueueTestingModule}, or is put under an application that imports `DelayQueueModule` by {@link override}.
+ * Several applications may share one, as the processes of a fleet share a Redis.
+ *
+ * @example
+ * ```ts
+ * const harness = new DelayQueueHarness();
+ * const module = await harness.override(Test.createTestingModule({ imports: [AppModule] })).compile();
+ * await module.init();
+ *
+ * await module.get(OrderService).place(order);
+ * await harness.advance('30m');
+ * expect(order.status).toBe('closed');
+ * ```
+ *
+ * @publicApi
+ */
+export class DelayQueueHarness {
+  /** @internal */
+  readonly backend: TestBackend;
+  readonly #time: VirtualTime;
+  /** Names the harness among those that cancel. */
+  readonly #caller = uuidv7();
+  #sequence = 0;
+
+  /**
+   * @param time internal; see {@link withSameClock}
+   * @throws InvalidArgumentError
+   */
+  constructor(options: HarnessOptions = {}, time: VirtualTime = new VirtualTime(options)) {
+    this.#time = time;
+    this.backend = new TestBackend(time);
+  }
+
+  /** The time of the clock. Every due time is on it. */
+  get now(): Date {
+    return new Date(this.#time.clock.now());
+  }
+
+  /**
+   * Another harness, for another connection of the same application: a broker of its own, and this one's clock. Whichever of
+   * them is moved moves both.
+   */
+  withSameClock(): DelayQueueHarness {
+    return new DelayQueueHarness({}, this.#time);
+  }
+
+  /**
+   * Puts this harness in the place of Redis and the clock, wherever in the application `DelayQueueModule` is imported.
+   *
+   * @param builder what `Test.createTestingModule()` returns
+   * @param options `connection`: the name of the connection; @defaultValue 'default'. Each takes a harness of its own, see
+   * {@link withSameClock}
+   * @returns the same builder
+   * @throws InvalidArgumentError
+   */
+  override<B extends OverridableModule>(builder: B, options: { connection?: string } = {}): B {
+    assertOptions('The options of override', options, ['connection']);
+    const { connection = DEFAULT_CONNECTION } = options;
+    assertName('connection', connection);
+    for (const { token, inject, make } of replacementsOf(connection)) {
+      builder.overrideProvider(token).useFactory({
+        factory: (...injected) => make(this.backend, ...(injected as never[])),
+        inject: [...inject],
+      });
+    }
+    return builder;
+  }
+
+  /**
+   * Moves time forward. All that falls due on the way happens in order of due time, each at its time: deliveries, those of
+   * messages that handlers publish, retries, timeouts, ends of leases. Before each step, and in the end, handlers are waited
+   * for, in real time too, as long as `patience` allows.
+   *
+   * @throws InvalidArgumentError, and ConfigurationError where no application runs on this harness
+   */
+  async advance(duration: Duration): Promise<void> {
+    const milliseconds = parseDuration('duration', duration);
+    await this.#moveTo(() => this.#time.clock.now() + milliseconds);
+  }
+
+  /**
+   * Moves time forward to a date (a number is epoch milliseconds), like {@link advance}.
+   *
+   * @throws InvalidArgumentError where it has passed, and ConfigurationError where no application runs on this harness
+   */
+  async advanceTo(date: Date | number): Promise<void> {
+    const time = toEpoch('date', date);
+    if (time < this.#time.clock.now()) {
+      throw new InvalidArgumentError(
+        `Time cannot go back: it is ${this.now.toISOString()}. Given: ${new Date(time).toISOString()}.`,
+      );
+    }
+    await this.#moveTo(() => time);
+  }
+
+  /**
+   * Waits until all that is due now was handled, and does not move time.
+   *
+   * @throws ConfigurationError where no application runs on this harness
+   */
+  async settle(): Promise<void> {
+    await this.advance(0);
+  }
+
+  /**
+   * Every message that was published to a topic so far, in order; not what was refused or ignored as a duplicate.
+   *
+   * @throws InvalidArgumentError where it is no topic
+   */
+  published<T>(topic: TopicRef<T>): RecordedMessage<T>[] {
+    return this.backend.published.of(checkedTopicName(topic)).map(toRecorded<T>);
+  }
+
+  /**
+   * The messages of a topic that wait now, in order of due time; neither those that are being handled nor dead letters.
+   *
+   * @throws InvalidArgumentError where it is no topic
+   */
+  scheduled<T>(topic: TopicRef<T>): WaitingMessage<T>[] {
+    return this.backend.memory.list(checkedTopicName(topic), 'scheduled').map(toWaiting<T>);
+  }
+
+  /**
+   * The dead letters of a topic, in order of their death.
+   *
+   * @throws InvalidArgumentError where it is no topic
+   */
+  deadLetters<T>(topic: TopicRef<T>): DeadLetter<T>[] {
+    return this.backend.memory.list(checkedTopicName(topic), 'dead').map(toDeadLetter<T>);
+  }
+
+  /**
+   * Forgets what was published, and removes every message that waits or is dead, for tests that share an application.
+   * Handlers that run go on.
+   */
+  async clear(): Promise<void> {
+    const { published, memory } = this.backend;
+    published.clear();
+    for (const topic of memory.topics) {
+      for (const { partition, stored } of memory.list(topic, 'scheduled')) {
+        await memory.cancel(partition, { caller: this.#caller, sequence: ++this.#sequence }, stored.storedId);
+      }
+      for (const { partition } of memory.list(topic, 'dead')) await memory.trimDead(partition, { maxCount: 0 });
+    }
+  }
+
+  /**
+   * Takes the broker out of reach, as when Redis is gone: its calls reject with `BrokerUnavailableError` until
+   * {@link reconnect}. Who waits for it repeats its calls on the clock, so it takes {@link advance} for a publish to give up.
+   */
+  disconnect(): void {
+    this.backend.outages.begin();
+  }
+
+  /** Brings the broker back. What repeats its calls meanwhile gets through within 250 ms of the clock. */
+  reconnect(): void {
+    this.backend.outages.end();
+  }
+
+  /**
+   * Lets the next call of an operation fail. With `lostReply` it takes effect and only the caller does not hear of it. The
+   * application repeats such calls on the clock, after 25 ms at first. Calls of several `failNext` fail one after another.
+   *
+   * @throws InvalidArgumentError
+   */
+  failNext(operation: BrokerOperation, options: FaultOptions = {}): void {
+    this.backend.faults.plan(operation, options);
+  }
+
+  async #moveTo(target: () => number): Promise<void> {
+    if (!this.#time.activity.isAny) {
+      throw new ConfigurationError(
+        `No application runs on this harness, so nothing would happen. After compile(), call init() of the module or the ` +
+          `application; and give override() the name of the connection, if it has one.`,
+      );
+    }
+    await this.#time.moveTo(target);
+  }
+}

@@ -1,0 +1,14 @@
+// The testing kit, `nestjs-delay-queue/testing`: what is not named here may change at any time.
+
+export { DelayQueueHarness, type OverridableModule } from './delay-queue.harness.js';
+export { DelayQueueTestingModule, getDelayQueueHarnessToken } from './delay-queue-testing.module.js';
+export type { BrokerOperation, FaultOptions } from './faults.js';
+export type {
+  DeadLetter,
+  HarnessMessage,
+  MessageSettings,
+  RecordedMessage,
+  WaitingMessage,
+} from './harness-messages.interface.js';
+export type { HarnessOptions } from './harness-options.interface.js';
+export type { ResolvedBackoff } from '../message/backoff.js';

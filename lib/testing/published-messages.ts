@@ -1,0 +1,42 @@
+import type { CallId, NewMessage, Partition, PublishResult } from '../broker/broker.interface.js';
+
+/** A message as it was published. */
+export interface Published {
+  readonly partition: Partition;
+  readonly storedId: string;
+  readonly envelope: string;
+  /** Epoch milliseconds. */
+  readonly dueAt: number;
+}
+
+/** Keeps what was published, by topic. */
+export class PublishedMessages {
+  readonly #byTopic = new Map<string, Published[]>();
+  readonly #latestCalls = new Map<string, number>();
+
+  of(topic: string): readonly Published[] {
+    return this.#byTopic.get(topic) ?? [];
+  }
+
+  clear(): void {
+    this.#byTopic.clear();
+  }
+
+  record(partition: Partition, call: CallId, messages: readonly NewMessage[], results: readonly PublishResult[]): void {
+    if (this.#isRepeat(partition, call)) return;
+    const list = this.#byTopic.get(partition.topic) ?? [];
+    this.#byTopic.set(partition.topic, list);
+    for (const [i, { storedId, envelope }] of messages.entries()) {
+      const { status, dueAt } = results[i] as PublishResult;
+      if (status === 'created' || status === 'replaced') list.push({ partition, storedId, envelope, dueAt });
+    }
+  }
+
+  /** A call is made again where its reply was lost. */
+  #isRepeat({ topic, index }: Partition, { caller, sequence }: CallId): boolean {
+    const name = `${topic}:${index}:${caller}`;
+    const isRepeat = this.#latestCalls.get(name) === sequence;
+    this.#latestCalls.set(name, sequence);
+    return isRepeat;
+  }
+}

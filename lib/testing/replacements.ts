@@ -1,0 +1,39 @@
+import type { InjectionToken } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { MODULE_OPTIONS } from '../delay-queue.module-definition.js';
+import { type QueueParts, schedulerDependencies } from '../delay-queue.providers.js';
+import { tokensOf } from '../delay-queue.tokens.js';
+import { DelayedHandlerExplorer } from '../discovery/delayed-handler.explorer.js';
+import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
+import { noRedis } from './no-redis.js';
+import type { TestBackend } from './test-backend.js';
+import { testingOptions } from './testing-options.js';
+import { TestingScheduler } from './testing.scheduler.js';
+
+/** A provider of a connection that is another one in tests. */
+export interface Replacement {
+  readonly token: InjectionToken;
+  readonly inject: readonly InjectionToken[];
+  readonly make: (backend: TestBackend, ...injected: never[]) => unknown;
+}
+
+/** All that tells a connection in a test from one to a Redis. */
+export function replacementsOf(connection: string): Replacement[] {
+  const { options, clock, broker, redis, scheduler, parts } = tokensOf(connection);
+  return [
+    {
+      token: options,
+      inject: [MODULE_OPTIONS],
+      make: (_backend, given: DelayQueueModuleOptions | undefined) => testingOptions(given ?? {}, connection),
+    },
+    { token: clock, inject: [], make: ({ time }) => time.clock },
+    { token: broker, inject: [], make: ({ broker: memory }) => memory },
+    { token: redis, inject: [], make: () => noRedis() },
+    {
+      token: scheduler,
+      inject: [parts, DelayedHandlerExplorer, DiscoveryService],
+      make: ({ time }, queue: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
+        new TestingScheduler(schedulerDependencies(queue, explorer, discovery), time),
+    },
+  ];
+}

@@ -1,0 +1,24 @@
+import { MemoryBroker } from '../broker/memory/memory.broker.js';
+import { Faults } from './faults.js';
+import { Outages } from './outages.js';
+import { PublishedMessages } from './published-messages.js';
+import { TestingBroker } from './testing.broker.js';
+import type { VirtualTime } from './virtual-time.js';
+
+/** What stands in the place of a connection's Redis. */
+export class TestBackend {
+  readonly time: VirtualTime;
+  readonly memory: MemoryBroker;
+  readonly faults = new Faults();
+  readonly outages: Outages;
+  readonly published = new PublishedMessages();
+  readonly broker: TestingBroker;
+
+  constructor(time: VirtualTime) {
+    this.time = time;
+    this.memory = new MemoryBroker(time.clock);
+    this.outages = new Outages(time.clock);
+    const { memory, faults, outages, published } = this;
+    this.broker = new TestingBroker({ memory, activity: time.activity, faults, outages, published });
+  }
+}

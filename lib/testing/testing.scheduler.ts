@@ -1,0 +1,16 @@
+import { DelayQueueScheduler, type SchedulerDependencies } from '../delay-queue.scheduler.js';
+import type { VirtualTime } from './virtual-time.js';
+
+/** Lets time run while the application drains: a handler that hangs is given up by a timer, and nobody would let it fire. */
+export class TestingScheduler extends DelayQueueScheduler {
+  readonly #time: VirtualTime;
+
+  constructor(dependencies: SchedulerDependencies, time: VirtualTime) {
+    super(dependencies);
+    this.#time = time;
+  }
+
+  override async onModuleDestroy(): Promise<void> {
+    await this.#time.runDuring(super.onModuleDestroy());
+  }
+}

@@ -1,0 +1,72 @@
+import { parseDuration } from '../common/duration.js';
+import { describe } from '../common/describe.js';
+import { ManualClock } from '../common/manual-clock.js';
+import { assertOptions } from '../common/validate.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { Activity } from './activity.js';
+import type { HarnessOptions } from './harness-options.interface.js';
+
+const DEFAULT_PATIENCE = 250;
+const LONGEST_PATIENCE = 10 * 60_000;
+
+/** A clock that moves from timer to timer, each time as soon as nothing goes on any more. One move at a time. */
+export class VirtualTime {
+  readonly clock: ManualClock;
+  readonly activity: Activity;
+  #latest: Promise<void> = Promise.resolve();
+
+  /** @throws InvalidArgumentError */
+  constructor(options: HarnessOptions) {
+    assertOptions('The harness options', options, ['now', 'patience', 'onTick']);
+    const { now = Date.now(), patience = DEFAULT_PATIENCE, onTick = () => {} } = options;
+    const begin = toEpoch('now', now);
+    this.activity = new Activity(parseDuration('patience', patience, { max: LONGEST_PATIENCE }));
+    this.clock = new ManualClock(begin, (time) => onTick(new Date(time)));
+    onTick(new Date(begin));
+  }
+
+  /** @param target tells where to, in epoch milliseconds, when the moves before are done */
+  async moveTo(target: () => number): Promise<void> {
+    await this.#afterOthers(async () => {
+      const end = target();
+      do await this.activity.quiet();
+      while (this.clock.fireNext(end));
+      this.clock.moveTo(end);
+    });
+  }
+
+  /** Lets time run by itself until the work is done, which may wait for timers that nobody else would let fire. */
+  async runDuring<T>(work: Promise<T>): Promise<T> {
+    const hasEnded = probe(work);
+    await this.#afterOthers(async () => {
+      do await this.activity.quiet();
+      while (!hasEnded() && this.clock.fireNext(Infinity));
+    });
+    return work;
+  }
+
+  #afterOthers(move: () => Promise<void>): Promise<void> {
+    const moving = this.#latest.then(move);
+    this.#latest = moving.catch(() => {});
+    return moving;
+  }
+}
+
+/** @throws InvalidArgumentError where it is no point in time */
+export function toEpoch(name: string, value: unknown): number {
+  const time = value instanceof Date ? value.getTime() : value;
+  if (typeof time !== 'number' || !Number.isFinite(time) || time < 0) {
+    throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
+  }
+  return time;
+}
+
+/** Tells whether a promise is settled. */
+function probe(work: Promise<unknown>): () => boolean {
+  let ended = false;
+  const end = (): void => {
+    ended = true;
+  };
+  work.then(end, end);
+  return () => ended;
+}

@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+
+export interface Charge {
+  /** A charge that is asked for again under the same key is not made again. */
+  readonly idempotencyKey: string;
+  readonly card: string;
+  /** In cents. */
+  readonly amount: number;
+  readonly signal: AbortSignal;
+}
+
+/** What takes the money; tests put a fake in its place. */
+@Injectable()
+export class PaymentGateway {
+  async charge({ idempotencyKey, signal, ...body }: Charge): Promise<void> {
+    const response = await fetch('https://payments.example.com/charges', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+      body: JSON.stringify(body),
+      signal,
+    });
+    if (!response.ok) throw new Error(`The payment gateway answers ${response.status}`);
+  }
+}
