@@ -10,6 +10,8 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
 
 const HEAD = `
 import { Injectable, Module, ValidationPipe, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Catch, type ArgumentsHost } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { DelayedHandler, DelayQueueModule, DelayQueueProducer, InjectDelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueContext, Message, Payload, RetryLaterError, topic, UnrecoverableError } from 'nestjs-delay-queue';

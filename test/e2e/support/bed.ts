@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { INestApplication, ModuleMetadata, Type } from '@nestjs/common';
+import type { INestApplication, INestApplicationContext, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import {
@@ -22,14 +22,14 @@ export interface AppSetup extends Pick<ModuleMetadata, 'imports' | 'providers' |
 }
 
 /** A Nest application of a test. */
-export class RunningApp {
-  readonly nest: INestApplication;
+export class RunningApp<N extends INestApplicationContext = INestApplication> {
+  readonly nest: N;
   readonly producer: DelayQueueProducer;
   readonly events: EventLog;
   readonly logs: LogBook;
   #closing: Promise<void> | undefined;
 
-  constructor(nest: INestApplication, logs: LogBook) {
+  constructor(nest: N, logs: LogBook) {
     this.nest = nest;
     this.logs = logs;
     this.producer = nest.get(DelayQueueProducer);
@@ -52,7 +52,7 @@ export class Bed {
   /** Looks at Redis from outside. */
   readonly redis: Redis;
   readonly #url: string;
-  #apps: RunningApp[] = [];
+  #apps: RunningApp<INestApplicationContext>[] = [];
   #handles: Handles = { sockets: 0, timers: 0 };
 
   constructor(url: string) {
@@ -82,7 +82,12 @@ export class Bed {
   async compileWith(metadata: ModuleMetadata): Promise<RunningApp> {
     const logs = new LogBook();
     const module = await Test.createTestingModule(metadata).setLogger(logs).compile();
-    const app = new RunningApp(module.createNestApplication(), logs);
+    return this.adopt(module.createNestApplication(), logs);
+  }
+
+  /** Takes an application that the test has made in a way of its own, to be closed with the others. */
+  adopt<N extends INestApplicationContext>(nest: N, logs: LogBook): RunningApp<N> {
+    const app = new RunningApp(nest, logs);
     this.#apps.push(app);
     return app;
   }
