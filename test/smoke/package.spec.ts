@@ -1,66 +1,18 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-
-const run = promisify(execFile);
-
-/** Publishes a message and handles it, without decorators' syntax, so that it runs as plain JavaScript. */
-const PROGRAM = `
-class Handler {
-  handle(payload, message) { console.log('handled', payload.text, message.attempt); done(); }
-}
-let done;
-const handled = new Promise((resolve) => (done = resolve));
-const method = Object.getOwnPropertyDescriptor(Handler.prototype, 'handle');
-DelayedHandler('smoke')(Handler.prototype, 'handle', method);
-class AppModule {}
-Module({
-  imports: [DelayQueueModule.forRoot({ redis: process.env.REDIS_URL, prefix: process.env.PREFIX })],
-  providers: [Handler],
-})(AppModule);
-async function main() {
-  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
-  await app.get(DelayQueueProducer).publish('smoke', { text: 'hello' }, { delay: 10 });
-  await handled;
-  await app.close();
-}
-main();
-`;
-
-const ESM = `
-import 'reflect-metadata';
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { DelayedHandler, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
-${PROGRAM}`;
-
-const COMMON_JS = `
-require('reflect-metadata');
-const { Module } = require('@nestjs/common');
-const { NestFactory } = require('@nestjs/core');
-const { DelayedHandler, DelayQueueModule, DelayQueueProducer } = require('nestjs-delay-queue');
-${PROGRAM}`;
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { installOnNest11, installOnNest12, versionOf } from './support/installations.js';
+import { packLibrary } from './support/packed-library.js';
+import { readJson } from './support/read-json.js';
+import { runProgram } from './support/run-program.js';
 
 describe('the packed library', () => {
-  let folder: string;
-  let files: string[];
+  let files: readonly string[];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'delay-queue-package-'));
-    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]);
-    const [{ filename, files: packed }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-    files = packed.map(({ path }) => path);
-    await run('tar', ['-xzf', filename], { cwd: folder });
-    await installBesidePeers(folder);
+    ({ files } = await packLibrary());
   }, 60_000);
-
-  afterAll(async () => {
-    await rm(folder, { recursive: true });
-  });
 
   it('holds the built code, the Lua scripts and the documents, and nothing else', () => {
     expect(files).toContain('dist/index.js');
@@ -71,28 +23,86 @@ describe('the packed library', () => {
     expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json']);
   });
 
-  it('is imported by an ES module, and handles a message', async () => {
-    expect(await execute('app.mjs', ESM)).toBe('handled hello 1');
-  });
+  it('has every file that its manifest names', async () => {
+    const { main, types, exports } = await readJson<Record<'main' | 'types' | 'exports', unknown>>('package.json');
+    const named = pathsIn([main, types, exports]);
 
-  it('is required by a CommonJS module, and handles a message', async () => {
-    expect(await execute('app.cjs', COMMON_JS)).toBe('handled hello 1');
+    expect(named).toContain('./dist/index.d.ts');
+    expect(named.filter((path) => !files.includes(path.replace('./', '')))).toEqual([]);
   });
-
-  async function execute(name: string, source: string): Promise<string> {
-    await writeFile(join(folder, name), source);
-    const env = { ...process.env, REDIS_URL: inject('redisUrl'), PREFIX: randomUUID() };
-    const { stdout } = await run(process.execPath, [name], { cwd: folder, env, timeout: 15_000 });
-    return stdout.trim();
-  }
 });
 
-/** As `npm install` would lay it out, with the packages of this repository in the place of downloaded ones. */
-async function installBesidePeers(folder: string): Promise<void> {
-  const modules = join(folder, 'node_modules');
-  await mkdir(modules);
-  for (const name of await readdir('node_modules')) {
-    if (!name.startsWith('.')) await symlink(resolve('node_modules', name), join(modules, name));
-  }
-  await symlink(join(folder, 'package'), join(modules, 'nestjs-delay-queue'));
+/** All strings in a part of a manifest. */
+function pathsIn(part: unknown): string[] {
+  return typeof part === 'string' ? [part] : Object.values(part as object).flatMap(pathsIn);
+}
+
+/** How an application is written, and which Nest it is on. */
+interface Consumer {
+  readonly nest: 11 | 12;
+  /** `type` of its package.json. */
+  readonly type: 'commonjs' | 'module';
+  /** Of its tsconfig.json. */
+  readonly compilerOptions: Readonly<Record<string, string>>;
+}
+
+const NODE_NEXT = { module: 'nodenext' };
+/** As Nest's own starter had it for years; this version of TypeScript wants to be asked twice. */
+const CLASSIC = { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' };
+
+const CONSUMERS: readonly Consumer[] = [
+  { nest: 11, type: 'commonjs', compilerOptions: CLASSIC },
+  { nest: 11, type: 'module', compilerOptions: NODE_NEXT },
+  { nest: 12, type: 'commonjs', compilerOptions: NODE_NEXT },
+  { nest: 12, type: 'module', compilerOptions: NODE_NEXT },
+];
+
+describe('an application that has installed the packed library', () => {
+  let folders: Record<Consumer['nest'], string>;
+
+  beforeAll(async () => {
+    folders = { 11: await installOnNest11(), 12: await installOnNest12() };
+  }, 300_000);
+
+  it.each([11, 12] as const)('is really on Nest %i', async (nest) => {
+    expect(await versionOf('@nestjs/core', folders[nest])).toMatch(new RegExp(`^${nest}\\.`));
+  });
+
+  it.concurrent.each(CONSUMERS)(
+    'compiles, handles a message and has one refused: Nest $nest, type $type, module $compilerOptions.module',
+    async (consumer) => {
+      const folder = await compile(folders[consumer.nest], consumer);
+      const env = { ...process.env, REDIS_URL: inject('redisUrl'), PREFIX: `smoke-${randomUUID()}` };
+      const output = await runProgram(process.execPath, ['greeter.js'], { cwd: folder, env, timeout: 30_000 });
+
+      expect(output.split('\n')).toEqual([
+        consumer.type === 'commonjs' ? 'a CommonJS module' : 'an ES module',
+        'heard hello from Ada (attempt 1)',
+        'refused: unrecoverable',
+      ]);
+    },
+    120_000,
+  );
+});
+
+/** @returns the folder with the JavaScript */
+async function compile(installation: string, { type, compilerOptions }: Consumer): Promise<string> {
+  const folder = join(installation, `app-${randomUUID()}`);
+  await mkdir(folder);
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type }));
+  const settings = {
+    ...compilerOptions,
+    target: 'ES2023',
+    lib: ['ES2023'],
+    types: ['node'],
+    strict: true,
+    // The declarations of the library, and those of Nest and ioredis that they name, are looked at as well.
+    skipLibCheck: false,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+  };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: settings, files: ['greeter.ts'] }));
+  await copyFile('test/smoke/apps/greeter.ts', join(folder, 'greeter.ts'));
+  await runProgram(resolve('node_modules/.bin/tsc'), ['--project', folder]);
+  return folder;
 }
