@@ -1,7 +1,4 @@
 import { type ExecFileOptions, execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-
-const execute = promisify(execFile);
 
 /**
  * Runs a program to its end.
@@ -14,11 +11,12 @@ export async function runProgram(
   args: readonly string[],
   options: ExecFileOptions = {},
 ): Promise<string> {
-  try {
-    const { stdout } = await execute(program, args, { ...options, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
-    return stdout.trim();
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    throw new Error([`${program} ${args.join(' ')} failed.`, stdout, stderr].join('\n').trim(), { cause: error });
-  }
+  const settings = { ...options, encoding: 'utf8' as const, maxBuffer: 64 * 1024 * 1024 };
+  return new Promise((resolve, reject) => {
+    execFile(program, args, settings, (error, stdout, stderr) => {
+      if (!error) return resolve(stdout.trim());
+      const end = error.signal ? `was ended by ${error.signal}` : `failed with ${error.code}`;
+      return reject(new Error(`${program} ${args.join(' ')} ${end}.\n${stdout}\n${stderr}`));
+    });
+  });
 }
