@@ -1,4 +1,5 @@
 import { Logger, type InjectionToken, type Provider } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
 import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import type { Broker } from './broker/broker.interface.js';
 import { RedisBroker } from './broker/redis/redis.broker.js';
@@ -69,8 +70,8 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.producer,
-      useFactory: ({ broker, options: { publishTimeout }, ...parts }: QueueParts) =>
-        new DelayQueueProducer({ store: broker, publishTimeout, ...parts }),
+      useFactory: ({ broker, options: { publishTimeout, middleware }, ...parts }: QueueParts) =>
+        new DelayQueueProducer({ store: broker, publishTimeout, middleware, ...parts }),
       inject: [tokens.parts],
     },
     {
@@ -81,9 +82,9 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.scheduler,
-      useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer) =>
-        new DelayQueueScheduler({ ...parts, explorer, log: new Logger(LOG_CONTEXT) }),
-      inject: [tokens.parts, DelayedHandlerExplorer],
+      useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
+        new DelayQueueScheduler({ ...parts, explorer, discovery, log: new Logger(LOG_CONTEXT) }),
+      inject: [tokens.parts, DelayedHandlerExplorer, DiscoveryService],
     },
     DelayedHandlerExplorer,
     HandlerFactory,

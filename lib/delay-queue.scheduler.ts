@@ -1,11 +1,14 @@
 import { hostname } from 'node:os';
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import type { DiscoveryService } from '@nestjs/core';
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
+import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
+import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
@@ -16,6 +19,7 @@ export interface SchedulerDependencies {
   readonly topics: TopicRegistry;
   readonly events: DelayQueueEvents;
   readonly explorer: DelayedHandlerExplorer;
+  readonly discovery: DiscoveryService;
   readonly options: ResolvedOptions;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,11 +41,13 @@ export class DelayQueueScheduler
 
   /**
    * @throws BrokerUnavailableError with host and port, where Redis cannot be reached
-   * @throws ConfigurationError where Redis is too old, or a configured topic has another number of partitions
+   * @throws ConfigurationError where Redis is too old, a configured topic has another number of partitions, or another
+   *   module of this connection has other options
    */
   async onModuleInit(): Promise<void> {
     const { broker, topics, options } = this.#dependencies;
     await this.#orDisconnect(async () => {
+      assertUnambiguous(this.#connections());
       await broker.connect();
       await Promise.all(options.topics.map((topic) => topics.partitions(topic)));
     });
@@ -51,8 +57,15 @@ export class DelayQueueScheduler
   async onApplicationBootstrap(): Promise<void> {
     const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
     if (!isConsuming(options)) return;
+    if (!isFirst(options, this.#connections())) {
+      log.warn(
+        `DelayQueueModule is imported more than once as connection '${options.connection}'. Only the first one consumes, and ` +
+          `only its DelayQueueEvents tell of deliveries. Import it once, in the root module.`,
+      );
+      return;
+    }
     await this.#orDisconnect(async () => {
-      const handlers = explorer.explore(options);
+      const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
       const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member },
@@ -75,14 +88,27 @@ export class DelayQueueScheduler
     await this.#dependencies.broker.close();
   }
 
-  /** Nest calls no shutdown hook after a failed boot, and an open connection would keep the process alive. */
+  #connections(): ResolvedOptions[] {
+    return connectionsAmong(this.#dependencies.discovery.getProviders());
+  }
+
+  /**
+   * Nest calls no shutdown hook after a failed boot. What is open would keep the process alive, and what consumes would go
+   * on, in the other connections of the application too.
+   */
   async #orDisconnect(step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
-      await this.#runtime?.stop();
-      await this.#dependencies.broker.close();
+      const instances = this.#dependencies.discovery.getProviders().map(({ instance }) => instance as unknown);
+      const schedulers = instances.filter((instance) => instance instanceof DelayQueueScheduler);
+      await Promise.all(schedulers.map(async (scheduler) => scheduler.#end()));
       throw error;
     }
+  }
+
+  async #end(): Promise<void> {
+    await this.#runtime?.stop();
+    await this.#dependencies.broker.close();
   }
 }

@@ -25,6 +25,7 @@ export {
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
 export type { PublishedMessage, PublishOptions } from './message/publish-options.interface.js';
 export { type Topic, type TopicRef, topic } from './message/topic.js';
+export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js';
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
@@ -36,6 +37,9 @@ export type { DelayedMessage } from './message/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './message/backoff.js';
 export type { Duration } from './common/duration.js';
 
+// Around publishing and handling
+export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware.interface.js';
+
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
@@ -43,6 +47,7 @@ export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from '.
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';
+export type { PayloadIssue } from './message/payload-issues.js';
 
 // Errors
 export { BrokerUnavailableError } from './errors/broker-unavailable.error.js';
@@ -52,8 +57,10 @@ export { DeliveryAbortedError } from './errors/delivery-aborted.error.js';
 export { DuplicateMessageError } from './errors/duplicate-message.error.js';
 export { HandlerTimeoutError } from './errors/handler-timeout.error.js';
 export { InvalidArgumentError } from './errors/invalid-argument.error.js';
+export { InvalidPayloadError } from './errors/invalid-payload.error.js';
 export { PayloadTooLargeError } from './errors/payload-too-large.error.js';
 export { PublishManyError } from './errors/publish-many.error.js';
 export { RetryLaterError } from './errors/retry-later.error.js';
+export { SchemaError } from './errors/schema.error.js';
 export { SerializationError } from './errors/serialization.error.js';
 export { UnrecoverableError } from './errors/unrecoverable.error.js';

@@ -91,7 +91,8 @@ export type Outcome =
   | { readonly kind: 'ack' }
   /** The attempt failed; deliver again after `delay` milliseconds. */
   | { readonly kind: 'retry'; readonly delay: number; readonly failure: Failure }
-  | { readonly kind: 'dead'; readonly failure: Failure }
+  /** `spent: false` where the handler was not called: then the delivery's attempt is given back. */
+  | { readonly kind: 'dead'; readonly failure: Failure; readonly spent?: false }
   /** Back at once, as if it had not been delivered. */
   | { readonly kind: 'release' }
   /** Back after `delay` milliseconds, without spending the attempt. */

@@ -40,6 +40,10 @@ export class Delivery implements Receipt {
     return this.#controller.signal;
   }
 
+  get aborted(): boolean {
+    return this.#abortReason !== undefined;
+  }
+
   /** The first reason counts. */
   abort(reason: DelayQueueError): void {
     if (this.#abortReason) return;

@@ -1,9 +1,11 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Outcome, Partition } from '../broker/broker.interface.js';
 import type { Timer } from '../common/clock.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { type Failure, toFailure } from '../message/failure.js';
+import { checkStored } from './check-stored.js';
 import { ConsumedMessage } from './consumed-message.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
@@ -25,6 +27,8 @@ export interface MessageDispatcherOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
   readonly handler: MessageHandler;
+  /** What payloads have to fit before the handler gets them. */
+  readonly schema: StandardSchemaV1 | undefined;
   readonly settings: HandlerSettings;
   readonly settler: Settler;
   /** Told when a delivery needs its slot no more. */
@@ -72,14 +76,14 @@ export class MessageDispatcher {
 
   async #verdict(delivery: Delivery): Promise<Verdict> {
     // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
-    if (this.#options.context.clock.now() >= delivery.leaseEndsAt) return { outcome: { kind: 'release' } };
+    if (this.#isOver(delivery)) return { outcome: { kind: 'release' } };
     let envelope: Envelope;
     try {
       envelope = decodeEnvelope(delivery.envelope);
     } catch (error) {
       return dead(toFailure('undecodable', error));
     }
-    const { settings } = this.#options;
+    const { settings, schema } = this.#options;
     const maxAttempts = envelope.attempts ?? settings.attempts;
     if (delivery.attempt > maxAttempts) return dead(await this.#crashFailure(delivery));
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
@@ -88,7 +92,19 @@ export class MessageDispatcher {
       const text = `Not delivered within ${expireAfter} ms of its due time, but ${Math.round(lateness)} ms after it.`;
       return dead(toFailure('expired', new Error(text)));
     }
+    if (schema !== undefined) {
+      const { clock } = this.#options.context;
+      const checked = await checkStored(envelope, { schema, clock, delivery, maxAttempts, settings });
+      if ('outcome' in checked) return checked;
+      // The schema may have taken its time.
+      if (delivery.aborted || this.#isOver(delivery)) return { outcome: { kind: 'release' } };
+      envelope = checked.envelope;
+    }
     return this.#call(delivery, new ConsumedMessage(delivery, envelope, maxAttempts), envelope, lateness);
+  }
+
+  #isOver({ leaseEndsAt }: Delivery): boolean {
+    return this.#options.context.clock.now() >= leaseEndsAt;
   }
 
   async #call(delivery: Delivery, message: ConsumedMessage, envelope: Envelope, lateness: number): Promise<Verdict> {
@@ -165,6 +181,7 @@ export class MessageDispatcher {
   }
 }
 
+/** A dead letter without a call of the handler. */
 function dead(failure: Failure): Verdict {
-  return { outcome: { kind: 'dead', failure } };
+  return { outcome: { kind: 'dead', failure, spent: false } };
 }

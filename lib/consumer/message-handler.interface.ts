@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 
@@ -16,6 +17,8 @@ export interface MessageHandler {
 /** A topic, and how its messages are handled. */
 export interface HandledTopic {
   readonly topic: string;
+  /** What payloads are checked against before they are delivered. */
+  readonly schema: StandardSchemaV1 | undefined;
   readonly settings: HandlerSettings;
 }
 

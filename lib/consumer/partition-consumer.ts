@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ClaimedMessage, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import type { Startable } from '../common/startable.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
@@ -15,6 +16,7 @@ export interface PartitionConsumerOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
   readonly handler: MessageHandler;
+  readonly schema: StandardSchemaV1 | undefined;
   readonly settings: HandlerSettings;
   readonly pool: WorkerPool;
   readonly group: WorkerGroup;
@@ -38,12 +40,13 @@ export class PartitionConsumer {
 
   constructor(options: PartitionConsumerOptions) {
     this.#options = options;
-    const { context, partition, handler, settings, pool, group } = options;
+    const { context, partition, handler, schema, settings, pool, group } = options;
     this.#settler = new Settler(context, partition);
     this.#dispatcher = new MessageDispatcher({
       context,
       partition,
       handler,
+      schema,
       settings,
       settler: this.#settler,
       onSlotFree: () => pool.release(group, 1),

@@ -30,7 +30,7 @@ export class TopicConsumer implements Startable {
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
     const { context, handler, handled, partitions, pool, group, heartbeat } = options;
-    const { topic, settings } = handled;
+    const { topic, schema, settings } = handled;
     this.#membership = new Membership({
       context,
       topic,
@@ -46,6 +46,7 @@ export class TopicConsumer implements Startable {
           context,
           partition: { topic, index },
           handler,
+          schema,
           settings,
           pool,
           group,

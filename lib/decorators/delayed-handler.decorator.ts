@@ -1,6 +1,8 @@
 import { DELAYED_HANDLER_METADATA, ENTRY_PROVIDER_METADATA } from '../delay-queue.constants.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
+import type { HandledPayload, NamedTopic } from '../message/payload-types.js';
 import type { TopicRef } from '../message/topic.js';
+import type { HandlerDecorator } from './handler-decorator.js';
 
 /** What {@link DelayedHandler} leaves on a method. */
 export interface DelayedHandlerMetadata {
@@ -17,6 +19,11 @@ export interface DelayedHandlerMetadata {
  * A topic has one handler in a process. The class has to be registered as a provider or controller, else its methods are
  * not found; nothing can warn of that.
  *
+ * A method whose parameters do not fit the payload of a typed topic, or of a name in `DelayQueueTopics`, does not compile;
+ * of several topics, the payload is any of theirs. Where something else decides what the method is called with, as a pipe
+ * does, hand the topic over as any topic: `@DelayedHandler(orderTimeout as TopicRef)`. Its schema goes on checking payloads,
+ * which it would not with `orderTimeout.name`.
+ *
  * @example
  * ```ts
  * @DelayedHandler('order.timeout', { attempts: 3 })
@@ -27,11 +34,15 @@ export interface DelayedHandlerMetadata {
  *
  * @publicApi
  */
-export function DelayedHandler(topic: TopicRef | readonly TopicRef[], options: HandlerOptions = {}): MethodDecorator {
-  return (target, _property, descriptor: PropertyDescriptor) => {
+export function DelayedHandler<
+  const R extends NamedTopic | readonly NamedTopic[],
+  B extends number | undefined = undefined,
+>(topic: R, options: HandlerOptions & { readonly batch?: B } = {}): HandlerDecorator<HandledPayload<R>, B> {
+  const decorate: MethodDecorator = (target, _property, descriptor) => {
     const topics = Array.isArray(topic) ? [...(topic as readonly TopicRef[])] : [topic as TopicRef];
     const metadata: DelayedHandlerMetadata = { topics, options };
     Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, descriptor.value as object);
     Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
   };
+  return decorate;
 }

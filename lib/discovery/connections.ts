@@ -11,18 +11,24 @@ export function connectionsAmong(
 }
 
 /**
- * Whether a module is the first of its connection. Nest makes a module of each call of `forRoot()`; of several with the
- * same options, one consumes.
+ * Nest makes a module of each call of `forRoot()`. Several of one connection have to agree.
  *
  * @throws ConfigurationError where their options differ
  */
+export function assertUnambiguous(connections: readonly ResolvedOptions[]): void {
+  for (const { connection, given } of connections) {
+    const first = connections.find((other) => other.connection === connection);
+    if (isDeepStrictEqual(first?.given, given)) continue;
+    throw new ConfigurationError(
+      `DelayQueueModule is imported more than once as connection '${connection}', with different options (of functions and ` +
+        `instances, only the very same is equal). Import it once, or give each a name of its own: forRoot({ name }).`,
+    );
+  }
+}
+
+/** Whether a module is the first of its connection, which is the one that consumes. */
 export function isFirst(options: ResolvedOptions, connections: readonly ResolvedOptions[]): boolean {
-  const same = connections.filter(({ connection }) => connection === options.connection);
-  if (same.every(({ given }) => isDeepStrictEqual(given, options.given))) return same[0] === options;
-  throw new ConfigurationError(
-    `DelayQueueModule is imported more than once as connection '${options.connection}', with different options. Import it ` +
-      `once, or give each a name of its own: forRoot({ name }).`,
-  );
+  return connections.find(({ connection }) => connection === options.connection) === options;
 }
 
 /** @throws ConfigurationError that names the handler, where it asks for a connection that does not exist */

@@ -9,7 +9,7 @@ import { HandlerFactory } from '../pipeline/handler-factory.js';
 import type { Method } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
-import { assertConnection, connectionsAmong, isFirst } from './connections.js';
+import { assertConnection, connectionsAmong } from './connections.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -24,24 +24,23 @@ export class DelayedHandlerExplorer {
   ) {}
 
   /**
-   * @returns the handlers of a connection; none where another module of the same name has them already
+   * @returns the handlers of a connection
    * @throws ConfigurationError that names class and method of what cannot work
    */
   explore(options: ConsumingOptions): MessageHandler[] {
     const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(classesFirst);
     const connections = connectionsAmong(wrappers);
-    const consumes = isFirst(options, connections);
     const handlers: MessageHandler[] = [];
     const seen = new Set<object>();
     for (const wrapper of wrappers) {
       const instance = wrapper.instance as Record<string, Method> | null | undefined;
-      // An instance may be provided under several tokens; it is still one handler.
-      if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
+      // What an alias stands for is found by itself, and an instance that is provided twice is still one handler.
+      if (wrapper.isAlias || typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       handlers.push(...this.#handlersOf(wrapper, instance, options, connections));
     }
     assertOnePerTopic(handlers);
-    return consumes ? handlers : [];
+    return handlers;
   }
 
   #handlersOf(
@@ -59,7 +58,7 @@ export class DelayedHandlerExplorer {
         prototype[method] as Method,
       );
       if (!metadata) continue;
-      const name = `${wrapper.name as string}.${method}`;
+      const name = `${prototype.constructor.name}.${method}`;
       const { connection = DEFAULT_CONNECTION } = metadata.options;
       assertConnection(name, connection, connections);
       if (connection !== options.connection) continue;

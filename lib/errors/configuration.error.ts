@@ -1,7 +1,8 @@
 import { DelayQueueError } from './delay-queue.error.js';
 
 /**
- * The application is set up in a way that cannot work. Thrown while it boots, or when a topic is first used.
+ * The application is set up in a way that cannot work. Thrown while it boots, when a topic is first used, or where middleware
+ * breaks its rules.
  *
  * @publicApi
  */

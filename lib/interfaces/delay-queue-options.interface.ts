@@ -2,6 +2,7 @@ import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { Duration } from '../common/duration.js';
 import type { Backoff } from '../message/backoff.js';
+import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
 
 /**
  * Options of `DelayQueueModule.forRoot()`.
@@ -28,6 +29,8 @@ export interface DelayQueueModuleOptions {
   consumer?: false | ConsumerOptions;
   /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
+  /** What stands around publishes and handler calls, such as correlation ids; the first is the outermost. @defaultValue none */
+  middleware?: readonly DelayQueueMiddleware[];
 }
 
 /**

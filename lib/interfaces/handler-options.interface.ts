@@ -9,6 +9,8 @@ import type { Backoff } from '../message/backoff.js';
 export interface HandlerOptions {
   /** Calls of this handler at once in this process, within the process's own limit. @defaultValue no limit of its own */
   concurrency?: number;
+  /** Most messages a call, 1 to 200; with it the method is called with arrays. */
+  batch?: number;
   /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. */
   attempts?: number;
   /** Wait between attempts. */

@@ -1,4 +1,6 @@
 import { describe } from '../common/describe.js';
+import type { InvalidPayloadError } from '../errors/invalid-payload.error.js';
+import { type PayloadIssue, toPayloadIssues } from './payload-issues.js';
 
 /**
  * Why a message is a dead letter, or why its last attempt failed.
@@ -14,6 +16,8 @@ export type FailureReason =
   | 'crashed'
   /** It was not delivered within `expireAfter` of its due time. */
   | 'expired'
+  /** What is stored does not fit the schema of its topic. */
+  | 'invalid'
   /** What is stored cannot be decoded; it is kept as it is. */
   | 'undecodable';
 
@@ -30,6 +34,8 @@ export interface Failure {
   readonly stack?: string;
   /** What the attempt before failed with, where the last one ended without an error of its own. */
   readonly lastError?: Failure;
+  /** What the schema found wrong, where the reason is `'invalid'`; the first 10. */
+  readonly issues?: readonly PayloadIssue[];
 }
 
 /** Longest text kept of an error's message and of its stack, in characters. */
@@ -42,6 +48,10 @@ export function toFailure(reason: FailureReason, error: unknown): Failure {
   } catch (fault) {
     return { reason, name: 'Error', message: `An error that cannot be read: ${describe(fault)}` };
   }
+}
+
+export function toInvalidFailure(error: InvalidPayloadError): Failure {
+  return { ...toFailure('invalid', error), issues: toPayloadIssues(error.issues) };
 }
 
 function textOf(error: Error): Omit<Failure, 'reason'> {

@@ -3,7 +3,7 @@ import type { HandledTopic, MessageHandler } from '../consumer/message-handler.i
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
 import { MAX_ATTEMPTS } from '../message/limits.js';
-import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
@@ -45,10 +45,13 @@ export function resolveHandler(
       timeout: optionalDuration('timeout', timeout),
       lease: lease === undefined ? consumer.lease : resolveLease(lease),
     };
-    const handled = checkedNames(topics).map((topic): HandledTopic => {
+    const names = checkedNames(topics);
+    const handled = topics.map((ref, i): HandledTopic => {
+      const topic = names[i] as string;
       const settings = topicSettings(topic);
       return {
         topic,
+        schema: schemaOf(ref),
         settings: {
           attempts: own.attempts ?? settings.attempts,
           backoff: own.backoff ?? settings.backoff,

@@ -13,6 +13,7 @@ import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
+import { resolveMiddleware } from './resolve-middleware.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
 /** Half of the time for which Redis remembers the answer to a publish, in milliseconds. */
@@ -21,7 +22,9 @@ const MAX_PUBLISH_TIMEOUT = 60_000;
 /** How often a process tells that it lives, at least; in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
 
-const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout'] as const;
+const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout', 'middleware'] as const;
+/** Known when the module is imported, and so given to `forRoot()` and beside a factory. */
+const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
 const TOPIC_OPTIONS = ['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter'] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
 
@@ -45,9 +48,10 @@ export function resolveOptions(
 ): ResolvedOptions {
   return asConfiguration('DelayQueueModule', () => {
     assertName('connection', connection);
-    assertOptions('The module options', options, MODULE_OPTIONS);
+    assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
+    assertNotFromFactory(options);
     const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
-    const { topics = {}, defaults = {}, consumer = {} } = options;
+    const { topics = {}, defaults = {}, consumer = {}, middleware = [] } = options;
     assertName('prefix', prefix);
     assertRedis(redis);
     if (!isPlainObject(topics)) {
@@ -69,10 +73,21 @@ export function resolveOptions(
         max: MAX_PUBLISH_TIMEOUT,
       }),
       consumer: consumer === false ? undefined : resolveConsumer(consumer),
+      middleware: resolveMiddleware(middleware),
       topics: [...own.keys()],
       topicSettings: (topic: string) => own.get(topic) ?? base,
     });
   });
+}
+
+/** Nest has taken them out of what `forRoot()` is given; what is left comes from a factory. */
+function assertNotFromFactory(options: DelayQueueModuleOptions): void {
+  const misplaced = IMPORT_OPTIONS.find((option) => options[option] !== undefined);
+  if (misplaced === undefined) return;
+  throw new InvalidArgumentError(
+    `The options that a factory makes have '${misplaced}', which has to be known before it is called. Give it beside ` +
+      `useFactory, useClass or useExisting: forRootAsync({ ${misplaced}, useFactory }).`,
+  );
 }
 
 /** What ioredis would take for a host name, or for nothing, and then fail to reach. */

@@ -1,6 +1,7 @@
 import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
+import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 
 /** The module's options, checked and with all defaults filled in. Times in milliseconds. */
@@ -14,6 +15,8 @@ export interface ResolvedOptions {
   readonly publishTimeout: number;
   /** `undefined`: this process only publishes. */
   readonly consumer: (ConsumerSettings & { readonly lease: number }) | undefined;
+  /** The first is the outermost. */
+  readonly middleware: readonly DelayQueueMiddleware[];
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;

@@ -9,16 +9,20 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { PublishManyError } from '../errors/publish-many.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { assertId } from '../message/assert-id.js';
+import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
 import { partitionOf } from '../message/partitioner.js';
+import type { PublishedPayload, TopicName } from '../message/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
-import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
+import { assertPayload } from './assert-payload.js';
 import { ChangeLane } from './change-lane.js';
 import { requiredDueTime } from './due-time.js';
 import { Lanes } from './lanes.js';
 import { PublishLane } from './publish-lane.js';
+import { type GivenMessage, type PublishLayer, publishLayers, publishWithin } from './publish-middleware.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
 
 export interface ProducerDependencies {
@@ -28,6 +32,8 @@ export interface ProducerDependencies {
   readonly events: EventSink;
   /** Longest time until a publish is confirmed or rejected, in milliseconds. */
   readonly publishTimeout: number;
+  /** Around each call; the first is the outermost. */
+  readonly middleware: readonly DelayQueueMiddleware[];
 }
 
 /** An id, or an id with its key. */
@@ -50,11 +56,13 @@ type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) =
  */
 export class DelayQueueProducer {
   readonly #dependencies: ProducerDependencies;
+  readonly #middleware: readonly PublishLayer[];
   readonly #publishLanes: Lanes<PublishLane>;
   readonly #changeLanes: Lanes<ChangeLane>;
 
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
+    this.#middleware = publishLayers(dependencies.middleware);
     const { store, clock, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
     this.#publishLanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller }));
@@ -67,40 +75,41 @@ export class DelayQueueProducer {
    * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
    * Calls made in the same turn of the event loop travel together.
    *
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * A wrong payload for a typed topic, or for a name in `DelayQueueTopics`, does not compile; one for a topic with a schema
+   * is refused. A plain string takes any payload; `publish<Order>('orders', order)` says which.
+   *
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
+   * sent
    * @throws DuplicateMessageError where the id exists; see `onDuplicate`
    * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
-   * @throws ConfigurationError at the first use of a topic that has another number of partitions
+   * @throws ConfigurationError at the first use of a topic that has another number of partitions, and where middleware
+   *   does not do what it has to; else middleware may throw what it likes
    */
-  async publish<T>(topic: TopicRef<T>, payload: NoInfer<T>, options?: PublishOptions): Promise<PublishedMessage> {
-    const name = checkedTopicName(topic);
-    const request = toPublishRequest(payload, options, this.#dependencies.store.now());
-    return this.#publish(name, await this.#partitions(name), request);
+  publish<T, N extends TopicName = TopicName>(
+    topic: Topic<T, unknown> | N,
+    payload: NoInfer<PublishedPayload<T, N>>,
+    options?: PublishOptions,
+  ): Promise<PublishedMessage> {
+    return this.#middleware.length === 0
+      ? this.#publishOne(topic, payload, options)
+      : this.#publishOneWithinMiddleware(topic, payload, options);
   }
 
   /**
    * Publishes several messages to one topic, a call a partition. All are checked before the first is sent.
    *
    * @returns one result a message, in order
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was sent
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
+   * sent
    * @throws PublishManyError where some were refused; its `results` has what became of each
    */
-  async publishMany<T>(
-    topic: TopicRef<T>,
-    messages: readonly { payload: NoInfer<T>; options?: PublishOptions }[],
+  publishMany<T, N extends TopicName = TopicName>(
+    topic: Topic<T, unknown> | N,
+    messages: readonly { payload: NoInfer<PublishedPayload<T, N>>; options?: PublishOptions }[],
   ): Promise<PublishedMessage[]> {
-    const name = checkedTopicName(topic);
-    const now = this.#dependencies.store.now();
-    if (!Array.isArray(messages)) throw new InvalidArgumentError('publishMany takes an array of { payload, options }.');
-    const requests = messages.map((message) => {
-      assertOptions('A message of publishMany', message, ['payload', 'options']);
-      return toPublishRequest(message.payload, message.options, now);
-    });
-    if (requests.length === 0) return [];
-    const partitions = await this.#partitions(name);
-    const results = await Promise.allSettled(requests.map((request) => this.#publish(name, partitions, request)));
-    if (results.some(({ status }) => status === 'rejected')) throw new PublishManyError(name, results);
-    return results.map((result) => (result as PromiseFulfilledResult<PublishedMessage>).value);
+    return this.#middleware.length === 0
+      ? this.#publishAll(topic, messages)
+      : this.#publishAllWithinMiddleware(topic, messages);
   }
 
   /**
@@ -164,6 +173,46 @@ export class DelayQueueProducer {
     return 'not-found';
   }
 
+  async #publishOneWithinMiddleware(
+    topic: TopicRef,
+    payload: unknown,
+    options: PublishOptions | undefined,
+  ): Promise<PublishedMessage> {
+    const publish = async (messages: readonly GivenMessage[]): Promise<PublishedMessage[]> =>
+      Promise.all(messages.map((message) => this.#publishOne(topic, message.payload, message.options)));
+    const results = await publishWithin(this.#middleware, checkedTopicName(topic), [{ payload, options }], publish);
+    return results[0] as PublishedMessage;
+  }
+
+  async #publishAllWithinMiddleware(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
+    const name = checkedTopicName(topic);
+    assertMessages(messages);
+    if (messages.length === 0) return [];
+    return publishWithin(this.#middleware, name, messages, async (changed) => this.#publishAll(topic, changed));
+  }
+
+  async #publishOne(topic: TopicRef, payload: unknown, options: PublishOptions | undefined): Promise<PublishedMessage> {
+    const name = checkedTopicName(topic);
+    const request = toPublishRequest(payload, options, this.#dependencies.store.now());
+    const schema = schemaOf(topic);
+    if (schema) await assertPayload(name, schema, request);
+    return this.#publish(name, await this.#partitions(name), request);
+  }
+
+  async #publishAll(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
+    const name = checkedTopicName(topic);
+    const now = this.#dependencies.store.now();
+    assertMessages(messages);
+    const requests = messages.map(({ payload, options }) => toPublishRequest(payload, options, now));
+    if (requests.length === 0) return [];
+    const schema = schemaOf(topic);
+    if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
+    const partitions = await this.#partitions(name);
+    const results = await Promise.allSettled(requests.map((request) => this.#publish(name, partitions, request)));
+    if (results.some(({ status }) => status === 'rejected')) throw new PublishManyError(name, results);
+    return results.map((result) => (result as PromiseFulfilledResult<PublishedMessage>).value);
+  }
+
   async #publish(topic: string, partitions: number, { id, key, message }: PublishRequest): Promise<PublishedMessage> {
     const partition = partitionOf(key, partitions);
     const { status, dueAt } = await this.#publishLanes.get(topic, partition).publish(message);
@@ -183,4 +232,9 @@ export class DelayQueueProducer {
     const { clock, publishTimeout } = this.#dependencies;
     return serveWithin(clock, publishTimeout, operation);
   }
+}
+
+function assertMessages(messages: readonly GivenMessage[]): void {
+  if (!Array.isArray(messages)) throw new InvalidArgumentError('publishMany takes an array of { payload, options }.');
+  for (const message of messages) assertOptions('A message of publishMany', message, ['payload', 'options']);
 }

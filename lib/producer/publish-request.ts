@@ -40,10 +40,9 @@ const AT_ONCE: DueTime = Object.freeze({ after: 0 });
  * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
  */
 export function toPublishRequest(payload: unknown, options: PublishOptions = NO_OPTIONS, now: number): PublishRequest {
-  if (options !== NO_OPTIONS) assertOptions('The publish options', options, OPTIONS);
+  if (options !== NO_OPTIONS) assertPublishOptions(options);
   const { attempts, backoff, timeout, expireAfter, headers, onDuplicate = 'reject' } = options;
   if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
-  if (headers !== undefined) assertHeaders(headers);
   assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace']);
   if (options.id !== undefined) assertId('id', options.id);
   if (options.key !== undefined) assertId('key', options.key);
@@ -60,6 +59,12 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
   });
   const due = optionalDueTime(options, now) ?? AT_ONCE;
   return { id, key, message: { storedId: toStoredId(id, key), envelope, due, onDuplicate } };
+}
+
+/** @throws InvalidArgumentError where these are no options, one of them is unknown, or the headers are no headers */
+export function assertPublishOptions(options: PublishOptions): void {
+  assertOptions('The publish options', options, OPTIONS);
+  if (options.headers !== undefined) assertHeaders(options.headers);
 }
 
 function optionalDuration(name: string, value: unknown, min: number): number | undefined {

@@ -5,6 +5,7 @@ import {
   type BrokerTest,
   ACK,
   DEAD,
+  DEAD_UNCALLED,
   FAILURE,
   LONG,
   LONG_AGO,
@@ -86,6 +87,40 @@ export function settleContract(it: BrokerTest): void {
       expect(stored?.at).toBeGreaterThan(before - 1);
       expect(stored?.at).toBeLessThanOrEqual(await bench.time());
       expect(await bench.claim()).toMatchObject({ messages: [], nextAt: undefined });
+    });
+
+    it('dead, the handler not called: gives the attempt back, but not the delivery', async ({ bench }) => {
+      const claimed = await bench.deliver('a');
+      expect(await bench.settle(claimed, DEAD_UNCALLED)).toBe('settled');
+
+      const failure = { ...FAILURE, reason: 'expired' };
+      expect(await bench.get('a')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 0, failure });
+      expect((await bench.broker.stats(bench.partition)).counters).toMatchObject({ died: 1, retried: 0 });
+      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: undefined });
+    });
+
+    it('dead, the handler not called: keeps the attempts that were spent before', async ({ bench }) => {
+      await bench.settled('a', RETRY);
+      await bench.advance(1);
+      await bench.settle(await bench.claimOne(), DEAD_UNCALLED);
+
+      expect(await bench.get('a')).toMatchObject({ state: 'dead', deliveries: 2, attempts: 1 });
+    });
+
+    it('dead, the handler not called: of a message cancelled in flight, nothing is left', async ({ bench }) => {
+      const claimed = await bench.deliver('a');
+      await bench.cancel('a');
+
+      expect(await bench.settle(claimed, DEAD_UNCALLED)).toBe('cancelled');
+      expect(await bench.get('a')).toBeUndefined();
+    });
+
+    it('dead, the handler not called: comes back as a new message, with its whole budget', async ({ bench }) => {
+      await bench.settled('a', DEAD_UNCALLED);
+      await bench.publish('a', { envelope: '[2,"new"]', onDuplicate: 'replace' });
+
+      expect(await bench.claimOne()).toMatchObject({ envelope: '[2,"new"]', token: 2, delivery: 1, attempt: 1 });
+      expect(await bench.get('a')).toMatchObject({ state: 'in-flight', failure: undefined });
     });
 
     it('release: due again at once, as if it had not been delivered', async ({ bench }) => {

@@ -178,6 +178,7 @@ describe('expireAfter', () => {
     expect(payments.calls).toEqual([]);
     expect(await partition.dead()).toEqual(['a']);
     expect(await partition.payload('a')).toBe(1);
+    expect(await partition.spent('a')).toEqual({ deliveries: 1, attempts: 0 });
   });
 
   it('leaves alone what is late by less', async () => {
@@ -197,6 +198,22 @@ describe('expireAfter', () => {
     const { producer, events } = await start({ expireAfter: '30m' });
     await producer.publish('payments', 1, { deliverAt: (await bed.time()) - HOUR, expireAfter: '2h' });
     expect(await events.acked.first()).toMatchObject({ attempt: 1 });
+  });
+});
+
+describe('a message whose last attempt ended with its process', () => {
+  it('is a dead letter with the error of the attempt before, and no attempt is spent beyond the last', async () => {
+    const { producer, events, payments, partition } = await start();
+    const { dueAt } = await producer.publish('payments', 1, { id: 'a', delay: 300, attempts: 2 });
+    const before = { reason: 'failed', name: 'Error', message: 'down' };
+    await bed.redis.hset(partition.key('deliveries'), 'a', `0 2 2 ${dueAt.getTime()}`);
+    await bed.redis.hset(partition.key('errors'), 'a', JSON.stringify(before));
+
+    const { failure } = await events.dead.first();
+    expect(failure).toMatchObject({ reason: 'crashed', lastError: before });
+    expect(failure.message).toContain('Attempt 2 was the last');
+    expect(payments.calls).toEqual([]);
+    expect(await partition.spent('a')).toEqual({ deliveries: 3, attempts: 2 });
   });
 });
 
@@ -220,6 +237,7 @@ describe('a stored message that cannot be read', () => {
     for (const [i, raw] of unreadable.entries()) {
       expect(await partition.envelope(`bad-${i}`)).toBe(raw);
       expect(await partition.failure(`bad-${i}`)).toMatchObject({ reason: 'undecodable', name: expect.any(String) });
+      expect(await partition.spent(`bad-${i}`)).toEqual({ deliveries: 1, attempts: 0 });
     }
   });
 

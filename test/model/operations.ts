@@ -85,6 +85,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constant<Outcome>({ kind: 'ack' }),
   hours.map((n): Outcome => ({ kind: 'retry', delay: n * HOUR, failure: toFailure('failed', 'no') })),
   fc.constant<Outcome>({ kind: 'dead', failure: toFailure('failed', 'never') }),
+  fc.constant<Outcome>({ kind: 'dead', failure: toFailure('expired', 'not called'), spent: false }),
   fc.constant<Outcome>({ kind: 'release' }),
   hours.map((n): Outcome => ({ kind: 'put-off', delay: n * HOUR })),
 );

@@ -33,6 +33,7 @@ export const FAILURE: Failure = { reason: 'failed', name: 'Error', message: 'boo
 
 export const ACK: Outcome = { kind: 'ack' };
 export const DEAD: Outcome = { kind: 'dead', failure: FAILURE };
+export const DEAD_UNCALLED: Outcome = { kind: 'dead', failure: { ...FAILURE, reason: 'expired' }, spent: false };
 export const RELEASE: Outcome = { kind: 'release' };
 export const RETRY: Outcome = { kind: 'retry', delay: 0, failure: FAILURE };
 export const RETRY_LATER: Outcome = { kind: 'retry', delay: LONG, failure: FAILURE };

@@ -275,6 +275,7 @@ export class MemoryPartition {
         this.#inflight.delete(storedId);
         this.#dead.set(storedId, Math.floor(this.#now()));
         record.token = 0;
+        if (outcome.spent === false) record.attempt--;
         break;
       case 'release':
         this.#scheduleAgain(storedId, record, record.due, record.attempt - 1);

@@ -1,7 +1,7 @@
 import { encodeFailure } from '../../message/failure.js';
 import type { Outcome, Settlement } from '../broker.interface.js';
 
-/** One letter an outcome, as the head of settle.lua says. */
+/** As the head of settle.lua says. */
 const LETTERS: Readonly<Record<Outcome['kind'], string>> = {
   ack: 'a',
   retry: 'r',
@@ -10,12 +10,15 @@ const LETTERS: Readonly<Record<Outcome['kind'], string>> = {
   'put-off': 'p',
 };
 
+/** The same where the attempt is given back. */
+const DEAD_UNSPENT = 'u';
+
 /** Adds the five arguments that settle.lua takes of a delivery. */
 export function encodeSettlement({ storedId, token, outcome }: Settlement, args: (string | number)[]): void {
   args.push(
     storedId,
     token,
-    LETTERS[outcome.kind],
+    outcome.kind === 'dead' && outcome.spent === false ? DEAD_UNSPENT : LETTERS[outcome.kind],
     'delay' in outcome ? outcome.delay : 0,
     'failure' in outcome ? encodeFailure(outcome.failure) : '',
   );

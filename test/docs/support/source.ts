@@ -37,3 +37,24 @@ export function classesIn(folder: string): string[] {
     Array.from(readSource(path).matchAll(/^export (?:abstract )?class (\w+)/gm), ([, name = '']) => name),
   );
 }
+
+/** Names that a file exports, values and types alike. */
+export function exportsOf(path: string): string[] {
+  const source = ts.createSourceFile(path, readSource(path), ts.ScriptTarget.Latest);
+  return source.statements.flatMap((statement) => {
+    if (ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)) {
+      return statement.exportClause.elements.map(({ name }) => name.text);
+    }
+    if (
+      !ts.canHaveModifiers(statement) ||
+      !ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+    ) {
+      return [];
+    }
+    if (ts.isVariableStatement(statement)) {
+      return statement.declarationList.declarations.map(({ name }) => name.getText(source));
+    }
+    const { name } = statement as ts.DeclarationStatement;
+    return name ? [name.getText(source)] : [];
+  });
+}

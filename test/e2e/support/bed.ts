@@ -4,12 +4,14 @@ import type { INestApplication, INestApplicationContext, ModuleMetadata, Type } 
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import {
-  DelayQueueEvents,
+  type DelayQueueEvents,
   DelayQueueModule,
   type DelayQueueModuleOptions,
-  DelayQueueProducer,
+  type DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeEach, inject } from 'vitest';
+import { DEFAULT_CONNECTION } from '../../../lib/delay-queue.constants.js';
+import { tokensOf } from '../../../lib/delay-queue.tokens.js';
 import { startRedis } from '../../support/redis-server.js';
 import { EventLog } from './event-log.js';
 import { LogBook } from './log-book.js';
@@ -21,7 +23,7 @@ export interface AppSetup extends Pick<ModuleMetadata, 'imports' | 'providers' |
   readonly options?: DelayQueueModuleOptions;
 }
 
-/** A Nest application of a test. */
+/** A Nest application of a test, seen through one of its connections. */
 export class RunningApp<N extends INestApplicationContext = INestApplication> {
   readonly nest: N;
   readonly producer: DelayQueueProducer;
@@ -29,11 +31,12 @@ export class RunningApp<N extends INestApplicationContext = INestApplication> {
   readonly logs: LogBook;
   #closing: Promise<void> | undefined;
 
-  constructor(nest: N, logs: LogBook) {
+  constructor(nest: N, logs: LogBook, connection: string) {
     this.nest = nest;
     this.logs = logs;
-    this.producer = nest.get(DelayQueueProducer);
-    this.events = new EventLog(nest.get(DelayQueueEvents));
+    const tokens = tokensOf(connection);
+    this.producer = nest.get<DelayQueueProducer>(tokens.producer);
+    this.events = new EventLog(nest.get<DelayQueueEvents>(tokens.events));
   }
 
   get<T>(type: Type<T>): T {
@@ -79,15 +82,15 @@ export class Bed {
   }
 
   /** The same, where the test brings the module along. */
-  async compileWith(metadata: ModuleMetadata): Promise<RunningApp> {
+  async compileWith(metadata: ModuleMetadata, connection = DEFAULT_CONNECTION): Promise<RunningApp> {
     const logs = new LogBook();
     const module = await Test.createTestingModule(metadata).setLogger(logs).compile();
-    return this.adopt(module.createNestApplication(), logs);
+    return this.adopt(module.createNestApplication(), logs, connection);
   }
 
   /** Takes an application that the test has made in a way of its own, to be closed with the others. */
-  adopt<N extends INestApplicationContext>(nest: N, logs: LogBook): RunningApp<N> {
-    const app = new RunningApp(nest, logs);
+  adopt<N extends INestApplicationContext>(nest: N, logs: LogBook, connection = DEFAULT_CONNECTION): RunningApp<N> {
+    const app = new RunningApp(nest, logs, connection);
     this.#apps.push(app);
     return app;
   }

@@ -1,7 +1,14 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
-import { type Failure, decodeFailure, encodeFailure, toFailure } from '../../../lib/message/failure.js';
+import { InvalidPayloadError } from '../../../lib/errors/invalid-payload.error.js';
+import {
+  type Failure,
+  decodeFailure,
+  encodeFailure,
+  toFailure,
+  toInvalidFailure,
+} from '../../../lib/message/failure.js';
 
 describe('toFailure', () => {
   it('keeps name, message and stack of an error', () => {
@@ -63,9 +70,24 @@ describe('toFailure', () => {
   });
 
   it('keeps the reason it is told', () => {
-    for (const reason of ['failed', 'unrecoverable', 'crashed', 'expired', 'undecodable'] as const) {
+    for (const reason of ['failed', 'unrecoverable', 'crashed', 'expired', 'invalid', 'undecodable'] as const) {
       expect(toFailure(reason, new Error('x')).reason).toBe(reason);
     }
+  });
+});
+
+describe('toInvalidFailure', () => {
+  it('keeps the error, and what the schema found', () => {
+    const error = new InvalidPayloadError('orders', [{ message: 'too short', path: ['lines', 0, { key: 'sku' }] }]);
+
+    expect(toInvalidFailure(error)).toEqual({
+      reason: 'invalid',
+      name: 'InvalidPayloadError',
+      code: 'INVALID_PAYLOAD',
+      message: error.message,
+      stack: error.stack,
+      issues: [{ message: 'too short', path: 'lines[0].sku' }],
+    });
   });
 });
 
@@ -78,6 +100,7 @@ describe('encodeFailure', () => {
       code: 'X',
       stack: 'at a\nat b',
       lastError: { reason: 'failed', name: 'string', message: "'before'" },
+      issues: [{ message: 'no' }, { message: 'missing', path: 'a[0].b' }],
     };
 
     expect(decodeFailure(encodeFailure(failure))).toEqual(failure);

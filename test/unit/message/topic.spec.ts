@@ -1,6 +1,9 @@
+import { type } from 'arktype';
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { type TopicRef, assertName, checkedTopicName, topic } from '../../../lib/message/topic.js';
+import { type TopicRef, assertName, checkedTopicName, schemaOf, topic } from '../../../lib/message/topic.js';
 import { shown } from '../../support/contract-shown.js';
 
 const GOOD = ['a', 'order.timeout', 'A-Z_0:9', '0', '.', '-', 'x'.repeat(128)];
@@ -56,5 +59,34 @@ describe('the name of a topic', () => {
 
   it('cannot be changed', () => {
     expect(Object.isFrozen(topic('a'))).toBe(true);
+    expect(Object.isFrozen(topic('a', { schema: z.string() }))).toBe(true);
   });
+});
+
+describe('the schema of a topic', () => {
+  for (const [library, schema] of Object.entries({ zod: z.string(), valibot: v.string(), arktype: type('string') })) {
+    it(`may be of ${library}`, () => {
+      expect(topic('a', { schema })).toEqual({ name: 'a', schema });
+      expect(schemaOf(topic('a', { schema }))).toBe(schema);
+    });
+  }
+
+  it('need not be', () => {
+    for (const ref of ['a', topic('a'), topic('a', {})]) expect(schemaOf(ref)).toBeUndefined();
+  });
+
+  for (const schema of [undefined, null, 5, 'string', {}, { '~standard': {} }, { '~standard': null }, () => true]) {
+    it(`may not be ${shown(schema)}`, () => {
+      const options = { schema } as unknown as Parameters<typeof topic>[1];
+
+      expect(() => topic('a', options)).toThrow(InvalidArgumentError);
+      expect(() => topic('a', options)).toThrow("The schema of topic 'a' must be a Standard Schema");
+    });
+  }
+
+  for (const options of [null, 5, z.string(), { shema: z.string() }]) {
+    it(`is not looked for in ${shown(options)}`, () => {
+      expect(() => topic('a', options as unknown as Parameters<typeof topic>[1])).toThrow(InvalidArgumentError);
+    });
+  }
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import type { HandlerOptions } from '../../../lib/interfaces/handler-options.interface.js';
+import { topic } from '../../../lib/message/topic.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/options/resolve-handler.js';
 import { resolveOptions } from '../../../lib/options/resolve-options.js';
 import { shown } from '../../support/contract-shown.js';
@@ -63,9 +65,16 @@ describe('resolveHandler', () => {
   it('takes the settings of each of several topics, in their order', () => {
     const { topics } = resolve({ attempts: 2 }, ['other', 'orders']);
 
-    expect(topics.map(({ topic }) => topic)).toEqual(['other', 'orders']);
+    expect(topics.map((handled) => handled.topic)).toEqual(['other', 'orders']);
     expect(topics.map((handled) => handled.settings.timeout)).toEqual([undefined, 60_000]);
     expect(topics.map((handled) => handled.settings.attempts)).toEqual([2, 2]);
+  });
+
+  it('takes the schema of each topic that has one', () => {
+    const schema = z.string();
+    const { topics } = resolveHandler('Orders.onTimeout', ['a', topic('b', { schema }), topic('c')], {}, module);
+
+    expect(topics.map((handled) => handled.schema)).toEqual([undefined, schema, undefined]);
   });
 
   for (const [topics, says] of [

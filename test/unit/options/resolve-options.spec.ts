@@ -30,6 +30,7 @@ describe('resolveOptions', () => {
       prefix: 'dq',
       publishTimeout: 5000,
       consumer: { concurrency: 100, lease: 30_000, shutdownTimeout: 10_000, heartbeat: 5000 },
+      middleware: [],
       topics: [],
     });
     expect(topicSettings('any')).toEqual(DEFAULT_TOPIC);
@@ -41,6 +42,13 @@ describe('resolveOptions', () => {
     );
   });
 
+  it.each(['name', 'isGlobal'])("says where '%s' belongs, which a factory cannot give", (option) => {
+    const { message } = failureOf(() => resolveOptions({ [option]: 'x' }));
+    expect(message).toContain(`have '${option}'`);
+    expect(message).toContain(`forRootAsync({ ${option}, useFactory })`);
+    expect(() => resolveOptions({ [option]: undefined })).not.toThrow();
+  });
+
   it('takes undefined for left out', () => {
     const nothing = {
       redis: undefined,
@@ -49,6 +57,7 @@ describe('resolveOptions', () => {
       defaults: { backoff: undefined, expireAfter: undefined },
       consumer: { concurrency: undefined, lease: undefined, shutdownTimeout: undefined, maxIdleWait: undefined },
       publishTimeout: undefined,
+      middleware: undefined,
     } as unknown as DelayQueueModuleOptions;
     const resolved = resolveOptions(nothing);
     const { topicSettings: _functionOfItsOwn, ...rest } = resolveOptions({});
@@ -149,6 +158,33 @@ describe('resolveOptions', () => {
     for (const prefix of ['a', 'x'.repeat(128), 'A-Z_0:9.']) expect(resolveOptions({ prefix }).prefix).toBe(prefix);
   });
 
+  it('takes middleware that publishes, that handles, or both; from objects, and from instances with what else they have', () => {
+    class Both {
+      readonly calls = 0;
+      #next = async <T>(next: () => Promise<T>): Promise<T> => next();
+
+      async publish<T>(_messages: unknown, next: () => Promise<T>): Promise<T> {
+        return this.#next(next);
+      }
+
+      async handle<T>(_messages: unknown, next: () => Promise<T>): Promise<T> {
+        return this.#next(next);
+      }
+    }
+
+    const given: NonNullable<DelayQueueModuleOptions['middleware']> = [
+      { publish: async (_, next) => next() },
+      { handle: async (_, next) => next() },
+      { publish: async (_, next) => next(), handle: async (_, next) => next() },
+      new Both(),
+    ];
+    const { middleware } = resolveOptions({ middleware: given });
+    expect(middleware).toEqual(given);
+    expect(middleware.at(-1)).toBe(given.at(-1));
+    expect(Object.isFrozen(middleware)).toBe(true);
+    expect(middleware).not.toBe(given);
+  });
+
   it('does not change what it is given', () => {
     const options = deepFreeze<DelayQueueModuleOptions>({
       redis: { host: 'example.org' },
@@ -185,6 +221,13 @@ describe('resolveOptions', () => {
     lease: [[...NO_DURATIONS, 0, 999], (value) => ({ consumer: { lease: value } })],
     'consumer.shutdownTimeout': [NO_DURATIONS, (value) => ({ consumer: { shutdownTimeout: value } })],
     'consumer.maxIdleWait': [[...NO_DURATIONS, 0, 99, '61s'], (value) => ({ consumer: { maxIdleWait: value } })],
+    middleware: [[null, 5, 'x', {}, () => {}], (value) => ({ middleware: value })],
+    'middleware[0]': [[null, undefined, 5, 'x', [], () => {}, {}, new Map()], (value) => ({ middleware: [value] })],
+    'middleware[1].publish': [
+      [null, 5, 'x', {}],
+      (value) => ({ middleware: [{ handle: () => {} }, { publish: value, handle: () => {} }] }),
+    ],
+    'middleware[0].handle': [[null, 5, 'x', {}], (value) => ({ middleware: [{ handle: value }] })],
     topics: [[null, 5, 'x', [{}], true], (value) => ({ topics: value })],
     topic: [[{}], (value) => ({ topics: { 'a b': value } })],
     "topics['t']": [[null, 5, 'x', [], true], (value) => ({ topics: { t: value } })],
@@ -226,6 +269,7 @@ describe('resolveOptions', () => {
     ["topics['t']", { topics: { t: { retries: 1 } } }],
     ["topics['t'].deadLetter", { topics: { t: { deadLetter: { max: 1 } } } }],
     ['defaults', { defaults: { concurrency: 1 } }],
+    ['middleware[0]', { middleware: [{ publish: () => {}, handler: () => {} }] }],
   ] as const) {
     it(`refuses an option that ${where} does not have`, () => {
       const error = failureOf(() => resolveOptions(options as unknown as DelayQueueModuleOptions));

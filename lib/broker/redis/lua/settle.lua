@@ -4,7 +4,7 @@
 --       6 errors HASH      7 keyed ZSET      8 meta HASH       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       then 5 a delivery: stored id, token, outcome, delay ms, failure JSON
---       outcome a ack, r retry, d dead, b back at once (release), p put off
+--       outcome a ack, r retry, d dead, u dead without spending the attempt, b back at once (release), p put off
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
 --       its delivery was no success}
 -- Cost  O(n log size), n <= 200
@@ -69,10 +69,11 @@ for n = 1, #ids do
         redis.call('HSET', errors, id, ARGV[at + 4])
         reschedule(id, now_up + delay, delivery, attempt)
         count('retried')
-      elseif outcome == 'd' then
+      elseif outcome == 'd' or outcome == 'u' then
+        local spent = outcome == 'd' and attempt or attempt - 1
         redis.call('ZADD', dead, now, id)
         redis.call('HSET', errors, id, ARGV[at + 4])
-        redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
+        redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
         count('died')
       elseif outcome == 'p' then
         reschedule(id, now_up + delay, delivery, attempt - 1)

@@ -1,0 +1,55 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Outcome } from '../broker/broker.interface.js';
+import type { Clock, Timer } from '../common/clock.js';
+import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
+import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
+import { checkPayload } from '../message/check-payload.js';
+import type { Envelope } from '../message/envelope.js';
+import { toInvalidFailure } from '../message/failure.js';
+import type { Delivery } from './delivery.js';
+import type { HandlerSettings } from './message-handler.interface.js';
+import { outcomeOf } from './retry-policy.js';
+
+export interface StoredCheck {
+  readonly schema: StandardSchemaV1;
+  readonly clock: Clock;
+  readonly delivery: Delivery;
+  readonly maxAttempts: number;
+  /** The schema may take as long as the handler after it. */
+  readonly settings: HandlerSettings;
+}
+
+/**
+ * Checks what is stored against the schema of its topic, before it is delivered.
+ *
+ * @returns the envelope with the schema's output as its payload; or what becomes of the message instead, where it does not
+ * fit, or the schema fails, which counts as if the handler had
+ */
+export async function checkStored(
+  envelope: Envelope,
+  { schema, clock, delivery, maxAttempts, settings }: StoredCheck,
+): Promise<{ readonly envelope: Envelope } | { readonly outcome: Outcome; readonly error?: unknown }> {
+  const { timeout = settings.timeout, backoff = settings.backoff } = envelope;
+  try {
+    const checking = checkPayload(delivery.partition.topic, schema, envelope.payload);
+    const payload = await (timeout === undefined ? checking : inTime(checking, clock, timeout));
+    return { envelope: { ...envelope, payload } };
+  } catch (error) {
+    if (error instanceof InvalidPayloadError) {
+      return { outcome: { kind: 'dead', failure: toInvalidFailure(error), spent: false } };
+    }
+    return { error, outcome: outcomeOf(error, { attempt: delivery.attempt, maxAttempts }, backoff) };
+  }
+}
+
+async function inTime<T>(work: Promise<T>, clock: Clock, timeout: number): Promise<T> {
+  let timer: Timer | undefined;
+  const overdue = new Promise<never>((_, reject) => {
+    timer = clock.setTimer(timeout, () => reject(new HandlerTimeoutError(timeout)));
+  });
+  try {
+    return await Promise.race([work, overdue]);
+  } finally {
+    timer?.cancel();
+  }
+}

@@ -1,0 +1,36 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { toPayloadIssues } from '../message/payload-issues.js';
+import { DelayQueueError } from './delay-queue.error.js';
+
+/** How many issues the text of the error names. */
+const NAMED_ISSUES = 3;
+
+/**
+ * A payload that its topic's schema does not accept. Thrown by a publish, before anything is sent; and what a stored
+ * message of that kind dies of.
+ *
+ * @publicApi
+ */
+export class InvalidPayloadError extends DelayQueueError {
+  readonly code = 'INVALID_PAYLOAD';
+
+  constructor(
+    readonly topic: string,
+    /** What the schema found wrong, as it said it. */
+    readonly issues: readonly StandardSchemaV1.Issue[],
+  ) {
+    super(
+      `The payload does not fit the schema of topic '${topic}': ${summary(issues)}. It is checked as JSON gives it back, ` +
+        `where a Date, for one, is a string.`,
+    );
+  }
+}
+
+function summary(issues: readonly StandardSchemaV1.Issue[]): string {
+  const texts = toPayloadIssues(issues).map(({ path, message }) =>
+    path === undefined ? message : `${path}: ${message}`,
+  );
+  const named = texts.slice(0, NAMED_ISSUES);
+  const more = issues.length - named.length;
+  return more > 0 ? `${named.join('; ')}; and ${more} more` : named.join('; ');
+}

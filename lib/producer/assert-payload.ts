@@ -1,0 +1,24 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
+import { SchemaError } from '../errors/schema.error.js';
+import { checkPayload } from '../message/check-payload.js';
+import { decodeEnvelope } from '../message/envelope.js';
+import type { PublishRequest } from './publish-request.js';
+
+/**
+ * Checks what the handler would be given, which is not always what was published: JSON makes a string of a `Date`.
+ *
+ * @throws InvalidPayloadError, SchemaError
+ */
+export async function assertPayload(
+  topic: string,
+  schema: StandardSchemaV1,
+  { message }: PublishRequest,
+): Promise<void> {
+  const { payload } = decodeEnvelope(message.envelope);
+  try {
+    await checkPayload(topic, schema, payload);
+  } catch (error) {
+    throw error instanceof InvalidPayloadError ? error : new SchemaError(topic, error);
+  }
+}

@@ -1,0 +1,53 @@
+import { describe } from '../common/describe.js';
+import { type Layer, runWithin } from '../common/layers.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
+import type { DelayQueueMiddleware, OutgoingMessage } from '../message/middleware.interface.js';
+import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
+import { assertPublishOptions } from './publish-request.js';
+
+/** A message as `publish()` is given it. */
+export interface GivenMessage {
+  readonly payload: unknown;
+  readonly options?: PublishOptions | undefined;
+}
+
+export type PublishLayer = Layer<readonly OutgoingMessage[], PublishedMessage[]>;
+
+/** The part of the middleware that concerns publishing. */
+export function publishLayers(middleware: readonly DelayQueueMiddleware[]): PublishLayer[] {
+  return middleware.flatMap((one, i) =>
+    one.publish ? [{ name: `middleware[${i}].publish`, call: one.publish.bind(one) }] : [],
+  );
+}
+
+/**
+ * Takes the messages of one call through the middleware.
+ *
+ * @param publish is given the messages with the headers that the middleware has left them
+ * @throws InvalidArgumentError where options or headers are of a kind that no middleware should meet
+ * @throws ConfigurationError where the middleware does not return a result for each message
+ */
+export async function publishWithin(
+  layers: readonly PublishLayer[],
+  topic: string,
+  given: readonly GivenMessage[],
+  publish: (messages: readonly GivenMessage[]) => Promise<PublishedMessage[]>,
+): Promise<PublishedMessage[]> {
+  const outgoing = given.map((message) => toOutgoing(topic, message));
+  const results: unknown = await runWithin(layers, outgoing, async () => publish(outgoing.map(withItsHeaders)));
+  if (Array.isArray(results) && results.length === outgoing.length) return results as PublishedMessage[];
+  throw new ConfigurationError(
+    `The publish middleware has to return one result a message, such as next() resolves with. ` +
+      `Messages: ${outgoing.length}, returned: ${describe(results)}. See ${layers.map(({ name }) => name).join(', ')}.`,
+  );
+}
+
+/** Frozen, since whatever is assigned to it, instead of to its headers, would have no effect. */
+function toOutgoing(topic: string, { payload, options = {} }: GivenMessage): OutgoingMessage {
+  assertPublishOptions(options);
+  return Object.freeze({ topic, payload, options, headers: { ...options.headers } });
+}
+
+function withItsHeaders({ payload, options, headers }: OutgoingMessage): GivenMessage {
+  return { payload, options: { ...options, headers } };
+}
