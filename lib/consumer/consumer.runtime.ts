@@ -5,7 +5,8 @@ import type { ConsumerContext } from './consumer-context.js';
 import type { ConsumerSettings } from './consumer-settings.interface.js';
 import type { MessageHandler } from './message-handler.interface.js';
 import { TopicConsumer } from './topic-consumer.js';
-import { WorkerGroup, WorkerPool } from './worker-pool.js';
+import { WorkerGroup } from './worker-group.js';
+import { WorkerPool } from './worker-pool.js';
 
 /** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
 const SETTLE_TIMEOUT = 2000;
@@ -46,7 +47,7 @@ export class ConsumerRuntime implements Startable {
       const group = new WorkerGroup(handler.concurrency);
       return Promise.all(
         handler.topics.map(
-          async (handled) =>
+          async (handled, priority) =>
             new TopicConsumer({
               context,
               handler,
@@ -54,16 +55,18 @@ export class ConsumerRuntime implements Startable {
               partitions: await topics.partitions(handled.topic),
               pool: this.#pool,
               group,
+              priority,
               heartbeat: settings.heartbeat,
             }),
         ),
       );
     });
-    this.#consumers = (await Promise.all(consumers)).flat();
+    const byHandler = await Promise.all(consumers);
+    this.#consumers = byHandler.flat();
     this.#stopWatching = context.broker.onAvailable(() => {
       for (const consumer of this.#consumers) consumer.recover();
     });
-    await Promise.all(this.#consumers.map((consumer) => consumer.start()));
+    await Promise.all(byHandler.map(startInOrder));
   }
 
   /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
@@ -79,7 +82,8 @@ export class ConsumerRuntime implements Startable {
     const timeUp = new AbortController();
     const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
     const leaving = this.#forAll((consumer) => consumer.leave());
-    await Promise.race([Promise.all([leaving, this.#pool.idle()]), aborted(timeUp.signal)]);
+    // What the last claims bring is handled too, so nothing is idle before they are answered.
+    await Promise.race([leaving.then(async () => this.#pool.idle()), aborted(timeUp.signal)]);
     timer.cancel();
     if (this.#pool.used > 0) {
       log.warn(
@@ -114,6 +118,11 @@ export class ConsumerRuntime implements Startable {
       if (result.status === 'rejected') log.warn(`While stopping: ${(result.reason as Error).message}`);
     }
   }
+}
+
+/** One topic of a handler after the other, so that the first one's backlog is known before the second claims anything. */
+async function startInOrder(consumers: readonly TopicConsumer[]): Promise<void> {
+  for (const consumer of consumers) await consumer.start();
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

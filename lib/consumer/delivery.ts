@@ -2,6 +2,9 @@ import type { ClaimedMessage, Partition, Receipt } from '../broker/broker.interf
 import type { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { DeliveryEvent } from '../events/queue-events.interface.js';
 import { fromStoredId } from '../message/stored-id.js';
+import type { CallSlot } from './call-slot.js';
+
+const NOTHING_RUNS = Promise.resolve();
 
 /** One handing of a message to a handler, as long as this process has to do with it. */
 export class Delivery implements Receipt {
@@ -15,8 +18,10 @@ export class Delivery implements Receipt {
   readonly envelope: string;
   /** Until when the delivery surely belongs to this process; local clock, epoch milliseconds. */
   leaseEndsAt: number;
-  /** Resolves when the handler has ended. */
-  finished: Promise<void> | undefined;
+  /** The slot of its call, which it shares with the other messages of a batch. */
+  slot: CallSlot | undefined;
+  /** Resolves when its call has ended; the same promise for all deliveries of a call. */
+  finished = NOTHING_RUNS;
   /** Whether its outcome is decided; what the handler still does has no effect. */
   settled = false;
   #controller: AbortController | undefined;

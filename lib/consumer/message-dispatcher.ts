@@ -1,27 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Outcome, Partition } from '../broker/broker.interface.js';
-import type { Timer } from '../common/clock.js';
+import type { Partition } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
-import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
-import { type Envelope, decodeEnvelope } from '../message/envelope.js';
-import { type Failure, toFailure } from '../message/failure.js';
-import { checkStored } from './check-stored.js';
-import { ConsumedMessage } from './consumed-message.js';
+import { type PlannedCall, planCalls } from './call-plan.js';
+import { CallSlot } from './call-slot.js';
 import type { ConsumerContext } from './consumer-context.js';
+import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import type { Delivery } from './delivery.js';
+import { HandlerCall, type HandlerCallOptions } from './handler-call.js';
 import type { RunningDeliveries } from './lease-renewer.js';
 import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
-import { outcomeOf } from './retry-policy.js';
 import type { Settler } from './settler.js';
-
-/** What became of a delivery. */
-interface Verdict {
-  readonly outcome: Outcome;
-  /** What the handler threw. */
-  readonly error?: unknown;
-  /** How long the handler ran, in milliseconds. */
-  readonly duration?: number;
-}
+import { RELEASED, type Verdict } from './verdict.js';
 
 export interface MessageDispatcherOptions {
   readonly context: ConsumerContext;
@@ -31,117 +20,87 @@ export interface MessageDispatcherOptions {
   readonly schema: StandardSchemaV1 | undefined;
   readonly settings: HandlerSettings;
   readonly settler: Settler;
-  /** Told when a delivery needs its slot no more. */
+  /** Told when a call needs its slot no more. */
   readonly onSlotFree: () => void;
   /** Told when a message has become a dead letter. */
   readonly onDead: () => void;
 }
 
-/** Runs one partition's deliveries: decodes, calls the handler, and decides what becomes of the message. */
+/** Runs one partition's deliveries: groups them into calls of the handler, and settles what becomes of each. */
 export class MessageDispatcher {
   readonly #options: MessageDispatcherOptions;
+  readonly #check: DeliveryCheck;
+  readonly #callOptions: HandlerCallOptions;
   /** Those whose handlers run, or wait for an earlier run of the same message to end. */
   readonly running: RunningDeliveries = new Map();
 
   constructor(options: MessageDispatcherOptions) {
     this.#options = options;
+    const { context, handler } = options;
+    this.#check = new DeliveryCheck(options);
+    this.#callOptions = { context, handler, settle: (delivery, verdict) => this.#settle(delivery, verdict) };
   }
 
-  /** Takes a delivery that has a slot. */
-  dispatch(delivery: Delivery): void {
-    const earlier = this.running.get(delivery.storedId);
-    this.running.set(delivery.storedId, delivery);
-    if (earlier) {
-      // Its lease ended unnoticed, as where the event loop was blocked. The same message never runs twice at once here.
-      earlier.abort(new DeliveryAbortedError('LEASE_LOST'));
-      delivery.finished = (earlier.finished ?? Promise.resolve()).then(() => this.#run(delivery));
-    } else {
-      delivery.finished = this.#run(delivery);
-    }
+  /**
+   * Takes what was claimed.
+   *
+   * @param slots enough for the deliveries in full batches
+   * @returns how many of the slots it uses; each is free again after its call
+   */
+  dispatch(deliveries: readonly Delivery[], slots: number): number {
+    const { calls, excess } = planCalls(deliveries, this.running, { size: this.#options.handler.batch ?? 1, slots });
+    for (const call of calls) this.#start(call);
+    for (const delivery of excess) this.#settle(delivery, RELEASED);
+    return calls.length;
   }
 
   /** Gives back what still runs: the signals abort, and the messages are at once free for another process. */
   releaseAll(): void {
     for (const delivery of this.running.values()) {
       delivery.abort(new DeliveryAbortedError('SHUTDOWN'));
-      this.#settle(delivery, { outcome: { kind: 'release' } });
+      this.#settle(delivery, RELEASED);
     }
+  }
+
+  #start({ deliveries, after }: PlannedCall): void {
+    const slot = new CallSlot(deliveries.length, this.#options.onSlotFree);
+    for (const delivery of deliveries) {
+      delivery.slot = slot;
+      // Its lease ended unnoticed, as where the event loop was blocked. The same message never runs twice at once here.
+      if (after) this.running.get(delivery.storedId)?.abort(new DeliveryAbortedError('LEASE_LOST'));
+      this.running.set(delivery.storedId, delivery);
+    }
+    const finished = after ? after.then(() => this.#run(deliveries)) : this.#run(deliveries);
+    for (const delivery of deliveries) delivery.finished = finished;
   }
 
   /** Never rejects. */
-  async #run(delivery: Delivery): Promise<void> {
-    if (!delivery.settled) this.#settle(delivery, await this.#verdict(delivery));
+  async #run(deliveries: readonly Delivery[]): Promise<void> {
+    const checks = deliveries.map((delivery) => this.#check.check(delivery));
+    const results = checks.every(isKnown) ? checks : await Promise.all(checks.map(async (check) => check));
+    const checked: CheckedDelivery[] = [];
+    for (const [i, delivery] of deliveries.entries()) {
+      const result = results[i] as CheckResult;
+      if ('outcome' in result) this.#settle(delivery, result);
+      // It may have been given back while the checks took their time.
+      else if (!delivery.settled) checked.push(result);
+      if (delivery.settled) this.#forget(delivery);
+    }
+    if (checked.length === 0) return;
+    await new HandlerCall(this.#callOptions, checked).run();
+    for (const { delivery } of checked) this.#forget(delivery);
+  }
+
+  #forget(delivery: Delivery): void {
     if (this.running.get(delivery.storedId) === delivery) this.running.delete(delivery.storedId);
-  }
-
-  async #verdict(delivery: Delivery): Promise<Verdict> {
-    // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
-    if (this.#isOver(delivery)) return { outcome: { kind: 'release' } };
-    let envelope: Envelope;
-    try {
-      envelope = decodeEnvelope(delivery.envelope);
-    } catch (error) {
-      return dead(toFailure('undecodable', error));
-    }
-    const { settings, schema } = this.#options;
-    const maxAttempts = envelope.attempts ?? settings.attempts;
-    if (delivery.attempt > maxAttempts) return dead(await this.#crashFailure(delivery));
-    const expireAfter = envelope.expireAfter ?? settings.expireAfter;
-    const lateness = this.#options.context.broker.now() - delivery.dueAt;
-    if (expireAfter !== undefined && lateness > expireAfter) {
-      const text = `Not delivered within ${expireAfter} ms of its due time, but ${Math.round(lateness)} ms after it.`;
-      return dead(toFailure('expired', new Error(text)));
-    }
-    if (schema !== undefined) {
-      const { clock } = this.#options.context;
-      const checked = await checkStored(envelope, { schema, clock, delivery, maxAttempts, settings });
-      if ('outcome' in checked) return checked;
-      // The schema may have taken its time.
-      if (delivery.aborted || this.#isOver(delivery)) return { outcome: { kind: 'release' } };
-      envelope = checked.envelope;
-    }
-    return this.#call(delivery, new ConsumedMessage(delivery, envelope, maxAttempts), envelope, lateness);
-  }
-
-  #isOver({ leaseEndsAt }: Delivery): boolean {
-    return this.#options.context.clock.now() >= leaseEndsAt;
-  }
-
-  async #call(delivery: Delivery, message: ConsumedMessage, envelope: Envelope, lateness: number): Promise<Verdict> {
-    const { context, handler, settings } = this.#options;
-    const { events, clock } = context;
-    const backoff = envelope.backoff ?? settings.backoff;
-    const failed = (error: unknown): Verdict => ({ error, outcome: outcomeOf(error, message, backoff) });
-    const startedAt = clock.now();
-    if (events.wants('delivered')) events.emit('delivered', { ...delivery.describe(), lateness });
-    const timer = this.#limitTime(delivery, envelope.timeout ?? settings.timeout, failed);
-    try {
-      await handler.handle(message);
-      return { outcome: { kind: 'ack' }, duration: clock.now() - startedAt };
-    } catch (error) {
-      return failed(error);
-    } finally {
-      timer?.cancel();
-    }
-  }
-
-  /** At the time limit the delivery fails, whether or not the handler heeds its signal. */
-  #limitTime(delivery: Delivery, timeout: number | undefined, failed: (error: unknown) => Verdict): Timer | undefined {
-    if (timeout === undefined) return undefined;
-    return this.#options.context.clock.setTimer(timeout, () => {
-      const error = new HandlerTimeoutError(timeout);
-      delivery.abort(error);
-      this.#settle(delivery, failed(error));
-    });
   }
 
   /** The first verdict on a delivery counts. */
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settled = true;
-    const { settler, onSlotFree } = this.#options;
-    settler.settle(delivery, verdict.outcome, this.#reporter(delivery, verdict));
-    onSlotFree();
+    this.#options.settler.settle(delivery, verdict.outcome, this.#reporter(delivery, verdict));
+    delivery.slot?.settled();
   }
 
   /** What is told once the outcome took effect; most of the time nobody listens. */
@@ -168,20 +127,8 @@ export class MessageDispatcher {
         return undefined;
     }
   }
-
-  /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */
-  async #crashFailure({ storedId, attempt }: Delivery): Promise<Failure> {
-    const { context, partition } = this.#options;
-    const stored = await context.broker.get(partition, storedId).catch(() => undefined);
-    const failure = toFailure(
-      'crashed',
-      new Error(`Attempt ${attempt - 1} was the last, and its process crashed or lost its lease before it settled.`),
-    );
-    return stored?.failure ? { ...failure, lastError: stored.failure } : failure;
-  }
 }
 
-/** A dead letter without a call of the handler. */
-function dead(failure: Failure): Verdict {
-  return { outcome: { kind: 'dead', failure, spent: false } };
+function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
+  return !(check instanceof Promise);
 }

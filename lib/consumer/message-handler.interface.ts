@@ -10,8 +10,13 @@ export interface MessageHandler {
   readonly concurrency: number;
   /** In order of priority: an earlier one is emptied first. */
   readonly topics: readonly HandledTopic[];
-  /** Resolves: ack. Throws or rejects: nack. */
-  handle(message: DelayedMessage): unknown;
+  /** Most messages of one call; `undefined`: exactly one, which is no batch. */
+  readonly batch: number | undefined;
+  /**
+   * Handles messages of one partition. Resolves: ack. Throws or rejects: nack. With {@link batch} it may resolve with what
+   * `Promise.allSettled()` gives, an outcome for each message.
+   */
+  handle(messages: readonly DelayedMessage[]): unknown;
 }
 
 /** A topic, and how its messages are handled. */

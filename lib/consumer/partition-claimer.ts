@@ -9,9 +9,10 @@ import { repeatUntilServed } from '../common/repeat.js';
 import type { Startable } from '../common/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { DueTimer } from './due-timer.js';
-import type { Claimant, WorkerGroup, WorkerPool } from './worker-pool.js';
+import type { Claimant, WorkerGroup } from './worker-group.js';
+import type { WorkerPool } from './worker-pool.js';
 
-/** How many slots a claim takes where it is not known how much is due: few, to leave some for other partitions. */
+/** How many messages a claim has slots for where it is not known how much is due: few, to leave some for other partitions. */
 const FIRST_CLAIM = 16;
 
 export interface PartitionClaimerOptions {
@@ -19,16 +20,21 @@ export interface PartitionClaimerOptions {
   readonly partition: Partition;
   readonly pool: WorkerPool;
   readonly group: WorkerGroup;
+  /** See {@link Claimant.priority}. */
+  readonly priority: number;
+  /** Most messages that are handled in one slot, 1 to {@link MAX_BATCH}. */
+  readonly batch: number;
   /** Milliseconds. */
   readonly lease: number;
   /** The partition's highest token when it was acquired. */
   readonly token: number;
   /**
-   * Takes a claimed message with its slot.
+   * Takes what was claimed, with slots for it.
    *
    * @param leaseEndsAt on the local clock, epoch milliseconds
+   * @returns how many of the slots it uses
    */
-  readonly onMessage: (message: ClaimedMessage, leaseEndsAt: number) => void;
+  readonly onMessages: (messages: readonly ClaimedMessage[], leaseEndsAt: number, slots: number) => number;
   /** Another process owns the partition. */
   readonly onLost: () => void;
 }
@@ -60,8 +66,13 @@ export class PartitionClaimer implements Startable, Claimant {
     return this.#options.group;
   }
 
+  get priority(): number {
+    return this.#options.priority;
+  }
+
   get wanted(): number {
-    return this.#backlog ? MAX_BATCH : FIRST_CLAIM;
+    const { batch } = this.#options;
+    return this.#backlog ? Math.floor(MAX_BATCH / batch) : Math.ceil(FIRST_CLAIM / batch);
   }
 
   /** Looks into the partition at once. */
@@ -93,19 +104,19 @@ export class PartitionClaimer implements Startable, Claimant {
 
   /** Never rejects. */
   async #claim(slots: number): Promise<void> {
-    const { context, pool, group, onMessage, onLost, lease } = this.#options;
+    const { context, pool, group, batch, onMessages, onLost, lease } = this.#options;
+    const max = slots * batch;
     this.#again = false;
     this.#timer.disarm();
     let sentAt = 0;
     let unused = slots;
     let lost = false;
     try {
-      const result = await this.#send(slots, (at) => (sentAt = at));
+      const result = await this.#send(max, (at) => (sentAt = at));
       lost = result.status === 'not-owner';
       if (result.status !== 'not-owner') {
-        unused -= result.messages.length;
-        this.#backlog = unused <= 0;
-        for (const message of result.messages) onMessage(message, sentAt + lease);
+        this.#backlog = result.messages.length >= max;
+        unused -= onMessages(result.messages, sentAt + lease, slots);
         this.#plan(result);
       }
     } catch (error) {
@@ -115,13 +126,14 @@ export class PartitionClaimer implements Startable, Claimant {
     }
     this.#claiming = undefined;
     if (unused > 0) pool.release(group, unused);
+    if (this.#again && !lost && !this.#stop.signal.aborted) pool.request(this);
+    else pool.withdraw(this);
     if (lost) onLost();
-    else if (this.#again) this.#request();
   }
 
   /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
   #send(max: number, onSend: (at: number) => void): Promise<ClaimResult> {
-    const { context, partition, lease } = this.#options;
+    const { context, partition, pool, lease } = this.#options;
     const { broker, clock, log, member } = context;
     const request: ClaimRequest = { member, max, lease, knownToken: this.#knownToken };
     return repeatUntilServed(
@@ -134,7 +146,10 @@ export class PartitionClaimer implements Startable, Claimant {
         signal: this.#stop.signal,
         worthRepeating: () => true,
         onFailure: (error, failures) => {
-          if (failures === 1) log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
+          if (failures > 1) return;
+          log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
+          // A partition that cannot be reached must not keep those of later topics waiting, which may be elsewhere.
+          pool.withdraw(this);
         },
       },
     );

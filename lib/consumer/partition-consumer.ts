@@ -10,7 +10,8 @@ import { MessageDispatcher } from './message-dispatcher.js';
 import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
 import { PartitionClaimer } from './partition-claimer.js';
 import { Settler } from './settler.js';
-import type { WorkerGroup, WorkerPool } from './worker-pool.js';
+import type { WorkerGroup } from './worker-group.js';
+import type { WorkerPool } from './worker-pool.js';
 
 export interface PartitionConsumerOptions {
   readonly context: ConsumerContext;
@@ -20,6 +21,8 @@ export interface PartitionConsumerOptions {
   readonly settings: HandlerSettings;
   readonly pool: WorkerPool;
   readonly group: WorkerGroup;
+  /** Place of the topic among those of its handler, 0 for the first. */
+  readonly priority: number;
   /** Milliseconds; see {@link Membership.session}. */
   readonly session: number;
   /** Told when the partition turns out to belong to another process. */
@@ -119,7 +122,7 @@ export class PartitionConsumer {
   }
 
   async #acquire(): Promise<number | undefined> {
-    const { context, partition, settings, pool, group, session, onLost } = this.#options;
+    const { context, partition, handler, settings, pool, group, priority, session, onLost } = this.#options;
     // Listening comes first, so that nothing falls between the first claim and the first signal.
     this.#unsubscribe ??= await context.broker.watchPartition(partition, (signal) => this.#onSignal(signal));
     const result = await context.broker.acquire(partition, context.member, session);
@@ -129,9 +132,11 @@ export class PartitionConsumer {
       partition,
       pool,
       group,
+      priority,
+      batch: handler.batch ?? 1,
       lease: settings.lease,
       token: result.token,
-      onMessage: (message, leaseEndsAt) => this.#dispatch(message, leaseEndsAt),
+      onMessages: (messages, leaseEndsAt, slots) => this.#dispatch(messages, leaseEndsAt, slots),
       onLost: () => void this.#disown().then(onLost),
     });
     const trimmer = new DeadLetterTrimmer(context, partition, settings.deadLetter);
@@ -149,8 +154,9 @@ export class PartitionConsumer {
     this.#announceOwnership(false);
   }
 
-  #dispatch(message: ClaimedMessage, leaseEndsAt: number): void {
-    this.#dispatcher.dispatch(new Delivery(this.partition, message, leaseEndsAt));
+  #dispatch(messages: readonly ClaimedMessage[], leaseEndsAt: number, slots: number): number {
+    const deliveries = messages.map((message) => new Delivery(this.partition, message, leaseEndsAt));
+    return this.#dispatcher.dispatch(deliveries, slots);
   }
 
   #onSignal(signal: PartitionSignal): void {

@@ -11,7 +11,7 @@ interface PendingSettle {
 
 /**
  * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in
- * the next. While the broker cannot be reached they are kept, at most as many as handlers may run at once.
+ * the next. While the broker cannot be reached they are kept, at most as many as may be handled at once.
  */
 export class Settler {
   readonly #context: ConsumerContext;

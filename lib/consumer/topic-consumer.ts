@@ -6,7 +6,8 @@ import { Membership } from './membership.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionConsumer } from './partition-consumer.js';
-import type { WorkerGroup, WorkerPool } from './worker-pool.js';
+import type { WorkerGroup } from './worker-group.js';
+import type { WorkerPool } from './worker-pool.js';
 
 export interface TopicConsumerOptions {
   readonly context: ConsumerContext;
@@ -16,6 +17,8 @@ export interface TopicConsumerOptions {
   readonly pool: WorkerPool;
   /** The slots of the handler, shared by all of its topics. */
   readonly group: WorkerGroup;
+  /** Place of the topic among those of its handler, 0 for the first. */
+  readonly priority: number;
   /** Milliseconds. */
   readonly heartbeat: number;
 }
@@ -29,7 +32,7 @@ export class TopicConsumer implements Startable {
 
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
-    const { context, handler, handled, partitions, pool, group, heartbeat } = options;
+    const { context, handler, handled, partitions, pool, group, priority, heartbeat } = options;
     const { topic, schema, settings } = handled;
     this.#membership = new Membership({
       context,
@@ -50,6 +53,7 @@ export class TopicConsumer implements Startable {
           settings,
           pool,
           group,
+          priority,
           session,
           onLost: () => this.#membership.refresh(),
         }),

@@ -11,5 +11,5 @@ export function withMiddleware(handler: MessageHandler, middleware: readonly Del
     one.handle ? [{ name: `middleware[${i}].handle`, call: one.handle.bind(one) }] : [],
   );
   if (layers.length === 0) return handler;
-  return { ...handler, handle: (message) => runWithin(layers, [message], async () => handler.handle(message)) };
+  return { ...handler, handle: (messages) => runWithin(layers, messages, async () => handler.handle(messages)) };
 }

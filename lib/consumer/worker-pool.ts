@@ -1,30 +1,9 @@
-/** Wants slots of a {@link WorkerPool}. */
-export interface Claimant {
-  /** Shares its limit with the other claimants of its handler. */
-  readonly group: WorkerGroup;
-  /** Most slots it can make use of now. */
-  readonly wanted: number;
-  /** Takes `slots` slots; it has to {@link WorkerPool.release} each of them once. */
-  grant(slots: number): void;
-}
-
-/** The slots of one handler: at most `limit` of the pool's. */
-export class WorkerGroup {
-  /** Slots taken. */
-  used = 0;
-  /** Waits until slots of this group are free. */
-  readonly parked = new Set<Claimant>();
-
-  constructor(readonly limit: number) {}
-
-  get free(): number {
-    return this.limit - this.used;
-  }
-}
+import type { Claimant, WorkerGroup } from './worker-group.js';
 
 /**
  * Bounds how many handlers run at once in this process. Slots are taken before messages are claimed, so that no message
- * waits in a process while its lease runs, and are handed out first come, first served.
+ * waits in a process while its lease runs, and are handed out first come, first served; within a group, those of an earlier
+ * topic come before those of a later one.
  */
 export class WorkerPool {
   readonly #limit: number;
@@ -44,15 +23,20 @@ export class WorkerPool {
 
   /** Asks for slots: granted at once where some are free, else as soon as some are. */
   request(claimant: Claimant): void {
-    claimant.group.parked.delete(claimant);
+    claimant.group.hunger(claimant);
     this.#queue.add(claimant);
     this.#grant();
   }
 
-  /** Takes a request back. */
+  /**
+   * Ends a request: it is taken back, or was met. Whoever was granted slots has to say so, or to ask again; until then it
+   * holds the later topics of its handler back.
+   */
   withdraw(claimant: Claimant): void {
+    const { group } = claimant;
     this.#queue.delete(claimant);
-    claimant.group.parked.delete(claimant);
+    group.sate(claimant);
+    this.#requeue(group.outranked);
   }
 
   /** Gives slots back. Those that come back in one turn of the event loop are granted together: larger claims. */
@@ -60,8 +44,23 @@ export class WorkerPool {
     this.#used -= slots;
     group.used -= slots;
     if (this.#used === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    for (const claimant of group.parked) this.#queue.add(claimant);
-    group.parked.clear();
+    this.#requeue(group.parked);
+    this.#grantSoon();
+  }
+
+  /** Resolves once no slot is taken. */
+  async idle(): Promise<void> {
+    if (this.#used > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #requeue(waiting: Set<Claimant>): void {
+    if (waiting.size === 0) return;
+    for (const claimant of waiting) this.#queue.add(claimant);
+    waiting.clear();
+    this.#grantSoon();
+  }
+
+  #grantSoon(): void {
     if (this.#granting || this.#queue.size === 0) return;
     this.#granting = true;
     setImmediate(() => {
@@ -70,17 +69,16 @@ export class WorkerPool {
     });
   }
 
-  /** Resolves once no slot is taken. */
-  async idle(): Promise<void> {
-    if (this.#used > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
-  }
-
   #grant(): void {
     for (const claimant of this.#queue) {
       const free = this.#limit - this.#used;
       if (free === 0) return;
       this.#queue.delete(claimant);
       const { group } = claimant;
+      if (group.outranks(claimant)) {
+        group.outranked.add(claimant);
+        continue;
+      }
       const slots = Math.min(free, group.free, claimant.wanted);
       if (slots === 0) {
         group.parked.add(claimant);

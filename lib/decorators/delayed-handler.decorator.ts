@@ -16,6 +16,15 @@ export interface DelayedHandlerMetadata {
  * each delivery. Returning, resolving or completing (an Observable) acknowledges the message; throwing means it is retried
  * after its backoff, and becomes a dead letter once its attempts are used up.
  *
+ * With `batch` it is called with `(payloads, messages)`: up to so many messages of one partition that are due, without
+ * waiting for more. Returning acknowledges all of them and throwing fails each of them, unless it returns what
+ * `Promise.allSettled()` gives for them: then each message has its own outcome, and a `reason` counts as if it was thrown
+ * for that message. Where such results are not one for each message, all fail with an `InvalidArgumentError`.
+ *
+ * Several topics share the handler's `concurrency` and are in order of priority: while anything of an earlier one is due
+ * in the partitions that this process owns, nothing more is taken from a later one, so a steady stream on the earlier one
+ * starves the later. Other processes do not hold this one back.
+ *
  * A topic has one handler in a process. The class has to be registered as a provider or controller, else its methods are
  * not found; nothing can warn of that.
  *
@@ -30,7 +39,15 @@ export interface DelayedHandlerMetadata {
  * async onTimeout(payload: { orderId: string }, message: DelayedMessage) {
  *   await this.closeIfUnpaid(payload.orderId);
  * }
+ *
+ * @DelayedHandler(['order.express', 'order.standard'], { batch: 50 })
+ * async ship(payloads: { orderId: string }[], messages: DelayedMessage[]) {
+ *   return Promise.allSettled(payloads.map(({ orderId }) => this.shipOne(orderId)));
+ * }
  * ```
+ *
+ * @param topic a topic or its name, or several in order of priority
+ * @throws ConfigurationError at boot, naming class and method, where topics or options cannot work
  *
  * @publicApi
  */

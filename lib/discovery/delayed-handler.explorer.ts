@@ -10,6 +10,7 @@ import type { Method } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 import { assertConnection, connectionsAmong } from './connections.js';
+import { argumentsFor } from './handler-arguments.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -66,7 +67,10 @@ export class DelayedHandlerExplorer {
       const { onRefusal = 'dead-letter' } = metadata.options;
       const call = { wrapper, type: prototype.constructor, name: method, method: prototype[method] as Method };
       const invoke = this.factory.create(name, call, onRefusal);
-      handlers.push({ ...resolved, handle: (message: DelayedMessage) => invoke(message.payload, message) });
+      handlers.push({
+        ...resolved,
+        handle: (messages: readonly DelayedMessage[]) => invoke(...argumentsFor(messages, resolved.batch)),
+      });
     }
     return handlers;
   }

@@ -9,7 +9,10 @@ import type { Backoff } from '../message/backoff.js';
 export interface HandlerOptions {
   /** Calls of this handler at once in this process, within the process's own limit. @defaultValue no limit of its own */
   concurrency?: number;
-  /** Most messages a call, 1 to 200; with it the method is called with arrays. */
+  /**
+   * Most messages of one call, 1 to 200: the handler is called with `(payloads, messages)`, two arrays of messages of one
+   * partition that are due. It does not wait for a batch to fill. @defaultValue no batches: `(payload, message)`
+   */
   batch?: number;
   /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. */
   attempts?: number;

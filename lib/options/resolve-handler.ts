@@ -1,3 +1,4 @@
+import { MAX_BATCH } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
@@ -7,7 +8,16 @@ import { type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
-const HANDLER_OPTIONS = ['concurrency', 'attempts', 'backoff', 'timeout', 'lease', 'connection', 'onRefusal'] as const;
+const HANDLER_OPTIONS = [
+  'concurrency',
+  'batch',
+  'attempts',
+  'backoff',
+  'timeout',
+  'lease',
+  'connection',
+  'onRefusal',
+] as const;
 
 /** Options of a process that consumes. */
 export type ConsumingOptions = ResolvedOptions & {
@@ -35,8 +45,9 @@ export function resolveHandler(
 ): ResolvedHandler {
   return asConfiguration(`@DelayedHandler on ${name}`, () => {
     assertOptions('Its options', options, HANDLER_OPTIONS);
-    const { concurrency = consumer.concurrency, attempts, backoff, timeout, lease, onRefusal } = options;
+    const { concurrency = consumer.concurrency, batch, attempts, backoff, timeout, lease, onRefusal } = options;
     assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
+    if (batch !== undefined) assertInteger('batch', batch, { min: 1, max: MAX_BATCH });
     if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
     if (onRefusal !== undefined) assertOneOf('onRefusal', onRefusal, ['dead-letter', 'retry', 'ack']);
     const own = {
@@ -62,7 +73,7 @@ export function resolveHandler(
         },
       };
     });
-    return { name, concurrency, topics: handled };
+    return { name, concurrency, batch, topics: handled };
   });
 }
 

@@ -100,7 +100,7 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'an unknown handler option',
       handler: () => handlerOf('jobs', untyped({ retries: 3 })),
-      says: ['Jobs.work', "no option 'retries'", 'concurrency, attempts, backoff, timeout, lease'],
+      says: ['Jobs.work', "no option 'retries'", 'concurrency, batch, attempts, backoff, timeout, lease'],
     },
     {
       what: 'handler concurrency 0',

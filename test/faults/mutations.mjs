@@ -47,8 +47,8 @@ export const mutations = [
   },
   {
     guard: 'lease check before the start: a claim that was read too late is given back',
-    file: 'consumer/message-dispatcher.js',
-    find: 'if (this.#options.context.clock.now() >= delivery.leaseEndsAt)',
+    file: 'consumer/delivery-check.js',
+    find: 'if (context.clock.now() >= delivery.leaseEndsAt)',
     replace: 'if (false)',
     scenario: 'blocked-event-loop',
   },

@@ -8,7 +8,7 @@ import type { DelayQueueMiddleware } from '../../../lib/message/middleware.inter
 const message = { id: 'a', headers: { 'correlation-id': 'x' } } as unknown as DelayedMessage;
 
 function handlerThat(handle: MessageHandler['handle']): MessageHandler {
-  return { name: 'Jobs.work', concurrency: 3, topics: [], handle };
+  return { name: 'Jobs.work', concurrency: 3, batch: undefined, topics: [], handle };
 }
 
 describe('withMiddleware', () => {
@@ -20,7 +20,7 @@ describe('withMiddleware', () => {
     expect(withMiddleware(handler, middleware)).toBe(handler);
   });
 
-  it('calls the handler with its message within the middleware, which sees what it returns', async () => {
+  it('calls the handler with its messages within the middleware, which sees what it returns', async () => {
     const steps: unknown[] = [];
     const handler = handlerThat((given) => {
       steps.push(given);
@@ -38,8 +38,8 @@ describe('withMiddleware', () => {
     ]);
 
     expect(wrapped).toMatchObject({ name: 'Jobs.work', concurrency: 3, topics: [] });
-    expect(await wrapped.handle(message)).toBe('done');
-    expect(steps).toEqual([[message], message, 'done']);
+    expect(await wrapped.handle([message])).toBe('done');
+    expect(steps).toEqual([[message], [message], 'done']);
   });
 
   it('calls the handler in the context that the middleware makes, and what comes after the call is outside of it', async () => {
@@ -52,7 +52,7 @@ describe('withMiddleware', () => {
     const wrapped = withMiddleware(handler, [
       { handle: async ([first], next) => context.run(first?.headers['correlation-id'] ?? 'none', next) },
     ]);
-    await wrapped.handle(message);
+    await wrapped.handle([message]);
 
     expect(seen).toEqual(['x']);
     expect(context.getStore()).toBeUndefined();
@@ -64,18 +64,18 @@ describe('withMiddleware', () => {
     const throwing = (): never => {
       throw error;
     };
-    await expect(withMiddleware(handlerThat(throwing), [passing]).handle(message)).rejects.toBe(error);
+    await expect(withMiddleware(handlerThat(throwing), [passing]).handle([message])).rejects.toBe(error);
     await expect(
       withMiddleware(
         handlerThat(async () => throwing()),
         [passing],
-      ).handle(message),
+      ).handle([message]),
     ).rejects.toBe(error);
     await expect(
       withMiddleware(
         handlerThat(() => {}),
         [{ handle: throwing }],
-      ).handle(message),
+      ).handle([message]),
     ).rejects.toBe(error);
   });
 
@@ -99,7 +99,7 @@ describe('withMiddleware', () => {
       handlerThat(() => {}),
       [{ publish: async (_, next) => next() }, twice],
     );
-    await expect(wrapped.handle(message)).rejects.toThrow('middleware[1].handle called next() a second time');
+    await expect(wrapped.handle([message])).rejects.toThrow('middleware[1].handle called next() a second time');
     expect(twice.calls).toBe(1);
   });
 });

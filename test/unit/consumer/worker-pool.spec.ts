@@ -1,31 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Claimant, WorkerGroup, WorkerPool } from '../../../lib/consumer/worker-pool.js';
+import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
+import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
 import { SeededRandom } from '../../support/contract-random.js';
-
-/** Asks for slots and keeps what it is granted. */
-class TestClaimant implements Claimant {
-  readonly grants: number[] = [];
-  onGrant: (slots: number) => void = () => {};
-
-  constructor(
-    readonly group: WorkerGroup,
-    public wanted = 1,
-  ) {}
-
-  grant(slots: number): void {
-    this.grants.push(slots);
-    this.onGrant(slots);
-  }
-
-  get granted(): number {
-    return this.grants.reduce((sum, slots) => sum + slots, 0);
-  }
-}
-
-/** Released slots are granted in a later turn of the event loop. */
-async function turns(count = 2): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
+import { TestClaimant, turns } from './support/test-claimant.js';
 
 describe('WorkerPool', () => {
   it('grants at once what is wanted, where it is free', () => {

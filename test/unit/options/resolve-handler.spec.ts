@@ -32,6 +32,7 @@ describe('resolveHandler', () => {
     expect(resolve({})).toEqual({
       name: 'Orders.onTimeout',
       concurrency: 100,
+      batch: undefined,
       topics: [
         {
           topic: 'orders',
@@ -51,6 +52,7 @@ describe('resolveHandler', () => {
   it('goes before the topic and the consumer', () => {
     const own = { concurrency: 3, attempts: 1, backoff, timeout: '5s', lease: '2s' };
     expect(resolve(own).concurrency).toBe(3);
+    expect([1, 200].map((batch) => resolve({ batch }).batch)).toEqual([1, 200]);
     expect(settings(own)).toEqual({
       attempts: 1,
       backoff,
@@ -99,6 +101,7 @@ describe('resolveHandler', () => {
 
   const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     concurrency: [...NO_COUNTS, 100_001],
+    batch: [...NO_COUNTS, 201],
     attempts: [...NO_COUNTS, 1001],
     backoff: [null, 5, 'x', [], {}, { type: 'fixed', delay: -1 }],
     timeout: [...NO_DURATIONS, 0],

@@ -1,0 +1,112 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Partition } from '../broker/broker.interface.js';
+import { type Envelope, decodeEnvelope } from '../message/envelope.js';
+import { toFailure } from '../message/failure.js';
+import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
+import { checkStored } from './check-stored.js';
+import { ConsumedMessage } from './consumed-message.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { Delivery } from './delivery.js';
+import type { HandlerSettings } from './message-handler.interface.js';
+import { RELEASED, type Verdict, dead } from './verdict.js';
+
+/** A delivery that may be handed to its handler, and what counts for it: the message's own settings, else the handler's. */
+export interface CheckedDelivery {
+  readonly delivery: Delivery;
+  readonly message: ConsumedMessage;
+  readonly backoff: ActiveBackoff;
+  /** Longest run of its call, in milliseconds. */
+  readonly timeout: number | undefined;
+  /** Time since it was due, in milliseconds. */
+  readonly lateness: number;
+}
+
+/** A delivery whose envelope could be read, and that is not too late. */
+interface DecodedDelivery {
+  readonly delivery: Delivery;
+  readonly envelope: Envelope;
+  readonly maxAttempts: number;
+  /** Milliseconds. */
+  readonly lateness: number;
+}
+
+/** Either it is decided already, without the handler, or the message to hand over. */
+export type CheckResult = Verdict | CheckedDelivery;
+
+export interface DeliveryCheckOptions {
+  readonly context: ConsumerContext;
+  readonly partition: Partition;
+  readonly settings: HandlerSettings;
+  /** What payloads have to fit. */
+  readonly schema: StandardSchemaV1 | undefined;
+}
+
+/** Finds out whether a delivery may be handed to its handler. */
+export class DeliveryCheck {
+  readonly #options: DeliveryCheckOptions;
+
+  constructor(options: DeliveryCheckOptions) {
+    this.#options = options;
+  }
+
+  /** Neither throws nor rejects. Answers at once where nothing has to be waited for: most messages need no promise. */
+  check(delivery: Delivery): CheckResult | Promise<CheckResult> {
+    const { context, settings, schema } = this.#options;
+    // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
+    if (this.#isOver(delivery)) return RELEASED;
+    let envelope: Envelope;
+    try {
+      envelope = decodeEnvelope(delivery.envelope);
+    } catch (error) {
+      return dead(toFailure('undecodable', error));
+    }
+    const maxAttempts = envelope.attempts ?? settings.attempts;
+    if (delivery.attempt > maxAttempts) return this.#crashed(delivery);
+    const lateness = context.broker.now() - delivery.dueAt;
+    const expireAfter = envelope.expireAfter ?? settings.expireAfter;
+    if (expireAfter !== undefined && lateness > expireAfter) return expired(expireAfter, lateness);
+    const checked = { delivery, envelope, maxAttempts, lateness };
+    return schema === undefined ? this.#accepted(checked) : this.#bySchema(checked, schema);
+  }
+
+  #accepted({ delivery, envelope, maxAttempts, lateness }: DecodedDelivery): CheckedDelivery {
+    const { settings } = this.#options;
+    return {
+      delivery,
+      message: new ConsumedMessage(delivery, envelope, maxAttempts),
+      backoff: envelope.backoff ?? settings.backoff,
+      timeout: envelope.timeout ?? settings.timeout,
+      lateness,
+    };
+  }
+
+  async #bySchema(decoded: DecodedDelivery, schema: StandardSchemaV1): Promise<CheckResult> {
+    const { context, settings } = this.#options;
+    const { delivery, envelope, maxAttempts } = decoded;
+    const checked = await checkStored(envelope, { schema, clock: context.clock, delivery, maxAttempts, settings });
+    if ('outcome' in checked) return checked;
+    // The schema may have taken its time.
+    if (delivery.aborted || this.#isOver(delivery)) return RELEASED;
+    return this.#accepted({ ...decoded, envelope: checked.envelope });
+  }
+
+  #isOver({ leaseEndsAt }: Delivery): boolean {
+    return this.#options.context.clock.now() >= leaseEndsAt;
+  }
+
+  /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */
+  async #crashed({ storedId, attempt }: Delivery): Promise<Verdict> {
+    const { context, partition } = this.#options;
+    const stored = await context.broker.get(partition, storedId).catch(() => undefined);
+    const failure = toFailure(
+      'crashed',
+      new Error(`Attempt ${attempt - 1} was the last, and its process crashed or lost its lease before it settled.`),
+    );
+    return dead(stored?.failure ? { ...failure, lastError: stored.failure } : failure);
+  }
+}
+
+function expired(expireAfter: number, lateness: number): Verdict {
+  const text = `Not delivered within ${expireAfter} ms of its due time, but ${Math.round(lateness)} ms after it.`;
+  return dead(toFailure('expired', new Error(text)));
+}

@@ -1,0 +1,84 @@
+import type { Timer } from '../common/clock.js';
+import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
+import { resultsOf } from './batch-results.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { CheckedDelivery } from './delivery-check.js';
+import type { Delivery } from './delivery.js';
+import type { MessageHandler } from './message-handler.interface.js';
+import { outcomeOf } from './retry-policy.js';
+import type { Verdict } from './verdict.js';
+
+/** What all calls of a handler have in common. */
+export interface HandlerCallOptions {
+  readonly context: ConsumerContext;
+  readonly handler: MessageHandler;
+  /** Told what became of each delivery; the first verdict on a delivery counts. */
+  readonly settle: (delivery: Delivery, verdict: Verdict) => void;
+}
+
+/** One call of a handler, and what follows from it for each of its messages. */
+export class HandlerCall {
+  readonly #options: HandlerCallOptions;
+  readonly #checked: readonly CheckedDelivery[];
+
+  /** @param checked the deliveries whose messages it is called with, one at least */
+  constructor(options: HandlerCallOptions, checked: readonly CheckedDelivery[]) {
+    this.#options = options;
+    this.#checked = checked;
+  }
+
+  /** Resolves when the handler has ended; never rejects. */
+  async run(): Promise<void> {
+    const { context, handler } = this.#options;
+    this.#announce();
+    const startedAt = context.clock.now();
+    const timer = this.#limitTime();
+    try {
+      const resolved = await handler.handle(this.#checked.map(({ message }) => message));
+      this.#succeed(resolved, context.clock.now() - startedAt);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  #announce(): void {
+    const { events } = this.#options.context;
+    if (!events.wants('delivered')) return;
+    for (const { delivery, lateness } of this.#checked) {
+      events.emit('delivered', { ...delivery.describe(), lateness });
+    }
+  }
+
+  /** At the time limit the call has failed, whether or not the handler heeds its signals. */
+  #limitTime(): Timer | undefined {
+    let limit = Infinity;
+    for (const { timeout = Infinity } of this.#checked) limit = Math.min(limit, timeout);
+    if (limit === Infinity) return undefined;
+    return this.#options.context.clock.setTimer(limit, () => {
+      const error = new HandlerTimeoutError(limit);
+      for (const { delivery } of this.#checked) delivery.abort(error);
+      this.#fail(error);
+    });
+  }
+
+  /** @throws InvalidArgumentError where the results do not fit the messages; nothing is settled then */
+  #succeed(resolved: unknown, duration: number): void {
+    const { handler, settle } = this.#options;
+    const results = handler.batch === undefined ? undefined : resultsOf(resolved, this.#checked.length);
+    for (const [i, checked] of this.#checked.entries()) {
+      const result = results?.[i];
+      if (result?.status === 'rejected') settle(checked.delivery, failure(checked, result.reason));
+      else settle(checked.delivery, { outcome: { kind: 'ack' }, duration });
+    }
+  }
+
+  #fail(error: unknown): void {
+    for (const checked of this.#checked) this.#options.settle(checked.delivery, failure(checked, error));
+  }
+}
+
+function failure({ message, backoff }: CheckedDelivery, error: unknown): Verdict {
+  return { error, outcome: outcomeOf(error, message, backoff) };
+}

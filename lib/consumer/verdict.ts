@@ -1,0 +1,19 @@
+import type { Outcome } from '../broker/broker.interface.js';
+import type { Failure } from '../message/failure.js';
+
+/** What became of a delivery. */
+export interface Verdict {
+  readonly outcome: Outcome;
+  /** What the handler threw. */
+  readonly error?: unknown;
+  /** How long the handler ran, in milliseconds. */
+  readonly duration?: number;
+}
+
+/** Back at once, as if it had not been delivered. */
+export const RELEASED: Verdict = { outcome: { kind: 'release' } };
+
+/** A dead letter without a call of the handler, which spends no attempt. */
+export function dead(failure: Failure): Verdict {
+  return { outcome: { kind: 'dead', failure, spent: false } };
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { Member, Unsubscribe } from '../../../lib/broker/broker.interface.js';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
+import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
+import type { DelayedMessage } from '../../../lib/message/delayed-message.interface.js';
+import { encodeEnvelope } from '../../../lib/message/envelope.js';
+import { type ConsumingOptions, resolveHandler } from '../../../lib/options/resolve-handler.js';
+import { resolveOptions } from '../../../lib/options/resolve-options.js';
+import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
+import { turns } from './support/test-claimant.js';
+
+const clock = new ManualClock();
+
+/** It takes long to join the first topic, and long to leave any. */
+class SlowBroker extends MemoryBroker {
+  override async join(...[topic, ...rest]: Parameters<MemoryBroker['join']>): Promise<Member[]> {
+    if (topic === 'first') await turns(20);
+    return super.join(topic, ...rest);
+  }
+
+  override async watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
+    const unsubscribe = await super.watchMembers(topic, listener);
+    return async () => {
+      await turns(20);
+      await unsubscribe();
+    };
+  }
+}
+
+/** A runtime with one handler of the topics 'first' and 'second'. */
+function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): ConsumerRuntime {
+  const context: ConsumerContext = {
+    broker,
+    clock,
+    log: { log: () => {}, warn: () => {}, error: () => {} },
+    events: { wants: () => false, emit: () => {} },
+    member: 'me',
+  };
+  const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
+  const topics = new TopicRegistry(broker, options.topicSettings);
+  const handler = resolveHandler('Jobs.work', ['first', 'second'], { concurrency: 3 }, options);
+  return new ConsumerRuntime({ context, topics, settings: options.consumer, handlers: [{ ...handler, handle }] });
+}
+
+/** Publishes messages, due at once, to both partitions of a topic. */
+async function publish(broker: MemoryBroker, topic: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const envelope = encodeEnvelope({ payload: i, publishedAt: clock.now() });
+    const message = { storedId: `${topic}-${i}`, envelope, due: { after: 0 }, onDuplicate: 'reject' } as const;
+    await broker.publish({ topic, index: i % 2 }, { caller: topic, sequence: i }, [message]);
+  }
+}
+
+describe('ConsumerRuntime', () => {
+  it('empties the first topic of a handler before the second, though it takes longer to take part in it', async () => {
+    const broker = new SlowBroker(clock);
+    for (const topic of ['second', 'first']) await publish(broker, topic, 20);
+    const handled: string[] = [];
+    const runtime = runtimeOn(broker, ([message]) => handled.push(message?.topic ?? ''));
+    await runtime.start();
+    await turns(100);
+
+    expect(handled).toEqual([...Array(20).fill('first'), ...Array(20).fill('second')]);
+    await runtime.stop();
+  });
+
+  it('lets what it claims while it leaves finish', async () => {
+    const broker = new SlowBroker(clock);
+    const started: DelayedMessage[] = [];
+    const ends: (() => void)[] = [];
+    const runtime = runtimeOn(broker, async (messages) => {
+      started.push(...messages);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+    await runtime.start();
+    const stopped = runtime.stop();
+    await publish(broker, 'second', 1);
+    await turns(100);
+    expect(started.map(({ id, signal }) => [id, signal.aborted])).toEqual([['second-0', false]]);
+    for (const end of ends) end();
+    await stopped;
+
+    expect(await broker.stats({ topic: 'second', index: 0 })).toMatchObject({
+      scheduled: 0,
+      inFlight: 0,
+      counters: { acked: 1 },
+    });
+  });
+});
