@@ -15,7 +15,7 @@ const timeouts = { testTimeout: 20_000, hookTimeout: 20_000 };
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/shared-redis.ts', 'test/support/build-programs.mjs'],
+    globalSetup: ['test/support/run-folder.ts', 'test/support/shared-redis.ts', 'test/support/build-programs.mjs'],
     projects: [
       {
         ...shared,

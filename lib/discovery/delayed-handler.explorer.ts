@@ -29,7 +29,7 @@ export class DelayedHandlerExplorer {
    * @throws ConfigurationError that names class and method of what cannot work
    */
   explore(options: ConsumingOptions): MessageHandler[] {
-    const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()];
+    const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(classesFirst);
     const connections = connectionsAmong(wrappers);
     const handlers: MessageHandler[] = [];
     const seen = new Set<object>();
@@ -74,6 +74,11 @@ export class DelayedHandlerExplorer {
     }
     return handlers;
   }
+}
+
+/** Where an alias or a factory provides an instance once more, what is bound to its class is known to the class's own module. */
+function classesFirst(a: Wrapper, b: Wrapper): number {
+  return Number(a.isNotMetatype) - Number(b.isNotMetatype);
 }
 
 function assertOnePerTopic(handlers: readonly MessageHandler[]): void {

@@ -2,6 +2,7 @@ import { ForbiddenException, Injectable } from '@nestjs/common';
 import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCreator, ModuleRef } from '@nestjs/core';
 import { UnrecoverableError } from '../errors/unrecoverable.error.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
+import { assertBoundClassesAreMade } from './bound-classes.js';
 import { checkParameters } from './handler-parameters.js';
 import {
   type HandlerMethod,
@@ -23,9 +24,10 @@ export class HandlerFactory {
     private readonly application: ApplicationConfig,
   ) {}
 
-  /** @throws ConfigurationError for parameters that could not be filled */
+  /** @throws ConfigurationError for parameters that could not be filled, and for guards and the like that would not run */
   create(label: string, handler: HandlerMethod, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
     const { wrapper, type, name, method } = handler;
+    assertBoundClassesAreMade(label, handler);
     const decorated = checkParameters(label, type, name, method.length);
     const filtered = isFiltered(type) || isFiltered(method) || this.#isFilteredGlobally();
     const enhanced = decorated || filtered || isEnhanced(type) || isEnhanced(method) || this.#isEnhancedGlobally();

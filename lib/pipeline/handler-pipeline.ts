@@ -115,10 +115,13 @@ function callByName(instance: object, name: string, args: unknown[]): unknown {
   return (instance as Record<string, Method>)[name]?.(...args);
 }
 
-/** A filter that answers nothing has looked at the exception, and left it to be the outcome. */
+/**
+ * A filter that answers nothing has looked at the exception, and left it to be the outcome. Nest 11 takes whatever is falsy
+ * for no answer, so it is none in later versions as well.
+ */
 async function filtered(answer: unknown, error: unknown): Promise<unknown> {
   const value: unknown = isObservable(answer) ? await lastValueFrom(answer, { defaultValue: undefined }) : answer;
-  if (value === undefined) throw error;
+  if (!value) throw error;
   return value;
 }
 

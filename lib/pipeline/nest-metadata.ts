@@ -25,6 +25,8 @@ export interface ParameterMetadata {
   readonly data?: unknown;
   /** Set by `createParamDecorator()` only. */
   readonly factory?: unknown;
+  /** Classes, and instances. */
+  readonly pipes?: readonly unknown[];
 }
 
 /** The decorated parameters of a method, by `type:index`. */
@@ -44,6 +46,11 @@ export function isEnhanced(target: object): boolean {
 /** Whether exception filters are bound to a class or a method. */
 export function isFiltered(target: object): boolean {
   return Reflect.hasMetadata(FILTERS, target);
+}
+
+/** What is bound to a class or a method: classes, and instances. */
+export function enhancersOf(target: object): unknown[] {
+  return [...ENHANCERS, FILTERS].flatMap((key) => (Reflect.getMetadata(key, target) ?? []) as unknown[]);
 }
 
 /** A function that stands for another one where Nest looks for what is bound to it. */

@@ -4,5 +4,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The Redis that all tests of a run share; every test uses a prefix of its own. */
     redisUrl: string;
+    /** A temporary folder that is removed when the run has ended. */
+    runFolder: string;
   }
 }

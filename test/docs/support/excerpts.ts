@@ -22,7 +22,10 @@ const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
   ['ioredis', ['Redis']],
   ['vitest', ['expect', 'vi']],
   ['@nestjs/testing', ['Test']],
-  ['@nestjs/common', [...Object.keys(nestCommon), 'CanActivate', 'ExecutionContext', 'ExceptionFilter']],
+  [
+    '@nestjs/common',
+    [...Object.keys(nestCommon), 'ArgumentsHost', 'CanActivate', 'ExecutionContext', 'ExceptionFilter'],
+  ],
   ['@nestjs/core', Object.keys(nestCore)],
 ]);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { INestApplication, ModuleMetadata, Type } from '@nestjs/common';
+import type { INestApplication, INestApplicationContext, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import {
@@ -24,14 +24,14 @@ export interface AppSetup extends Pick<ModuleMetadata, 'imports' | 'providers' |
 }
 
 /** A Nest application of a test, seen through one of its connections. */
-export class RunningApp {
-  readonly nest: INestApplication;
+export class RunningApp<N extends INestApplicationContext = INestApplication> {
+  readonly nest: N;
   readonly producer: DelayQueueProducer;
   readonly events: EventLog;
   readonly logs: LogBook;
   #closing: Promise<void> | undefined;
 
-  constructor(nest: INestApplication, logs: LogBook, connection: string) {
+  constructor(nest: N, logs: LogBook, connection: string) {
     this.nest = nest;
     this.logs = logs;
     const tokens = tokensOf(connection);
@@ -55,7 +55,7 @@ export class Bed {
   /** Looks at Redis from outside. */
   readonly redis: Redis;
   readonly #url: string;
-  #apps: RunningApp[] = [];
+  #apps: RunningApp<INestApplicationContext>[] = [];
   #handles: Handles = { sockets: 0, timers: 0 };
 
   constructor(url: string) {
@@ -85,7 +85,12 @@ export class Bed {
   async compileWith(metadata: ModuleMetadata, connection = DEFAULT_CONNECTION): Promise<RunningApp> {
     const logs = new LogBook();
     const module = await Test.createTestingModule(metadata).setLogger(logs).compile();
-    const app = new RunningApp(module.createNestApplication(), logs, connection);
+    return this.adopt(module.createNestApplication(), logs, connection);
+  }
+
+  /** Takes an application that the test has made in a way of its own, to be closed with the others. */
+  adopt<N extends INestApplicationContext>(nest: N, logs: LogBook, connection = DEFAULT_CONNECTION): RunningApp<N> {
+    const app = new RunningApp(nest, logs, connection);
     this.#apps.push(app);
     return app;
   }

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+
+/** For the copy of the tests beside an installed library: there is nothing to build, and no name to point at its source. */
+export default defineConfig({
+  test: {
+    globalSetup: ['test/support/shared-redis.ts'],
+    include: [
+      'test/nest/**/*.spec.ts',
+      // How the library meets Nest: its module, its hooks, and what handlers return.
+      'test/e2e/{boot,boot-failures,example,handler-results,shutdown}.spec.ts',
+    ],
+    execArgv: ['--expose-gc'],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+  },
+});
