@@ -5,5 +5,5 @@ export interface ReportRequest {
   readonly title: string;
 }
 
-/** Reports to be built: the API can publish nothing else on it, and the worker handles them. */
+/** Reports to be built: the API can publish nothing else on it, and the worker can ask for nothing else. */
 export const reportRequested = topic<ReportRequest>('report.requested');
