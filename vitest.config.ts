@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: 'in-process',
           include: ['test/**/*.spec.ts', 'sample/**/*.spec.ts'],
-          exclude: ['test/fleet/**', 'test/smoke/**', 'test/faults/*.spec.ts'],
+          exclude: ['test/fleet/**', 'test/smoke/**', 'test/samples/**', 'test/faults/*.spec.ts'],
           sequence: { groupOrder: 0 },
           // A test of leaks asks for a garbage collection.
           execArgv: ['--expose-gc'],
@@ -34,7 +34,12 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'processes',
-          include: ['test/fleet/**/*.spec.ts', 'test/smoke/**/*.spec.ts', 'test/faults/*.spec.ts'],
+          include: [
+            'test/fleet/**/*.spec.ts',
+            'test/smoke/**/*.spec.ts',
+            'test/samples/**/*.spec.ts',
+            'test/faults/*.spec.ts',
+          ],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
           ...timeouts,

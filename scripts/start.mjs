@@ -1,10 +1,10 @@
 /**
- * `npm start`: runs the order service of sample/01-order-timeout on a real Redis, from a fresh clone. Arguments go to the
- * sample, and its exit code is the script's.
+ * `npm start`: runs the order service of sample/01-order-timeout on a real Redis, from a fresh clone, or the applications of
+ * the sample that `--sample <name>` names. Other arguments go to the sample, and its exit code is the script's.
  */
 import { fileURLToPath } from 'node:url';
 
-import { buildSample, ensureLibraryBuilt } from './setup/build.mjs';
+import { applicationsOf, buildSample, ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
 import { startRedis } from './setup/redis.mjs';
@@ -12,22 +12,43 @@ import { run } from './setup/run.mjs';
 
 const END_WITH_PARENT = fileURLToPath(new URL('./setup/end-with-parent.mjs', import.meta.url));
 
+const DEFAULT_SAMPLE = '01-order-timeout';
+
 await runScript(async () => {
+  const { sample, args } = parse(process.argv.slice(2));
+  const applications = applicationsOf(sample);
   await ensureDependencies();
   const redis = await startRedis();
   try {
     await ensureLibraryBuilt();
-    const entry = await buildSample();
-    return await runSample(entry, redis.url);
+    await buildSample(sample);
+    return await runAll(applications, args, redis.url);
   } finally {
     await redis.stop();
   }
 });
 
-async function runSample(entry, redisUrl) {
-  const { code } = await run(process.execPath, ['--import', END_WITH_PARENT, entry, ...process.argv.slice(2)], {
-    env: { ...process.env, REDIS_URL: redisUrl },
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-  });
-  return code;
+/** `--sample` and what follows it; all other arguments are left as they are. */
+function parse(args) {
+  const at = args.indexOf('--sample');
+  if (at === -1) return { sample: DEFAULT_SAMPLE, args };
+  return { sample: args[at + 1] ?? '', args: args.toSpliced(at, 2) };
+}
+
+/** The exit code is that of the application that ends first: without it the others are of no use, and end too. */
+async function runAll(applications, args, redisUrl) {
+  const end = new AbortController();
+  let exitCode;
+  await Promise.all(
+    applications.map(async (application) => {
+      const { code } = await run(process.execPath, ['--import', END_WITH_PARENT, application, ...args], {
+        env: { ...process.env, REDIS_URL: redisUrl },
+        stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+        end: end.signal,
+      });
+      exitCode ??= code;
+      end.abort();
+    }),
+  );
+  return exitCode;
 }

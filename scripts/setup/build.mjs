@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { SetupFailure } from './failure.mjs';
 import { ROOT, localBin, runQuietly } from './run.mjs';
 
-const SAMPLE = 'sample/01-order-timeout';
+const SAMPLES = 'sample';
 const BUILD_SETTINGS = ['package.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
 
 /** Builds the library into dist, where dist is not what lib makes. */
@@ -13,11 +14,25 @@ export async function ensureLibraryBuilt() {
   await runQuietly(localBin('nest'), ['build']);
 }
 
-/** Compiles the sample against the built library and returns the path of its entry. */
-export async function buildSample() {
+/** Compiles a sample against the built library. */
+export async function buildSample(name) {
   console.log('Building the sample …');
-  await runQuietly(localBin('tsc'), ['--project', SAMPLE]);
-  return `dist-${SAMPLE}/main.js`;
+  await runQuietly(localBin('tsc'), ['--project', join(SAMPLES, name)]);
+}
+
+/**
+ * The applications of a sample, as {@link buildSample} leaves them: the files at the top of its folder without a role in their
+ * name, such as `main.ts`.
+ *
+ * @throws {SetupFailure} where there is no such sample
+ */
+export function applicationsOf(sample) {
+  const samples = readdirSync(join(ROOT, SAMPLES));
+  if (!samples.includes(sample)) {
+    throw new SetupFailure(`There is no sample "${sample}". There are: ${samples.join(', ')}.`);
+  }
+  const applications = readdirSync(join(ROOT, SAMPLES, sample)).filter((file) => /^\w+\.ts$/.test(file));
+  return applications.map((file) => join(`dist-${SAMPLES}`, sample, file.replace(/\.ts$/, '.js')));
 }
 
 /** Whether dist has one file for each source file, no other ones, and none older than a source or a setting. */

@@ -18,8 +18,10 @@ export function localBin(name) {
  * Runs a command to its end, by default in the root folder, and collects what it writes to pipes. The first stop signal
  * that reaches this process meanwhile is passed on to it and its children, and named in the result. They are a process
  * group of their own, so that a terminal's Ctrl-C reaches them once, from here; npm repeats it, which is left at that.
+ *
+ * @param {import('node:child_process').SpawnOptions & { end?: AbortSignal }} options of `spawn`; `end`: stops it
  */
-export async function run(command, args, options = {}) {
+export async function run(command, args, { end, ...options } = {}) {
   const child = spawn(command, args, { cwd: ROOT, ...options, detached: true });
   const output = [];
   child.stdout?.on('data', (chunk) => output.push(chunk));
@@ -32,12 +34,15 @@ export async function run(command, args, options = {}) {
     signalGroup(child.pid, signal);
   };
   for (const signal of STOP_SIGNALS) process.on(signal, passOn);
-  const orphanCheck = setInterval(() => isOrphan() && passOn('SIGTERM'), 500);
+  const stop = () => passOn('SIGTERM');
+  end?.addEventListener('abort', stop);
+  const orphanCheck = setInterval(() => isOrphan() && stop(), 500);
   try {
     const [code, signal] = await once(child, 'close');
     return { code: code ?? exitCodeOf(signal), stoppedBy, output: Buffer.concat(output).toString().trimEnd() };
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, passOn);
+    end?.removeEventListener('abort', stop);
     clearInterval(orphanCheck);
   }
 }

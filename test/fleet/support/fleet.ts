@@ -1,38 +1,16 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { eventually } from '../../support/eventually.js';
+import { TestProcess } from '../../support/test-process.js';
 import type { ConsumerConfig, Handled, ProducerConfig, Report } from '../protocol.js';
 
 type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>;
 
 /** A process of the fleet and all that it has reported. */
-export class FleetProcess {
+export class FleetProcess extends TestProcess {
   readonly reports: Report[] = [];
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<unknown>;
-  #output = '';
 
-  constructor(
-    readonly name: string,
-    program: 'consumer' | 'producer',
-    config: ConsumerConfig | ProducerConfig,
-  ) {
-    this.#child = fork(`dist-test/fleet/programs/${program}.js`, [JSON.stringify(config)], { stdio: 'pipe' });
-    this.#exited = once(this.#child, 'exit');
-    this.#child.on('message', (report: Report) => this.reports.push(report));
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
-    }
-  }
-
-  /** What it wrote to its standard output and error. */
-  get output(): string {
-    return this.#output;
-  }
-
-  /** How it ended: its exit code, or the signal that ended it; `undefined` while it runs. */
-  get ending(): number | NodeJS.Signals | undefined {
-    return this.#child.exitCode ?? this.#child.signalCode ?? undefined;
+  constructor(name: string, program: 'consumer' | 'producer', config: ConsumerConfig | ProducerConfig) {
+    super(name, `dist-test/fleet/programs/${program}.js`, [JSON.stringify(config)]);
+    this.onMessage((report) => this.reports.push(report as Report));
   }
 
   get handled(): Handled[] {
@@ -54,21 +32,7 @@ export class FleetProcess {
   }
 
   async reported(kind: Report['kind']): Promise<void> {
-    await eventually(`${this.name} to report '${kind}'\n${this.#output}`, () => this.all(kind).length > 0, 30_000);
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
-  }
-
-  /** Waits until it has ended by itself. */
-  async exit(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.#exited;
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.exit();
+    await eventually(`${this.name} to report '${kind}'\n${this.output}`, () => this.all(kind).length > 0, 30_000);
   }
 }
 

@@ -14,7 +14,7 @@ class Memory {
 
 async function main(): Promise<void> {
   const builder = Test.createTestingModule({ imports: [DelayQueueTestingModule.forRoot()], providers: [Memory] });
-  const module = await builder.setLogger(false).compile();
+  const module = await builder.compile();
   await module.init();
   await module.get(DelayQueueProducer).publish('friends', 'Ada', { delay: '30d' });
   await module.get(DelayQueueHarness).advance('30d');

@@ -1,0 +1,18 @@
+/** A rule of the business is in the way, so doing the same again would end the same way. */
+export abstract class InvoiceError extends Error {}
+
+export class UnknownCustomerError extends InvoiceError {
+  override readonly name = 'UnknownCustomerError';
+
+  constructor(customer: string) {
+    super(`There is no customer ${customer}`);
+  }
+}
+
+export class AlreadyMailedError extends InvoiceError {
+  override readonly name = 'AlreadyMailedError';
+
+  constructor(number: string) {
+    super(`Invoice ${number} has been mailed before`);
+  }
+}

@@ -1,0 +1,2 @@
+/** Name of the connection to the Redis of the billing department. */
+export const BILLING = 'billing';

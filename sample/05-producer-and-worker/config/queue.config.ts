@@ -1,0 +1,5 @@
+/** Where the two applications meet, so both have to be told the same. */
+export const queueConfig = {
+  redis: process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
+  prefix: process.env['QUEUE_PREFIX'] ?? 'sample-reports',
+};

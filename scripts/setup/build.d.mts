@@ -1,0 +1,3 @@
+// What tests need of build.mjs.
+
+export function buildSample(name: string): Promise<void>;
