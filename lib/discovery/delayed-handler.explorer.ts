@@ -76,7 +76,7 @@ export class DelayedHandlerExplorer {
   }
 }
 
-/** Where an alias or a factory provides an instance once more, what is bound to its class is known to the class's own module. */
+/** Where a factory provides an instance once more, what is bound to its class is known to the module of the class alone. */
 function classesFirst(a: Wrapper, b: Wrapper): number {
   return Number(a.isNotMetatype) - Number(b.isNotMetatype);
 }
