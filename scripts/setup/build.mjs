@@ -20,6 +20,13 @@ export async function buildSample() {
   return `dist-${SAMPLE}/main.js`;
 }
 
+/** Compiles the benchmark against the built library and returns the path of its entry. */
+export async function buildBench() {
+  console.log('Building the benchmark …');
+  await runQuietly(localBin('tsc'), ['--project', 'bench']);
+  return 'dist-bench/main.js';
+}
+
 /** Whether dist has one file for each source file, no other ones, and none older than a source or a setting. */
 function isBuilt() {
   const sources = filesIn('lib');
