@@ -35,7 +35,8 @@ interface Requirement {
   readonly bounds: (figure: FigureReport) => Bound[];
 }
 
-const times = (value: number): string => `${value.toFixed(2)} ×`;
+// Parts of one are shown closer, so that rounding does not hide on which side of a bound they are.
+const times = (value: number): string => `${value.toFixed(value < 1 ? 3 : 2)} ×`;
 const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
 const milliseconds = (value: number): string => `${value.toFixed(1)} ms`;
 const perSecond = (value: number): string => `${value.toFixed(1)}/s`;
