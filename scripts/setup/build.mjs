@@ -35,6 +35,13 @@ export function applicationsOf(sample) {
   return applications.map((file) => join(`dist-${SAMPLES}`, sample, file.replace(/\.ts$/, '.js')));
 }
 
+/** Compiles the benchmark against the built library and returns the path of its entry. */
+export async function buildBench() {
+  console.log('Building the benchmark …');
+  await runQuietly(localBin('tsc'), ['--project', 'bench']);
+  return 'dist-bench/main.js';
+}
+
 /** Whether dist has one file for each source file, no other ones, and none older than a source or a setting. */
 function isBuilt() {
   const sources = filesIn('lib');

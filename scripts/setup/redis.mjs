@@ -12,12 +12,13 @@ const KEEPER = fileURLToPath(new URL('./redis-keeper.mjs', import.meta.url));
 /**
  * Finds a Redis: the one that REDIS_URL names, else a private one, whose server is installed first if it has to be.
  *
+ * @param own whether it has to be a private one in any case
  * @returns {Promise<{ url: string, stop(): Promise<void> }>}
  * @throws {SetupFailure}
  */
-export async function startRedis() {
+export async function startRedis({ own = false } = {}) {
   const { REDIS_URL } = process.env;
-  if (REDIS_URL) {
+  if (REDIS_URL && !own) {
     await checkRedis(REDIS_URL);
     return { url: REDIS_URL, stop: async () => {} };
   }

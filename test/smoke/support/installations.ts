@@ -6,8 +6,8 @@ import { packLibrary } from './packed-library.js';
 import { readJson } from './read-json.js';
 import { runProgram } from './run-program.js';
 
-/** What only builds and checks the library, and no test imports. */
-const TOOLS = ['@nestjs/cli', 'oxlint', 'oxlint-tsgolint', 'prettier'];
+/** What only builds, checks and measures the library, and no test of an application imports. */
+const TOOLS = ['@nestjs/cli', '@types/redis', 'bee-queue', 'bullmq', 'oxlint', 'oxlint-tsgolint', 'prettier'];
 
 /** Nest's packages have the version of Nest, but for these. */
 const FOR_NEST_11: Readonly<Record<string, string>> = { '@nestjs/config': '^4.0.0' };

@@ -1,0 +1,36 @@
+import { Redis } from 'ioredis';
+import { now } from '../contenders/contender.js';
+
+const EXCHANGES = 50;
+
+/** How Redis's clock stands to this process's, in milliseconds. */
+export interface ClockOffset {
+  /** To be added to this process's time. */
+  readonly offset: number;
+  /** The offset is right to within this. */
+  readonly error: number;
+}
+
+/** Asks for the time repeatedly; the quickest answer tells most. */
+export async function measureClockOffset(redisUrl: string): Promise<ClockOffset> {
+  const redis = new Redis(redisUrl);
+  let best: ClockOffset = { offset: 0, error: Infinity };
+  for (let i = 0; i < EXCHANGES; i++) {
+    const sentAt = now();
+    const [seconds, microseconds] = await redis.time();
+    const receivedAt = now();
+    const error = (receivedAt - sentAt) / 2;
+    const serverTime = Number(seconds) * 1000 + Number(microseconds) / 1000;
+    if (error < best.error) best = { offset: serverTime - (sentAt + receivedAt) / 2, error };
+  }
+  redis.disconnect();
+  return best;
+}
+
+/** The offset between two measurements; it is as uncertain as they differ. */
+export function between(before: ClockOffset, after: ClockOffset): ClockOffset {
+  return {
+    offset: (before.offset + after.offset) / 2,
+    error: Math.max(before.error, after.error) + Math.abs(before.offset - after.offset) / 2,
+  };
+}

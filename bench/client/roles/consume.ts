@@ -1,0 +1,55 @@
+import { now } from '../../contenders/contender.js';
+import type { RoleContext } from '../protocol.js';
+import { between, measureClockOffset } from '../clock-offset.js';
+import { type Lateness, latenessOf } from '../lateness.js';
+import { warmUp } from '../warm-up.js';
+
+/** How often it is told how many messages were handled, in milliseconds. */
+const PROGRESS_INTERVAL = 25;
+
+export interface ConsumeOptions {
+  readonly topics: readonly string[];
+  readonly partitions: number;
+  readonly concurrency: number;
+  /** Messages published and handled before, and not counted. */
+  readonly warmUp: number;
+}
+
+export interface ConsumeResult {
+  readonly handled: number;
+  /** Start of consumption, epoch milliseconds. */
+  readonly startedAt: number;
+  /** When the last message was handled, epoch milliseconds. */
+  readonly lastAt: number;
+  readonly lateness: Lateness;
+}
+
+/** Handles messages, doing nothing but noting the time, until it is told to finish. */
+export async function consume(context: RoleContext, options: ConsumeOptions): Promise<ConsumeResult> {
+  const { contender, redisUrl, finish } = context;
+  await warmUp(contender, { ...options, redisUrl, messages: options.warmUp });
+  const offsetBefore = await measureClockOffset(redisUrl);
+
+  const values: number[] = [];
+  let lastAt = 0;
+  const consumer = await contender.consumer({ ...options, redisUrl }, async ({ dueAt }) => {
+    lastAt = now();
+    values.push(lastAt - dueAt);
+  });
+  context.ready();
+  let told = 0;
+  const progress = setInterval(() => {
+    if (values.length > told) context.handled((told = values.length));
+  }, PROGRESS_INTERVAL);
+  await finish;
+  clearInterval(progress);
+  const clock = between(offsetBefore, await measureClockOffset(redisUrl));
+  // In order, so that another process can take over at once.
+  await consumer.close();
+  return {
+    handled: values.length,
+    startedAt: consumer.startedAt + clock.offset,
+    lastAt: lastAt + clock.offset,
+    lateness: latenessOf(values, clock),
+  };
+}

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { BARE_BATCH, type Contender, type Handle, type Message, endProcess, now } from './contender.js';
+import type { Payload } from './payload.js';
+
+const MEMBER = 'bench';
+const HOUR = 3_600_000;
+const FIELDS_PER_CLAIMED_MESSAGE = 6;
+
+/** Parts of the built library that are not exported. */
+interface ScriptLoader {
+  loadScript(name: string): { readonly source: string; readonly sha: string };
+}
+interface KeyNames {
+  partition(partition: { topic: string; index: number }): object;
+  answered(partition: { topic: string; index: number }, caller: string): string;
+}
+
+const LIBRARY = '../../dist/broker/redis';
+const loader = (await import(`${LIBRARY}/script-loader.js`)) as ScriptLoader;
+const { RedisKeys } = (await import(`${LIBRARY}/redis-keys.js`)) as { RedisKeys: new (prefix: string) => KeyNames };
+
+const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
+
+type ScriptName = (typeof SCRIPTS)[number];
+type Argument = string | number;
+
+/** A script that Redis has. */
+interface LoadedScript {
+  readonly sha: string;
+  /** In the order in which it takes them. */
+  readonly keys: readonly string[];
+}
+
+type LoadedScripts = Readonly<Record<ScriptName, LoadedScript>>;
+
+/** The scripts of one partition, called one after another. */
+class BarePartition {
+  readonly #redis: Redis;
+  readonly #scripts: LoadedScripts;
+  /** Keys and channel by their names. */
+  readonly #names: ReadonlyMap<string, string>;
+  #sequence = 0;
+  #token = 0;
+
+  constructor(redis: Redis, scripts: LoadedScripts, topic: string, index: number) {
+    this.#redis = redis;
+    this.#scripts = scripts;
+    const keys = new RedisKeys('dq');
+    const answered = keys.answered({ topic, index }, randomUUID());
+    this.#names = new Map(Object.entries({ ...keys.partition({ topic, index }), answered }));
+  }
+
+  async publish(messages: readonly Message[]): Promise<void> {
+    const publishedAt = Math.round(now());
+    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence];
+    for (const { payload, dueAt } of messages) {
+      args.push(randomUUID(), `[${publishedAt},${JSON.stringify(payload)}]`, dueAt ?? '+0', 'reject');
+    }
+    await this.#run('publish', args);
+  }
+
+  async acquire(): Promise<void> {
+    await this.#run('acquire', [MEMBER, HOUR]);
+  }
+
+  /** Ids, tokens and payloads of up to {@link BARE_BATCH} messages. */
+  async claim(): Promise<{ id: string; token: number; payload: Payload }[]> {
+    const [, , token, , , ...fields] = await this.#run('claim', [MEMBER, BARE_BATCH, HOUR, this.#token]);
+    this.#token = token as number;
+    const messages = [];
+    for (let i = 0; i < fields.length; i += FIELDS_PER_CLAIMED_MESSAGE) {
+      const [, body] = JSON.parse(fields[i + 1] as string) as [number, Payload];
+      messages.push({ id: fields[i] as string, token: fields[i + 2] as number, payload: body });
+    }
+    return messages;
+  }
+
+  async acknowledge(messages: readonly { id: string; token: number }[]): Promise<void> {
+    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence];
+    for (const { id, token } of messages) args.push(id, token, 'a', 0, '');
+    await this.#run('settle', args);
+  }
+
+  async #run(name: ScriptName, args: readonly Argument[]): Promise<readonly Argument[]> {
+    const { sha, keys } = this.#scripts[name];
+    const reply = await this.#redis.evalsha(sha, keys.length, ...keys.map((key) => this.#name(key)), ...args);
+    return reply as readonly Argument[];
+  }
+
+  #name(key: string): string {
+    const name = this.#names.get(key);
+    if (name === undefined) throw new Error(`The library has no key '${key}'.`);
+    return name;
+  }
+}
+
+/**
+ * The library's scripts without the library: whole batches, all partitions at the same time, and nothing else. No queue can
+ * be built on them that is faster, so it is the yardstick for what the library adds.
+ */
+export const bareScripts: Contender = {
+  async publisher({ redisUrl, topic, partitions }) {
+    const { redis, open } = await connect(redisUrl);
+    const all = open(topic, partitions);
+    let next = 0;
+    const publishMany = async (messages: readonly Message[]): Promise<void> => {
+      const calls: Promise<void>[] = [];
+      for (let first = 0; first < messages.length; first += BARE_BATCH) {
+        const partition = all[next++ % all.length] as BarePartition;
+        calls.push(partition.publish(messages.slice(first, first + BARE_BATCH)));
+      }
+      await Promise.all(calls);
+    };
+    return {
+      publish: (message) => publishMany([message]),
+      publishMany,
+      close: async () => redis.disconnect(),
+    };
+  },
+
+  async consumer({ redisUrl, topics, partitions }, handle) {
+    const { redis, open } = await connect(redisUrl);
+    const all = topics.flatMap((topic) => open(topic, partitions));
+    const stop = new AbortController();
+    const startedAt = now();
+    await Promise.all(all.map((partition) => partition.acquire()));
+    const loops = all.map((partition) => consume(partition, handle, stop.signal).catch(endProcess));
+    return {
+      startedAt,
+      close: async () => {
+        stop.abort();
+        await Promise.all(loops);
+        redis.disconnect();
+      },
+    };
+  },
+};
+
+/** The settle of a batch and the claim of the next travel together. */
+async function consume(partition: BarePartition, handle: Handle, stop: AbortSignal): Promise<void> {
+  let messages = await partition.claim();
+  while (!stop.aborted) {
+    if (messages.length === 0) {
+      await sleep(1);
+      messages = await partition.claim();
+      continue;
+    }
+    await Promise.all(messages.map(({ payload }) => handle(payload)));
+    [messages] = await Promise.all([partition.claim(), partition.acknowledge(messages)]);
+  }
+}
+
+interface BareConnection {
+  readonly redis: Redis;
+  readonly open: (topic: string, partitions: number) => BarePartition[];
+}
+
+async function connect(redisUrl: string): Promise<BareConnection> {
+  const redis = new Redis(redisUrl, { replyMapping: 'legacy' });
+  redis.on('error', endProcess);
+  const scripts = Object.fromEntries(
+    await Promise.all(SCRIPTS.map(async (name) => [name, await loadInto(redis, name)] as const)),
+  ) as LoadedScripts;
+  const open = (topic: string, partitions: number): BarePartition[] =>
+    Array.from({ length: partitions }, (_, index) => new BarePartition(redis, scripts, topic, index));
+  return { redis, open };
+}
+
+async function loadInto(redis: Redis, name: ScriptName): Promise<LoadedScript> {
+  const { source, sha } = loader.loadScript(name);
+  await redis.script('LOAD', source);
+  // The head of each script names its keys in their order.
+  const head = source.slice(source.indexOf('-- KEYS'), source.indexOf('-- ARGV'));
+  return { sha, keys: Array.from(head.matchAll(/\d+ (\w+) (?:ZSET|HASH|STRING)/g), ([, key = '']) => key) };
+}

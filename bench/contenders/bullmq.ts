@@ -1,0 +1,60 @@
+import { type JobsOptions, Queue, Worker } from 'bullmq';
+import { type Contender, type Message, endProcess, now } from './contender.js';
+import type { Payload } from './payload.js';
+
+const JOB_NAME = 'bench';
+
+/**
+ * BullMQ on ioredis, its default client. Finished jobs are removed, as its documentation advises; metrics, telemetry and
+ * listeners to its events are left out. Automatic pipelining is not switched on: its users report jobs lost from the active
+ * list with it.
+ */
+export const bullMq: Contender = {
+  async publisher({ redisUrl, topic }) {
+    const queue = new Queue<Payload>(topic, {
+      connection: { url: redisUrl },
+      defaultJobOptions: { removeOnComplete: true },
+    });
+    queue.on('error', endProcess);
+    await queue.waitUntilReady();
+    return {
+      publish: (message) => queue.add(JOB_NAME, message.payload, optionsOf(message)),
+      publishMany: (messages) =>
+        queue.addBulk(messages.map((message) => ({ name: JOB_NAME, data: message.payload, opts: optionsOf(message) }))),
+      close: () => queue.close(),
+    };
+  },
+
+  async consumer({ redisUrl, topics, concurrency }, handle) {
+    const workers = topics.map(
+      (topic) =>
+        new Worker<Payload, void>(topic, ({ data }) => handle(data), {
+          // Blocking commands must be awaited for as long as it takes; BullMQ insists on it.
+          connection: { url: redisUrl, maxRetriesPerRequest: null },
+          concurrency,
+          autorun: false,
+        }),
+    );
+    for (const worker of workers) {
+      worker.on('error', endProcess);
+      worker.on('failed', (_job, error) => endProcess(error));
+    }
+    await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+    const startedAt = now();
+    for (const worker of workers) worker.run().catch(endProcess);
+    return {
+      startedAt,
+      close: async () => {
+        await Promise.all(workers.map((worker) => worker.close()));
+      },
+    };
+  },
+};
+
+/**
+ * BullMQ counts the delay from when it makes the job, a moment later. To give it that time would be exact, but it would store
+ * it twice with each job.
+ */
+function optionsOf({ dueAt }: Message): JobsOptions {
+  return dueAt === undefined ? {} : { delay: Math.max(0, dueAt - Date.now()) };
+}

@@ -1,0 +1,31 @@
+import { Consumption } from '../harness/consumption.js';
+import { PARTITIONS, TOPIC } from '../sizes.js';
+import { BULLMQ, type FigureOf, grouped, QUEUES } from './figure.js';
+import { leadFor } from './support/lateness.js';
+
+const CONCURRENCY = 500;
+
+/** For how long the messages are handled, in milliseconds; whatever is left then is left. */
+const TIME_LIMIT = 30_000;
+
+export const block: FigureOf = ({ block: messages, warmUp }) => ({
+  name: 'block',
+  title: 'Longest block of Redis',
+  description:
+    `${grouped(messages)} messages fall due in the same millisecond while one process waits for them: the command that ` +
+    `kept Redis busy longest, by its SLOWLOG, until all are handled or ${TIME_LIMIT / 1000} s are over. SLOWLOG measures ` +
+    `wall time: where the cores are busy, the time that Redis waited for one is in it. Concurrency ${CONCURRENCY}.`,
+  measures: [{ key: 'block', label: 'longest command', unit: 'ms', better: 'less', digits: 1 }],
+  baseline: BULLMQ,
+  trials: QUEUES.map((name) => ({
+    subject: name,
+    measure: async (bench) => {
+      const queue = { topics: [TOPIC], partitions: PARTITIONS };
+      const consumption = await Consumption.start(bench, name, { ...queue, concurrency: CONCURRENCY, warmUp });
+      const { firstDueAt } = await bench.run(name, 'load', { ...queue, messages, lead: leadFor(messages) });
+      await bench.redis.watchSlowCommands();
+      await consumption.finish(messages, firstDueAt - Date.now() + TIME_LIMIT);
+      return { block: await bench.redis.slowestCommand() };
+    },
+  })),
+});

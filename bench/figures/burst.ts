@@ -1,0 +1,27 @@
+import { BULLMQ, type FigureOf, grouped, QUEUES } from './figure.js';
+import { lateness, leadFor } from './support/lateness.js';
+
+const CONCURRENCIES = [100, 500, 2000];
+
+export const burst: FigureOf = ({ burst: messages, warmUp }) => ({
+  name: 'burst',
+  title: 'A burst',
+  description:
+    `${grouped(messages)} messages fall due in the same millisecond while one process waits for them: how late the last ` +
+    `one is handled, and how late one in the middle and the slowest hundredth are. With the concurrency that suits each ` +
+    `contender best of ${CONCURRENCIES.join(', ')}.`,
+  measures: [
+    { key: 'max', label: 'last', unit: 'ms', better: 'less', digits: 0 },
+    { key: 'p50', label: 'p50', unit: 'ms', better: 'less', digits: 0 },
+    { key: 'p99', label: 'p99', unit: 'ms', better: 'less', digits: 0 },
+    { key: 'early', label: 'early', unit: '', better: 'less', digits: 0, incomparable: true },
+  ],
+  baseline: BULLMQ,
+  trials: CONCURRENCIES.flatMap((concurrency) =>
+    QUEUES.map((name) => ({
+      subject: name,
+      variant: `concurrency ${concurrency}`,
+      measure: (bench) => lateness(bench, name, { messages, lead: leadFor(messages), concurrency, warmUp }),
+    })),
+  ),
+});

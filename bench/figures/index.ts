@@ -1,0 +1,36 @@
+import type { Sizes } from '../sizes.js';
+import { backlog } from './backlog.js';
+import { block } from './block.js';
+import { burst } from './burst.js';
+import type { Figure } from './figure.js';
+import { growth } from './growth.js';
+import { idle } from './idle.js';
+import { inFlight } from './in-flight.js';
+import { memory } from './memory.js';
+import { processes } from './processes.js';
+import { publish } from './publish.js';
+import { publishMany } from './publish-many.js';
+import { spread } from './spread.js';
+import { spreadLive } from './spread-live.js';
+import { topics } from './topics.js';
+
+/** In the order in which they are measured and shown. */
+const FIGURES = [
+  backlog,
+  publish,
+  publishMany,
+  burst,
+  spread,
+  spreadLive,
+  memory,
+  inFlight,
+  idle,
+  block,
+  growth,
+  topics,
+  processes,
+];
+
+export function figuresOf(sizes: Sizes): Figure[] {
+  return FIGURES.map((figureOf) => figureOf(sizes));
+}

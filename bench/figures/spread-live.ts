@@ -1,0 +1,16 @@
+import { BULLMQ, type FigureOf, grouped } from './figure.js';
+import { LATENESS_MEASURES } from './support/lateness.js';
+import { CONCURRENCY, PER_SECOND, spreadTrials } from './support/spread-trials.js';
+
+const AHEAD = 1000;
+
+export const spreadLive: FigureOf = (sizes) => ({
+  name: 'spread-live',
+  title: 'Lateness, published meanwhile',
+  description:
+    `The same ${grouped(sizes.spread)} messages, ${PER_SECOND} a second, but each is published ${AHEAD} ms before it is ` +
+    `due, by another process while the consumer works. Concurrency ${CONCURRENCY}.`,
+  measures: LATENESS_MEASURES,
+  baseline: BULLMQ,
+  trials: spreadTrials(sizes, AHEAD),
+});

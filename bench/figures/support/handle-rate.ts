@@ -1,0 +1,32 @@
+import type { ContenderName } from '../../contenders/contender.js';
+import type { Bench } from '../../harness/bench.js';
+import { Consumption } from '../../harness/consumption.js';
+import { PARTITIONS } from '../../sizes.js';
+
+export interface HandleRateOptions {
+  readonly topics: readonly string[];
+  readonly messages: number;
+  readonly concurrency: number;
+  readonly warmUp: number;
+}
+
+/**
+ * Lets one process handle messages that are due already.
+ *
+ * @returns messages a second, from the start of consumption to the last one handled
+ */
+export async function handleRate(
+  bench: Bench,
+  contender: ContenderName,
+  { topics, messages, concurrency, warmUp }: HandleRateOptions,
+): Promise<number> {
+  const consumption = await Consumption.start(bench, contender, {
+    topics,
+    partitions: PARTITIONS,
+    concurrency,
+    warmUp,
+  });
+  const [result] = await consumption.finish(messages);
+  if (!result) throw new Error('No process consumed.');
+  return result.handled / ((result.lastAt - result.startedAt) / 1000);
+}

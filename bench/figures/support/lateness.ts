@@ -1,0 +1,37 @@
+import type { ContenderName } from '../../contenders/contender.js';
+import type { LoadOptions } from '../../client/roles/load.js';
+import type { Bench } from '../../harness/bench.js';
+import { Consumption } from '../../harness/consumption.js';
+import { PARTITIONS, TOPIC } from '../../sizes.js';
+import type { Measure, Sample } from '../figure.js';
+
+export const LATENESS_MEASURES: readonly Measure[] = [
+  { key: 'p99', label: 'p99', unit: 'ms', better: 'less', digits: 1 },
+  { key: 'p50', label: 'p50', unit: 'ms', better: 'less', digits: 1 },
+  { key: 'max', label: 'max', unit: 'ms', better: 'less', digits: 1 },
+  { key: 'early', label: 'early', unit: '', better: 'less', digits: 0, incomparable: true },
+];
+
+/** Milliseconds within which even a slow contender has published so many messages. */
+export function leadFor(messages: number): number {
+  return 1500 + messages / 10;
+}
+
+export interface LatenessOptions extends Pick<LoadOptions, 'messages' | 'lead' | 'step' | 'ahead'> {
+  readonly concurrency: number;
+  readonly warmUp: number;
+}
+
+/** Publishes messages that fall due while one process consumes. */
+export async function lateness(
+  bench: Bench,
+  contender: ContenderName,
+  { concurrency, warmUp, ...load }: LatenessOptions,
+): Promise<Sample> {
+  const queue = { topics: [TOPIC], partitions: PARTITIONS };
+  const consumption = await Consumption.start(bench, contender, { ...queue, concurrency, warmUp });
+  await bench.run(contender, 'load', { ...queue, ...load });
+  const [result] = await consumption.finish(load.messages);
+  if (!result) throw new Error('No process consumed.');
+  return { ...result.lateness };
+}

@@ -1,0 +1,31 @@
+import { PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
+import { type FigureOf, grouped, OURS, type Trial } from './figure.js';
+import { handleRate } from './support/handle-rate.js';
+
+const CONCURRENCY = 500;
+const NUMBERS = [1, 10];
+
+export const topics: FigureOf = (sizes) => ({
+  name: 'topics',
+  title: 'Several topics in one process',
+  description:
+    `${grouped(sizes.backlog)} messages are due already, in one topic or equally in several, each of ${PARTITIONS} ` +
+    `partitions with a handler of its own; one process handles them. Concurrency ${CONCURRENCY}.`,
+  measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
+  trials: NUMBERS.map((number) => trial(number, sizes)),
+});
+
+function subjectOf(number: number): string {
+  return `topics: ${number}`;
+}
+
+function trial(number: number, { backlog: messages, warmUp }: Sizes): Trial {
+  const names = Array.from({ length: number }, (_, i) => `${TOPIC}-${i}`);
+  return {
+    subject: subjectOf(number),
+    measure: async (bench) => {
+      await bench.run(OURS, 'load', { topics: names, partitions: PARTITIONS, messages });
+      return { rate: await handleRate(bench, OURS, { topics: names, messages, concurrency: CONCURRENCY, warmUp }) };
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ConsumeOptions, ConsumeResult } from '../client/roles/consume.js';
+import type { ContenderName } from '../contenders/contender.js';
+import type { Bench } from './bench.js';
+import type { ClientProcess } from './client-process.js';
+
+/** Processes that consume the same topics. */
+export class Consumption {
+  readonly #clients: readonly ClientProcess<'consume'>[];
+
+  private constructor(clients: readonly ClientProcess<'consume'>[]) {
+    this.#clients = clients;
+  }
+
+  /** Resolves once all of the processes consume. */
+  static async start(
+    bench: Bench,
+    contender: ContenderName,
+    options: ConsumeOptions,
+    processes = 1,
+  ): Promise<Consumption> {
+    const clients = Array.from({ length: processes }, () => bench.start(contender, 'consume', options));
+    await Promise.all(clients.map(({ ready }) => ready));
+    return new Consumption(clients);
+  }
+
+  /**
+   * Waits until so many messages were handled.
+   *
+   * @param timeLimit milliseconds, after which what was handled is enough
+   * @returns what each process has to tell
+   */
+  async finish(messages: number, timeLimit?: number): Promise<ConsumeResult[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      const check = (): void => {
+        if (this.#handled >= messages) resolve();
+      };
+      for (const client of this.#clients) client.onReport(check);
+      if (timeLimit !== undefined) timer = setTimeout(resolve, timeLimit);
+      check();
+    });
+    await Promise.race([enough, ...this.#clients.map(({ result }) => result)]);
+    clearTimeout(timer);
+    return Promise.all(this.#clients.map((client) => client.finish()));
+  }
+
+  get #handled(): number {
+    return this.#clients.reduce((sum, { handled }) => sum + handled, 0);
+  }
+}

@@ -1,0 +1,57 @@
+import { Redis } from 'ioredis';
+
+/** Commands that take longer than this are looked at, in microseconds. */
+const SLOWLOG_THRESHOLD = 200;
+const SLOWLOG_LENGTH = 10_000;
+
+/** Redis as the benchmark itself sees it: empties it between measurements, and reads its counters. */
+export class RedisProbe {
+  readonly #redis: Redis;
+
+  constructor(redisUrl: string) {
+    this.#redis = new Redis(redisUrl);
+  }
+
+  async version(): Promise<string> {
+    const server = await this.#redis.info('server');
+    return /^(valkey|redis)_version:(\S+)/m.exec(server)?.slice(1).join(' ') ?? 'unknown';
+  }
+
+  /** Nothing is left to be done in the background afterwards. */
+  async empty(): Promise<void> {
+    await this.#redis.flushall('SYNC');
+    await this.#redis.call('MEMORY', 'PURGE');
+  }
+
+  /** Bytes. */
+  async usedMemory(): Promise<number> {
+    return this.#number('memory', 'used_memory');
+  }
+
+  /** Commands processed since the server started; those of scripts count. */
+  async commands(): Promise<number> {
+    return this.#number('stats', 'total_commands_processed');
+  }
+
+  /** Forgets the slow commands so far, and notes those from now on. */
+  async watchSlowCommands(): Promise<void> {
+    await this.#redis.config('SET', 'slowlog-log-slower-than', SLOWLOG_THRESHOLD);
+    await this.#redis.config('SET', 'slowlog-max-len', SLOWLOG_LENGTH);
+    await this.#redis.slowlog('RESET');
+  }
+
+  /** How long the slowest command took since then, in milliseconds; 0 where none was slow. */
+  async slowestCommand(): Promise<number> {
+    const entries = (await this.#redis.slowlog('GET', SLOWLOG_LENGTH)) as readonly (readonly unknown[])[];
+    return Math.max(0, ...entries.map(([, , microseconds]) => Number(microseconds))) / 1000;
+  }
+
+  close(): void {
+    this.#redis.disconnect();
+  }
+
+  async #number(section: string, field: string): Promise<number> {
+    const info = await this.#redis.info(section);
+    return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1]);
+  }
+}

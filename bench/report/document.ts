@@ -1,0 +1,51 @@
+import { format, resolveConfig } from 'prettier';
+import { LATEST } from './json.js';
+import type { Report } from './report.js';
+import { figureTable, machineTable, toMarkdown, verdictTable } from './tables.js';
+
+/** The document that shows the latest report, and the chart, both from the root folder. */
+export const DOCUMENT = 'docs/performance.md';
+export const CHART = 'bench/results/latest.svg';
+
+/** What stands where nothing was measured yet. */
+const NOT_MEASURED = '_Not measured yet: `npm run bench` fills this in._';
+
+const REGION = /(<!-- bench:(\S+) -->)[^]*?(<!-- \/bench -->)/g;
+
+/**
+ * Puts the tables of a report between the document's markers, `<!-- bench:name -->` and `<!-- /bench -->`, and leaves
+ * everything else as it is. The name is that of a figure, or one of `machine`, `requirements` and `chart`.
+ *
+ * @param report `undefined`: nothing was measured yet
+ * @throws where the document lacks a figure of the report
+ */
+export async function fillDocument(document: string, report: Report | undefined): Promise<string> {
+  const named = new Set(regionsOf(document));
+  const missing = report?.figures.find(({ name }) => !named.has(name));
+  if (missing) throw new Error(`${DOCUMENT} has no place for the figure '${missing.name}'.`);
+  const filled = document.replaceAll(REGION, (_, start: string, name: string, end: string) => {
+    return `${start}\n\n${report ? contentOf(name, report) : NOT_MEASURED}\n\n${end}`;
+  });
+  return format(filled, { ...(await resolveConfig(DOCUMENT)), parser: 'markdown' });
+}
+
+/** The names of the places to be filled. */
+export function regionsOf(document: string): string[] {
+  return Array.from(document.matchAll(REGION), ([, , name = '']) => name);
+}
+
+/** What is left of a document without the places to be filled. */
+export function proseOf(document: string): string {
+  return document.replaceAll(REGION, '');
+}
+
+function contentOf(name: string, report: Report): string {
+  if (name === 'machine') {
+    return `${toMarkdown(machineTable(report))}\n\nThe samples of all runs are in [latest.json](../${LATEST}).`;
+  }
+  if (name === 'requirements') return toMarkdown(verdictTable(report));
+  if (name === 'chart') return `![The figures as bars](../${CHART})`;
+  const figure = report.figures.find((candidate) => candidate.name === name);
+  if (!figure) throw new Error(`${DOCUMENT} has a place for '${name}', which was not measured.`);
+  return `${figure.description}\n\n${toMarkdown(figureTable(figure))}`;
+}

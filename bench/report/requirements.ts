@@ -1,0 +1,173 @@
+import { BEE_QUEUE, BULLMQ, OURS, grouped } from '../figures/figure.js';
+import type { FigureReport, Report } from './report.js';
+import { type Cell, rowsOf } from './summary.js';
+
+/** What the library must reach, what it should, and whether it does. */
+export interface Verdict {
+  readonly what: string;
+  readonly must: string;
+  /** Empty where there is none beyond what must be. */
+  readonly goal: string;
+  readonly measured: string;
+  readonly meetsMust: boolean;
+  readonly meetsGoal: boolean;
+}
+
+/** A number that a figure has, with bounds. */
+interface Bound {
+  /** `undefined` where it could not be measured. */
+  readonly value: number | undefined;
+  readonly show: (value: number) => string;
+  readonly atLeast?: Limits;
+  readonly atMost?: Limits;
+  /** Said after the numbers: what they are of. */
+  readonly of?: string;
+}
+
+interface Limits {
+  readonly must: number;
+  readonly goal?: number;
+}
+
+interface Requirement {
+  readonly figure: string;
+  readonly what: string;
+  readonly bounds: (figure: FigureReport) => Bound[];
+}
+
+// Parts of one are shown closer, so that rounding does not hide on which side of a bound they are.
+const times = (value: number): string => `${value.toFixed(value < 1 ? 3 : 2)} ×`;
+const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
+const milliseconds = (value: number): string => `${value.toFixed(1)} ms`;
+const perSecond = (value: number): string => `${value.toFixed(1)}/s`;
+
+const REQUIREMENTS: readonly Requirement[] = [
+  {
+    figure: 'backlog',
+    what: 'Messages handled a second, against BullMQ',
+    bounds: (figure) => [{ value: ratio(figure, 'rate', BULLMQ), show: times, atLeast: { must: 5, goal: 8 } }],
+  },
+  ...forBothDueTimes((key, due) => ({
+    figure: 'publish',
+    what: `Calls of publish() a second, ${due}`,
+    bounds: (figure) => [
+      { value: ratio(figure, key, BULLMQ), show: times, atLeast: { must: 3, goal: 4 }, of: BULLMQ },
+      { value: ratio(figure, key, BEE_QUEUE), show: times, atLeast: { must: 1 }, of: BEE_QUEUE },
+    ],
+  })),
+  ...forBothDueTimes((key, due) => ({
+    figure: 'publish-many',
+    what: `Messages a second by publishMany(), ${due}, against BullMQ`,
+    bounds: (figure) => [{ value: ratio(figure, key, BULLMQ), show: times, atLeast: { must: 6, goal: 8 } }],
+  })),
+  {
+    figure: 'burst',
+    what: 'Last of a burst handled, against BullMQ',
+    bounds: (figure) => [{ value: ratio(figure, 'max', BULLMQ), show: times, atMost: { must: 0.25, goal: 0.15 } }],
+  },
+  { figure: 'spread', what: 'Lateness, published before', bounds: latenessBounds },
+  { figure: 'spread-live', what: 'Lateness, published meanwhile', bounds: latenessBounds },
+  {
+    figure: 'memory',
+    what: 'Redis memory of a waiting message, against BullMQ',
+    bounds: (figure) => [{ value: ratio(figure, 'bytes', BULLMQ), show: times, atMost: { must: 0.45, goal: 0.35 } }],
+  },
+  {
+    figure: 'growth',
+    what: 'Handled a second with the most messages waiting, against the fewest',
+    bounds: (figure) => [{ value: lastToFirst(figure, 'handled'), show: percent, atLeast: { must: 0.8, goal: 0.9 } }],
+  },
+  {
+    figure: 'growth',
+    what: 'Published a second with the most messages waiting, against the fewest',
+    bounds: (figure) => [{ value: lastToFirst(figure, 'published'), show: percent, atLeast: { must: 0.8, goal: 0.9 } }],
+  },
+  {
+    figure: 'idle',
+    what: 'Redis commands while idle, 8 partitions',
+    bounds: (figure) => [
+      { value: median(figure, 'commands', `${OURS}, partitions: 8`), show: perSecond, atMost: { must: 5, goal: 2 } },
+    ],
+  },
+  {
+    figure: 'block',
+    what: 'Longest block of Redis',
+    bounds: (figure) => [{ value: median(figure, 'block'), show: milliseconds, atMost: { must: 10, goal: 3 } }],
+  },
+];
+
+/** Compares a report with what the library is required to reach; requirements on figures that are not in it are left out. */
+export function verdictsOf({ figures }: Report): Verdict[] {
+  return REQUIREMENTS.flatMap(({ figure: name, what, bounds }) => {
+    const figure = figures.find((candidate) => candidate.name === name);
+    return figure ? [verdict(what, bounds(figure))] : [];
+  });
+}
+
+/** All bounds have to hold. Those without a goal of their own have to hold for the goal too. */
+function verdict(what: string, bounds: readonly Bound[]): Verdict {
+  const meetsMust = bounds.every((bound) => holds(bound, 'must'));
+  return {
+    what,
+    must: bounds.flatMap((bound) => limitOf(bound, 'must')).join(', '),
+    goal: bounds.flatMap((bound) => limitOf(bound, 'goal')).join(', '),
+    measured: bounds.map(({ value, show, of }) => said(value === undefined ? '?' : show(value), of)).join(', '),
+    meetsMust,
+    meetsGoal: meetsMust && bounds.every((bound) => holds(bound, 'goal')),
+  };
+}
+
+/** What was not measured holds nothing. */
+function holds({ value = NaN, atLeast, atMost }: Bound, level: keyof Limits): boolean {
+  return value >= (atLeast?.[level] ?? -Infinity) && value <= (atMost?.[level] ?? Infinity);
+}
+
+function limitOf({ show, atLeast, atMost, of }: Bound, level: keyof Limits): string[] {
+  const [lower, upper] = [atLeast?.[level], atMost?.[level]];
+  if (lower !== undefined) return [said(`≥ ${show(lower)}`, of)];
+  return upper === undefined ? [] : [said(`≤ ${show(upper)}`, of)];
+}
+
+function said(number: string, of: string | undefined): string {
+  return of === undefined ? number : `${number} ${of}`;
+}
+
+function forBothDueTimes(requirement: (key: string, due: string) => Requirement): Requirement[] {
+  return [requirement('later', 'due in an hour'), requirement('atOnce', 'due at once')];
+}
+
+function latenessBounds(figure: FigureReport): Bound[] {
+  return [
+    { value: median(figure, 'p50'), show: milliseconds, atMost: { must: 2 }, of: 'p50' },
+    { value: median(figure, 'p99'), show: milliseconds, atMost: { must: 5, goal: 2 }, of: 'p99' },
+    { value: most(figure, 'early'), show: (value) => grouped(value), atMost: { must: 0 }, of: 'early' },
+  ];
+}
+
+function median(figure: FigureReport, key: string, subject: string = OURS): number | undefined {
+  return cell(figure, key, subject)?.median;
+}
+
+/** Of all runs: for what must never be. */
+function most(figure: FigureReport, key: string): number | undefined {
+  return cell(figure, key, OURS)?.most;
+}
+
+/** Our median divided by another's. */
+function ratio(figure: FigureReport, key: string, other: string): number | undefined {
+  const [own, their] = [median(figure, key), median(figure, key, other)];
+  return own === undefined || !their ? undefined : own / their;
+}
+
+/** The median of the last subject divided by that of the first. */
+function lastToFirst(figure: FigureReport, key: string): number | undefined {
+  const rows = rowsOf(figure);
+  const [first, last] = [rows[0], rows.at(-1)].map((row) => row?.cells.get(key)?.median);
+  return last === undefined || !first ? undefined : last / first;
+}
+
+function cell(figure: FigureReport, key: string, subject: string): Cell | undefined {
+  return rowsOf(figure)
+    .find((row) => row.subject === subject)
+    ?.cells.get(key);
+}

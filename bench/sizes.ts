@@ -1,0 +1,56 @@
+/** How much is measured. */
+export interface Sizes {
+  /** Messages published for a rate. */
+  readonly publish: number;
+  /** Messages handled for a rate. */
+  readonly backlog: number;
+  /** Messages due in the same millisecond. */
+  readonly burst: number;
+  /** Messages spread over time. */
+  readonly spread: number;
+  /** Messages that wait in Redis, for the memory of each. */
+  readonly waiting: number;
+  /** Messages in flight in one process. */
+  readonly inFlight: number;
+  /** Messages due at once, for the longest block of Redis. */
+  readonly block: number;
+  /** Messages that wait while others are published and handled. */
+  readonly growth: readonly number[];
+  /** For how long the cost of idling is measured, in milliseconds. */
+  readonly idle: number;
+  /** Messages published and handled by each process before it is measured. */
+  readonly warmUp: number;
+}
+
+export const FULL: Sizes = {
+  publish: 100_000,
+  backlog: 100_000,
+  burst: 20_000,
+  spread: 3_000,
+  waiting: 100_000,
+  inFlight: 100_000,
+  block: 500_000,
+  growth: [10_000, 1_000_000, 5_000_000],
+  idle: 20_000,
+  warmUp: 5_000,
+};
+
+/** To see whether the benchmark works; the figures mean nothing. */
+export const QUICK: Sizes = {
+  publish: 2_000,
+  backlog: 3_000,
+  burst: 1_000,
+  spread: 200,
+  waiting: 3_000,
+  inFlight: 1_000,
+  block: 3_000,
+  growth: [500, 1_000, 5_000],
+  idle: 2_000,
+  warmUp: 500,
+};
+
+/** Partitions of a topic, the library's default. */
+export const PARTITIONS = 8;
+
+/** The topic that is measured. */
+export const TOPIC = 'bench';

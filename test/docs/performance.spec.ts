@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { figuresOf } from '../../bench/figures/index.js';
+import { chartOf } from '../../bench/report/chart.js';
+import { CHART, DOCUMENT, fillDocument, proseOf, regionsOf } from '../../bench/report/document.js';
+import { readLatest } from '../../bench/report/json.js';
+import { FULL } from '../../bench/sizes.js';
+import { readDocument } from './support/markdown.js';
+
+const document = readDocument(DOCUMENT);
+const latest = readLatest();
+const figureNames = figuresOf(FULL).map(({ name }) => name);
+
+describe('docs/performance.md', () => {
+  it('shows the latest run and nothing else', async () => {
+    expect(await fillDocument(document, latest)).toBe(document);
+  });
+
+  it('has a place for every figure', () => {
+    expect(regionsOf(document).toSorted()).toEqual(['chart', 'machine', 'requirements', ...figureNames].toSorted());
+  });
+
+  it('has no number that the benchmark did not print', () => {
+    expect(proseOf(document).replaceAll(/`[^`\n]+`/g, '')).not.toMatch(/\d/);
+  });
+
+  it('shows the chart of a whole run in full size, or none', () => {
+    const chart = existsSync(CHART) ? readDocument(CHART) : undefined;
+    expect(chart).toBe(latest && chartOf(latest));
+    const measured = latest?.figures.map(({ name }) => name) ?? figureNames;
+    expect({ measured, quick: latest?.quick ?? false }).toEqual({ measured: figureNames, quick: false });
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { chartOf } from '../../../bench/report/chart.js';
+import { fillDocument, proseOf } from '../../../bench/report/document.js';
+import { verdictsOf } from '../../../bench/report/requirements.js';
+import { figureTable, toMarkdown, toText } from '../../../bench/report/tables.js';
+import { figureReport, reportOf } from './sample-report.js';
+
+const backlog = figureReport('backlog', {
+  'nestjs-delay-queue, concurrency 50': [{ rate: 50_000 }, { rate: 52_000 }, { rate: 51_000 }],
+  'nestjs-delay-queue, concurrency 500': [{ rate: 90_000 }, { rate: 130_000 }, { rate: 120_000 }],
+  'BullMQ, concurrency 50': [{ rate: 20_000 }, { rate: 19_000 }, { rate: 21_000 }],
+  'BullMQ, concurrency 500': [{ rate: 18_000 }, { rate: 99_000 }, { rate: 17_000 }],
+  'bee-queue, concurrency 100': [null, { rate: 30_000 }, null],
+});
+
+describe('a table of the benchmark', () => {
+  it('has the median of the best variant, its ratio to the baseline, and its range', () => {
+    expect(figureTable(backlog)).toEqual({
+      head: ['', 'handled (messages/s)', '÷ BullMQ', 'handled, least to most', 'best at'],
+      rows: [
+        ['nestjs-delay-queue', '120,000', '6.00', '90,000 – 130,000', 'concurrency 500'],
+        ['BullMQ', '20,000', '1.00', '19,000 – 21,000', 'concurrency 50'],
+        ['bee-queue', '30,000', '1.50', '30,000 – 30,000; failed runs: 2', 'concurrency 100'],
+      ],
+    });
+  });
+
+  it('says what did not finish, and divides nothing by it', () => {
+    const memory = figureReport('memory', { 'nestjs-delay-queue': [{ bytes: 300 }], BullMQ: [null] });
+    expect(figureTable(memory).rows).toEqual([
+      ['nestjs-delay-queue', '300', '–'],
+      ['BullMQ', 'did not finish', '–'],
+    ]);
+  });
+
+  it('takes the middle between two runs', () => {
+    const memory = figureReport('memory', { BullMQ: [{ bytes: 100 }, { bytes: 200 }] });
+    expect(figureTable(memory).rows).toEqual([['BullMQ', '150', '1.00', '100 – 200']]);
+  });
+
+  it('is laid out for the screen and for the document', () => {
+    const table = { head: ['', 'rate'], rows: [['a|b', '1,000.5']] };
+    expect(toText(table)).toBe('     rate\n───  ───────\na|b  1,000.5');
+    expect(toMarkdown(table)).toBe('|  | rate |\n| --- | --: |\n| a\\|b | 1,000.5 |');
+  });
+});
+
+describe('the requirements', () => {
+  it('are met or not, by what was measured', () => {
+    expect(verdictsOf(reportOf(backlog))).toEqual([
+      {
+        what: 'Messages handled a second, against BullMQ',
+        must: '≥ 5.00 ×',
+        goal: '≥ 8.00 ×',
+        measured: '6.00 ×',
+        meetsMust: true,
+        meetsGoal: false,
+      },
+    ]);
+  });
+
+  it.each([
+    { p50: 2, p99: 2, early: 0, meetsMust: true, meetsGoal: true },
+    { p50: 2, p99: 5, early: 0, meetsMust: true, meetsGoal: false },
+    { p50: 2.1, p99: 2.1, early: 0, meetsMust: false, meetsGoal: false },
+    { p50: 1, p99: 1, early: 1, meetsMust: false, meetsGoal: false },
+  ])('with several bounds need all of them: $p50, $p99, $early', ({ meetsMust, meetsGoal, ...lateness }) => {
+    const spread = figureReport('spread', { 'nestjs-delay-queue': [{ ...lateness, max: 9 }] });
+    expect(verdictsOf(reportOf(spread))).toEqual([expect.objectContaining({ meetsMust, meetsGoal })]);
+  });
+
+  it('of what must never be look at every run', () => {
+    const runs = [0, 1, 0].map((early) => ({ p50: 1, p99: 1, max: 1, early }));
+    const spread = figureReport('spread', { 'nestjs-delay-queue': runs });
+    expect(verdictsOf(reportOf(spread))[0]?.meetsMust).toBe(false);
+  });
+
+  it('are not met by what did not finish', () => {
+    const block = figureReport('block', { 'nestjs-delay-queue': [null] });
+    expect(verdictsOf(reportOf(block))).toEqual([
+      expect.objectContaining({ measured: '?', meetsMust: false, meetsGoal: false }),
+    ]);
+  });
+
+  it('of growth compare the last row with the first', () => {
+    const growth = figureReport('growth', {
+      'waiting: 10,000': [{ handled: 100, published: 100 }],
+      'waiting: 1,000,000': [{ handled: 10, published: 10 }],
+      'waiting: 5,000,000': [{ handled: 85, published: 79 }],
+    });
+    expect(verdictsOf(reportOf(growth)).map(({ measured, meetsMust }) => [measured, meetsMust])).toEqual([
+      ['85 %', true],
+      ['79 %', false],
+    ]);
+  });
+});
+
+describe('the document', () => {
+  const document = '# A title\n\n<!-- bench:backlog -->\n\nold\n\n<!-- /bench -->\n\nSome prose.\n';
+
+  it('is filled between its markers only, and the same when filled twice', async () => {
+    const filled = await fillDocument(document, reportOf(backlog));
+    expect(filled).toContain('| nestjs-delay-queue |');
+    expect(filled).not.toContain('old');
+    expect(proseOf(filled)).toBe(proseOf(document));
+    expect(await fillDocument(filled, reportOf(backlog))).toBe(filled);
+  });
+
+  it('says that nothing was measured where that is so', async () => {
+    expect(await fillDocument(document, undefined)).toContain('Not measured yet');
+  });
+
+  it('must have a place for every figure, and figures for every place', async () => {
+    const memory = figureReport('memory', {});
+    await expect(fillDocument(document, reportOf(backlog, memory))).rejects.toThrow("no place for the figure 'memory'");
+    await expect(fillDocument(document, reportOf())).rejects.toThrow("a place for 'backlog', which was not measured");
+  });
+});
+
+describe('the chart', () => {
+  it('has a bar for each contender, as long as its median says', () => {
+    const chart = chartOf(reportOf(backlog));
+    const widths = Array.from(chart.matchAll(/<rect x="\d+" y="\d+" width="(\d+)"/g), ([, width]) => Number(width));
+    expect(widths).toHaveLength(3);
+    const [ours = 0, bullMq = 0, bee = 0] = widths;
+    expect(ours / bullMq).toBeCloseTo(6, 0);
+    expect(bee / bullMq).toBeCloseTo(1.5, 0);
+    expect(chart).toContain('>120,000<');
+  });
+});
