@@ -9,10 +9,13 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
  * @throws InvalidArgumentError where there is not one outcome for each message
  */
 export function resultsOf(resolved: unknown, count: number): readonly PromiseSettledResult<unknown>[] | undefined {
-  if (!Array.isArray(resolved) || resolved.length === 0 || !resolved.every(isSettledResult)) return undefined;
-  if (resolved.length === count) return resolved;
+  if (!Array.isArray(resolved) || resolved.length === 0) return undefined;
+  // Not `every` of the array itself, which passes over the holes of a sparse one.
+  const results: readonly unknown[] = Array.from(resolved);
+  if (!results.every(isSettledResult)) return undefined;
+  if (results.length === count) return results;
   throw new InvalidArgumentError(
-    `The handler was called with ${count} messages and returned ${resolved.length} results in the form of ` +
+    `The handler was called with ${count} messages and returned ${results.length} results in the form of ` +
       `Promise.allSettled(). Return one for each message, in their order, or anything else to acknowledge all of them.`,
   );
 }

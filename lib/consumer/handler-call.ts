@@ -75,7 +75,10 @@ export class HandlerCall {
   }
 
   #fail(error: unknown): void {
-    for (const checked of this.#checked) this.#options.settle(checked.delivery, failure(checked, error));
+    for (const checked of this.#checked) {
+      // A backoff function is asked once for each failed attempt.
+      if (!checked.delivery.settled) this.#options.settle(checked.delivery, failure(checked, error));
+    }
   }
 }
 

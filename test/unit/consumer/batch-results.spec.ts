@@ -7,7 +7,7 @@ describe('resultsOf', () => {
   it('takes what Promise.allSettled() gives', async () => {
     const results = await Promise.allSettled([Promise.resolve(1), Promise.reject(new Error('down'))]);
 
-    expect(resultsOf(results, 2)).toBe(results);
+    expect(resultsOf(results, 2)).toEqual(results);
   });
 
   for (const value of [
@@ -18,6 +18,7 @@ describe('resultsOf', () => {
     [],
     [1, 2],
     [null, undefined],
+    Array(3),
     [{ status: 'fulfilled' }, { status: 'shipped' }],
     [{ status: 'fulfilled' }, null],
     new Set([{ status: 'fulfilled' }]),

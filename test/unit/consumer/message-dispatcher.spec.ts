@@ -254,6 +254,21 @@ describe('MessageDispatcher with batches', () => {
       expect(bench.dispatcher.running.size).toBe(0);
     });
 
+    it('and asks a backoff function once, though the handler throws afterwards', async () => {
+      const asked: unknown[] = [];
+      const backoff = (attempt: number, error: unknown): number => asked.push([attempt, (error as Error).name]);
+      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500, backoff } });
+      bench.dispatch(['a', 'b'], 1);
+      await bench.clock.advance(500);
+      bench.call(0).reject(new Error('down'));
+      await turns();
+
+      expect(asked).toEqual([
+        [1, 'HandlerTimeoutError'],
+        [1, 'HandlerTimeoutError'],
+      ]);
+    });
+
     it('not beyond its end', async () => {
       const bench = new DispatchBench({ batch: 3, settings: { timeout: 500 } });
       bench.dispatch(['a', 'b'], 1);
