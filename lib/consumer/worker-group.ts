@@ -6,7 +6,10 @@ export interface Claimant {
   readonly priority: number;
   /** Most slots it can make use of now, one at least. */
   readonly wanted: number;
-  /** Takes `slots` slots; it has to {@link WorkerPool.release} each of them once. */
+  /**
+   * Takes `slots` slots; it has to {@link WorkerPool.release} each of them once. Once it knows whether it needs more it has
+   * to {@link WorkerPool.request} again, or to {@link WorkerPool.withdraw}.
+   */
   grant(slots: number): void;
 }
 

@@ -28,10 +28,7 @@ export class WorkerPool {
     this.#grant();
   }
 
-  /**
-   * Ends a request: it is taken back, or was met. Whoever was granted slots has to say so, or to ask again; until then it
-   * holds the later topics of its handler back.
-   */
+  /** Ends a request: it is taken back, or was met. Until then it holds the later topics of its handler back. */
   withdraw(claimant: Claimant): void {
     const { group } = claimant;
     this.#queue.delete(claimant);
