@@ -16,7 +16,7 @@ const ENDLESS = 20_000;
  */
 export class Activity {
   readonly #patience: number;
-  /** The deliveries that are worth waiting for, and the real time at which waiting for them began. */
+  /** The deliveries that run, and the real time at which waiting for them began. */
   readonly #running = new Map<string, number | undefined>();
   #calls = 0;
   #deliveries = 0;
@@ -68,15 +68,13 @@ export class Activity {
     }
   }
 
-  /** How long the deliveries that run are still worth waiting for; forgets those that no longer are. */
+  /** How long any delivery that runs is still worth waiting for. */
   #patienceLeft(): number {
     const now = realTime.now();
     let longest = 0;
     for (const [name, since = now] of this.#running) {
-      const left = since + this.#patience - now;
-      if (left > 0) this.#running.set(name, since);
-      else this.#running.delete(name);
-      longest = Math.max(longest, left);
+      this.#running.set(name, since);
+      longest = Math.max(longest, since + this.#patience - now);
     }
     return longest;
   }

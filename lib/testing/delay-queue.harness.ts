@@ -52,7 +52,7 @@ export class DelayQueueHarness {
   #sequence = 0;
 
   /**
-   * @param time internal; see {@link withSameClock}
+   * @param time for {@link withSameClock}, and nothing else
    * @throws InvalidArgumentError
    */
   constructor(options: HarnessOptions = {}, time: VirtualTime = new VirtualTime(options)) {

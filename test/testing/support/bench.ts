@@ -96,7 +96,7 @@ export async function start({ options = {}, providers = [], ...harnessOptions }:
   };
 }
 
-/** Waits for what the test made slow, and answers how long it took in real time, in milliseconds. */
+/** How long work takes in real time, in milliseconds. */
 export async function realDuration(work: Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await work;
