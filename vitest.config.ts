@@ -41,6 +41,7 @@ export default defineConfig({
             'test/faults/*.spec.ts',
           ],
           fileParallelism: false,
+          maxConcurrency: 2,
           sequence: { groupOrder: 1 },
           ...timeouts,
         },

@@ -1,12 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { scenarios } from './scenarios/index.js';
 import { play } from './support/play.js';
 
 /** One run of each scenario; `npm run test:faults` plays many. */
 const SEED = 2026;
 
-describe.each(scenarios.filter(({ long }) => !long))('while $shows', (scenario) => {
-  it('nothing is lost, early, or run twice at once', async () => {
+// Two at a time: each has processes and a Redis of its own, and spends most of its time waiting.
+describe.concurrent.each(scenarios.filter(({ long }) => !long))('while $shows', (scenario) => {
+  it('nothing is lost, early, or run twice at once', async ({ expect }) => {
     const { violations, output, ...figures } = await play(scenario, SEED);
     console.log(JSON.stringify(figures));
     expect(violations, output).toEqual([]);
