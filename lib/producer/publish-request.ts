@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid';
 import type { DueTime, NewMessage } from '../broker/broker.interface.js';
 import { parseDuration } from '../common/duration.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
@@ -9,6 +8,7 @@ import { MAX_ATTEMPTS, MAX_DELAY } from '../message/limits.js';
 import type { PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
 import { optionalDueTime } from './due-time.js';
+import { MessageIds } from './message-ids.js';
 
 /** A message that passed every check and is ready to be stored. */
 export interface PublishRequest {
@@ -30,6 +30,7 @@ const OPTIONS: readonly (keyof PublishOptions)[] = [
   'onDuplicate',
 ];
 
+const messageIds = new MessageIds();
 const NO_OPTIONS: PublishOptions = Object.freeze({});
 const AT_ONCE: DueTime = Object.freeze({ after: 0 });
 
@@ -46,7 +47,7 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
   assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace']);
   if (options.id !== undefined) assertId('id', options.id);
   if (options.key !== undefined) assertId('key', options.key);
-  const id = options.id ?? uuidv7();
+  const id = options.id ?? messageIds.next();
   const key = options.key ?? id;
   const envelope = encodeEnvelope({
     payload,
