@@ -16,7 +16,12 @@ const excerpts = blocks
   .filter((block) => !isWholeProgram(block))
   .map((block) => ({ ...block, file: `readme-excerpt-${block.line}.ts` }));
 
-const wrong = { language: 'ts', code: "await producer.publish('t', 1, { dealy: 1 });", line: 1, file: 'wrong.ts' };
+/** Code that must not compile, and what the compiler has to find in it. */
+const wrong = [
+  { code: "await producer.publish('t', 1, { dealy: 1 });", finding: 'dealy', file: 'wrong-option.ts' },
+  // The map of 'Typed topics' has its type; all that is compiled here shares it.
+  { code: "await producer.publish('order.timeout', { order: '42' });", finding: 'orderId', file: 'wrong-payload.ts' },
+];
 
 let compiled: MemoryProgram;
 let problems: ReadonlyMap<string, readonly string[]>;
@@ -26,15 +31,15 @@ beforeAll(() => {
     'test/docs',
     new Map([
       ...programs.map(({ file, code }) => [file, code] as const),
-      ...[...excerpts, wrong].map((block) => [block.file, toModule(block)] as const),
+      ...[...excerpts, ...wrong].map((block) => [block.file, toModule(block)] as const),
     ]),
   );
-  problems = new Map([...programs, ...excerpts, wrong].map(({ file }) => [file, compiled.problems(file)]));
+  problems = new Map([...programs, ...excerpts, ...wrong].map(({ file }) => [file, compiled.problems(file)]));
 }, 120_000);
 
 describe('the code of the README', () => {
-  it('has a whole program, and excerpts', () => {
-    expect(programs.length).toBeGreaterThan(0);
+  it('has whole programs, and excerpts', () => {
+    expect(programs.map(({ heading }) => heading)).toEqual(['Example', 'Testing']);
     expect(excerpts.length).toBeGreaterThan(0);
   });
 
@@ -46,8 +51,8 @@ describe('the code of the README', () => {
     expect(problems.get(file)?.filter(isFault)).toEqual([]);
   });
 
-  it('is told apart from code that does not compile', () => {
-    expect(problems.get(wrong.file)?.filter(isFault).join()).toContain('dealy');
+  it.each(wrong)('is told apart from code that does not compile: $code', ({ file, finding }) => {
+    expect(problems.get(file)?.filter(isFault).join()).toContain(finding);
   });
 });
 

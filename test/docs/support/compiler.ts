@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
 
+const OPTIONS = readOptions();
+
 /** Files that exist in memory only, compiled with the settings of this repository as if they were in a folder of it. */
 export class MemoryProgram {
   readonly #folder: string;
@@ -9,7 +11,7 @@ export class MemoryProgram {
   /** @param files text by file name */
   constructor(folder: string, files: ReadonlyMap<string, string>) {
     this.#folder = resolve(folder);
-    const options = { ...readOptions(), noEmit: false, outDir: resolve('dist') };
+    const options = { ...OPTIONS, noEmit: false, outDir: resolve('dist') };
     const texts = new Map(Array.from(files, ([name, text]) => [this.#path(name), text]));
     const host = ts.createCompilerHost(options);
     const fileExists = host.fileExists.bind(host);
@@ -43,6 +45,19 @@ export class MemoryProgram {
   #path(name: string): string {
     return resolve(this.#folder, name).replaceAll('\\', '/');
   }
+}
+
+/**
+ * A module as the body of a function with the parameters `require` and `exports`, compiled by itself with the settings of
+ * this repository. Where the module awaits, the function has to be asynchronous.
+ */
+export function toFunctionBody(code: string): string {
+  return ts.transpileModule(code, { compilerOptions: { ...OPTIONS, module: ts.ModuleKind.CommonJS } }).outputText;
+}
+
+/** Names of the modules that a module imports. */
+export function importedBy(code: string): string[] {
+  return ts.preProcessFile(code).importedFiles.map(({ fileName }) => fileName);
 }
 
 function readOptions(): ts.CompilerOptions {

@@ -1,8 +1,8 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import type { INestApplicationContext, Type } from '@nestjs/common';
 import type { DelayQueueAdmin, DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 
-// What the excerpts of the README take for granted. Nothing here is ever run.
+// What the excerpts of the README take for granted, for the compiler. Who runs an excerpt gives what it uses of this.
 
 export declare const app: INestApplicationContext;
 export declare const admin: DelayQueueAdmin;
@@ -18,10 +18,5 @@ export declare class InvoiceDto {
   sendTo(recipient: string | undefined): Promise<void>;
 }
 
-export declare class ConfigModule {
-  readonly provides: AppConfig;
-}
-
-export declare class AppModule {
-  readonly imports: ConfigModule;
-}
+export declare const ConfigModule: Type;
+export declare const AppModule: Type;

@@ -3,7 +3,7 @@ import * as nestCore from '@nestjs/core';
 import * as api from 'nestjs-delay-queue';
 import * as testingApi from 'nestjs-delay-queue/testing';
 import type { CodeBlock } from './markdown.js';
-import { exportsOf } from './source.js';
+import { declaredIn, exportsOf } from './source.js';
 
 /**
  * The convention of the README: a TypeScript block that begins with its file name in a comment (`// main.ts`) is a whole
@@ -14,9 +14,12 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
   return /^\/\/ [\w.-]+\.ts\n/.test(code);
 }
 
+/** The module of what the README has introduced, or leaves to its reader: `producer`, `AppModule`. */
+export const CONTEXT = './support/excerpt-context.js';
+
 /** What an excerpt may name without an import, by module; the first that has a name gives it. */
 const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
-  ['./support/excerpt-context.js', exportsOf('test/docs/support/excerpt-context.ts')],
+  [CONTEXT, exportsOf('test/docs/support/excerpt-context.ts')],
   ['nestjs-delay-queue', exportsOf('lib/index.ts')],
   ['nestjs-delay-queue/testing', exportsOf('lib/testing/index.ts')],
   ['ioredis', ['Redis']],
@@ -24,7 +27,15 @@ const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
   ['@nestjs/testing', ['Test']],
   [
     '@nestjs/common',
-    [...Object.keys(nestCommon), 'ArgumentsHost', 'CanActivate', 'ExecutionContext', 'ExceptionFilter'],
+    [
+      ...Object.keys(nestCommon),
+      'ArgumentsHost',
+      'CallHandler',
+      'CanActivate',
+      'ExecutionContext',
+      'ExceptionFilter',
+      'NestInterceptor',
+    ],
   ],
   ['@nestjs/core', Object.keys(nestCore)],
 ]);
@@ -44,10 +55,14 @@ const VALUES = new Set([
 /** Imports and results that an excerpt does not use are none of its faults. */
 const UNUSED = /: TS(6133|6192|6196|6198) /;
 
-/** An excerpt with what it needs around it, so that it can be compiled. */
-export function toModule({ code }: CodeBlock): string {
+/**
+ * An excerpt with what it needs around it, so that it can be compiled and run. It exports all that it declares; an excerpt
+ * that is a method becomes one of a class `Excerpt`.
+ */
+export function toModule({ code }: Pick<CodeBlock, 'code'>): string {
   const isMember = code.startsWith('@DelayedHandler(');
-  return `${importsOf(code)}\n${isMember ? `export class Excerpt {\n${code}\n}` : `${code}\nexport {};`}\n`;
+  const printed = isMember ? `class Excerpt {\n${code}\n}` : code;
+  return `${importsOf(printed)}\n${printed}\nexport { ${declaredIn(printed).join(', ')} };\n`;
 }
 
 export function isFault(problem: string): boolean {
@@ -55,15 +70,15 @@ export function isFault(problem: string): boolean {
 }
 
 function importsOf(code: string): string {
-  const declared = Array.from(code.matchAll(/(?:class|const|import \{?) ?(\w+)/g), ([, name = '']) => name);
+  const imported = Array.from(code.matchAll(/^import \{(.*)\}/gm), ([, names = '']) => names.match(/\w+/g) ?? []);
+  const own = new Set([...declaredIn(code), ...imported.flat()]);
   const words = new Set(code.match(/\b[A-Za-z]\w*\b/g));
   const lines: string[] = [];
   for (const [module, names] of GRANTED) {
-    const used = names.filter((name) => words.has(name) && !declared.includes(name));
+    const used = names.filter((name) => words.has(name) && !own.has(name));
     for (const name of used) words.delete(name);
-    const isContext = module.startsWith('.');
-    const imported = used.map((name) => (isContext || VALUES.has(name) ? name : `type ${name}`));
-    if (used.length > 0) lines.push(`import { ${imported.join(', ')} } from '${module}';`);
+    const specifiers = used.map((name) => (module === CONTEXT || VALUES.has(name) ? name : `type ${name}`));
+    if (used.length > 0) lines.push(`import { ${specifiers.join(', ')} } from '${module}';`);
   }
   return lines.join('\n');
 }

@@ -6,6 +6,8 @@ export interface CodeBlock {
   readonly code: string;
   /** Line of the document on which the code begins, 1 for the first. */
   readonly line: number;
+  /** What it stands under. */
+  readonly heading: string;
 }
 
 /** A table by the names in backticks at the beginning of its rows; each row as the text of its cells. */
@@ -19,12 +21,15 @@ export function readDocument(path: string): string {
 
 export function codeBlocks(markdown: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
+  let heading = '';
   let open: { language: string; lines: string[]; line: number } | undefined;
   for (const [index, text] of markdown.split('\n').entries()) {
     const fence = /^```(\S*)$/.exec(text);
-    if (!fence) open?.lines.push(text);
-    else if (open) {
-      blocks.push({ language: open.language, code: open.lines.join('\n'), line: open.line });
+    if (!fence) {
+      if (open) open.lines.push(text);
+      else heading = /^#+ (.*)$/.exec(text)?.[1] ?? heading;
+    } else if (open) {
+      blocks.push({ language: open.language, code: open.lines.join('\n'), line: open.line, heading });
       open = undefined;
     } else {
       open = { language: fence[1] ?? '', lines: [], line: index + 2 };

@@ -58,3 +58,20 @@ export function exportsOf(path: string): string[] {
     return name ? [name.getText(source)] : [];
   });
 }
+
+/** Names of the variables, functions and classes that a module declares, exported or not. */
+export function declaredIn(code: string): string[] {
+  const source = ts.createSourceFile('module.ts', code, ts.ScriptTarget.Latest);
+  return source.statements.flatMap((statement) => {
+    if (ts.isVariableStatement(statement)) {
+      return statement.declarationList.declarations.flatMap(({ name }) => boundBy(name));
+    }
+    const isNamed = ts.isClassDeclaration(statement) || ts.isFunctionDeclaration(statement);
+    return isNamed && statement.name ? [statement.name.text] : [];
+  });
+}
+
+function boundBy(name: ts.BindingName): string[] {
+  if (ts.isIdentifier(name)) return [name.text];
+  return name.elements.flatMap((element) => (ts.isBindingElement(element) ? boundBy(element.name) : []));
+}

@@ -1,0 +1,50 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { useBench } from '../testing/support/bench.js';
+import { correlation } from './drivers/correlation.js';
+import { handling } from './drivers/handling.js';
+import { looking } from './drivers/looking.js';
+import { moduleOptions } from './drivers/module-options.js';
+import { pipeline } from './drivers/pipeline.js';
+import { publishing } from './drivers/publishing.js';
+import { testing } from './drivers/testing.js';
+import { topics } from './drivers/topics.js';
+import { DrivenDocument } from './support/driven-document.js';
+import { codeBlocks, readDocument } from './support/markdown.js';
+
+// `readme.spec.ts` sees that the same code compiles, with the types that it has as printed.
+
+/** A program that needs a process and a Redis of its own: `readme.spec.ts` runs it. */
+const RUN_ELSEWHERE = 'Example #1';
+
+const readme = new DrivenDocument('README.md');
+
+useBench();
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
+  vi.useRealTimers();
+});
+
+publishing(readme);
+topics(readme);
+handling(readme);
+pipeline(readme);
+correlation(readme);
+moduleOptions(readme);
+looking(readme);
+testing(readme);
+
+describe('the code of the README', () => {
+  it('has a driver for each block, and a block for each driver; write or remove it in test/docs/drivers', () => {
+    expect([...readme.drivers, RUN_ELSEWHERE].toSorted()).toEqual(readme.blocks.toSorted());
+  });
+
+  it('is TypeScript; all else are commands and output', () => {
+    const text = readDocument('README.md');
+    const blocks = codeBlocks(text);
+    expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(['sh', 'text', 'ts']));
+    expect(text.match(/```/g)).toHaveLength(2 * blocks.length);
+  });
+});
