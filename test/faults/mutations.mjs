@@ -48,7 +48,7 @@ export const mutations = [
   {
     guard: 'lease check before the start: a claim that was read too late is given back',
     file: 'consumer/delivery-check.js',
-    find: 'if (context.clock.now() >= delivery.leaseEndsAt)',
+    find: 'if (this.#isOver(delivery))',
     replace: 'if (false)',
     scenario: 'blocked-event-loop',
   },

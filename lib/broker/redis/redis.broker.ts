@@ -98,7 +98,7 @@ export class RedisBroker implements Broker {
     }
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
-    return replies.publishResults(await this.#scripts.run('publish', keys, args));
+    return replies.publishResults(await this.#scripts.run('publish', keys, args), messages);
   }
 
   async cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult> {

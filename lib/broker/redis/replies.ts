@@ -6,6 +6,7 @@ import {
   type ClaimedMessage,
   type ExtendStatus,
   type Member,
+  type NewMessage,
   type PartitionCounters,
   type PartitionStats,
   type PublishResult,
@@ -31,12 +32,15 @@ const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'e
 const FIELDS_PER_CLAIMED_MESSAGE = 6;
 const FIELDS_PER_MEMBER = 3;
 
-export function publishResults(reply: Reply): PublishResult[] {
-  const results: PublishResult[] = [];
-  for (let i = 0; i < reply.length; i += 2) {
-    results.push({ status: PUBLISH_STATUS[reply[i] as 1 | 2 | 3 | 4], dueAt: reply[i + 1] as number });
-  }
-  return results;
+/** @param messages those that were published; the due times of most follow from them */
+export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
+  const [base, statuses = '', kept = ''] = String(answer).split(' ');
+  const keptDues = kept.split(',').values();
+  return messages.map(({ due }, i): PublishResult => {
+    const status = PUBLISH_STATUS[Number(statuses[i]) as 1 | 2 | 3 | 4];
+    if (status === 'rejected' || status === 'ignored') return { status, dueAt: Number(keptDues.next().value) };
+    return { status, dueAt: 'at' in due ? due.at : Number(base) + due.after };
+  });
 }
 
 export function cancelResult([result]: Reply): CancelResult {

@@ -5,8 +5,10 @@
 --       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       then 4 a message: stored id, envelope, due ('+ms' from now, or epoch ms), on duplicate (reject|ignore|replace)
--- Reply {now_us, then 2 a message: status, due ms}
---       status 1 created, 2 rejected, 3 ignored, 4 replaced
+-- Reply {now_us, 'base statuses kept'}
+--       base      epoch ms that delays were added to
+--       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
+--       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
 -- Cost  O(n log size), n <= 200
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
@@ -24,26 +26,13 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 
 local CREATED, REJECTED, IGNORED, REPLACED = 1, 2, 3, 4
 local LARGE = 10240
-local reply = { now_us }
 local head_before = head_due()
 local earliest
 
 local FIRST, STRIDE = 4, 4
 
--- Remembered are the time of the first run, a status a message, and the due times that do not follow from those: of the
--- messages that were there before.
 local answer = earlier_answer()
-if answer then
-  local base, statuses, dues = string.match(answer, '^(%d+) (%d+) ?(.*)$')
-  local next_due = string.gmatch(dues, '%d+')
-  for n = 1, #statuses do
-    local status = tonumber(string.sub(statuses, n, n))
-    local kept = status == REJECTED or status == IGNORED
-    reply[2 * n] = status
-    reply[2 * n + 1] = kept and tonumber(next_due()) or due_time(ARGV[FIRST + STRIDE * (n - 1) + 2], tonumber(base))
-  end
-  return reply
-end
+if answer then return { now_us, answer } end
 
 local function note(due)
   if not earliest or due < earliest then earliest = due end
@@ -100,11 +89,11 @@ for i = FIRST, #ARGV, STRIDE do ids[#ids + 1] = ARGV[i] end
 local stored = redis.call('HMGET', messages, unpack(ids))
 
 -- New ids, all but a few: written with one command for all.
-local seen, fields, members, with_key, later = {}, {}, {}, {}, {}
+local statuses, seen, fields, members, with_key, later = {}, {}, {}, {}, {}, {}
 local longest = 0
 for n = 1, #ids do
   local id, at = ids[n], FIRST + STRIDE * (n - 1)
-  longest = math.max(longest, #ARGV[at + 1])
+  if #ARGV[at + 1] > longest then longest = #ARGV[at + 1] end
   if stored[n] or seen[id] then
     later[#later + 1] = n
   else
@@ -119,8 +108,7 @@ for n = 1, #ids do
       with_key[#with_key + 1] = id
     end
     note(due)
-    reply[2 * n] = CREATED
-    reply[2 * n + 1] = due
+    statuses[n] = CREATED
   end
 end
 -- Claims go by it; most topics never see a message that matters.
@@ -133,21 +121,17 @@ if #fields > 0 then
   if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
 end
 
-local created = #fields / 2
+local created, kept = #fields / 2, {}
 for i = 1, #later do
   local n = later[i]
   local at = FIRST + STRIDE * (n - 1)
   local status, due = publish_over(ids[n], ARGV[at + 1], due_time(ARGV[at + 2], now_up), ARGV[at + 3])
   if status == REPLACED or status == CREATED then created = created + 1 end
-  reply[2 * n] = status
-  reply[2 * n + 1] = due
+  if status == REJECTED or status == IGNORED then kept[#kept + 1] = string.format('%.0f', due) end
+  statuses[n] = status
 end
 if created > 0 then redis.call('HINCRBY', meta, 'published', created) end
-local statuses, dues = {}, {}
-for n = 1, #ids do
-  statuses[n] = reply[2 * n]
-  if statuses[n] == REJECTED or statuses[n] == IGNORED then dues[#dues + 1] = string.format('%.0f', reply[2 * n + 1]) end
-end
-remember(string.format('%.0f ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(dues, ','))
+answer = string.format('%.0f ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')
+remember(answer)
 wake(head_before, earliest)
-return reply
+return { now_us, answer }
