@@ -8,6 +8,8 @@ export default defineConfig({
       'test/nest/**/*.spec.ts',
       // How the library meets Nest: its module, its hooks, and what handlers return.
       'test/e2e/{boot,boot-failures,example,handler-results,shutdown}.spec.ts',
+      // The forms in which an application publishes and handles.
+      'test/e2e/{batch,batch-outcomes,cancel,message-options,priority,publish-many,reschedule,schema}.spec.ts',
     ],
     execArgv: ['--expose-gc'],
     // Each file by itself is what the other run has; to load Nest anew for each would more than double the time.
