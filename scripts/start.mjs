@@ -2,15 +2,11 @@
  * `npm start`: runs the order service of sample/01-order-timeout on a real Redis, from a fresh clone, or the applications of
  * the sample that `--sample <name>` names. Other arguments go to the sample, and its exit code is the script's.
  */
-import { fileURLToPath } from 'node:url';
-
 import { applicationsOf, buildSample, ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
 import { startRedis } from './setup/redis.mjs';
-import { run } from './setup/run.mjs';
-
-const END_WITH_PARENT = fileURLToPath(new URL('./setup/end-with-parent.mjs', import.meta.url));
+import { runApplication } from './setup/run.mjs';
 
 const DEFAULT_SAMPLE = '01-order-timeout';
 
@@ -41,11 +37,7 @@ async function runAll(applications, args, redisUrl) {
   let exitCode;
   await Promise.all(
     applications.map(async (application) => {
-      const { code } = await run(process.execPath, ['--import', END_WITH_PARENT, application, ...args], {
-        env: { ...process.env, REDIS_URL: redisUrl },
-        stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-        end: end.signal,
-      });
+      const { code } = await runApplication(application, args, { redisUrl, stdin: true, end: end.signal });
       exitCode ??= code;
       end.abort();
     }),

@@ -6,13 +6,11 @@ import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decor
 import { ConfigurationError } from '../errors/configuration.error.js';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import { HandlerFactory } from '../pipeline/handler-factory.js';
-import type { Method } from '../pipeline/handler-pipeline.js';
+import type { InstanceWrapper, Method } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 import { assertConnection, connectionsAmong } from './connections.js';
 import { argumentsFor } from './handler-arguments.js';
-
-type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /** Finds the methods marked with `@DelayedHandler` on the providers and controllers of the application. */
 @Injectable()
@@ -45,7 +43,7 @@ export class DelayedHandlerExplorer {
   }
 
   #handlersOf(
-    wrapper: Wrapper,
+    wrapper: InstanceWrapper,
     instance: Record<string, Method>,
     options: ConsumingOptions,
     connections: readonly ResolvedOptions[],
@@ -77,7 +75,7 @@ export class DelayedHandlerExplorer {
 }
 
 /** Where a factory provides an instance once more, what is bound to its class is known to the module of the class alone. */
-function classesFirst(a: Wrapper, b: Wrapper): number {
+function classesFirst(a: InstanceWrapper, b: InstanceWrapper): number {
   return Number(a.isNotMetatype) - Number(b.isNotMetatype);
 }
 

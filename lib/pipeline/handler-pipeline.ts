@@ -35,13 +35,14 @@ export class HandlerPipeline {
   readonly #creator: ExternalContextCreator;
   readonly #handler: HandlerMethod;
   readonly #method: Method;
-  readonly #hasFilters: boolean;
+  /** Stands for the method where filters are looked for; `undefined` where there are none. */
+  readonly #rethrow: Method | undefined;
 
   constructor(creator: ExternalContextCreator, handler: HandlerMethod, hasFilters: boolean) {
     this.#creator = creator;
     this.#handler = handler;
-    this.#hasFilters = hasFilters;
     this.#method = completing(handler);
+    this.#rethrow = hasFilters ? rethrowing(handler) : undefined;
   }
 
   /**
@@ -52,7 +53,7 @@ export class HandlerPipeline {
     const { name } = this.#handler;
     const call = this.#create(instance, this.#method, name, contextId, FILTERS_APART);
     // Without filters nothing would come of it but a line in the log for each retry.
-    if (!this.#hasFilters) return call;
+    if (!this.#rethrow) return call;
     // Filters run apart, since what a filter answers has another meaning than what a handler returns.
     const filter = this.#create(instance, this.#rethrow, `${name} (filters)`, contextId, FILTERS_ONLY);
     return async (payload, message) => {
@@ -64,12 +65,6 @@ export class HandlerPipeline {
         return filtered(await filter(payload, message, error), error);
       }
     };
-  }
-
-  get #rethrow(): Method {
-    return withMetadataOf(this.#handler.method, (...args: unknown[]) => {
-      throw args[2];
-    });
   }
 
   #create(
@@ -108,6 +103,13 @@ function completing({ name, method }: HandlerMethod): Method {
   };
   Object.defineProperty(completed, 'name', { value: method.name });
   return withMetadataOf(method, completed);
+}
+
+/** Throws the error that comes after payload and message, for the filters of the method to see. */
+function rethrowing({ method }: HandlerMethod): Method {
+  return withMetadataOf(method, (...args: unknown[]) => {
+    throw args[2];
+  });
 }
 
 /** By name, so that what a test puts in the place of the method is what is called. */

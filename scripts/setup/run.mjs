@@ -7,6 +7,8 @@ import { Interruption, SetupFailure, exitCodeOf } from './failure.mjs';
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const PARENT = process.ppid;
 
+const END_WITH_PARENT = fileURLToPath(new URL('./end-with-parent.mjs', import.meta.url));
+
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A command that a dependency brought along, as seen from the root folder. */
@@ -59,6 +61,19 @@ function signalGroup(leader, signal) {
 /** Whether the shell is gone that npm runs a script in: npm sends its SIGTERM to that shell, which may not pass it on. */
 function isOrphan() {
   return process.env.npm_lifecycle_event !== undefined && process.ppid !== PARENT;
+}
+
+/**
+ * Runs a compiled application of this repository to its end, on a Redis. It ends with this process, however that ends.
+ *
+ * @param options as of {@link run}, and `stdin`: whether it may read from this process's
+ */
+export async function runApplication(entry, args, { redisUrl, stdin = false, ...options }) {
+  return run(process.execPath, ['--import', END_WITH_PARENT, entry, ...args], {
+    ...options,
+    env: { ...process.env, REDIS_URL: redisUrl },
+    stdio: [stdin ? 'inherit' : 'ignore', 'inherit', 'inherit', 'ipc'],
+  });
 }
 
 /**

@@ -11,16 +11,9 @@ import {
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from './support/bed.js';
+import { Jobs } from './support/jobs.js';
 import { Recorder } from './support/recorder.js';
 import { Gate } from './support/waiting.js';
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 const bed = useBed();
 

@@ -1,17 +1,8 @@
-import { Injectable } from '@nestjs/common';
-import { type DelayedMessage, DelayedHandler, DeliveryAbortedError, InvalidArgumentError } from 'nestjs-delay-queue';
+import { DeliveryAbortedError, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
+import { Jobs } from './support/jobs.js';
 import { Gate, abortOf, eventually } from './support/waiting.js';
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 const bed = useBed();
 

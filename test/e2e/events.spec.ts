@@ -1,26 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
-import {
-  type DelayedMessage,
-  DelayedHandler,
-  DelayQueueEvents,
-  DeliveryAbortedError,
-  RetryLaterError,
-} from 'nestjs-delay-queue';
+import { DelayQueueEvents, DeliveryAbortedError, RetryLaterError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
+import { Jobs } from './support/jobs.js';
 import { Gate, abortOf, eventually } from './support/waiting.js';
 
 const HOUR = 3_600_000;
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 const bed = useBed();
 

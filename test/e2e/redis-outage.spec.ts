@@ -1,22 +1,13 @@
-import { Injectable } from '@nestjs/common';
-import { BrokerUnavailableError, type DelayedMessage, DelayedHandler, DuplicateMessageError } from 'nestjs-delay-queue';
+import { BrokerUnavailableError, DuplicateMessageError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 import { Bed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
+import { Jobs } from './support/jobs.js';
 import { report } from './support/statistics.js';
 import { Gate, eventually } from './support/waiting.js';
 
 /** How soon everything has to work again once Redis answers: about a second, and something for a busy machine. */
 const RECOVERY = 2000;
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 const ON_DISK = ['--appendonly', 'yes', '--appendfsync', 'always'];
 

@@ -1,22 +1,13 @@
-import { Injectable } from '@nestjs/common';
-import { type DelayedMessage, type DelayQueueProducer, DelayedHandler, InvalidArgumentError } from 'nestjs-delay-queue';
+import { type DelayQueueProducer, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
+import { Jobs } from './support/jobs.js';
 import { Gate } from './support/waiting.js';
 
 const HOUR = 3_600_000;
 const TEN_YEARS = 10 * 365.25 * 24 * HOUR;
 
 type When = Parameters<DelayQueueProducer['reschedule']>[2];
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 const bed = useBed();
 

@@ -18,25 +18,9 @@ import {
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { type Bed, type RunningApp, onOwnRedis, useBed } from '../e2e/support/bed.js';
+import { Jobs } from '../e2e/support/jobs.js';
+import { BillingJobs } from './support/billing-jobs.js';
 import { Recorder } from '../e2e/support/recorder.js';
-
-/** Handles topic 'jobs' of the default connection. */
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
-
-/** Handles the topic of the same name of another connection. */
-@Injectable()
-class BillingJobs extends Recorder {
-  @DelayedHandler('jobs', { connection: 'billing' })
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 @Injectable()
 class AuditJobs extends Recorder {
@@ -78,6 +62,11 @@ class Main {
 }
 
 const bed = useBed();
+
+/** An application that handles `jobs` of this test. */
+function handlingJobs(): ModuleMetadata {
+  return { imports: [DelayQueueModule.forRoot(bed.options())], providers: [Jobs] };
+}
 
 /** Options of a connection with a prefix of its own on the Redis of the test. */
 function optionsOf(name: string, more: DelayQueueModuleOptions = {}): DelayQueueModuleOptions {
@@ -312,9 +301,8 @@ describe('two applications in one process', () => {
   });
 
   it('share the partitions of a topic where they have the same prefix, as two processes would', async () => {
-    const setup = () => ({ imports: [DelayQueueModule.forRoot(bed.options())], providers: [Jobs] });
-    const first = await start(setup());
-    const second = await start(setup());
+    const first = await start(handlingJobs());
+    const second = await start(handlingJobs());
     await second.events.ownership.take(4);
     const messages = Array.from({ length: 50 }, (_, payload) => ({ payload }));
     await first.producer.publishMany('jobs', messages);

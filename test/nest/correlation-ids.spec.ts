@@ -11,18 +11,11 @@ import {
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { type RunningApp, useBed } from '../e2e/support/bed.js';
+import { Jobs } from '../e2e/support/jobs.js';
 import { Recorder } from '../e2e/support/recorder.js';
 import { Gate } from '../e2e/support/waiting.js';
 
 const HEADER = 'correlation-id';
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 @Injectable()
 class Mails extends Recorder {

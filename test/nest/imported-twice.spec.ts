@@ -1,7 +1,5 @@
 import { type DynamicModule, Injectable, Module, type Type } from '@nestjs/common';
 import {
-  DelayedHandler,
-  type DelayedMessage,
   DelayQueueModule,
   type DelayQueueModuleOptions,
   DelayQueueProducer,
@@ -9,24 +7,9 @@ import {
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from '../e2e/support/bed.js';
-import { Recorder } from '../e2e/support/recorder.js';
+import { Jobs } from '../e2e/support/jobs.js';
+import { BillingJobs } from './support/billing-jobs.js';
 import { Gate } from '../e2e/support/waiting.js';
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
-
-@Injectable()
-class BillingJobs extends Recorder {
-  @DelayedHandler('jobs', { connection: 'billing' })
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
 
 @Injectable()
 class Orders {

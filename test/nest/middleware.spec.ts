@@ -1,7 +1,4 @@
-import { Injectable } from '@nestjs/common';
 import {
-  DelayedHandler,
-  type DelayedMessage,
   type DelayQueueMiddleware,
   DuplicateMessageError,
   InvalidArgumentError,
@@ -11,15 +8,7 @@ import {
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { type RunningApp, useBed } from '../e2e/support/bed.js';
-import { Recorder } from '../e2e/support/recorder.js';
-
-@Injectable()
-class Jobs extends Recorder {
-  @DelayedHandler('jobs')
-  async work(payload: unknown, message: DelayedMessage) {
-    return this.take(payload, message);
-  }
-}
+import { Jobs } from '../e2e/support/jobs.js';
 
 const bed = useBed();
 
