@@ -32,7 +32,7 @@ export const FULL: Sizes = {
   block: 500_000,
   growth: [10_000, 1_000_000, 5_000_000],
   idle: 20_000,
-  warmUp: 5_000,
+  warmUp: 20_000,
 };
 
 /** To see whether the benchmark works; the figures mean nothing. */

@@ -31,7 +31,7 @@ export async function warmUp(contender: Contender, settings: WarmUp): Promise<vo
 /** @param first number of the first message */
 export function messagesDueAtOnce(first: number, count: number): Message[] {
   const dueAt = Math.floor(now());
-  return Array.from({ length: count }, (_, i) => ({ payload: payload(dueAt, first + i), dueAt: undefined }));
+  return Array.from({ length: count }, (_, i) => ({ payload: payload(dueAt, first + i), due: undefined }));
 }
 
 async function handleAll(contender: Contender, { redisUrl, partitions, messages, concurrency }: WarmUp): Promise<void> {

@@ -54,10 +54,11 @@ class BarePartition {
 
   async publish(messages: readonly Message[]): Promise<void> {
     const publishedAt = Math.round(now());
-    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence];
-    for (const { payload, dueAt } of messages) {
-      args.push(randomUUID(), `[${publishedAt},${JSON.stringify(payload)}]`, dueAt ?? '+0', 'reject');
-    }
+    const dueTimes = new Set(messages.map(encodeDue));
+    const [first = ''] = dueTimes;
+    const dues = dueTimes.size === 1 ? first : messages.map(encodeDue).join(',');
+    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, dues, 'n'];
+    for (const { payload } of messages) args.push(randomUUID(), `[${publishedAt},${JSON.stringify(payload)}]`);
     await this.#run('publish', args);
   }
 
@@ -94,6 +95,11 @@ class BarePartition {
     if (name === undefined) throw new Error(`The library has no key '${key}'.`);
     return name;
   }
+}
+
+function encodeDue({ due }: Message): string {
+  if (due === undefined) return '+0';
+  return 'after' in due ? `+${due.after}` : String(due.at);
 }
 
 /**

@@ -17,9 +17,10 @@ const PROMPT: BeeQueue.QueueSettings = { activateDelayedJobs: true, delayedDebou
 export const beeQueue: Contender = {
   async publisher({ redisUrl, topic }) {
     const queue = await open(redisUrl, topic, { isWorker: false });
-    const toJob = ({ payload, dueAt }: Message): BeeQueue.Job<Payload> => {
+    const toJob = ({ payload, due }: Message): BeeQueue.Job<Payload> => {
       const job = queue.createJob(payload);
-      return dueAt === undefined ? job : job.delayUntil(dueAt);
+      if (due === undefined) return job;
+      return job.delayUntil('after' in due ? Date.now() + due.after : due.at);
     };
     return {
       publish: (message) => toJob(message).save(),

@@ -52,9 +52,10 @@ export const bullMq: Contender = {
 };
 
 /**
- * BullMQ counts the delay from when it makes the job, a moment later. To give it that time would be exact, but it would store
+ * Of a point in time: BullMQ counts the delay from when it makes the job, a moment later. To give it that time would be exact, but it would store
  * it twice with each job.
  */
-function optionsOf({ dueAt }: Message): JobsOptions {
-  return dueAt === undefined ? {} : { delay: Math.max(0, dueAt - Date.now()) };
+function optionsOf({ due }: Message): JobsOptions {
+  if (due === undefined) return {};
+  return { delay: 'after' in due ? due.after : Math.max(0, due.at - Date.now()) };
 }

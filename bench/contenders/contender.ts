@@ -13,8 +13,8 @@ export type Handle = (payload: Payload) => Promise<void>;
 
 export interface Message {
   readonly payload: Payload;
-  /** Epoch milliseconds; `undefined`: at once. */
-  readonly dueAt: number | undefined;
+  /** A length of time from now, or a point in time, in (epoch) milliseconds; `undefined`: at once. */
+  readonly due: { readonly after: number } | { readonly at: number } | undefined;
 }
 
 export interface PublisherSettings {

@@ -66,6 +66,7 @@ function start(module: Type): ReturnType<typeof NestFactory.createApplicationCon
   return NestFactory.createApplicationContext(module, { logger: ['warn', 'error'], abortOnError: false });
 }
 
-function optionsOf({ dueAt }: Message): PublishOptions {
-  return dueAt === undefined ? {} : { deliverAt: dueAt };
+function optionsOf({ due }: Message): PublishOptions {
+  if (due === undefined) return {};
+  return 'after' in due ? { delay: due.after } : { deliverAt: due.at };
 }

@@ -18,7 +18,8 @@ export interface NewMessage {
   readonly storedId: string;
   readonly envelope: string;
   readonly due: DueTime;
-  readonly onDuplicate: 'reject' | 'ignore' | 'replace';
+  /** `'impossible'`: the id was drawn for this message, so that nothing can have it and nobody need look. */
+  readonly onDuplicate: 'reject' | 'ignore' | 'replace' | 'impossible';
 }
 
 export interface PublishResult {

@@ -113,8 +113,8 @@ function encodeOptions({ headers, attempts, backoff, timeout, expireAfter }: Env
     t: timeout,
     e: expireAfter,
   };
-  const json = JSON.stringify(options);
-  return json === '{}' ? undefined : json;
+  for (const name in options) if (options[name as keyof EncodedOptions] !== undefined) return JSON.stringify(options);
+  return undefined;
 }
 
 function assertSize(payload: string, headers: Record<string, string> | undefined): void {

@@ -4,9 +4,7 @@ import type { Clock } from '../common/clock.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
-import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import { PublishManyError } from '../errors/publish-many.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { assertId } from '../message/assert-id.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
@@ -21,9 +19,9 @@ import { assertPayload } from './assert-payload.js';
 import { ChangeLane } from './change-lane.js';
 import { requiredDueTime } from './due-time.js';
 import { Lanes } from './lanes.js';
-import { PublishLane } from './publish-lane.js';
 import { type GivenMessage, type PublishLayer, publishLayers, publishWithin } from './publish-middleware.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
+import { type Destination, Publisher } from './publisher.js';
 
 export interface ProducerDependencies {
   readonly store: MessageStore & { now(): number };
@@ -57,15 +55,15 @@ type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) =
 export class DelayQueueProducer {
   readonly #dependencies: ProducerDependencies;
   readonly #middleware: readonly PublishLayer[];
-  readonly #publishLanes: Lanes<PublishLane>;
+  readonly #publisher: Publisher;
   readonly #changeLanes: Lanes<ChangeLane>;
 
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
     this.#middleware = publishLayers(dependencies.middleware);
-    const { store, clock, publishTimeout: timeout } = dependencies;
+    const { store, clock, events, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
-    this.#publishLanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller }));
+    this.#publisher = new Publisher({ store, clock, events, timeout, caller });
     this.#changeLanes = new Lanes(
       (partition) => new ChangeLane({ clock, partition, timeout, caller: `${caller}:change` }),
     );
@@ -191,12 +189,24 @@ export class DelayQueueProducer {
     return publishWithin(this.#middleware, name, messages, async (changed) => this.#publishAll(topic, changed));
   }
 
-  async #publishOne(topic: TopicRef, payload: unknown, options: PublishOptions | undefined): Promise<PublishedMessage> {
-    const name = checkedTopicName(topic);
-    const request = toPublishRequest(payload, options, this.#dependencies.store.now());
+  #publishOne(topic: TopicRef, payload: unknown, options: PublishOptions | undefined): Promise<PublishedMessage> {
+    try {
+      const name = checkedTopicName(topic);
+      const request = toPublishRequest(payload, options, this.#dependencies.store.now());
+      const partitions = this.#dependencies.topics.knownPartitions(name);
+      // So with all but a few calls: there is nothing to wait for.
+      if (partitions !== undefined && !schemaOf(topic))
+        return this.#publisher.publish({ topic: name, partitions }, request);
+      return this.#publishChecked(topic, name, request);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  async #publishChecked(topic: TopicRef, name: string, request: PublishRequest): Promise<PublishedMessage> {
     const schema = schemaOf(topic);
     if (schema) await assertPayload(name, schema, request);
-    return this.#publish(name, await this.#partitions(name), request);
+    return this.#publisher.publish(await this.#destination(name), request);
   }
 
   async #publishAll(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
@@ -207,20 +217,11 @@ export class DelayQueueProducer {
     if (requests.length === 0) return [];
     const schema = schemaOf(topic);
     if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
-    const partitions = await this.#partitions(name);
-    const results = await Promise.allSettled(requests.map((request) => this.#publish(name, partitions, request)));
-    if (results.some(({ status }) => status === 'rejected')) throw new PublishManyError(name, results);
-    return results.map((result) => (result as PromiseFulfilledResult<PublishedMessage>).value);
+    return this.#publisher.publishAll(await this.#destination(name), requests);
   }
 
-  async #publish(topic: string, partitions: number, { id, key, message }: PublishRequest): Promise<PublishedMessage> {
-    const partition = partitionOf(key, partitions);
-    const { status, dueAt } = await this.#publishLanes.get(topic, partition).publish(message);
-    if (status === 'rejected') throw new DuplicateMessageError(topic, id);
-    const published = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
-    const { events } = this.#dependencies;
-    if (events.wants('published')) events.emit('published', published);
-    return published;
+  async #destination(topic: string): Promise<Destination> {
+    return { topic, partitions: await this.#partitions(topic) };
   }
 
   async #partitions(topic: string): Promise<number> {

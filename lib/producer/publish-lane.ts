@@ -13,12 +13,15 @@ import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 /** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
 
+/** Told what became of a message, once. */
+type OnResult = (result: PromiseSettledResult<PublishResult>) => void;
+
 interface PendingPublish {
   readonly message: NewMessage;
   /** Local clock, epoch milliseconds. */
   readonly deadline: number;
-  readonly resolve: (result: PublishResult) => void;
-  readonly reject: (error: unknown) => void;
+  /** Undefined once it was told. */
+  onResult: OnResult | undefined;
 }
 
 export interface PublishLaneOptions {
@@ -40,8 +43,10 @@ export class PublishLane {
   readonly #queue: PendingPublish[] = [];
   #sequence = 0;
   #sending = false;
-  /** The call under way; aborted once nobody waits for it any more. */
-  #batch: { readonly publishes: readonly PendingPublish[]; readonly abandon: AbortController } | undefined;
+  /** In the call under way. */
+  #sent: readonly PendingPublish[] = [];
+  /** Ends the call under way, once nobody waits for it any more. */
+  #abandon = new AbortController();
   #lastFailure: BrokerUnavailableError | undefined;
   #timer: Timer | undefined;
 
@@ -49,16 +54,14 @@ export class PublishLane {
     this.#options = options;
   }
 
-  /** @throws BrokerUnavailableError where it could not be confirmed in time */
-  publish(message: NewMessage): Promise<PublishResult> {
-    return new Promise((resolve, reject) => {
-      const { clock, timeout } = this.#options;
-      this.#queue.push({ message, deadline: clock.now() + timeout, resolve, reject });
-      this.#timer ??= clock.setTimer(timeout, () => this.#expire());
-      if (this.#sending) return;
-      this.#sending = true;
-      setImmediate(() => void this.#sendAll());
-    });
+  /** A message fails with a `BrokerUnavailableError` where it could not be confirmed in time. */
+  publish(message: NewMessage, onResult: OnResult): void {
+    const { clock, timeout } = this.#options;
+    this.#queue.push({ message, deadline: clock.now() + timeout, onResult });
+    this.#timer ??= clock.setTimer(timeout, () => this.#expire());
+    if (this.#sending) return;
+    this.#sending = true;
+    setImmediate(() => void this.#sendAll());
   }
 
   /** Never rejects. */
@@ -80,37 +83,39 @@ export class PublishLane {
     return this.#queue.splice(0, count);
   }
 
-  /** Never rejects: what goes wrong is told to the callers of {@link publish}. */
+  /** Never rejects: what goes wrong is told for each message. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
     const { store, clock, caller, partition } = this.#options;
-    const abandon = new AbortController();
-    this.#batch = { publishes, abandon };
+    this.#sent = publishes;
+    if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
     const call: CallId = { caller, sequence: ++this.#sequence };
     const messages = publishes.map(({ message }) => message);
     try {
       const results = await repeatUntilServed(() => store.publish(partition, call, messages), {
         clock,
-        signal: abandon.signal,
+        signal: this.#abandon.signal,
         onFailure: (error) => (this.#lastFailure = error),
       });
-      publishes.forEach(({ resolve }, i) => resolve(results[i] as PublishResult));
+      for (const [i, publish] of publishes.entries()) {
+        tell(publish, { status: 'fulfilled', value: results[i] as PublishResult });
+      }
     } catch (error) {
-      for (const { reject } of publishes) reject(error);
+      for (const publish of publishes) tell(publish, { status: 'rejected', reason: error });
     }
-    this.#batch = undefined;
+    this.#sent = [];
     this.#lastFailure = undefined;
   }
 
-  /** Rejects what has waited too long; what was not sent yet never will be. */
+  /** Fails what has waited too long; what was not sent yet never will be. */
   #expire(): void {
     const { clock } = this.#options;
     const now = clock.now();
     const isOver = ({ deadline }: PendingPublish): boolean => deadline <= now;
-    const sent = this.#batch?.publishes ?? [];
+    const sent = this.#sent;
     const overdue = [...sent.filter(isOver), ...this.#queue.splice(0, countWhile(this.#queue, isOver))];
-    for (const { reject } of overdue) reject(this.#timeoutError());
+    for (const publish of overdue) tell(publish, { status: 'rejected', reason: this.#timeoutError() });
     const next = [...sent, ...this.#queue].find((publish) => !isOver(publish));
-    if (!sent.some((publish) => !isOver(publish))) this.#batch?.abandon.abort();
+    if (!sent.some((publish) => !isOver(publish))) this.#abandon.abort();
     this.#timer = next && clock.setTimer(next.deadline - now, () => this.#expire());
   }
 
@@ -123,6 +128,11 @@ export class PublishLane {
       { cause: this.#lastFailure },
     );
   }
+}
+
+function tell(publish: PendingPublish, result: PromiseSettledResult<PublishResult>): void {
+  publish.onResult?.(result);
+  publish.onResult = undefined;
 }
 
 function countWhile<T>(items: readonly T[], predicate: (item: T) => boolean): number {

@@ -59,7 +59,13 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
     expireAfter: optionalDuration('expireAfter', expireAfter, 1),
   });
   const due = optionalDueTime(options, now) ?? AT_ONCE;
-  return { id, key, message: { storedId: toStoredId(id, key), envelope, due, onDuplicate } };
+  const message: NewMessage = {
+    storedId: toStoredId(id, key),
+    envelope,
+    due,
+    onDuplicate: options.id === undefined ? 'impossible' : onDuplicate,
+  };
+  return { id, key, message };
 }
 
 /** @throws InvalidArgumentError where these are no options, one of them is unknown, or the headers are no headers */

@@ -23,6 +23,50 @@ const STATES: Readonly<Record<string, (bench: Bench) => Promise<Receipt | undefi
 };
 
 export function publishDuplicateContract(it: BrokerTest): void {
+  describe('publish of ids that cannot exist', () => {
+    it('stores them, each for its own time', async ({ bench }) => {
+      const at = Math.ceil(await bench.time()) + LONG;
+      const dues = [{ at }, { after: LONG }, { at: LONG_AGO }];
+
+      const results = await bench.publishAll(
+        dues.map((due, i) => message(`new ${i}`, { due, onDuplicate: 'impossible' })),
+      );
+
+      expect(results.map(({ status }) => status)).toEqual(['created', 'created', 'created']);
+      for (const [i, { dueAt }] of results.entries()) {
+        expect(await bench.get(`new ${i}`)).toMatchObject({ state: 'scheduled', at: dueAt });
+      }
+      expect([results[0]?.dueAt, results[2]?.dueAt]).toEqual([at, LONG_AGO]);
+    });
+
+    it('beside others that do exist: each gets what was asked for it', async ({ bench }) => {
+      for (const id of ['kept', 'ignored', 'replaced']) await bench.publish(id, { envelope: FIRST });
+      const at = Math.ceil(await bench.time()) + LONG;
+      const fields = { envelope: SECOND, due: { at } };
+
+      const results = await bench.publishAll([
+        message('new', { ...fields, onDuplicate: 'impossible' }),
+        message('kept', { ...fields, onDuplicate: 'reject' }),
+        message('ignored', { ...fields, onDuplicate: 'ignore' }),
+        message('replaced', { ...fields, due: { at: at + 1 }, onDuplicate: 'replace' }),
+        message('other', { ...fields, onDuplicate: 'reject' }),
+      ]);
+
+      expect(results).toEqual([
+        { status: 'created', dueAt: at },
+        { status: 'rejected', dueAt: LONG_AGO },
+        { status: 'ignored', dueAt: LONG_AGO },
+        { status: 'replaced', dueAt: at + 1 },
+        { status: 'created', dueAt: at },
+      ]);
+      for (const id of ['kept', 'ignored'])
+        expect(await bench.get(id)).toMatchObject({ envelope: FIRST, at: LONG_AGO });
+      expect(await bench.get('replaced')).toMatchObject({ envelope: SECOND, at: at + 1 });
+      for (const id of ['new', 'other']) expect(await bench.get(id)).toMatchObject({ envelope: SECOND, at });
+      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 5 });
+    });
+  });
+
   describe('publish of an id that exists', () => {
     for (const [state, prepare] of Object.entries(STATES)) {
       for (const [policy, status] of [

@@ -73,7 +73,7 @@ async function loadOverTime(
 
 function messageOf(n: number, firstDueAt: number, { lead, step = 0 }: LoadOptions): Message {
   const dueAt = firstDueAt + n * step;
-  return { payload: payload(dueAt, n), dueAt: lead === undefined ? undefined : dueAt };
+  return { payload: payload(dueAt, n), due: lead === undefined ? undefined : { at: dueAt } };
 }
 
 function publisherOf(publishers: readonly Publisher[], n: number): Publisher {

@@ -37,8 +37,8 @@ async function publishAll({ contender, redisUrl }: RoleContext, options: Publish
   const { topic, partitions, messages, perCall, inTheAir, delay } = options;
   const publisher = await contender.publisher({ redisUrl, topic, partitions });
   const message = (n: number): Message => {
-    const at = Math.floor(now()) + (delay ?? 0);
-    return { payload: payload(at, n), dueAt: delay === undefined ? undefined : at };
+    const dueAt = Math.floor(now()) + (delay ?? 0);
+    return { payload: payload(dueAt, n), due: delay === undefined ? undefined : { after: delay } };
   };
   const startedAt = now();
   if (perCall === 1) await pump(messages, inTheAir, (n) => publisher.publish(message(n)));

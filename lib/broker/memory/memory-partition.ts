@@ -186,8 +186,8 @@ export class MemoryPartition {
       const record = this.#records.get(storedId);
       const dueAt =
         this.#scheduled.score(storedId) ?? (record?.mark?.kind === 'replaced' ? record.mark.due : record?.due) ?? due;
-      if (onDuplicate === 'reject') return { status: 'rejected', dueAt };
       if (onDuplicate === 'ignore') return { status: 'ignored', dueAt };
+      if (onDuplicate !== 'replace') return { status: 'rejected', dueAt };
     }
     this.#messages.set(storedId, envelope);
     this.#counters.published++;

@@ -28,6 +28,7 @@ import type {
 import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
+import { encodeDueTime, encodeMessages } from './publish-arguments.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
@@ -93,9 +94,7 @@ export class RedisBroker implements Broker {
   async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
     const k = this.#keys.partition(partition);
     const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
-    for (const { storedId, envelope, due, onDuplicate } of messages) {
-      args.push(storedId, envelope, encodeDueTime(due), onDuplicate);
-    }
+    encodeMessages(messages, args);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
     return replies.publishResults(await this.#scripts.run('publish', keys, args), messages);
@@ -257,9 +256,4 @@ export class RedisBroker implements Broker {
       throw this.#connection.toError(error);
     }
   }
-}
-
-/** As `lua/includes/due-time.lua` reads it. */
-function encodeDueTime(due: DueTime): string | number {
-  return 'after' in due ? `+${due.after}` : due.at;
 }

@@ -20,7 +20,7 @@ describe('toPublishRequest', () => {
 
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(key).toBe(id);
-    expect(message).toMatchObject({ storedId: id, due: { after: 0 }, onDuplicate: 'reject' });
+    expect(message).toMatchObject({ storedId: id, due: { after: 0 }, onDuplicate: 'impossible' });
     expect(decodeEnvelope(message.envelope)).toMatchObject({ payload: { a: 1 }, publishedAt: Math.round(NOW) });
   });
 
@@ -29,6 +29,14 @@ describe('toPublishRequest', () => {
 
     expect(new Set(ids).size).toBe(1000);
     expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
+  });
+
+  it('looks for a duplicate only of an id that the caller chose', () => {
+    const onDuplicate = (options?: PublishOptions) => request(options).message.onDuplicate;
+
+    expect(onDuplicate({ id: 'order-42' })).toBe('reject');
+    expect(onDuplicate({ id: 'order-42', onDuplicate: 'ignore' })).toBe('ignore');
+    expect(onDuplicate({ key: 'customer-7', onDuplicate: 'ignore' })).toBe('impossible');
   });
 
   it('takes id and key, which together are the stored id', () => {
@@ -48,6 +56,7 @@ describe('toPublishRequest', () => {
 
   it('keeps every option with the message', () => {
     const { message } = request({
+      id: 'order-42',
       attempts: 3,
       backoff: { type: 'exponential', delay: '1s', jitter: 0.5 },
       timeout: '30s',
@@ -72,7 +81,7 @@ describe('toPublishRequest', () => {
     const names = ['id', 'key', 'delay', 'deliverAt', 'attempts', 'backoff', 'timeout', 'expireAfter', 'headers'];
     const nothing = Object.fromEntries([...names, 'onDuplicate'].map((name) => [name, undefined]));
 
-    expect(request(nothing).message).toMatchObject({ due: { after: 0 }, onDuplicate: 'reject' });
+    expect(request(nothing).message).toMatchObject({ due: { after: 0 }, onDuplicate: 'impossible' });
     expect(request(nothing).message.envelope).toBe(request().message.envelope);
   });
 

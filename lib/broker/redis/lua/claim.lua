@@ -26,7 +26,8 @@ local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
 local token = tonumber(state[2] or 0)
 local reply = { now_us, 1, token, -1, 0 }
 local taken, bytes, repaired = 0, 0, 0
-local deadline = now + lease
+-- As text, since Redis turns a number into one with 17 digits, which takes long.
+local deadline = string.format('%.0f', now + lease)
 
 local function announce(id, envelope, at, delivery, attempt, due)
   local n = #reply

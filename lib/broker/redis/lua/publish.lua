@@ -4,7 +4,9 @@
 --       5 dead ZSET        6 errors HASH     7 keyed ZSET      8 meta HASH
 --       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
---       then 4 a message: stored id, envelope, due ('+ms' from now, or epoch ms), on duplicate (reject|ignore|replace)
+--       4 due times: one for all, or one a message with commas; '+ms' from now, or epoch ms
+--       5 on duplicate: a letter for all, or one a message; e reject, i ignore, r replace, n: cannot be one
+--       then 2 a message: stored id, envelope
 -- Reply {now_us, 'base statuses kept'}
 --       base      epoch ms that delays were added to
 --       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
@@ -18,6 +20,7 @@
 local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local dead, errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
+local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include due-time
 -- @include record
 -- @include wake
@@ -29,7 +32,7 @@ local LARGE = 10240
 local head_before = head_due()
 local earliest
 
-local FIRST, STRIDE = 4, 4
+local FIRST = 6
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -67,8 +70,8 @@ local function publish_over(id, envelope, due, on_duplicate)
     store(id, envelope, due)
     return CREATED, due
   end
-  if on_duplicate == 'reject' then return REJECTED, current_due end
-  if on_duplicate == 'ignore' then return IGNORED, current_due end
+  if on_duplicate == 'i' then return IGNORED, current_due end
+  if on_duplicate ~= 'r' then return REJECTED, current_due end
 
   redis.call('HSET', messages, id, envelope)
   if state == 'inflight' then
@@ -84,51 +87,85 @@ local function publish_over(id, envelope, due, on_duplicate)
   return REPLACED, due
 end
 
-local ids = {}
-for i = FIRST, #ARGV, STRIDE do ids[#ids + 1] = ARGV[i] end
-local stored = redis.call('HMGET', messages, unpack(ids))
+-- Scores are written as text, since Redis turns a number into one with 17 digits, which takes long.
+local due_of_all, score_of_all, dues, scores = nil, nil, {}, {}
+if string.find(due_specs, ',', 1, true) then
+  local last, due, score
+  for spec in string.gmatch(due_specs, '[^,]+') do
+    if spec ~= last then
+      last, due = spec, due_time(spec, now_up)
+      score = string.format('%.0f', due)
+    end
+    dues[#dues + 1] = due
+    scores[#scores + 1] = score
+  end
+else
+  due_of_all = due_time(due_specs, now_up)
+  score_of_all = string.format('%.0f', due_of_all)
+end
 
--- New ids, all but a few: written with one command for all.
-local statuses, seen, fields, members, with_key, later = {}, {}, {}, {}, {}, {}
-local longest = 0
-for n = 1, #ids do
-  local id, at = ids[n], FIRST + STRIDE * (n - 1)
-  if #ARGV[at + 1] > longest then longest = #ARGV[at + 1] end
-  if stored[n] or seen[id] then
-    later[#later + 1] = n
+-- By place the envelopes that are there already, by id what came in this call; nil where there can be neither.
+local known
+if on_duplicates ~= 'n' then
+  local ids = {}
+  for at = FIRST, #ARGV, 2 do ids[#ids + 1] = ARGV[at] end
+  known = redis.call('HMGET', messages, unpack(ids))
+end
+
+local total, created, longest = 0, 0, 0
+local members, with_key, later = {}, {}, {}
+for at = FIRST, #ARGV, 2 do
+  local id, length = ARGV[at], #ARGV[at + 1]
+  total = total + 1
+  if length > longest then longest = length end
+  if known and (known[total] or known[id]) then
+    later[#later + 1] = total
   else
-    seen[id] = true
-    local due = due_time(ARGV[at + 2], now_up)
-    fields[#fields + 1] = id
-    fields[#fields + 1] = ARGV[at + 1]
-    members[#members + 1] = due
-    members[#members + 1] = id
+    if known then known[id] = true end
+    members[2 * created + 1] = score_of_all or scores[total]
+    members[2 * created + 2] = id
+    note(due_of_all or dues[total])
+    created = created + 1
     if string.find(id, '\0', 1, true) then
-      with_key[#with_key + 1] = 0
+      with_key[#with_key + 1] = '0'
       with_key[#with_key + 1] = id
     end
-    note(due)
-    statuses[n] = CREATED
   end
 end
 -- Claims go by it; most topics never see a message that matters.
 if longest > LARGE and longest > tonumber(redis.call('HGET', meta, 'largest') or 0) then
   redis.call('HSET', meta, 'largest', longest)
 end
-if #fields > 0 then
+
+-- New ones are written with one command for all, and the others one by one.
+local is_later, statuses, kept = {}, {}, {}
+for i = 1, #later do is_later[later[i]] = true end
+if created == total then
+  redis.call('HSET', messages, unpack(ARGV, FIRST))
+elseif created > 0 then
+  local fields = {}
+  for n = 1, total do
+    if not is_later[n] then
+      fields[#fields + 1] = ARGV[FIRST + 2 * n - 2]
+      fields[#fields + 1] = ARGV[FIRST + 2 * n - 1]
+    end
+  end
   redis.call('HSET', messages, unpack(fields))
+end
+if created > 0 then
   redis.call('ZADD', scheduled, unpack(members))
   if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
 end
-
-local created, kept = #fields / 2, {}
-for i = 1, #later do
-  local n = later[i]
-  local at = FIRST + STRIDE * (n - 1)
-  local status, due = publish_over(ids[n], ARGV[at + 1], due_time(ARGV[at + 2], now_up), ARGV[at + 3])
-  if status == REPLACED or status == CREATED then created = created + 1 end
-  if status == REJECTED or status == IGNORED then kept[#kept + 1] = string.format('%.0f', due) end
-  statuses[n] = status
+for n = 1, total do
+  statuses[n] = CREATED
+  if is_later[n] then
+    local id, envelope = ARGV[FIRST + 2 * n - 2], ARGV[FIRST + 2 * n - 1]
+    local on_duplicate = #on_duplicates == 1 and on_duplicates or string.sub(on_duplicates, n, n)
+    local status, due = publish_over(id, envelope, due_of_all or dues[n], on_duplicate)
+    if status == REPLACED or status == CREATED then created = created + 1 end
+    if status == REJECTED or status == IGNORED then kept[#kept + 1] = string.format('%.0f', due) end
+    statuses[n] = status
+  end
 end
 if created > 0 then redis.call('HINCRBY', meta, 'published', created) end
 answer = string.format('%.0f ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')
