@@ -79,8 +79,8 @@ class BarePartition {
   }
 
   async acknowledge(messages: readonly { id: string; token: number }[]): Promise<void> {
-    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence];
-    for (const { id, token } of messages) args.push(id, token, 'a', 0, '');
+    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, 'a', messages.length];
+    for (const { id, token } of messages) args.push(id, token);
     await this.#run('settle', args);
   }
 

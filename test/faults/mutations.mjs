@@ -7,7 +7,7 @@ export const mutations = [
     guard: 'receipt check: a settle counts only for the current delivery',
     file: 'broker/redis/lua/settle.lua',
     find: 'if current ~= token or token == 0 or ended[id] then',
-    replace: 'if not records[n] then',
+    replace: 'if not record then',
     scenario: 'stopped-consumer',
   },
   {
@@ -27,7 +27,7 @@ export const mutations = [
   {
     guard: 'existence check: an id that is there is not published again',
     file: 'broker/redis/lua/publish.lua',
-    find: 'if stored[n] or seen[id] then',
+    find: 'if known and (known[total] or known[id]) then',
     replace: 'if false then',
     scenario: 'twice-published',
   },

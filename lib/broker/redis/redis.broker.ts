@@ -36,7 +36,7 @@ import * as replies from './replies.js';
 import { ScriptRunner } from './script-runner.js';
 import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
-import { encodeSettlement } from './settlement-arguments.js';
+import { encodeSettlements } from './settlement-arguments.js';
 
 export interface RedisBrokerOptions {
   readonly redis: RedisSettings;
@@ -131,7 +131,7 @@ export class RedisBroker implements Broker {
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
     const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
-    for (const settlement of settlements) encodeSettlement(settlement, args);
+    encodeSettlements(settlements, args);
     return replies.settleStatuses(await this.#scripts.run('settle', keys, args));
   }
 

@@ -13,13 +13,22 @@ const LETTERS: Readonly<Record<Outcome['kind'], string>> = {
 /** The same where the attempt is given back. */
 const DEAD_UNSPENT = 'u';
 
-/** Adds the five arguments that settle.lua takes of a delivery. */
-export function encodeSettlement({ storedId, token, outcome }: Settlement, args: (string | number)[]): void {
-  args.push(
-    storedId,
-    token,
-    outcome.kind === 'dead' && outcome.spent === false ? DEAD_UNSPENT : LETTERS[outcome.kind],
-    'delay' in outcome ? outcome.delay : 0,
-    'failure' in outcome ? encodeFailure(outcome.failure) : '',
-  );
+/** Appends the settlements to the arguments of a script, as `lua/settle.lua` reads them. */
+export function encodeSettlements(settlements: readonly Settlement[], args: (string | number)[]): void {
+  const details: (string | number)[] = [];
+  let letters = '';
+  let acks = 0;
+  for (const { outcome } of settlements) {
+    letters += letterOf(outcome);
+    if (outcome.kind === 'ack') acks++;
+    else
+      details.push('delay' in outcome ? outcome.delay : 0, 'failure' in outcome ? encodeFailure(outcome.failure) : '');
+  }
+  args.push(acks === settlements.length ? LETTERS.ack : letters, settlements.length);
+  for (const { storedId, token } of settlements) args.push(storedId, token);
+  args.push(...details);
+}
+
+function letterOf(outcome: Outcome): string {
+  return outcome.kind === 'dead' && outcome.spent === false ? DEAD_UNSPENT : LETTERS[outcome.kind];
 }

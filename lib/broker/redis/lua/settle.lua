@@ -3,8 +3,11 @@
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH   5 dead ZSET
 --       6 errors HASH      7 keyed ZSET      8 meta HASH       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
---       then 5 a delivery: stored id, token, outcome, delay ms, failure JSON
---       outcome a ack, r retry, d dead, u dead without spending the attempt, b back at once (release), p put off
+--       4 outcomes: a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
+--         b back at once (release), p put off
+--       5 how many deliveries
+--       then 2 a delivery: stored id, token
+--       then 2 a delivery whose outcome is no ack, in the same order: delay ms, failure JSON
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
 --       its delivery was no success}
 -- Cost  O(n log size), n <= 200
@@ -23,8 +26,12 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
 
+local outcomes, total = ARGV[4], tonumber(ARGV[5])
+local FIRST = 6
+local detail = FIRST + 2 * total
+
 local ids = {}
-for i = 4, #ARGV, 5 do ids[#ids + 1] = ARGV[i] end
+for n = 1, total do ids[n] = ARGV[FIRST + 2 * n - 2] end
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
@@ -40,47 +47,71 @@ local function reschedule(id, due, delivery, attempt)
   if not earliest or due < earliest then earliest = due end
 end
 
-for n = 1, #ids do
-  local at = 5 * n - 1
-  local id, token, outcome = ids[n], tonumber(ARGV[at + 1]), ARGV[at + 2]
-  local current, delivery, attempt, due, mark = parse_record(records[n])
+local function remove(id, counter)
+  gone[#gone + 1] = id
+  count(counter)
+end
+
+-- Ends the delivery that a record tells of; answers the digit.
+local function settle(id, token, outcome, delay, failure, record)
+  local current, delivery, attempt, due, mark = parse_record(record)
   if current ~= token or token == 0 or ended[id] then
-    statuses[n] = '0'
     count('stale')
+    return '0'
+  end
+  ended[id] = true
+  if mark == 'c' and outcome ~= 'a' then
+    remove(id, 'cancelled')
+    return '2'
+  elseif replaced_until(mark) then
+    redis.call('ZREM', inflight, id)
+    redis.call('HDEL', errors, id)
+    reschedule(id, replaced_until(mark), delivery, 0)
+    if outcome ~= 'a' then return '3' end
+    count('acked')
+  elseif outcome == 'a' then
+    remove(id, 'acked')
   else
-    statuses[n] = '1'
-    ended[id] = true
-    if mark == 'c' and outcome ~= 'a' then
-      statuses[n] = '2'
-      gone[#gone + 1] = id
-      count('cancelled')
-    elseif replaced_until(mark) then
-      redis.call('ZREM', inflight, id)
-      redis.call('HDEL', errors, id)
-      reschedule(id, replaced_until(mark), delivery, 0)
-      if outcome == 'a' then count('acked') else statuses[n] = '3' end
-    elseif outcome == 'a' then
-      gone[#gone + 1] = id
-      count('acked')
+    redis.call('ZREM', inflight, id)
+    if outcome == 'r' then
+      redis.call('HSET', errors, id, failure)
+      reschedule(id, now_up + delay, delivery, attempt)
+      count('retried')
+    elseif outcome == 'd' or outcome == 'u' then
+      local spent = outcome == 'd' and attempt or attempt - 1
+      redis.call('ZADD', dead, now, id)
+      redis.call('HSET', errors, id, failure)
+      redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
+      count('died')
+    elseif outcome == 'p' then
+      reschedule(id, now_up + delay, delivery, attempt - 1)
     else
-      redis.call('ZREM', inflight, id)
-      local delay = tonumber(ARGV[at + 3])
-      if outcome == 'r' then
-        redis.call('HSET', errors, id, ARGV[at + 4])
-        reschedule(id, now_up + delay, delivery, attempt)
-        count('retried')
-      elseif outcome == 'd' or outcome == 'u' then
-        local spent = outcome == 'd' and attempt or attempt - 1
-        redis.call('ZADD', dead, now, id)
-        redis.call('HSET', errors, id, ARGV[at + 4])
-        redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
-        count('died')
-      elseif outcome == 'p' then
-        reschedule(id, now_up + delay, delivery, attempt - 1)
-      else
-        reschedule(id, due, delivery, attempt - 1)
-      end
+      reschedule(id, due, delivery, attempt - 1)
     end
+  end
+  return '1'
+end
+
+-- What nearly all are: the current delivery, of a message without a mark. To take its record apart would cost more than all
+-- else of its ack.
+local function is_plain(record, token)
+  return record and token ~= '0' and string.find(record, '^' .. token .. ' %d+ %d+ %d+$')
+end
+
+for n = 1, total do
+  local id, token = ids[n], ARGV[FIRST + 2 * n - 1]
+  local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
+  if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
+    ended[id] = true
+    remove(id, 'acked')
+    statuses[n] = '1'
+  else
+    local delay, failure
+    if outcome ~= 'a' then
+      delay, failure = tonumber(ARGV[detail]), ARGV[detail + 1]
+      detail = detail + 2
+    end
+    statuses[n] = settle(id, tonumber(token), outcome, delay, failure, records[n])
   end
 end
 

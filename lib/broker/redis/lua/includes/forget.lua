@@ -4,7 +4,7 @@ local function forget(ids)
   if #ids == 0 then return end
   redis.call('HDEL', messages, unpack(ids))
   redis.call('HDEL', deliveries, unpack(ids))
-  redis.call('HDEL', errors, unpack(ids))
+  if redis.call('HLEN', errors) > 0 then redis.call('HDEL', errors, unpack(ids)) end
   local with_key = {}
   for i = 1, #ids do
     if string.find(ids[i], '\0', 1, true) then with_key[#with_key + 1] = ids[i] end
