@@ -8,6 +8,7 @@ import { Settler } from '../../../lib/consumer/settler.js';
 import type { DelayedMessage } from '../../../lib/message/delayed-message.interface.js';
 import { type Failure, toFailure } from '../../../lib/message/failure.js';
 import type { DelayQueueMiddleware, DeliveryOutcome } from '../../../lib/message/middleware.interface.js';
+import { turns } from './support/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 3 };
 const ACK: Outcome = { kind: 'ack' };
@@ -135,19 +136,19 @@ describe('a settle within middleware', () => {
   });
 
   it('goes on with the next call once the middleware is done', async () => {
-    let leave = (): void => {};
+    const leaving: (() => void)[] = [];
     const bench = new SettleBench(async (_, next) => {
       await next();
-      await new Promise<void>((resolve) => (leave = resolve));
+      await new Promise<void>((resolve) => leaving.push(resolve));
     });
     bench.settle('a');
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await turns(5);
     bench.settle('b');
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await turns(5);
     expect(bench.sent).toEqual([['a']]);
-    leave();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    leave();
+    leaving[0]?.();
+    await turns(5);
+    leaving[1]?.();
     await bench.settler.idle();
 
     expect(bench.sent).toEqual([['a'], ['b']]);
@@ -209,7 +210,7 @@ describe('a settle within middleware', () => {
     });
     bench.brokerError = new TypeError('no such script');
     bench.settle('a');
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await turns(5);
     bench.settler.abandon();
     await bench.settler.idle();
 
