@@ -1,4 +1,4 @@
-import { type TextMapPropagator, type TracerProvider, trace } from '@opentelemetry/api';
+import { INVALID_SPAN_CONTEXT, SpanKind, type TextMapPropagator, type TracerProvider, trace } from '@opentelemetry/api';
 import { ConfigurationError, type PublishedMessage } from 'nestjs-delay-queue';
 import { type OpenTelemetryOptions, openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -57,6 +57,19 @@ describe('openTelemetry', () => {
     expect(headers).toEqual({ 'my-trace': `${traceId}/${spanId}` });
     expect(log.one('process orders').parentSpanContext?.spanId).toBe(spanId);
     expect(log.one('settle orders').spanContext().traceId).toBe(traceId);
+  });
+
+  it('follows no context without an id, which a propagator may make of other headers', async () => {
+    log = new SpanLog();
+    const propagator: TextMapPropagator = {
+      inject: () => {},
+      extract: (context) => trace.setSpanContext(context, INVALID_SPAN_CONTEXT),
+      fields: () => [],
+    };
+    await life(openTelemetry({ tracerProvider: log.provider, propagator }) as FullMiddleware);
+
+    expect(log.one('send orders')).toMatchObject({ kind: SpanKind.PRODUCER, links: [] });
+    expect(log.one('process orders')).toMatchObject({ parentSpanContext: undefined, links: [] });
   });
 
   it.each<{ option: string; values: readonly unknown[] }>([
