@@ -6,6 +6,7 @@ import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
+import { settleLayers } from './consumer/settle-middleware.js';
 import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
@@ -68,7 +69,7 @@ export class DelayQueueScheduler
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
       const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
-        context: { broker, clock, log, events, member },
+        context: { broker, clock, log, events, member, settleLayers: settleLayers(options.middleware) },
         topics,
         settings: options.consumer,
         handlers,

@@ -37,8 +37,9 @@ export type { DelayedMessage } from './message/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './message/backoff.js';
 export type { Duration } from './common/duration.js';
 
-// Around publishing and handling
-export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware.interface.js';
+// Around publishing, handling and settling
+export type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './message/middleware.interface.js';
+export type { SettleStatus } from './message/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';

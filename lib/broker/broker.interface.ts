@@ -1,4 +1,5 @@
 import type { Failure } from '../message/failure.js';
+import type { SettleStatus } from '../message/settle-status.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -103,11 +104,7 @@ export interface Settlement extends Receipt {
   readonly outcome: Outcome;
 }
 
-/**
- * `stale`: the delivery was not the current one, nothing was changed. `cancelled`, `replaced`: the message was meanwhile,
- * so that a failed delivery has no consequence.
- */
-export type SettleStatus = 'settled' | 'stale' | 'cancelled' | 'replaced';
+export type { SettleStatus };
 export type ExtendStatus = 'extended' | 'lost' | 'cancelled';
 
 // ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────────

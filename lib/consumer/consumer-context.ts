@@ -2,6 +2,7 @@ import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
 import type { Log } from '../common/log.js';
 import type { EventSink } from '../events/queue-events.interface.js';
+import type { SettleLayer } from './settle-middleware.js';
 
 /** What every part of the consumer runtime is given. */
 export interface ConsumerContext {
@@ -11,4 +12,6 @@ export interface ConsumerContext {
   readonly events: EventSink;
   /** Names this process among the members of every topic. */
   readonly member: string;
+  /** Around each settle; the first is the outermost. `undefined` where there is nothing. */
+  readonly settleLayers?: readonly SettleLayer[] | undefined;
 }

@@ -71,9 +71,11 @@ export class DeliveryCheck {
 
   #accepted({ delivery, envelope, maxAttempts, lateness }: DecodedDelivery): CheckedDelivery {
     const { settings } = this.#options;
+    const message = new ConsumedMessage(delivery, envelope, maxAttempts);
+    delivery.message = message;
     return {
       delivery,
-      message: new ConsumedMessage(delivery, envelope, maxAttempts),
+      message,
       backoff: envelope.backoff ?? settings.backoff,
       timeout: envelope.timeout ?? settings.timeout,
       lateness,

@@ -2,6 +2,7 @@ import type { ClaimedMessage, Partition, Receipt } from '../broker/broker.interf
 import type { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { DeliveryEvent } from '../events/queue-events.interface.js';
 import { fromStoredId } from '../message/stored-id.js';
+import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import type { CallSlot } from './call-slot.js';
 
 const NOTHING_RUNS = Promise.resolve();
@@ -18,6 +19,8 @@ export class Delivery implements Receipt {
   readonly envelope: string;
   /** Until when the delivery surely belongs to this process; local clock, epoch milliseconds. */
   leaseEndsAt: number;
+  /** As its handler gets it, once it is known that it may be handed over. */
+  message: DelayedMessage | undefined;
   /** The slot of its call, which it shares with the other messages of a batch. */
   slot: CallSlot | undefined;
   /** Resolves when its call has ended; the same promise for all deliveries of a call. */

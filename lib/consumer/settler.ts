@@ -1,7 +1,15 @@
-import { MAX_BATCH, type Outcome, type Partition, type Settlement } from '../broker/broker.interface.js';
+import {
+  MAX_BATCH,
+  type Outcome,
+  type Partition,
+  type SettleStatus,
+  type Settlement,
+} from '../broker/broker.interface.js';
+import { describe } from '../common/describe.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
+import { settleWithin } from './settle-middleware.js';
 
 interface PendingSettle {
   readonly delivery: Delivery;
@@ -20,6 +28,7 @@ export class Settler {
   #pending: PendingSettle[] = [];
   #sequence = 0;
   #sending: Promise<void> | undefined;
+  #hasMiddlewareFailed = false;
 
   constructor(context: ConsumerContext, partition: Partition) {
     this.#context = context;
@@ -67,14 +76,30 @@ export class Settler {
   }
 
   async #send(batch: readonly PendingSettle[]): Promise<void> {
-    const { broker, clock, member, log } = this.#context;
-    const call = { caller: member, sequence: ++this.#sequence };
+    const { settleLayers } = this.#context;
     const settlements = batch.map(({ delivery: { storedId, token }, outcome }): Settlement => ({
       storedId,
       token,
       outcome,
     }));
-    const statuses = await repeatUntilServed(() => broker.settle(this.#partition, call, settlements), {
+    const statuses = settleLayers
+      ? await settleWithin(
+          settleLayers,
+          batch,
+          () => this.#call(settlements),
+          (error) => this.#reportFault(error),
+        )
+      : await this.#call(settlements);
+    for (const [i, { delivery, onSettled }] of batch.entries()) {
+      if (statuses[i] === 'settled') onSettled?.();
+      else if (statuses[i] === 'stale') this.#reportStale(delivery);
+    }
+  }
+
+  async #call(settlements: readonly Settlement[]): Promise<SettleStatus[]> {
+    const { broker, clock, member, log } = this.#context;
+    const call = { caller: member, sequence: ++this.#sequence };
+    return repeatUntilServed(() => broker.settle(this.#partition, call, settlements), {
       clock,
       signal: this.#abandoned.signal,
       // Handled messages must not be handled again because Redis refuses writes for a while.
@@ -83,10 +108,16 @@ export class Settler {
         if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
       },
     });
-    for (const [i, { delivery, onSettled }] of batch.entries()) {
-      if (statuses[i] === 'settled') onSettled?.();
-      else if (statuses[i] === 'stale') this.#reportStale(delivery);
-    }
+  }
+
+  /** Once: what fails at every settle would fill the log. */
+  #reportFault(error: unknown): void {
+    if (this.#hasMiddlewareFailed) return;
+    this.#hasMiddlewareFailed = true;
+    const { topic, index } = this.#partition;
+    this.#context.log.error(
+      `The settle middleware fails in partition ${index} of topic '${topic}', which changes no outcome: ${describe(error)}`,
+    );
   }
 
   #reportStale(delivery: Delivery): void {

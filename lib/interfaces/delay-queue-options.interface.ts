@@ -29,7 +29,7 @@ export interface DelayQueueModuleOptions {
   consumer?: false | ConsumerOptions;
   /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
-  /** What stands around publishes and handler calls, such as correlation ids; the first is the outermost. @defaultValue none */
+  /** What stands around publishes, handler calls and settles, such as correlation ids; the first is the outermost. @defaultValue none */
   middleware?: readonly DelayQueueMiddleware[];
 }
 

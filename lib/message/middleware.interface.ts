@@ -1,5 +1,7 @@
 import type { DelayedMessage } from './delayed-message.interface.js';
+import type { Failure } from './failure.js';
 import type { PublishedMessage, PublishOptions } from './publish-options.interface.js';
+import type { SettleStatus } from './settle-status.js';
 
 /**
  * A message on its way out, as a {@link DelayQueueMiddleware} sees it.
@@ -16,8 +18,30 @@ export interface OutgoingMessage {
 }
 
 /**
- * Stands around every publish and every handler call, as for a correlation id that travels in the headers. Each function
- * has to return or await `next()`, which may be called once.
+ * What is to become of a delivery, as a {@link DelayQueueMiddleware} sees it.
+ *
+ * @publicApi
+ */
+export interface DeliveryOutcome {
+  readonly topic: string;
+  readonly partition: number;
+  readonly id: string;
+  readonly key: string;
+  /** Which attempt this was, 1 for the first. */
+  readonly attempt: number;
+  /** The same object as `handle` got; `undefined` where the message could not be handed over. */
+  readonly message: DelayedMessage | undefined;
+  /** `put-off`: comes again without having spent the attempt. `release`: comes back at once, as if it had not been delivered. */
+  readonly outcome: 'ack' | 'retry' | 'put-off' | 'dead' | 'release';
+  /** Until a message that is retried or put off comes again, in milliseconds. */
+  readonly delay: number | undefined;
+  /** Why a message is retried or dead. */
+  readonly failure: Failure | undefined;
+}
+
+/**
+ * Stands around every publish, every handler call and every settle, as for a correlation id that travels in the headers.
+ * Each function has to return or await `next()`, which may be called once.
  *
  * @example
  * ```ts
@@ -46,4 +70,11 @@ export interface DelayQueueMiddleware {
    * `next()` threw. Its time counts towards the handler's `timeout`.
    */
   handle?(messages: readonly DelayedMessage[], next: () => Promise<unknown>): Promise<unknown>;
+  /**
+   * Around each call that tells Redis what became of deliveries of one partition, 1 to 200 at a time: those that came up
+   * during the call before travel together. `next()` resolves once Redis has answered, with one status an outcome; it
+   * rejects where that is given up. This function looks on: nothing that it returns, throws or leaves out changes an outcome,
+   * and its first failure in a partition is logged. The next outcomes of the partition wait until it is done.
+   */
+  settle?(outcomes: readonly DeliveryOutcome[], next: () => Promise<readonly SettleStatus[]>): Promise<unknown>;
 }

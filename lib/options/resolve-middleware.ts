@@ -3,13 +3,13 @@ import { assertOptions, isPlainObject } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
 
-const HOOKS = ['publish', 'handle'] as const satisfies readonly (keyof DelayQueueMiddleware)[];
+const HOOKS = ['publish', 'handle', 'settle'] as const satisfies readonly (keyof DelayQueueMiddleware)[];
 
 /** @throws InvalidArgumentError where it is no array of middleware */
 export function resolveMiddleware(middleware: readonly DelayQueueMiddleware[]): readonly DelayQueueMiddleware[] {
   if (!Array.isArray(middleware)) {
     throw new InvalidArgumentError(
-      `middleware must be an array of { publish, handle }. Given: ${describe(middleware)}.`,
+      `middleware must be an array of { publish, handle, settle }. Given: ${describe(middleware)}.`,
     );
   }
   middleware.forEach((one, i) => assertMiddleware(`middleware[${i}]`, one));
@@ -25,5 +25,7 @@ function assertMiddleware(name: string, one: DelayQueueMiddleware): void {
     throw new InvalidArgumentError(`${name}.${hook} must be a function. Given: ${describe(given)}.`);
   }
   if (HOOKS.some((hook) => one[hook] !== undefined)) return;
-  throw new InvalidArgumentError(`${name} has neither 'publish' nor 'handle'. Given: ${describe(one)}.`);
+  throw new InvalidArgumentError(
+    `${name} has none of ${HOOKS.map((hook) => `'${hook}'`).join(', ')}. Given: ${describe(one)}.`,
+  );
 }

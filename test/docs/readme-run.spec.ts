@@ -8,6 +8,7 @@ import { pipeline } from './drivers/pipeline.js';
 import { publishing } from './drivers/publishing.js';
 import { testing } from './drivers/testing.js';
 import { topics } from './drivers/topics.js';
+import { tracing } from './drivers/tracing.js';
 import { DrivenDocument } from './support/driven-document.js';
 import { codeBlocks, readDocument } from './support/markdown.js';
 
@@ -34,6 +35,7 @@ pipeline(readme);
 correlation(readme);
 moduleOptions(readme);
 looking(readme);
+tracing(readme);
 testing(readme);
 
 describe('the code of the README', () => {

@@ -158,7 +158,7 @@ describe('resolveOptions', () => {
     for (const prefix of ['a', 'x'.repeat(128), 'A-Z_0:9.']) expect(resolveOptions({ prefix }).prefix).toBe(prefix);
   });
 
-  it('takes middleware that publishes, that handles, or both; from objects, and from instances with what else they have', () => {
+  it('takes middleware with any of its functions; from objects, and from instances with what else they have', () => {
     class Both {
       readonly calls = 0;
       #next = async <T>(next: () => Promise<T>): Promise<T> => next();
@@ -175,6 +175,7 @@ describe('resolveOptions', () => {
     const given: NonNullable<DelayQueueModuleOptions['middleware']> = [
       { publish: async (_, next) => next() },
       { handle: async (_, next) => next() },
+      { settle: async (_, next) => next() },
       { publish: async (_, next) => next(), handle: async (_, next) => next() },
       new Both(),
     ];
@@ -228,6 +229,7 @@ describe('resolveOptions', () => {
       (value) => ({ middleware: [{ handle: () => {} }, { publish: value, handle: () => {} }] }),
     ],
     'middleware[0].handle': [[null, 5, 'x', {}], (value) => ({ middleware: [{ handle: value }] })],
+    'middleware[0].settle': [[null, 5, 'x', {}], (value) => ({ middleware: [{ settle: value }] })],
     topics: [[null, 5, 'x', [{}], true], (value) => ({ topics: value })],
     topic: [[{}], (value) => ({ topics: { 'a b': value } })],
     "topics['t']": [[null, 5, 'x', [], true], (value) => ({ topics: { t: value } })],

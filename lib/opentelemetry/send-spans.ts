@@ -1,0 +1,125 @@
+import type { Attributes, Context, Span, SpanContext } from '@opentelemetry/api';
+import { PublishManyError } from '../errors/publish-many.error.js';
+import type { OutgoingMessage } from '../message/middleware.interface.js';
+import type { PublishedMessage } from '../message/publish-options.interface.js';
+import {
+  MESSAGING_BATCH_MESSAGE_COUNT,
+  MESSAGING_DESTINATION_PARTITION_ID,
+  MESSAGING_MESSAGE_ID,
+} from './semantic-conventions.js';
+import type { Tracing } from './tracing.js';
+
+type Publish = () => Promise<PublishedMessage[]>;
+
+/** A message, and the span that its publisher has put into its headers already: that one stays. */
+interface TracedMessage {
+  readonly message: OutgoingMessage;
+  readonly given: SpanContext | undefined;
+}
+
+/** Spans of publishes, whose context the messages take along. */
+export class SendSpans {
+  readonly #tracing: Tracing;
+
+  constructor(tracing: Tracing) {
+    this.#tracing = tracing;
+  }
+
+  async publish(messages: readonly OutgoingMessage[], next: Publish): Promise<PublishedMessage[]> {
+    const parent = this.#tracing.options.api.context.active();
+    const traced = messages.map((message) => ({
+      message,
+      given: this.#tracing.creationContext(message.headers),
+    }));
+    const [first] = traced;
+    if (!first) return next();
+    return traced.length === 1 ? this.#sendOne(first, parent, next) : this.#sendMany(traced, parent, next);
+  }
+
+  async #sendOne({ message, given }: TracedMessage, parent: Context, next: Publish): Promise<PublishedMessage[]> {
+    const { SpanKind } = this.#tracing.options.api;
+    const span = this.#tracing.start(
+      'send',
+      message.topic,
+      {
+        kind: given ? SpanKind.CLIENT : SpanKind.PRODUCER,
+        attributes: idOf(message),
+        links: given ? [{ context: given }] : [],
+      },
+      parent,
+    );
+    if (!given) this.#tracing.inject(span, parent, message.headers);
+    return this.#tracing.within(span, parent, async () => {
+      try {
+        const results = await next();
+        describe(span, results[0]);
+        return results;
+      } catch (error) {
+        this.#tracing.fail(span, error);
+        throw error;
+      }
+    });
+  }
+
+  async #sendMany(traced: readonly TracedMessage[], parent: Context, next: Publish): Promise<PublishedMessage[]> {
+    const { api, createSpans } = this.#tracing.options;
+    const created = traced.map(({ message, given }) =>
+      createSpans && !given ? this.#create(message, parent) : undefined,
+    );
+    const links = traced.flatMap(({ message, given }, i) => {
+      const context = given ?? created[i]?.spanContext();
+      return context ? [{ context, attributes: idOf(message) }] : [];
+    });
+    const span = this.#tracing.start(
+      'send',
+      (traced[0] as TracedMessage).message.topic,
+      {
+        kind: links.length === traced.length ? api.SpanKind.CLIENT : api.SpanKind.PRODUCER,
+        attributes: { [MESSAGING_BATCH_MESSAGE_COUNT]: traced.length },
+        links,
+      },
+      parent,
+    );
+    for (const [i, { message, given }] of traced.entries()) {
+      if (!given) this.#tracing.inject(created[i] ?? span, parent, message.headers);
+    }
+    return this.#tracing.within(span, parent, async () => {
+      try {
+        const results = await next();
+        for (const [i, one] of created.entries()) if (one) describe(one, results[i]);
+        return results;
+      } catch (error) {
+        this.#tracing.fail(span, error);
+        for (const [i, one] of created.entries()) if (one) this.#conclude(one, error, i);
+        throw error;
+      } finally {
+        for (const one of created) one?.end();
+      }
+    });
+  }
+
+  #create(message: OutgoingMessage, parent: Context): Span {
+    const { SpanKind } = this.#tracing.options.api;
+    return this.#tracing.start('create', message.topic, { kind: SpanKind.PRODUCER, attributes: idOf(message) }, parent);
+  }
+
+  /** Of the messages of a failed call, some may have been published. */
+  #conclude(span: Span, error: unknown, index: number): void {
+    const result = error instanceof PublishManyError ? error.results[index] : undefined;
+    if (result?.status === 'fulfilled') describe(span, result.value);
+    else this.#tracing.fail(span, result ? result.reason : error);
+  }
+}
+
+function idOf({ options }: OutgoingMessage): Attributes {
+  return typeof options.id === 'string' ? { [MESSAGING_MESSAGE_ID]: options.id } : {};
+}
+
+/** @param published `undefined` where another middleware has not returned it, which is found out further outside */
+function describe(span: Span, published: PublishedMessage | undefined): void {
+  if (!published) return;
+  span.setAttributes({
+    [MESSAGING_MESSAGE_ID]: published.id,
+    [MESSAGING_DESTINATION_PARTITION_ID]: String(published.partition),
+  });
+}

@@ -1,0 +1,115 @@
+import type * as OpenTelemetryApi from '@opentelemetry/api';
+import type {
+  Attributes,
+  Context,
+  Span,
+  SpanContext,
+  SpanOptions,
+  TextMapPropagator,
+  Tracer,
+} from '@opentelemetry/api';
+import { toFailure } from '../message/failure.js';
+import {
+  ERROR_TYPE,
+  MESSAGING_DESTINATION_NAME,
+  MESSAGING_OPERATION_NAME,
+  MESSAGING_OPERATION_TYPE,
+  MESSAGING_SYSTEM,
+  MESSAGING_SYSTEM_NAME,
+  SYSTEM,
+} from './semantic-conventions.js';
+
+export type Operation = 'create' | 'send' | 'process' | 'settle';
+
+/** Headers as they travel with a message. */
+export type Headers = Readonly<Record<string, string>>;
+
+export interface TracingOptions {
+  readonly api: typeof OpenTelemetryApi;
+  readonly tracer: Tracer;
+  readonly propagator: Pick<TextMapPropagator, 'inject' | 'extract'>;
+  /** Whether the handling of a single message belongs to the trace of its publisher. */
+  readonly continueTrace: boolean;
+  /** Whether each message of a `publishMany()` gets a span of its own. */
+  readonly createSpans: boolean;
+}
+
+/** What all spans are made with. */
+export class Tracing {
+  readonly options: TracingOptions;
+
+  constructor(options: TracingOptions) {
+    this.options = options;
+  }
+
+  start(operation: Operation, topic: string, { attributes, ...options }: SpanOptions, parent: Context): Span {
+    return this.options.tracer.startSpan(
+      `${operation} ${topic}`,
+      { ...options, attributes: { ...attributesOf(operation, topic), ...attributes } },
+      parent,
+    );
+  }
+
+  /**
+   * Runs a piece of work in a span, which ends with it.
+   *
+   * @throws what the work throws
+   */
+  async within<T>(span: Span, parent: Context, work: () => Promise<T>): Promise<T> {
+    const { context, trace } = this.options.api;
+    try {
+      return await context.with(trace.setSpan(parent, span), work);
+    } finally {
+      span.end();
+    }
+  }
+
+  /**
+   * Where a delivery begins: what other middleware has put into the context counts, but no span. Whatever span there is
+   * has only happened to wake the claimer.
+   */
+  deliveryContext(): Context {
+    const { context, trace } = this.options.api;
+    return trace.deleteSpan(context.active());
+  }
+
+  /** What travels in a message, on top of `base`. */
+  extract(base: Context, headers: Headers): Context {
+    const { propagator, api } = this.options;
+    return propagator.extract(base, headers, api.defaultTextMapGetter);
+  }
+
+  /** The span in which a message was created; `undefined` where its headers name none. */
+  creationContext(headers: Headers): SpanContext | undefined {
+    return this.spanContextIn(this.extract(this.options.api.ROOT_CONTEXT, headers));
+  }
+
+  /** The span of a context, where that is a real one. */
+  spanContextIn(context: Context): SpanContext | undefined {
+    const { trace, isSpanContextValid } = this.options.api;
+    const spanContext = trace.getSpanContext(context);
+    return spanContext && isSpanContextValid(spanContext) ? spanContext : undefined;
+  }
+
+  inject(span: Span, parent: Context, headers: Record<string, string>): void {
+    const { propagator, api } = this.options;
+    propagator.inject(api.trace.setSpan(parent, span), headers, api.defaultTextMapSetter);
+  }
+
+  fail(span: Span, error: unknown): void {
+    const { name, message, ...rest } = toFailure('failed', error);
+    span.recordException({ name, message, ...rest });
+    span.setAttribute(ERROR_TYPE, name);
+    span.setStatus({ code: this.options.api.SpanStatusCode.ERROR, message });
+  }
+}
+
+function attributesOf(operation: Operation, topic: string): Attributes {
+  return {
+    [MESSAGING_SYSTEM_NAME]: SYSTEM,
+    [MESSAGING_SYSTEM]: SYSTEM,
+    [MESSAGING_OPERATION_NAME]: operation,
+    [MESSAGING_OPERATION_TYPE]: operation,
+    [MESSAGING_DESTINATION_NAME]: topic,
+  };
+}
