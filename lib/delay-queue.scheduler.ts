@@ -6,6 +6,7 @@ import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
+import type { TopicProgress } from './consumer/progress.js';
 import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
@@ -78,6 +79,11 @@ export class DelayQueueScheduler
         for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
       }
     });
+  }
+
+  /** How far this process has come with the topics it handles; empty where it handles none. */
+  get progress(): readonly TopicProgress[] {
+    return this.#runtime?.progress ?? [];
   }
 
   async onModuleDestroy(): Promise<void> {

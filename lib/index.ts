@@ -17,6 +17,7 @@ export type { RedisSettings } from './broker/redis/redis-settings.js';
 export {
   InjectDelayQueueAdmin,
   InjectDelayQueueEvents,
+  InjectDelayQueueHealth,
   InjectDelayQueueProducer,
   InjectDelayQueueRedis,
 } from './decorators/inject.decorators.js';
@@ -43,6 +44,17 @@ export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
+
+// Health
+export { DelayQueueHealth } from './health/delay-queue.health.js';
+export type {
+  ConnectionHealth,
+  HealthCheckOptions,
+  HealthReport,
+  HealthStatus,
+  OverdueMessages,
+  TopicHealth,
+} from './health/health-report.interface.js';
 
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
