@@ -96,7 +96,7 @@ export class RedisConnection {
 
   /** Whether a connection takes commands; one that is half dead does so too. */
   isUp(connection: 'commands' | 'subscriber'): boolean {
-    return this[connection].status === 'ready';
+    return !this.#closing && this[connection].status === 'ready';
   }
 
   /** Ends a connection and makes it anew; what waits for an answer on it fails. One that is not up is being made already. */
