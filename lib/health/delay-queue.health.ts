@@ -53,7 +53,7 @@ export class DelayQueueHealth {
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
     assertOptions('options', options, ['timeout']);
     const timeout = parseDuration('timeout', options.timeout ?? '2s', { min: 1, max: MAX_TIMEOUT });
-    const [connection, topics] = await Promise.all([
+    const [connection, found] = await Promise.all([
       this.#connection(timeout),
       Promise.all(
         this.#topics().map(({ name, partitions }) =>
@@ -61,6 +61,8 @@ export class DelayQueueHealth {
         ),
       ),
     ]);
+    // Without a connection there is no progress either, but that is no wedge, and ending this process mends nothing.
+    const topics = connection.status === 'up' ? found : found.map((topic) => ({ ...topic, stalled: false }));
     const failures = failuresOf(connection, topics);
     const impairments = impairmentsOf(connection, topics);
     return {

@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DelayQueueHealth, DelayQueueModule, InjectDelayQueueHealth, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
 import type { Broker } from '../../lib/broker/broker.interface.js';
 import { DEFAULT_CONNECTION } from '../../lib/delay-queue.constants.js';
 import { tokensOf } from '../../lib/delay-queue.tokens.js';
-import { type RunningApp, onOwnRedis, useBed } from './support/bed.js';
+import { startRedis } from '../support/redis-server.js';
+import { Bed, type RunningApp, onOwnRedis, useBed } from './support/bed.js';
 import { Jobs } from './support/jobs.js';
 import { Gate, eventually } from './support/waiting.js';
 
@@ -168,6 +170,24 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
     claims.mockRestore();
     await app.events.acked.first();
     await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
+  });
+
+  it('is down while Redis is gone, which is no wedge however long it takes', async () => {
+    const server = await startRedis();
+    const own = new Bed(server.url);
+    await own.open();
+    const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
+    await server.kill();
+    await sleep(1500);
+    const report = await healthOf(app).check({ timeout: 300 });
+    await server.start();
+    await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
+    await own.close();
+    own.redis.disconnect();
+    await server.stop();
+
+    expect(report).toMatchObject({ status: 'down', connection: { status: 'down' }, topics: [{ stalled: false }] });
+    expect(report.problems).toEqual([expect.stringMatching(/^Redis cannot be reached: .*127\.0\.0\.1/)]);
   });
 
   it('is down while heartbeats are not answered', async () => {
