@@ -6,6 +6,7 @@ const shared = {
   resolve: {
     alias: [
       { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
+      { find: /^nestjs-delay-queue\/terminus$/, replacement: source('./lib/terminus/index.ts') },
       { find: /^nestjs-delay-queue\/testing$/, replacement: source('./lib/testing/index.ts') },
       { find: /^nestjs-delay-queue\/opentelemetry$/, replacement: source('./lib/opentelemetry/index.ts') },
     ],

@@ -20,12 +20,12 @@ export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<Runtime
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createDelayQueueOptions')
   .setExtras(EXTRAS, (definition, { isGlobal, name }) => {
-    const { producer, admin, events, redis } = tokensOf(name);
+    const { producer, admin, events, health, redis } = tokensOf(name);
     return {
       ...definition,
       global: isGlobal,
       providers: [...(definition.providers ?? []), ...connectionProviders(name, MODULE_OPTIONS)],
-      exports: [producer, admin, events, redis],
+      exports: [producer, admin, events, health, redis],
     };
   })
   .build();

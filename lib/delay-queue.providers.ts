@@ -5,10 +5,12 @@ import type { Broker } from './broker/broker.interface.js';
 import { RedisBroker } from './broker/redis/redis.broker.js';
 import { type Clock, SystemClock } from './common/clock.js';
 import { LOG_CONTEXT } from './delay-queue.constants.js';
+import { patienceOf } from './consumer/progress.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
 import { DelayQueueScheduler, type SchedulerDependencies } from './delay-queue.scheduler.js';
 import { tokensOf } from './delay-queue.tokens.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
+import { DelayQueueHealth } from './health/delay-queue.health.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 import { resolveOptions } from './options/resolve-options.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
@@ -85,6 +87,19 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
         new DelayQueueScheduler(schedulerDependencies(parts, explorer, discovery)),
       inject: [tokens.parts, DelayedHandlerExplorer, DiscoveryService],
+    },
+    {
+      provide: tokens.health,
+      useFactory: ({ broker, clock, topics, options }: QueueParts, scheduler: DelayQueueScheduler) =>
+        new DelayQueueHealth({
+          broker,
+          clock,
+          topics,
+          configured: options.topics,
+          progress: () => scheduler.progress,
+          patience: patienceOf(options.consumer?.heartbeat ?? 0),
+        }),
+      inject: [tokens.parts, tokens.scheduler],
     },
     DelayedHandlerExplorer,
     HandlerFactory,

@@ -7,6 +7,7 @@ import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
 import { settleLayers } from './consumer/settle-middleware.js';
+import type { TopicProgress } from './consumer/progress.js';
 import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
@@ -79,6 +80,11 @@ export class DelayQueueScheduler
         for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
       }
     });
+  }
+
+  /** How far this process has come with the topics it handles; empty where it handles none. */
+  get progress(): readonly TopicProgress[] {
+    return this.#runtime?.progress ?? [];
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -3,6 +3,7 @@ import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import { DEFAULT_CONNECTION, optionsToken } from './delay-queue.constants.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
 import { DelayQueueScheduler } from './delay-queue.scheduler.js';
+import { DelayQueueHealth } from './health/delay-queue.health.js';
 import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 
 /** Injection token of the ioredis client that the module sends its commands through. */
@@ -13,6 +14,7 @@ export interface ConnectionTokens {
   readonly producer: InjectionToken;
   readonly admin: InjectionToken;
   readonly events: InjectionToken;
+  readonly health: InjectionToken;
   readonly redis: InjectionToken;
   readonly scheduler: InjectionToken;
   readonly broker: InjectionToken;
@@ -27,6 +29,7 @@ const DEFAULT_TOKENS: ConnectionTokens = {
   producer: DelayQueueProducer,
   admin: DelayQueueAdmin,
   events: DelayQueueEvents,
+  health: DelayQueueHealth,
   redis: DELAY_QUEUE_REDIS,
   scheduler: DelayQueueScheduler,
   broker: Symbol('DELAY_QUEUE_BROKER'),
@@ -42,6 +45,7 @@ export function tokensOf(connection: string): ConnectionTokens {
     producer: `DelayQueueProducer(${connection})`,
     admin: `DelayQueueAdmin(${connection})`,
     events: `DelayQueueEvents(${connection})`,
+    health: `DelayQueueHealth(${connection})`,
     redis: `DELAY_QUEUE_REDIS(${connection})`,
     scheduler: `DelayQueueScheduler(${connection})`,
     broker: `DELAY_QUEUE_BROKER(${connection})`,

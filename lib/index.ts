@@ -17,6 +17,7 @@ export type { RedisSettings } from './broker/redis/redis-settings.js';
 export {
   InjectDelayQueueAdmin,
   InjectDelayQueueEvents,
+  InjectDelayQueueHealth,
   InjectDelayQueueProducer,
   InjectDelayQueueRedis,
 } from './decorators/inject.decorators.js';
@@ -44,6 +45,17 @@ export type { SettleStatus } from './message/settle-status.js';
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
+
+// Health
+export { DelayQueueHealth } from './health/delay-queue.health.js';
+export type {
+  ConnectionHealth,
+  HealthCheckOptions,
+  HealthReport,
+  HealthStatus,
+  OverdueMessages,
+  TopicHealth,
+} from './health/health-report.interface.js';
 
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';

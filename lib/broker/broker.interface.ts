@@ -1,5 +1,6 @@
 import type { Failure } from '../message/failure.js';
 import type { SettleStatus } from '../message/settle-status.js';
+import type { BrokerLink } from './broker-link.interface.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -244,6 +245,7 @@ export interface SignalSource {
  * cannot be reached; any of them may then be repeated with the same arguments.
  */
 export interface Broker extends MessageStore, GroupStore, SignalSource {
+  readonly link: BrokerLink;
   /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
   now(): number;
   /** @throws BrokerUnavailableError, ConfigurationError where the server is too old */

@@ -4,6 +4,8 @@ import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { ConsumerSettings } from './consumer-settings.interface.js';
 import type { MessageHandler } from './message-handler.interface.js';
+import { ProgressWatch } from './progress-watch.js';
+import type { TopicProgress } from './progress.js';
 import { TopicConsumer } from './topic-consumer.js';
 import { WorkerGroup } from './worker-group.js';
 import { WorkerPool } from './worker-pool.js';
@@ -25,6 +27,7 @@ export interface ConsumerRuntimeOptions {
 export class ConsumerRuntime implements Startable {
   readonly #options: ConsumerRuntimeOptions;
   readonly #pool: WorkerPool;
+  readonly #watch: ProgressWatch;
   #consumers: TopicConsumer[] = [];
   #stopWatching: (() => void) | undefined;
   #stopping: Promise<void> | undefined;
@@ -32,6 +35,14 @@ export class ConsumerRuntime implements Startable {
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
     this.#pool = new WorkerPool(options.settings.concurrency);
+    this.#watch = new ProgressWatch({
+      context: options.context,
+      heartbeat: options.settings.heartbeat,
+      progress: () => this.progress,
+      retryClaims: () => {
+        for (const consumer of this.#consumers) consumer.retryClaims();
+      },
+    });
   }
 
   /**
@@ -57,6 +68,7 @@ export class ConsumerRuntime implements Startable {
               group,
               priority,
               heartbeat: settings.heartbeat,
+              onSignalLost: () => void this.#watch.signalLost(),
             }),
         ),
       );
@@ -66,7 +78,13 @@ export class ConsumerRuntime implements Startable {
     this.#stopWatching = context.broker.onAvailable(() => {
       for (const consumer of this.#consumers) consumer.recover();
     });
+    this.#watch.start();
     await Promise.all(byHandler.map(startInOrder));
+  }
+
+  /** How far this process has come, topic by topic. */
+  get progress(): TopicProgress[] {
+    return this.#consumers.map(({ progress }) => progress);
   }
 
   /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
@@ -79,6 +97,7 @@ export class ConsumerRuntime implements Startable {
     const { context, settings } = this.#options;
     const { clock, log } = context;
     this.#stopWatching?.();
+    this.#watch.stop();
     const timeUp = new AbortController();
     const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
     const leaving = this.#forAll((consumer) => consumer.leave());

@@ -25,6 +25,11 @@ export class DueTimer {
     this.#timer = this.#clock.setTimer(Math.ceil(remaining), () => this.#elapsed());
   }
 
+  /** When it fires, epoch milliseconds on the broker's clock; `Infinity` where it is not armed. */
+  get at(): number {
+    return this.#at;
+  }
+
   disarm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -30,6 +30,8 @@ export class Membership implements Startable {
   readonly #options: MembershipOptions;
   #timer: Timer | undefined;
   #beating: Promise<void> | undefined;
+  #beatingSince: number | undefined;
+  #answeredAt: number;
   #again = false;
   #stopped = false;
   #joined = false;
@@ -39,11 +41,22 @@ export class Membership implements Startable {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
+    this.#answeredAt = options.context.clock.now();
   }
 
   /** Milliseconds without a heartbeat after which a member counts as gone. */
   get session(): number {
     return this.#options.heartbeat * HEARTBEATS_PER_SESSION;
+  }
+
+  /** When the latest heartbeat that was answered ended, or this was made; epoch milliseconds on the local clock. */
+  get answeredAt(): number {
+    return this.#answeredAt;
+  }
+
+  /** When the heartbeat under way began, on the same clock. */
+  get unansweredSince(): number | undefined {
+    return this.#beatingSince;
   }
 
   /** Resolves once this process has joined and knows its share. */
@@ -104,11 +117,13 @@ export class Membership implements Startable {
   /** @returns when the next heartbeat is wanted (epoch milliseconds on the broker's clock) */
   async #beatOnce(): Promise<number> {
     const { context, topic, holdings, onMembers } = this.#options;
-    const { broker, member, log } = context;
+    const { broker, clock, member, log } = context;
+    this.#beatingSince = clock.now();
     try {
       const members = await broker.join(topic, member, this.session, holdings());
       const wanted = this.#stopped ? undefined : await onMembers(members);
       this.#failing = false;
+      this.#answeredAt = clock.now();
       // A member that is not heard of any more: look when its session ends, not a heartbeat later.
       const firstEnd = Math.min(...members.filter(({ id }) => id !== member).map(({ expiresAt }) => expiresAt + 1));
       return Math.min(wanted ?? Infinity, firstEnd);
@@ -120,6 +135,8 @@ export class Membership implements Startable {
       }
       this.#failing = true;
       return broker.now() + RETRY_PAUSE;
+    } finally {
+      this.#beatingSince = undefined;
     }
   }
 }

@@ -7,8 +7,11 @@ import {
 } from '../broker/broker.interface.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import type { Startable } from '../common/startable.interface.js';
+import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { DueTimer } from './due-timer.js';
+import { PendingCall } from './pending-call.js';
+import type { PartitionProgress } from './progress.js';
 import type { Claimant, WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';
 
@@ -43,6 +46,7 @@ export interface PartitionClaimerOptions {
 export class PartitionClaimer implements Startable, Claimant {
   readonly #options: PartitionClaimerOptions;
   readonly #timer: DueTimer;
+  readonly #call = new PendingCall();
   readonly #stop = new AbortController();
   #knownToken: number;
   /** The last claim took all it asked for, so there is more. */
@@ -50,11 +54,16 @@ export class PartitionClaimer implements Startable, Claimant {
   /** Something may have become due while the claim was under way. */
   #again = false;
   #claiming: Promise<void> | undefined;
+  /** When the latest claim that was answered was sent, or claiming began; epoch milliseconds on the local clock. */
+  #answeredAt: number;
+  /** The latest claim was told that the topic is paused. */
+  #paused = false;
 
   constructor(options: PartitionClaimerOptions) {
     this.#options = options;
     this.#knownToken = options.token;
     const { clock, broker } = options.context;
+    this.#answeredAt = clock.now();
     this.#timer = new DueTimer(
       clock,
       () => broker.now(),
@@ -75,6 +84,15 @@ export class PartitionClaimer implements Startable, Claimant {
     return this.#backlog ? Math.floor(MAX_BATCH / batch) : Math.ceil(FIRST_CLAIM / batch);
   }
 
+  get progress(): PartitionProgress {
+    return {
+      partition: this.#options.partition.index,
+      answeredAt: this.#answeredAt,
+      unansweredSince: this.#call.since,
+      saturated: this.#options.pool.keepsWaiting(this),
+    };
+  }
+
   /** Looks into the partition at once. */
   start(): void {
     this.#request();
@@ -91,6 +109,26 @@ export class PartitionClaimer implements Startable, Claimant {
   /** @param at when something may be due, epoch milliseconds on the broker's clock */
   wake(at: number): void {
     if (!this.#stop.signal.aborted) this.#timer.arm(at);
+  }
+
+  /**
+   * Takes the earliest due time as the owner sees it now and then.
+   *
+   * @param nextDueAt epoch milliseconds on the broker's clock
+   * @param grace how much of a delay is none, in milliseconds
+   * @returns whether something has been due for longer, and nothing here knew: the signal that should have said so is lost
+   */
+  notice(nextDueAt: number, grace: number): boolean {
+    const { context, pool } = this.#options;
+    const awake = this.#claiming !== undefined || this.#paused || pool.keepsWaiting(this);
+    const missed = !awake && this.#timer.at > nextDueAt && context.broker.now() - nextDueAt > grace;
+    this.wake(nextDueAt);
+    return missed;
+  }
+
+  /** Gives up a claim that is not answered and sends it again; what the first one may have made is returned then. */
+  retry(): void {
+    this.#call.giveUp(new BrokerUnavailableError('A claim was not answered'));
   }
 
   grant(slots: number): void {
@@ -116,6 +154,8 @@ export class PartitionClaimer implements Startable, Claimant {
       lost = result.status === 'not-owner';
       if (result.status !== 'not-owner') {
         this.#backlog = result.messages.length >= max;
+        this.#paused = result.status === 'paused';
+        this.#answeredAt = sentAt;
         unused -= onMessages(result.messages, sentAt + lease, slots);
         this.#plan(result);
       }
@@ -138,8 +178,9 @@ export class PartitionClaimer implements Startable, Claimant {
     const request: ClaimRequest = { member, max, lease, knownToken: this.#knownToken };
     return repeatUntilServed(
       () => {
-        onSend(clock.now());
-        return broker.claim(partition, request);
+        const sentAt = clock.now();
+        onSend(sentAt);
+        return this.#call.answer(sentAt, broker.claim(partition, request));
       },
       {
         clock,

@@ -9,6 +9,7 @@ import type { RunningDeliveries } from './lease-renewer.js';
 import { MessageDispatcher } from './message-dispatcher.js';
 import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
 import { PartitionClaimer } from './partition-claimer.js';
+import type { PartitionProgress } from './progress.js';
 import { Settler } from './settler.js';
 import type { WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';
@@ -27,6 +28,10 @@ export interface PartitionConsumerOptions {
   readonly session: number;
   /** Told when a delivery has begun. */
   readonly onDelivery: () => void;
+  /** How late a signal may be, in milliseconds. */
+  readonly signalGrace: number;
+  /** Told when something was due, and the signal that should have said so had not come. */
+  readonly onSignalLost: () => void;
   /** Told when the partition turns out to belong to another process. */
   readonly onLost: () => void;
 }
@@ -71,6 +76,16 @@ export class PartitionConsumer {
     return this.#dispatcher.running;
   }
 
+  /** `undefined` where another process owns the partition, or none. */
+  get progress(): PartitionProgress | undefined {
+    return this.#owned?.claimer.progress;
+  }
+
+  /** Sends a claim that is not answered again. */
+  retryClaim(): void {
+    this.#owned?.claimer.retry();
+  }
+
   /** Outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#settler.unsettled;
@@ -87,7 +102,8 @@ export class PartitionConsumer {
     if (this.#owned) {
       const { owned, nextDueAt } = await context.broker.renew(partition, context.member, session);
       if (owned) {
-        if (nextDueAt !== undefined) this.#owned?.claimer.wake(nextDueAt);
+        const { signalGrace, onSignalLost } = this.#options;
+        if (nextDueAt !== undefined && this.#owned?.claimer.notice(nextDueAt, signalGrace)) onSignalLost();
         return undefined;
       }
       await this.#disown();

@@ -6,8 +6,12 @@ import { Membership } from './membership.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionConsumer } from './partition-consumer.js';
+import type { TopicProgress } from './progress.js';
 import type { WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';
+
+/** How late a signal may be at most before it counts as lost, in milliseconds. */
+const MAX_SIGNAL_GRACE = 1000;
 
 export interface TopicConsumerOptions {
   readonly context: ConsumerContext;
@@ -21,6 +25,8 @@ export interface TopicConsumerOptions {
   readonly priority: number;
   /** Milliseconds. */
   readonly heartbeat: number;
+  /** Told when a signal turns out to be lost. */
+  readonly onSignalLost: () => void;
 }
 
 /** Consumes one topic: holds this process's share of its partitions, whoever else comes and goes. */
@@ -32,7 +38,7 @@ export class TopicConsumer implements Startable {
 
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
-    const { context, handler, handled, partitions, pool, group, priority, heartbeat } = options;
+    const { context, handler, handled, partitions, pool, group, priority, heartbeat, onSignalLost } = options;
     const { topic, schema, settings } = handled;
     this.#membership = new Membership({
       context,
@@ -55,6 +61,8 @@ export class TopicConsumer implements Startable {
           group,
           priority,
           session,
+          signalGrace: Math.min(heartbeat / 2, MAX_SIGNAL_GRACE),
+          onSignalLost,
           onDelivery: () => this.#renewer.start(),
           onLost: () => this.#membership.refresh(),
         }),
@@ -70,6 +78,20 @@ export class TopicConsumer implements Startable {
   recover(): void {
     this.#membership.refresh();
     void this.#renewer.renew();
+  }
+
+  /** Sends claims that are not answered again. */
+  retryClaims(): void {
+    for (const partition of this.#partitions) partition.retryClaim();
+  }
+
+  get progress(): TopicProgress {
+    return {
+      topic: this.#options.handled.topic,
+      heartbeatAt: this.#membership.answeredAt,
+      unansweredSince: this.#membership.unansweredSince,
+      owned: this.#partitions.map(({ progress }) => progress).filter((progress) => progress !== undefined),
+    };
   }
 
   /** Stops the intake and hands the partitions over; handlers that run go on. */

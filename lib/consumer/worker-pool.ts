@@ -21,6 +21,12 @@ export class WorkerPool {
     return this.#used;
   }
 
+  /** Whether a claimant has asked for slots, and has got none yet. */
+  keepsWaiting(claimant: Claimant): boolean {
+    const { parked, outranked } = claimant.group;
+    return this.#queue.has(claimant) || parked.has(claimant) || outranked.has(claimant);
+  }
+
   /** Asks for slots: granted at once where some are free, else as soon as some are. */
   request(claimant: Claimant): void {
     claimant.group.hunger(claimant);

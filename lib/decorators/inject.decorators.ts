@@ -38,6 +38,15 @@ export function InjectDelayQueueEvents(connection: string = DEFAULT_CONNECTION):
 }
 
 /**
+ * Injects the `DelayQueueHealth` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueHealth(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+  return Inject(tokensOf(connection).health);
+}
+
+/**
  * Injects the ioredis client of a named connection; that of a module without a name has the token `DELAY_QUEUE_REDIS`.
  *
  * @publicApi

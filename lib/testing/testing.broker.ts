@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import type { BrokerLink } from '../broker/broker-link.interface.js';
 import type {
   AcquireResult,
   Broker,
@@ -39,12 +40,20 @@ export interface TestingBrokerOptions {
 
 /** The broker in memory as an application under test has it: watched, and failing where the test says so. */
 export class TestingBroker implements Broker {
+  readonly link: BrokerLink;
   readonly #options: TestingBrokerOptions;
   /** Part of the names of its deliveries: another connection may have a topic of the same name. */
   readonly #id = uuidv7();
 
   constructor(options: TestingBrokerOptions) {
     this.#options = options;
+    this.link = {
+      ...options.memory.link,
+      ping: async () => {
+        options.activity.called();
+        await options.outages.assertReachable();
+      },
+    };
   }
 
   now(): number {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { useBench } from '../testing/support/bench.js';
 import { correlation } from './drivers/correlation.js';
 import { handling } from './drivers/handling.js';
+import { health } from './drivers/health.js';
 import { looking } from './drivers/looking.js';
 import { moduleOptions } from './drivers/module-options.js';
 import { pipeline } from './drivers/pipeline.js';
@@ -36,6 +37,7 @@ correlation(readme);
 moduleOptions(readme);
 looking(readme);
 tracing(readme);
+health(readme);
 testing(readme);
 
 describe('the code of the README', () => {

@@ -11,7 +11,7 @@ export type RedisClient = Redis | Cluster;
 /** Oldest Redis that has all commands the scripts use. */
 const MIN_VERSION = [6, 2] as const;
 
-/** A connection that is up must answer within this time, in milliseconds; else it is taken for dead and made anew. */
+/** What is sent must be answered within this time, in milliseconds; else the connection is taken for dead and made anew. */
 const SOCKET_TIMEOUT = 10_000;
 
 /**
@@ -26,6 +26,7 @@ const BEHAVIOUR = {
   replyMapping: 'legacy',
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
+  socketTimeout: SOCKET_TIMEOUT,
   // ioredis would subscribe without anybody to catch its failure, which ends the process.
   autoResubscribe: false,
   retryStrategy: (attempt: number): number => Math.min(25 * 2 ** attempt, 400) + Math.random() * 50,
@@ -35,7 +36,11 @@ function clusterBehaviour(options: ClusterOptions = {}) {
   return {
     ...options,
     lazyConnect: true,
-    redisOptions: { ...options.redisOptions, replyMapping: BEHAVIOUR.replyMapping },
+    redisOptions: {
+      ...options.redisOptions,
+      replyMapping: BEHAVIOUR.replyMapping,
+      socketTimeout: SOCKET_TIMEOUT,
+    },
     clusterRetryStrategy: BEHAVIOUR.retryStrategy,
     shardedSubscribers: true,
   } satisfies ClusterOptions;
@@ -89,6 +94,16 @@ export class RedisConnection {
     }
   }
 
+  /** Whether a connection takes commands; one that is half dead does so too. */
+  isUp(connection: 'commands' | 'subscriber'): boolean {
+    return !this.#closing && this[connection].status === 'ready';
+  }
+
+  /** Ends a connection and makes it anew; what waits for an answer on it fails. One that is not up is being made already. */
+  rebuild(connection: 'commands' | 'subscriber'): void {
+    if (this.isUp(connection)) this[connection].disconnect(true);
+  }
+
   close(): void {
     this.#closing = true;
     this.commands.disconnect();
@@ -128,7 +143,7 @@ function open(settings: RedisSettings): { commands: RedisClient; subscriber: Red
   const connect = (options: typeof BEHAVIOUR & RedisOptions): Redis =>
     typeof settings === 'string' ? new Redis(settings, options) : new Redis({ ...settings, ...options });
   return {
-    commands: connect({ ...BEHAVIOUR, socketTimeout: SOCKET_TIMEOUT }),
+    commands: connect(BEHAVIOUR),
     subscriber: connect(BEHAVIOUR),
     address: addressOf(settings),
   };
@@ -136,7 +151,7 @@ function open(settings: RedisSettings): { commands: RedisClient; subscriber: Red
 
 function openLike(template: Redis): ReturnType<typeof open> {
   return {
-    commands: template.duplicate({ ...BEHAVIOUR, socketTimeout: SOCKET_TIMEOUT }),
+    commands: template.duplicate(BEHAVIOUR),
     subscriber: template.duplicate(BEHAVIOUR),
     address: addressOf(template.options),
   };

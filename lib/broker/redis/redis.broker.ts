@@ -31,6 +31,7 @@ import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
+import { RedisLink } from './redis-link.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
 import { ScriptRunner } from './script-runner.js';
@@ -49,13 +50,13 @@ export interface RedisBrokerOptions {
 
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
 export class RedisBroker implements Broker {
+  readonly link: RedisLink;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
   readonly #subscriber: SignalSubscriber;
   readonly #keys: RedisKeys;
   readonly #connectTimeout: number;
-  readonly #clock: Clock;
   readonly #log: Log;
 
   constructor({ redis, prefix, connectTimeout, clock, log }: RedisBrokerOptions) {
@@ -63,9 +64,14 @@ export class RedisBroker implements Broker {
     this.#serverClock = new ServerClock(clock);
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
     this.#subscriber = new SignalSubscriber(this.#connection);
+    this.link = new RedisLink({
+      connection: this.#connection,
+      subscriber: this.#subscriber,
+      clock,
+      serverClock: this.#serverClock,
+    });
     this.#keys = new RedisKeys(prefix);
     this.#connectTimeout = connectTimeout;
-    this.#clock = clock;
     this.#log = log;
   }
 
@@ -83,7 +89,8 @@ export class RedisBroker implements Broker {
     const { commands, address } = this.#connection;
     await this.#assertPermissions();
     await warnOfLosses(commands, address, this.#log);
-    await this.#measureClock();
+    // So that the first timers and time stamps are right already.
+    await this.link.ping();
     warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
   }
 
@@ -236,13 +243,6 @@ export class RedisBroker implements Broker {
       `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +
         `says. Denied: ${denied.join('; ')}`,
     );
-  }
-
-  /** So that the first timers and time stamps are right already. */
-  async #measureClock(): Promise<void> {
-    const sentAt = this.#clock.now();
-    const [seconds, microseconds] = await this.#command((redis) => redis.time());
-    this.#serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
   }
 
   get #publishCommand(): string {

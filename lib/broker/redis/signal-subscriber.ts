@@ -41,6 +41,20 @@ export class SignalSubscriber {
     };
   }
 
+  /**
+   * Subscribes again to every channel. Where the subscriptions are there that changes nothing, and the answers prove that
+   * the connection works.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async confirm(): Promise<void> {
+    try {
+      await Promise.all([...this.#listeners.keys()].map((channel) => this.#send('subscribe', channel)));
+    } catch (error) {
+      throw this.#connection.toError(error);
+    }
+  }
+
   async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
     const { subscriber, isRedis7 } = this.#connection;
     if (command === 'subscribe') await (isRedis7 ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));

@@ -31,7 +31,8 @@ export async function bootPublisher(): Promise<Application> {
 /** Boots an application that serves HTTP too, and resolves with its URL beside its parts. */
 export async function serveApplication(metadata: ModuleMetadata): Promise<Application & { url: string }> {
   const harness = new DelayQueueHarness({ now: START });
-  const builder = Test.createTestingModule({ ...metadata, imports: [DelayQueueModule.forRoot()] });
+  const imports = [DelayQueueModule.forRoot(), ...(metadata.imports ?? [])];
+  const builder = Test.createTestingModule({ ...metadata, imports });
   const app = (await harness.override(builder).compile()).createNestApplication({ logger: false });
   onTestFinished(() => app.close());
   await app.listen(0, '127.0.0.1');

@@ -1,10 +1,21 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
 
+/** What passes on a connection: that of a subscriber carries signals. */
+export type Traffic = 'calls' | 'signals';
+
+interface Pair {
+  readonly client: Socket;
+  readonly upstream: Socket;
+  traffic: Traffic;
+  /** Replies go nowhere. */
+  deaf: boolean;
+}
+
 /** Stands between a process and Redis, and breaks what passes through it when told to. */
 export class FaultProxy {
   readonly #server: Server;
-  readonly #pairs = new Set<{ readonly client: Socket; readonly upstream: Socket }>();
+  readonly #pairs = new Set<Pair>();
   #stalled = false;
   #refusing = false;
   /** How many more bytes of replies pass before the connection that carries them is cut. */
@@ -64,6 +75,14 @@ export class FaultProxy {
     this.#repliesLeft = bytes;
   }
 
+  /**
+   * Half of the connections that there are now die: requests still reach Redis, but no reply comes back, and nobody is told.
+   * New connections are whole.
+   */
+  deafen(traffic: Traffic): void {
+    for (const pair of this.#pairs) if (pair.traffic === traffic) pair.deaf = true;
+  }
+
   async close(): Promise<void> {
     for (const { client, upstream } of this.#pairs) {
       client.destroy();
@@ -79,9 +98,12 @@ export class FaultProxy {
       return;
     }
     const upstream = connect(target, '127.0.0.1');
-    const pair = { client, upstream };
+    const pair: Pair = { client, upstream, traffic: 'calls', deaf: false };
     this.#pairs.add(pair);
-    client.on('data', (chunk) => upstream.write(chunk));
+    client.on('data', (chunk) => {
+      if (chunk.includes('subscribe')) pair.traffic = 'signals';
+      upstream.write(chunk);
+    });
     upstream.on('data', (chunk) => this.#reply(pair, chunk));
     for (const [from, to] of [
       [client, upstream],
@@ -99,7 +121,8 @@ export class FaultProxy {
     }
   }
 
-  #reply({ client, upstream }: { readonly client: Socket; readonly upstream: Socket }, chunk: Buffer): void {
+  #reply({ client, upstream, deaf }: Pair, chunk: Buffer): void {
+    if (deaf) return;
     if (chunk.length <= this.#repliesLeft) {
       this.#repliesLeft -= chunk.length;
       client.write(chunk);

@@ -1,0 +1,45 @@
+import type { Clock } from '../../common/clock.js';
+import type { BrokerLink } from '../broker-link.interface.js';
+import type { ServerClock } from '../server-clock.js';
+import type { RedisConnection } from './redis-connection.js';
+import type { SignalSubscriber } from './signal-subscriber.js';
+
+export interface RedisLinkOptions {
+  readonly connection: RedisConnection;
+  readonly subscriber: SignalSubscriber;
+  readonly clock: Clock;
+  readonly serverClock: ServerClock;
+}
+
+/** The connections to Redis, as whoever watches over them sees them. */
+export class RedisLink implements BrokerLink {
+  readonly #options: RedisLinkOptions;
+
+  constructor(options: RedisLinkOptions) {
+    this.#options = options;
+  }
+
+  get isUp(): boolean {
+    return this.#options.connection.isUp('commands');
+  }
+
+  /** Asks for the time, so the answer is of use. */
+  async ping(): Promise<void> {
+    const { connection, clock, serverClock } = this.#options;
+    const sentAt = clock.now();
+    try {
+      const [seconds, microseconds] = await connection.commands.time();
+      serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
+    } catch (error) {
+      throw connection.toError(error);
+    }
+  }
+
+  async listen(): Promise<void> {
+    await this.#options.subscriber.confirm();
+  }
+
+  rebuild(connection: 'calls' | 'signals'): void {
+    this.#options.connection.rebuild(connection === 'calls' ? 'commands' : 'subscriber');
+  }
+}

@@ -1,0 +1,266 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { DelayQueueHealth, DelayQueueModule, InjectDelayQueueHealth, InvalidArgumentError } from 'nestjs-delay-queue';
+import { describe, expect, it, vi } from 'vitest';
+import type { Broker } from '../../lib/broker/broker.interface.js';
+import { DEFAULT_CONNECTION } from '../../lib/delay-queue.constants.js';
+import { tokensOf } from '../../lib/delay-queue.tokens.js';
+import { startRedis } from '../support/redis-server.js';
+import { Bed, type RunningApp, onOwnRedis, useBed } from './support/bed.js';
+import { Jobs } from './support/jobs.js';
+import { Gate, eventually } from './support/waiting.js';
+
+const FOUR_PARTITIONS = { defaults: { partitions: 4 } };
+const ALL_FOUR = [0, 1, 2, 3];
+
+/** What a machine that does other things too may add to a timeout, in milliseconds. */
+const SLACK = 500;
+
+const bed = useBed();
+
+function healthOf(app: RunningApp): DelayQueueHealth {
+  return app.get(DelayQueueHealth);
+}
+
+/** The broker of an application, to be broken. */
+function brokerOf(app: RunningApp): Broker {
+  return app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
+}
+
+/** What hangs. */
+async function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+describe('DelayQueueHealth.check() where all is well', () => {
+  it('is up, and says how the process stands', async () => {
+    const app = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
+    const report = await healthOf(app).check();
+
+    expect(report).toEqual({
+      status: 'up',
+      problems: [],
+      connection: { status: 'up', roundTrip: expect.any(Number), signals: 'up', error: undefined },
+      clockOffset: expect.any(Number),
+      topics: [
+        {
+          topic: 'jobs',
+          owned: ALL_FOUR,
+          unowned: [],
+          unreachable: [],
+          paused: false,
+          overdue: undefined,
+          stalled: false,
+          saturated: false,
+        },
+      ],
+    });
+    expect(report.connection.roundTrip).toBeGreaterThan(0);
+    expect(Math.abs(report.clockOffset)).toBeLessThan(1000);
+  });
+
+  it('is up where another process owns some of the partitions', async () => {
+    const first = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
+    const second = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
+    await eventually(async () => {
+      const reports = await Promise.all([first, second].map(async (app) => healthOf(app).check()));
+      expect(reports.map(({ status }) => status)).toEqual(['up', 'up']);
+      expect(reports.map(({ topics }) => topics[0]?.owned.length)).toEqual([2, 2]);
+      expect(reports.flatMap(({ topics }) => topics[0]?.owned ?? []).toSorted((a, b) => a - b)).toEqual(ALL_FOUR);
+    });
+  });
+
+  it('has the topics of a process that only publishes, as far as its options name them', async () => {
+    await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
+    const publisher = await bed.start({ options: { consumer: false, topics: { jobs: {} } } });
+    const { status, topics } = await healthOf(publisher).check();
+
+    expect(status).toBe('up');
+    expect(topics).toMatchObject([{ topic: 'jobs', owned: [], unowned: [], stalled: false }]);
+  });
+
+  it('is there by the name of its connection', async () => {
+    @Injectable()
+    class Probe {
+      constructor(@InjectDelayQueueHealth('billing') readonly health: DelayQueueHealth) {}
+    }
+    const imports = [DelayQueueModule.forRoot(bed.options({ name: 'billing', topics: { invoices: {} } }))];
+    const app = await bed.compileWith({ imports, providers: [Probe] }, 'billing');
+    await app.nest.init();
+
+    expect((await app.get(Probe).health.check()).topics).toMatchObject([{ topic: 'invoices' }]);
+  });
+});
+
+describe('DelayQueueHealth.check() where something is wrong', () => {
+  it('is degraded by partitions without an owner', async () => {
+    const app = await bed.start({ options: { consumer: false, topics: { jobs: { partitions: 4 } } } });
+
+    expect(await healthOf(app).check()).toMatchObject({
+      status: 'degraded',
+      problems: ["Topic 'jobs': no process owns partitions 0, 1, 2, 3"],
+      connection: { status: 'up' },
+      topics: [{ topic: 'jobs', unowned: ALL_FOUR }],
+    });
+  });
+
+  it('is degraded by signals that do not come through', async () => {
+    const app = await bed.start({ providers: [Jobs] });
+    vi.spyOn(brokerOf(app).link, 'listen').mockImplementation(never);
+
+    expect(await healthOf(app).check({ timeout: 200 })).toMatchObject({
+      status: 'degraded',
+      problems: ['Signals do not come through'],
+      connection: { status: 'up', signals: 'down' },
+    });
+  });
+
+  it('is degraded by partitions that cannot be reached', async () => {
+    const app = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
+    const broker = brokerOf(app);
+    const stats = broker.stats.bind(broker);
+    vi.spyOn(broker, 'stats').mockImplementation(async (partition) =>
+      partition.index === 2 ? never() : stats(partition),
+    );
+
+    expect(await healthOf(app).check({ timeout: 200 })).toMatchObject({
+      status: 'degraded',
+      problems: ["Topic 'jobs': Redis does not answer for partitions 2"],
+      topics: [{ owned: ALL_FOUR, unowned: [], unreachable: [2] }],
+    });
+  });
+
+  it('is down within its timeout while Redis hangs, and up again afterwards', async () => {
+    await onOwnRedis(async (own) => {
+      const app = await own.start({ providers: [Jobs], options: FOUR_PARTITIONS });
+      const health = healthOf(app);
+      const pid = Number(/^process_id:(\d+)/m.exec(await own.redis.info('server'))?.[1]);
+      process.kill(pid, 'SIGSTOP');
+      const startedAt = performance.now();
+      const report = await health.check({ timeout: 300 });
+      expect(performance.now() - startedAt).toBeLessThan(300 + SLACK);
+      process.kill(pid, 'SIGCONT');
+
+      expect(report).toMatchObject({
+        status: 'down',
+        problems: ['Redis cannot be reached: No answer within 300 ms'],
+        connection: { status: 'down', roundTrip: undefined, signals: 'down', error: 'No answer within 300 ms' },
+        topics: [{ unreachable: ALL_FOUR }],
+      });
+      await eventually(async () => expect(await health.check()).toMatchObject({ status: 'up' }));
+    });
+  });
+
+  it('is down while this process makes no progress, though Redis answers', async () => {
+    const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
+    const claims = vi.spyOn(brokerOf(app), 'claim').mockImplementation(never);
+    const { dueAt } = await app.producer.publish('jobs', 1, { id: 'a' });
+
+    expect(await healthOf(app).check()).toMatchObject({ status: 'up', topics: [{ stalled: false }] });
+    await eventually(async () => {
+      const report = await healthOf(app).check();
+      expect(report).toMatchObject({
+        status: 'down',
+        problems: ["Topic 'jobs': this process makes no progress, though it is connected"],
+        connection: { status: 'up', signals: 'up' },
+        topics: [{ unowned: [], stalled: true, saturated: false, overdue: { messages: 1, oldestDueAt: dueAt } }],
+      });
+      expect(report.topics[0]?.overdue?.lateness).toBeGreaterThan(1000);
+    });
+    claims.mockRestore();
+    await app.events.acked.first();
+    await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
+  });
+
+  it('is down while Redis is gone, which is no wedge however long it takes', async () => {
+    const server = await startRedis();
+    const own = new Bed(server.url);
+    await own.open();
+    const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
+    await server.kill();
+    await sleep(1500);
+    const report = await healthOf(app).check({ timeout: 300 });
+    await server.start();
+    await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
+    await own.close();
+    own.redis.disconnect();
+    await server.stop();
+
+    expect(report).toMatchObject({ status: 'down', connection: { status: 'down' }, topics: [{ stalled: false }] });
+    expect(report.problems).toEqual([expect.stringMatching(/^Redis cannot be reached: .*127\.0\.0\.1/)]);
+  });
+
+  it('is down while heartbeats are not answered', async () => {
+    const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
+    const broker = brokerOf(app);
+    const join = broker.join.bind(broker);
+    const hung = new Gate();
+    const heartbeats = vi.spyOn(broker, 'join').mockImplementation(async (...args) => {
+      await hung.opened;
+      return join(...args);
+    });
+
+    await eventually(async () =>
+      expect(await healthOf(app).check()).toMatchObject({ status: 'down', topics: [{ stalled: true }] }),
+    );
+    hung.open();
+    heartbeats.mockRestore();
+    await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
+  });
+});
+
+describe('DelayQueueHealth.check() does not take for a wedge', () => {
+  const impatient = { ...FOUR_PARTITIONS, consumer: { maxIdleWait: 100, concurrency: 1 } };
+
+  it('a process that is busy', async () => {
+    const app = await bed.start({ providers: [Jobs], options: impatient });
+    const gate = new Gate();
+    app.get(Jobs).respond = async () => gate.opened;
+    await app.producer.publishMany(
+      'jobs',
+      Array.from({ length: 8 }, (_, i) => ({ payload: i })),
+    );
+
+    await eventually(async () => {
+      const { status, topics } = await healthOf(app).check();
+      expect(topics[0]?.overdue?.lateness).toBeGreaterThan(1500);
+      expect({ status, topics }).toMatchObject({
+        status: 'up',
+        topics: [{ saturated: true, stalled: false, overdue: { messages: 7 } }],
+      });
+    });
+    gate.open();
+    await app.events.acked.take(8);
+    expect(await healthOf(app).check()).toMatchObject({ status: 'up', topics: [{ saturated: false }] });
+  });
+
+  it('a topic that is paused', async () => {
+    const app = await bed.start({ providers: [Jobs], options: impatient });
+    await Promise.all(
+      ALL_FOUR.map(async (index) => bed.redis.hset(bed.partition('jobs', index).key('meta'), 'paused', '1')),
+    );
+    await app.producer.publish('jobs', 1);
+
+    await eventually(async () => {
+      const { status, topics } = await healthOf(app).check();
+      expect(topics[0]?.overdue?.lateness).toBeGreaterThan(1500);
+      expect({ status, topics }).toMatchObject({ status: 'up', topics: [{ paused: true, stalled: false }] });
+    });
+    expect(app.get(Jobs).calls).toEqual([]);
+  });
+});
+
+describe('The options of DelayQueueHealth.check()', () => {
+  it.each([
+    [{ timeout: 0 }, /timeout must be between 1 ms and 60000 ms. Given: 0/],
+    [{ timeout: '2 minutes' }, /timeout must be between 1 ms and 60000 ms/],
+    [{ timeout: 'soon' }, /timeout must be a duration/],
+    [{ deadline: 1 }, /options has no option 'deadline'/],
+    ['2s', /must be an object/],
+  ])('are checked: %j', async (options, message) => {
+    const app = await bed.start({ options: { consumer: false } });
+    const check = healthOf(app).check(options as { timeout: number });
+    await expect(check).rejects.toThrow(InvalidArgumentError);
+    await expect(check).rejects.toThrow(message);
+  });
+});

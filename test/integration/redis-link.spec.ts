@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
+import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { message } from '../support/contract-bench.js';
+import { newRedisBroker } from '../support/contract-redis.js';
+import { Received } from '../support/contract-signals.js';
+import { eventually } from '../support/eventually.js';
+import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
+
+/** Whether a call is served. */
+const SERVED = [() => true, () => false] as const;
+
+const PARTITION = { topic: 'orders', index: 0 };
+
+function describeLink(settings: () => RedisSettings): void {
+  let broker: RedisBroker;
+  let signals: Received<unknown>;
+  let sequence = 0;
+
+  beforeEach(async () => {
+    broker = newRedisBroker(settings());
+    await broker.connect();
+    signals = new Received();
+    await broker.watchPartition(PARTITION, signals.listener);
+  });
+
+  afterEach(async () => broker.close());
+
+  /** Publishes something that is the earliest of its partition. */
+  async function publish(): Promise<void> {
+    const at = 1_000_000 - ++sequence;
+    await broker.publish(PARTITION, { caller: 'test', sequence }, [message(`at ${at}`, { due: { at } })]);
+  }
+
+  it('has its answers where all is well, and changes nothing', async () => {
+    expect(broker.link.isUp).toBe(true);
+    await broker.link.ping();
+    await broker.link.listen();
+    await publish();
+    await signals.atLeast(1);
+    await broker.link.listen();
+    await publish();
+
+    // Subscribed twice or thrice, a signal would still come once.
+    expect(await signals.atLeast(2)).toHaveLength(2);
+  });
+
+  it.each(['calls', 'signals'] as const)(
+    'makes a connection anew, on which calls and signals work: %s',
+    async (which) => {
+      broker.link.rebuild(which);
+      await eventually('calls to work', async () => broker.link.ping().then(...SERVED));
+      await eventually('signals to come', async () => {
+        await publish();
+        return signals.all.length > 0;
+      });
+      await broker.link.listen();
+
+      expect(broker.link.isUp).toBe(true);
+    },
+  );
+
+  it('fails the calls under way, which may be repeated', async () => {
+    const call = broker.stats(PARTITION);
+    broker.link.rebuild('calls');
+    const outcome = await call.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+    // A cluster sends them again by itself.
+    expect([undefined, BrokerUnavailableError]).toContain(outcome && (outcome as Error).constructor);
+    await eventually('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
+    expect(await broker.stats(PARTITION)).toMatchObject({ scheduled: 0 });
+  });
+
+  it('is not opened again once it is closed', async () => {
+    await broker.close();
+    broker.link.rebuild('calls');
+    broker.link.rebuild('signals');
+
+    expect(broker.link.isUp).toBe(false);
+    await expect(broker.link.ping()).rejects.toThrow(BrokerUnavailableError);
+    await expect(broker.link.listen()).rejects.toThrow(BrokerUnavailableError);
+  });
+}
+
+describe('the link to one Redis', () => {
+  describeLink(() => inject('redisUrl'));
+});
+
+describe('the link to a cluster', () => {
+  let cluster: PrivateCluster;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster(3);
+  }, 40_000);
+
+  afterAll(async () => cluster.stop());
+
+  describeLink(() => ({ nodes: cluster.nodes }));
+});
