@@ -7,6 +7,7 @@ const shared = {
     alias: [
       { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
       { find: /^nestjs-delay-queue\/testing$/, replacement: source('./lib/testing/index.ts') },
+      { find: /^nestjs-delay-queue\/prometheus$/, replacement: source('./lib/prometheus/index.ts') },
     ],
   },
 };

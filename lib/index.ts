@@ -44,6 +44,16 @@ export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
 
+// Metrics
+export type {
+  DelayQueueMetrics,
+  HandleOutcome,
+  MetricsReading,
+  PublishOutcome,
+  TopicBacklog,
+  TopicReading,
+} from './metrics/delay-queue-metrics.interface.js';
+
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';

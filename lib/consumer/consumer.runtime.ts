@@ -69,6 +69,11 @@ export class ConsumerRuntime implements Startable {
     await Promise.all(byHandler.map(startInOrder));
   }
 
+  /** What this process consumes, one entry a topic. */
+  get consumers(): readonly Pick<TopicConsumer, 'topic' | 'holdings' | 'inFlight'>[] {
+    return this.#consumers;
+  }
+
   /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
   async stop(): Promise<void> {
     this.#stopping ??= this.#drain();

@@ -3,6 +3,7 @@ import { useBench } from '../testing/support/bench.js';
 import { correlation } from './drivers/correlation.js';
 import { handling } from './drivers/handling.js';
 import { looking } from './drivers/looking.js';
+import { metrics } from './drivers/metrics.js';
 import { moduleOptions } from './drivers/module-options.js';
 import { pipeline } from './drivers/pipeline.js';
 import { publishing } from './drivers/publishing.js';
@@ -34,6 +35,7 @@ pipeline(readme);
 correlation(readme);
 moduleOptions(readme);
 looking(readme);
+metrics(readme);
 testing(readme);
 
 describe('the code of the README', () => {

@@ -32,7 +32,7 @@ import { RedisConnection, type RedisClient } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
-import { ScriptRunner } from './script-runner.js';
+import { type ScriptObserver, ScriptRunner } from './script-runner.js';
 import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
 import { encodeSettlement } from './settlement-arguments.js';
@@ -44,6 +44,7 @@ export interface RedisBrokerOptions {
   readonly connectTimeout: number;
   readonly clock: Clock;
   readonly log: Log;
+  readonly onScript?: ScriptObserver | undefined;
 }
 
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
@@ -57,10 +58,10 @@ export class RedisBroker implements Broker {
   readonly #clock: Clock;
   readonly #log: Log;
 
-  constructor({ redis, prefix, connectTimeout, clock, log }: RedisBrokerOptions) {
+  constructor({ redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
     this.#connection = new RedisConnection(redis, log);
     this.#serverClock = new ServerClock(clock);
-    this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
+    this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock, onScript);
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.#keys = new RedisKeys(prefix);
     this.#connectTimeout = connectTimeout;
