@@ -45,7 +45,8 @@ export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
 
 // Events
-export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
+export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
+export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';
 export type { PayloadIssue } from './message/payload-issues.js';
 
