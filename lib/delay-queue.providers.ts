@@ -71,7 +71,12 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.events,
-      useFactory: () => new DelayQueueEvents(),
+      useFactory: (broker: Broker) => {
+        const events = new DelayQueueEvents();
+        broker.onError((error) => events.emit('errors', { source: 'connection', error }));
+        return events;
+      },
+      inject: [tokens.broker],
     },
     {
       provide: tokens.metrics,

@@ -55,7 +55,8 @@ export type {
 } from './metrics/delay-queue-metrics.interface.js';
 
 // Events
-export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
+export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
+export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';
 export type { PayloadIssue } from './message/payload-issues.js';
 

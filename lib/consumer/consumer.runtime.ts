@@ -117,10 +117,12 @@ export class ConsumerRuntime implements Startable {
 
   /** A consumer that fails to stop must not keep the others from it. */
   async #forAll(action: (consumer: TopicConsumer) => Promise<void>): Promise<void> {
-    const { log } = this.#options.context;
+    const { log, events } = this.#options.context;
     const results = await Promise.allSettled(this.#consumers.map(action));
     for (const result of results) {
-      if (result.status === 'rejected') log.warn(`While stopping: ${(result.reason as Error).message}`);
+      if (result.status === 'fulfilled') continue;
+      log.warn(`While stopping: ${(result.reason as Error).message}`);
+      events.emit('errors', { source: 'membership', error: result.reason as unknown });
     }
   }
 }

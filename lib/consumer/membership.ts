@@ -104,7 +104,7 @@ export class Membership implements Startable {
   /** @returns when the next heartbeat is wanted (epoch milliseconds on the broker's clock) */
   async #beatOnce(): Promise<number> {
     const { context, topic, holdings, onMembers } = this.#options;
-    const { broker, member, log } = context;
+    const { broker, member, log, events } = context;
     try {
       const members = await broker.join(topic, member, this.session, holdings());
       const wanted = this.#stopped ? undefined : await onMembers(members);
@@ -113,6 +113,7 @@ export class Membership implements Startable {
       const firstEnd = Math.min(...members.filter(({ id }) => id !== member).map(({ expiresAt }) => expiresAt + 1));
       return Math.min(wanted ?? Infinity, firstEnd);
     } catch (error) {
+      events.emit('errors', { source: 'membership', topic, error });
       if (!(error instanceof BrokerUnavailableError)) {
         log.error(`Heartbeat in topic '${topic}' failed`, (error as Error).stack);
       } else if (!this.#failing) {

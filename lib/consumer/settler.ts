@@ -1,12 +1,20 @@
-import { MAX_BATCH, type Outcome, type Partition, type Settlement } from '../broker/broker.interface.js';
+import {
+  MAX_BATCH,
+  type Outcome,
+  type Partition,
+  type SettleStatus,
+  type Settlement,
+} from '../broker/broker.interface.js';
 import { repeatUntilServed } from '../common/repeat.js';
+import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
+import type { OnSettled } from './delivery-reporter.js';
 
 interface PendingSettle {
   readonly delivery: Delivery;
   readonly outcome: Outcome;
-  readonly onSettled: (() => void) | undefined;
+  readonly onSettled: OnSettled | undefined;
 }
 
 /**
@@ -31,8 +39,8 @@ export class Settler {
     return this.#pending.length;
   }
 
-  /** @param onSettled called once the outcome took effect; not where the settle came too late */
-  settle(delivery: Delivery, outcome: Outcome, onSettled?: () => void): void {
+  /** @param onSettled called once the outcome is confirmed; not where the settle came too late */
+  settle(delivery: Delivery, outcome: Outcome, onSettled?: OnSettled): void {
     this.#pending.push({ delivery, outcome, onSettled });
     this.#sending ??= this.#sendAll();
   }
@@ -59,6 +67,7 @@ export class Settler {
       } catch (error) {
         if (!this.#abandoned.signal.aborted) {
           this.#context.log.error(`Settling in topic '${this.#partition.topic}' failed: ${(error as Error).message}`);
+          this.#tellError('settle', error);
           this.#pending.splice(0, batch.length);
         }
       }
@@ -81,11 +90,13 @@ export class Settler {
       worthRepeating: () => true,
       onFailure: (error, failures) => {
         if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
+        this.#tellError('settle', error);
       },
     });
     for (const [i, { delivery, onSettled }] of batch.entries()) {
-      if (statuses[i] === 'settled') onSettled?.();
-      else if (statuses[i] === 'stale') this.#reportStale(delivery);
+      const status = statuses[i] as SettleStatus;
+      if (status === 'stale') this.#reportStale(delivery);
+      else onSettled?.(status);
     }
   }
 
@@ -97,5 +108,11 @@ export class Settler {
         `effect: its lease had ended and the message belongs to another delivery.`,
     );
     if (events.wants('stale')) events.emit('stale', delivery.describe());
+    this.#tellError('stale', new DeliveryAbortedError('LEASE_LOST'));
+  }
+
+  #tellError(source: 'settle' | 'stale', error: unknown): void {
+    const { topic, index: partition } = this.#partition;
+    this.#context.events.emit('errors', { source, topic, partition, error });
   }
 }

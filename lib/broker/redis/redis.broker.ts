@@ -229,6 +229,10 @@ export class RedisBroker implements Broker {
     };
   }
 
+  onError(listener: (error: Error) => void): () => void {
+    return this.#connection.onError(listener);
+  }
+
   /** A command that is denied in the middle of a script would leave half of its work done. */
   async #assertPermissions(): Promise<void> {
     const key = this.#keys.probe();
