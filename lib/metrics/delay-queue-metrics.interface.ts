@@ -1,3 +1,5 @@
+import type { BackgroundErrorSource } from '../events/background-error.js';
+
 /**
  * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was left or
  * replaced, as `onDuplicate` says. `refused`: nothing was stored, since the id existed or the message is not allowed.
@@ -8,12 +10,12 @@
 export type PublishOutcome = 'created' | 'duplicate' | 'refused' | 'failed';
 
 /**
- * What became of a delivery. `retried` counts those put off with `RetryLaterError` too. `stale`: the outcome came too late
- * and changed nothing.
+ * What became of a delivery, as `DelayQueueEvents` tells it. `retried` counts those put off with `RetryLaterError` too;
+ * `cancelled` and `replaced` are those whose message was meanwhile and that did not succeed.
  *
  * @publicApi
  */
-export type HandleOutcome = 'acked' | 'retried' | 'dead' | 'stale';
+export type HandleOutcome = 'acked' | 'retried' | 'dead' | 'cancelled' | 'replaced' | 'released' | 'stale';
 
 /**
  * What the messages of a topic look like in Redis, all partitions together.
@@ -71,6 +73,8 @@ export interface MetricsReading {
 export interface DelayQueueMetrics {
   countPublished(topic: string, outcome: PublishOutcome): void;
   countHandled(topic: string, outcome: HandleOutcome): void;
+  /** Counts what failed in the background, where nobody waits for it. */
+  countError(source: BackgroundErrorSource): void;
   /** Told of each message that is handed to its handler: the time since it was due. */
   observeLateness(topic: string, seconds: number): void;
   /** Told of each delivery whose handler was called, once its outcome took effect: how long the handler ran. */

@@ -20,6 +20,10 @@ export class HarmlessMetrics implements DelayQueueMetrics {
     this.#try(() => this.#metrics.countHandled(...args));
   }
 
+  countError(...args: Parameters<DelayQueueMetrics['countError']>): void {
+    this.#try(() => this.#metrics.countError(...args));
+  }
+
   observeLateness(...args: Parameters<DelayQueueMetrics['observeLateness']>): void {
     this.#try(() => this.#metrics.observeLateness(...args));
   }

@@ -1,11 +1,21 @@
 import type { Observable, Subscription } from 'rxjs';
 import type { Startable } from '../common/startable.interface.js';
-import type { QueueEvents } from '../events/queue-events.interface.js';
+import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import type { DelayQueueMetrics, HandleOutcome } from './delay-queue-metrics.interface.js';
 import type { MetricsReader } from './metrics-reader.js';
 
 /** The kinds of events that are counted. */
-type CountedKind = 'delivered' | HandleOutcome;
+type CountedKind = 'delivered' | 'errors' | HandleOutcome;
+
+/** Kinds of events that a delivery ends with where its outcome took effect. */
+const ENDS = [
+  'acked',
+  'retried',
+  'dead',
+  'cancelled',
+  'replaced',
+  'released',
+] as const satisfies readonly HandleOutcome[];
 
 export interface MetricsRecorderOptions {
   readonly metrics: DelayQueueMetrics;
@@ -32,13 +42,15 @@ export class MetricsRecorder implements Startable {
     this.#close = metrics.open(connection, async () => reader.read());
     this.#subscriptions = [
       events.delivered.subscribe(({ topic, lateness }) => metrics.observeLateness(topic, seconds(lateness))),
-      events.acked.subscribe(({ topic, duration }) => {
-        metrics.countHandled(topic, 'acked');
-        metrics.observeHandler(topic, seconds(duration));
-      }),
-      events.retried.subscribe(({ topic }) => metrics.countHandled(topic, 'retried')),
-      events.dead.subscribe(({ topic }) => metrics.countHandled(topic, 'dead')),
+      ...ENDS.map((kind) =>
+        (events[kind] as Observable<EndedDelivery>).subscribe(({ topic, duration }) => {
+          metrics.countHandled(topic, kind);
+          // Nothing where the handler was not called.
+          if (duration > 0) metrics.observeHandler(topic, seconds(duration));
+        }),
+      ),
       events.stale.subscribe(({ topic }) => metrics.countHandled(topic, 'stale')),
+      events.errors.subscribe(({ source }) => metrics.countError(source)),
     ];
   }
 

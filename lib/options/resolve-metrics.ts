@@ -5,6 +5,7 @@ import type { DelayQueueMetrics } from '../metrics/delay-queue-metrics.interface
 const FUNCTIONS = [
   'countPublished',
   'countHandled',
+  'countError',
   'observeLateness',
   'observeHandler',
   'observeScript',

@@ -15,8 +15,8 @@ export function createInstruments(
   collect: () => Promise<void>,
 ) {
   const named = (name: string, help: string) => ({ name: prefix + name, help, registers: [] });
-  const counter = (name: string, help: string) =>
-    new Counter({ ...named(name, help), labelNames: ['topic', 'outcome'] as const });
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ ...named(name, help), labelNames });
   const histogram = <L extends string>(name: string, help: string, label: L, bounds: readonly number[]) =>
     new Histogram({ ...named(name, help), labelNames: [label] as const, buckets: [...bounds] });
   const gauge = (name: string, help: string, aggregator: PromClient.Aggregator) =>
@@ -24,8 +24,12 @@ export function createInstruments(
   const topicGauge = (name: string, help: string, aggregator: PromClient.Aggregator = 'max') =>
     new Gauge({ ...named(name, help), labelNames: ['topic'] as const, collect, aggregator });
   return {
-    published: counter('published_total', 'Messages that this process has published, or has tried to.'),
-    handled: counter('handled_total', 'Deliveries to this process that have ended.'),
+    published: counter('published_total', 'Messages that this process has published, or has tried to.', [
+      'topic',
+      'outcome',
+    ]),
+    handled: counter('handled_total', 'Deliveries to this process that have ended.', ['topic', 'outcome']),
+    errors: counter('errors_total', 'What failed in the background, where nobody waits for it.', ['source']),
     lateness: histogram(
       'lateness_seconds',
       'Time from when a message was due until it was handed to its handler.',

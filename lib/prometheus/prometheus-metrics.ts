@@ -1,6 +1,7 @@
 import type * as PromClient from 'prom-client';
 import { requirePeer } from '../common/require-peer.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
+import type { BackgroundErrorSource } from '../events/background-error.js';
 import type {
   DelayQueueMetrics,
   HandleOutcome,
@@ -54,6 +55,10 @@ class PrometheusMetrics implements DelayQueueMetrics {
 
   countHandled(topic: string, outcome: HandleOutcome): void {
     this.#instruments.handled.inc({ topic, outcome });
+  }
+
+  countError(source: BackgroundErrorSource): void {
+    this.#instruments.errors.inc({ source });
   }
 
   observeLateness(topic: string, seconds: number): void {

@@ -13,6 +13,7 @@ const FAILING = new Proxy({} as DelayQueueMetrics, {
 function tellAll(metrics: DelayQueueMetrics): void {
   metrics.countPublished('jobs', 'created');
   metrics.countHandled('jobs', 'acked');
+  metrics.countError('claim');
   metrics.observeLateness('jobs', 0.1);
   metrics.observeHandler('jobs', 0.2);
   metrics.observeScript('claim', 0.3);
@@ -25,6 +26,7 @@ describe('HarmlessMetrics', () => {
     expect(told).toEqual([
       ['countPublished', 'jobs', 'created'],
       ['countHandled', 'jobs', 'acked'],
+      ['countError', 'claim'],
       ['observeLateness', 'jobs', 0.1],
       ['observeHandler', 'jobs', 0.2],
       ['observeScript', 'claim', 0.3],

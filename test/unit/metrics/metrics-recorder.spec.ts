@@ -7,6 +7,7 @@ import { MetricsRecorder } from '../../../lib/metrics/metrics-recorder.js';
 import { recordedMetrics } from './support/recorded-metrics.js';
 
 const DELIVERY = { topic: 'jobs', partition: 0, id: 'a', key: 'a', attempt: 1 };
+const ENDED = { ...DELIVERY, duration: 100 };
 
 function setUp() {
   const events = {
@@ -14,7 +15,11 @@ function setUp() {
     acked: new Subject<QueueEvents['acked']>(),
     retried: new Subject<QueueEvents['retried']>(),
     dead: new Subject<QueueEvents['dead']>(),
+    cancelled: new Subject<QueueEvents['cancelled']>(),
+    replaced: new Subject<QueueEvents['replaced']>(),
+    released: new Subject<QueueEvents['released']>(),
     stale: new Subject<QueueEvents['stale']>(),
+    errors: new Subject<QueueEvents['errors']>(),
   };
   const reading = { up: true, clockOffset: 0, topics: [] };
   const reader = { read: async () => reading } as unknown as MetricsReader;
@@ -33,18 +38,33 @@ describe('MetricsRecorder', () => {
     const { events, told, recorder } = setUp();
     recorder.start();
     events.delivered.next({ ...DELIVERY, lateness: 1500 });
-    events.acked.next({ ...DELIVERY, duration: 250 });
-    events.retried.next({ ...DELIVERY, delay: 10, error: new Error('again') });
-    events.dead.next({ ...DELIVERY, failure: toFailure('failed', new Error('dead')) });
+    events.acked.next({ ...ENDED, duration: 250 });
+    events.retried.next({ ...ENDED, delay: 10, error: new Error('again') });
+    events.dead.next({ ...ENDED, failure: toFailure('failed', new Error('dead')) });
+    events.cancelled.next(ENDED);
+    events.replaced.next(ENDED);
+    events.released.next(ENDED);
     events.stale.next(DELIVERY);
+    events.errors.next({ source: 'settle', error: new Error('out of reach') });
+    const ends = ['retried', 'dead', 'cancelled', 'replaced', 'released'].flatMap((kind) => [
+      ['countHandled', 'jobs', kind],
+      ['observeHandler', 'jobs', 0.1],
+    ]);
     expect(told).toEqual([
       ['observeLateness', 'jobs', 1.5],
       ['countHandled', 'jobs', 'acked'],
       ['observeHandler', 'jobs', 0.25],
-      ['countHandled', 'jobs', 'retried'],
-      ['countHandled', 'jobs', 'dead'],
+      ...ends,
       ['countHandled', 'jobs', 'stale'],
+      ['countError', 'settle'],
     ]);
+  });
+
+  it('observes no running time where the handler was not called', () => {
+    const { events, told, recorder } = setUp();
+    recorder.start();
+    events.dead.next({ ...DELIVERY, duration: 0, failure: toFailure('expired', new Error('too late')) });
+    expect(told).toEqual([['countHandled', 'jobs', 'dead']]);
   });
 
   it('takes a message that the estimate of the clock makes early for punctual', () => {

@@ -68,6 +68,7 @@ describe('prometheusMetrics()', () => {
     metrics.countPublished('jobs', 'created');
     metrics.countPublished('jobs', 'failed');
     metrics.countHandled('jobs', 'acked');
+    metrics.countError('claim');
     metrics.observeLateness('jobs', 0.5);
     metrics.observeHandler('jobs', 0.25);
     metrics.observeScript('claim', 0.002);
@@ -75,6 +76,7 @@ describe('prometheusMetrics()', () => {
     expect(result.value('delay_queue_published_total', { topic: 'jobs', outcome: 'created' })).toBe(2);
     expect(result.value('delay_queue_published_total', { topic: 'jobs', outcome: 'failed' })).toBe(1);
     expect(result.value('delay_queue_handled_total', { topic: 'jobs', outcome: 'acked' })).toBe(1);
+    expect(result.value('delay_queue_errors_total', { source: 'claim' })).toBe(1);
     expect(result.value('delay_queue_lateness_seconds_sum', { topic: 'jobs' })).toBe(0.5);
     expect(result.value('delay_queue_handler_duration_seconds_sum', { topic: 'jobs' })).toBe(0.25);
     expect(result.value('delay_queue_script_duration_seconds_sum', { script: 'claim' })).toBe(0.002);
