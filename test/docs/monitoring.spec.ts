@@ -31,6 +31,14 @@ interface Alert {
   readonly runbook: string;
 }
 
+interface Named {
+  readonly name?: string | undefined;
+}
+
+function byName(a: Named, b: Named): number {
+  return (a.name ?? '').localeCompare(b.name ?? '');
+}
+
 /** Reads the rules in the form that the file has; `promtool check rules` reads any. */
 function readAlerts(): Alert[] {
   const [, ...rules] = readDocument(`${FOLDER}/alerts.yml`).split('- alert: ');
@@ -62,8 +70,6 @@ describe('docs/monitoring/README.md', () => {
       const [, name = '', type = '', labels = ''] = row.split('|').map((cell) => cell.trim());
       return { name: inBackticks(name)[0], type, labels: inBackticks(labels) };
     });
-    const byName = (a: { name?: string | undefined }, b: { name?: string | undefined }): number =>
-      (a.name ?? '').localeCompare(b.name ?? '');
     expect(listed.toSorted(byName)).toEqual(metrics.toSorted(byName));
   });
 });
