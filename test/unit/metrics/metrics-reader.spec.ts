@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Partition, PartitionStats } from '../../../lib/broker/broker.interface.js';
+import {
+  COUNTERS,
+  type Partition,
+  type PartitionCounters,
+  type PartitionStats,
+} from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/common/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import { type ConsumedTopic, MetricsReader } from '../../../lib/metrics/metrics-reader.js';
@@ -16,7 +21,7 @@ const EMPTY: PartitionStats = {
   nextDueAt: undefined,
   owner: 'somebody',
   paused: false,
-  counters: { published: 0, delivered: 0, acked: 0, retried: 0, died: 0, cancelled: 0, stale: 0, repaired: 0 },
+  counters: Object.fromEntries(COUNTERS.map((name) => [name, 0])) as PartitionCounters,
 };
 
 interface Setup {
@@ -87,7 +92,12 @@ describe('a reading', () => {
     { who: 'the owner of partition 0', holdings: [0], owner: 'me', reports: true },
     { who: 'the owner of other partitions', holdings: [1, 2], owner: 'somebody', reports: false },
     { who: 'a process that only publishes', holdings: undefined, owner: 'somebody', reports: false },
-    { who: 'a process that only publishes, while nobody owns it', holdings: undefined, owner: undefined, reports: true },
+    {
+      who: 'a process that only publishes, while nobody owns it',
+      holdings: undefined,
+      owner: undefined,
+      reports: true,
+    },
     { who: 'an owner of others, while nobody owns it', holdings: [1], owner: undefined, reports: true },
   ])('tells of a topic where it is taken by $who: $reports', async ({ holdings, owner, reports }) => {
     const consumed = holdings ? [{ topic: 'jobs', holdings, inFlight: 0 }] : [];
@@ -102,7 +112,11 @@ describe('a reading', () => {
   it('looks at every partition of a large topic, some at a time', async () => {
     let running = 0;
     let most = 0;
-    const { reader, calls, answer } = setUp({ topics: { jobs: 1024 }, consumed: [OWNER], stats: () => ({ scheduled: 1 }) });
+    const { reader, calls, answer } = setUp({
+      topics: { jobs: 1024 },
+      consumed: [OWNER],
+      stats: () => ({ scheduled: 1 }),
+    });
     answer.before = async () => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => setImmediate(resolve));
