@@ -9,6 +9,7 @@ const shared = {
       { find: /^nestjs-delay-queue\/terminus$/, replacement: source('./lib/terminus/index.ts') },
       { find: /^nestjs-delay-queue\/testing$/, replacement: source('./lib/testing/index.ts') },
       { find: /^nestjs-delay-queue\/opentelemetry$/, replacement: source('./lib/opentelemetry/index.ts') },
+      { find: /^nestjs-delay-queue\/prometheus$/, replacement: source('./lib/prometheus/index.ts') },
     ],
   },
 };

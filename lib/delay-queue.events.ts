@@ -20,8 +20,12 @@ export class DelayQueueEvents implements EventSink {
     acked: new Subject(),
     retried: new Subject(),
     dead: new Subject(),
+    cancelled: new Subject(),
+    replaced: new Subject(),
+    released: new Subject(),
     stale: new Subject(),
     ownership: new Subject(),
+    errors: new Subject(),
   };
 
   readonly published: Observable<QueueEvents['published']> = this.#subjects.published.asObservable();
@@ -29,8 +33,12 @@ export class DelayQueueEvents implements EventSink {
   readonly acked: Observable<QueueEvents['acked']> = this.#subjects.acked.asObservable();
   readonly retried: Observable<QueueEvents['retried']> = this.#subjects.retried.asObservable();
   readonly dead: Observable<QueueEvents['dead']> = this.#subjects.dead.asObservable();
+  readonly cancelled: Observable<QueueEvents['cancelled']> = this.#subjects.cancelled.asObservable();
+  readonly replaced: Observable<QueueEvents['replaced']> = this.#subjects.replaced.asObservable();
+  readonly released: Observable<QueueEvents['released']> = this.#subjects.released.asObservable();
   readonly stale: Observable<QueueEvents['stale']> = this.#subjects.stale.asObservable();
   readonly ownership: Observable<QueueEvents['ownership']> = this.#subjects.ownership.asObservable();
+  readonly errors: Observable<QueueEvents['errors']> = this.#subjects.errors.asObservable();
 
   /** @internal */
   wants(kind: keyof QueueEvents): boolean {

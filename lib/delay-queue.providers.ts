@@ -12,6 +12,9 @@ import { tokensOf } from './delay-queue.tokens.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import { DelayQueueHealth } from './health/delay-queue.health.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
+import type { DelayQueueMetrics } from './metrics/delay-queue-metrics.interface.js';
+import { HarmlessMetrics } from './metrics/harmless-metrics.js';
+import { publishCounter } from './metrics/publish-counter.js';
 import { resolveOptions } from './options/resolve-options.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import { HandlerFactory } from './pipeline/handler-factory.js';
@@ -25,6 +28,8 @@ export interface QueueParts {
   readonly events: DelayQueueEvents;
   readonly options: ResolvedOptions;
   readonly topics: TopicRegistry;
+  /** `undefined`: nothing is measured. */
+  readonly metrics: DelayQueueMetrics | undefined;
 }
 
 /**
@@ -46,9 +51,20 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.broker,
-      useFactory: ({ redis, prefix, publishTimeout }: ResolvedOptions, clock: Clock) =>
-        new RedisBroker({ redis, prefix, connectTimeout: publishTimeout, clock, log: new Logger(LOG_CONTEXT) }),
-      inject: [tokens.options, tokens.clock],
+      useFactory: (
+        { redis, prefix, publishTimeout }: ResolvedOptions,
+        clock: Clock,
+        metrics: DelayQueueMetrics | undefined,
+      ) =>
+        new RedisBroker({
+          redis,
+          prefix,
+          connectTimeout: publishTimeout,
+          clock,
+          log: new Logger(LOG_CONTEXT),
+          onScript: metrics && ((name, duration) => metrics.observeScript(name, duration / 1000)),
+        }),
+      inject: [tokens.options, tokens.clock, tokens.metrics],
     },
     {
       provide: tokens.redis,
@@ -57,23 +73,46 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.events,
-      useFactory: () => new DelayQueueEvents(),
+      useFactory: (broker: Broker) => {
+        const events = new DelayQueueEvents();
+        broker.onError((error) => events.emit('errors', { source: 'connection', error }));
+        return events;
+      },
+      inject: [tokens.broker],
+    },
+    {
+      provide: tokens.metrics,
+      useFactory: ({ metrics }: ResolvedOptions) => metrics && new HarmlessMetrics(metrics, new Logger(LOG_CONTEXT)),
+      inject: [tokens.options],
     },
     {
       provide: tokens.parts,
-      useFactory: (broker: Broker, clock: Clock, events: DelayQueueEvents, options: ResolvedOptions): QueueParts => ({
+      useFactory: (
+        broker: Broker,
+        clock: Clock,
+        events: DelayQueueEvents,
+        options: ResolvedOptions,
+        metrics: DelayQueueMetrics | undefined,
+      ): QueueParts => ({
         broker,
         clock,
         events,
         options,
         topics: new TopicRegistry(broker, options.topicSettings),
+        metrics,
       }),
-      inject: [tokens.broker, tokens.clock, tokens.events, tokens.options],
+      inject: [tokens.broker, tokens.clock, tokens.events, tokens.options, tokens.metrics],
     },
     {
       provide: tokens.producer,
-      useFactory: ({ broker, options: { publishTimeout, middleware }, ...parts }: QueueParts) =>
-        new DelayQueueProducer({ store: broker, publishTimeout, middleware, ...parts }),
+      useFactory: ({ broker, options: { publishTimeout, middleware }, metrics, ...parts }: QueueParts) =>
+        new DelayQueueProducer({
+          store: broker,
+          publishTimeout,
+          // The innermost, which sees what is really sent.
+          middleware: metrics ? [...middleware, publishCounter(metrics)] : middleware,
+          ...parts,
+        }),
       inject: [tokens.parts],
     },
     {

@@ -12,6 +12,9 @@ import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
+import type { DelayQueueMetrics } from './metrics/delay-queue-metrics.interface.js';
+import { MetricsReader } from './metrics/metrics-reader.js';
+import { MetricsRecorder } from './metrics/metrics-recorder.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import type { TopicRegistry } from './topics/topic.registry.js';
@@ -25,6 +28,7 @@ export interface SchedulerDependencies {
   readonly options: ResolvedOptions;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: DelayQueueMetrics | undefined;
 }
 
 /**
@@ -35,21 +39,24 @@ export class DelayQueueScheduler
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
   readonly #dependencies: SchedulerDependencies;
+  readonly #recorder: MetricsRecorder | undefined;
   #runtime: ConsumerRuntime | undefined;
 
   constructor(dependencies: SchedulerDependencies) {
     this.#dependencies = dependencies;
+    this.#recorder = this.#newRecorder(dependencies);
   }
 
   /**
    * @throws BrokerUnavailableError with host and port, where Redis cannot be reached
    * @throws ConfigurationError where Redis is too old, a configured topic has another number of partitions, or another
-   *   module of this connection has other options
+   *   module of this connection has other options, or the metrics cannot work with it
    */
   async onModuleInit(): Promise<void> {
     const { broker, topics, options } = this.#dependencies;
     await this.#orDisconnect(async () => {
       assertUnambiguous(this.#connections());
+      this.#recorder?.start();
       await broker.connect();
       await Promise.all(options.topics.map((topic) => topics.partitions(topic)));
     });
@@ -92,7 +99,21 @@ export class DelayQueueScheduler
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.#recorder?.stop();
     await this.#dependencies.broker.close();
+  }
+
+  #newRecorder(dependencies: SchedulerDependencies): MetricsRecorder | undefined {
+    const { metrics, options, events, broker, clock, log, topics } = dependencies;
+    if (!metrics) return undefined;
+    const reader = new MetricsReader({
+      store: broker,
+      clock,
+      log,
+      topics: () => topics.known,
+      consumed: () => this.#runtime?.consumers ?? [],
+    });
+    return new MetricsRecorder({ metrics, connection: options.connection, events, reader });
   }
 
   #connections(): ResolvedOptions[] {
@@ -116,6 +137,7 @@ export class DelayQueueScheduler
 
   async #end(): Promise<void> {
     await this.#runtime?.stop();
+    this.#recorder?.stop();
     await this.#dependencies.broker.close();
   }
 }

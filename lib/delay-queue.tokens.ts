@@ -21,6 +21,8 @@ export interface ConnectionTokens {
   readonly clock: InjectionToken;
   /** The options with all defaults filled in. */
   readonly options: InjectionToken;
+  /** Where to tell metrics; nothing where the options name none. */
+  readonly metrics: InjectionToken;
   /** What the first three are made of. */
   readonly parts: InjectionToken;
 }
@@ -35,6 +37,7 @@ const DEFAULT_TOKENS: ConnectionTokens = {
   broker: Symbol('DELAY_QUEUE_BROKER'),
   clock: Symbol('DELAY_QUEUE_CLOCK'),
   options: optionsToken(DEFAULT_CONNECTION),
+  metrics: Symbol('DELAY_QUEUE_METRICS'),
   parts: Symbol('DELAY_QUEUE_PARTS'),
 };
 
@@ -51,6 +54,7 @@ export function tokensOf(connection: string): ConnectionTokens {
     broker: `DELAY_QUEUE_BROKER(${connection})`,
     clock: `DELAY_QUEUE_CLOCK(${connection})`,
     options: optionsToken(connection),
+    metrics: `DELAY_QUEUE_METRICS(${connection})`,
     parts: `DELAY_QUEUE_PARTS(${connection})`,
   };
 }

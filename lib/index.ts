@@ -56,9 +56,19 @@ export type {
   OverdueMessages,
   TopicHealth,
 } from './health/health-report.interface.js';
+// Metrics
+export type {
+  DelayQueueMetrics,
+  HandleOutcome,
+  MetricsReading,
+  PublishOutcome,
+  TopicBacklog,
+  TopicReading,
+} from './metrics/delay-queue-metrics.interface.js';
 
 // Events
-export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
+export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
+export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';
 export type { PayloadIssue } from './message/payload-issues.js';
 

@@ -238,6 +238,8 @@ export interface SignalSource {
   watchMembers(topic: string, listener: () => void): Promise<Unsubscribe>;
   /** Calls the listener each time the broker can be reached again; signals may have been lost meanwhile. */
   onAvailable(listener: () => void): () => void;
+  /** Calls the listener with each error of a connection; whoever waits for a call is told by that call. */
+  onError(listener: (error: Error) => void): () => void;
 }
 
 /**

@@ -87,6 +87,11 @@ export class ConsumerRuntime implements Startable {
     return this.#consumers.map(({ progress }) => progress);
   }
 
+  /** What this process consumes, one entry a topic. */
+  get consumers(): readonly Pick<TopicConsumer, 'topic' | 'holdings' | 'inFlight'>[] {
+    return this.#consumers;
+  }
+
   /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
   async stop(): Promise<void> {
     this.#stopping ??= this.#drain();
@@ -131,10 +136,12 @@ export class ConsumerRuntime implements Startable {
 
   /** A consumer that fails to stop must not keep the others from it. */
   async #forAll(action: (consumer: TopicConsumer) => Promise<void>): Promise<void> {
-    const { log } = this.#options.context;
+    const { log, events } = this.#options.context;
     const results = await Promise.allSettled(this.#consumers.map(action));
     for (const result of results) {
-      if (result.status === 'rejected') log.warn(`While stopping: ${(result.reason as Error).message}`);
+      if (result.status === 'fulfilled') continue;
+      log.warn(`While stopping: ${(result.reason as Error).message}`);
+      events.emit('errors', { source: 'membership', error: result.reason as unknown });
     }
   }
 }

@@ -48,13 +48,15 @@ export class DeadLetterTrimmer implements Startable {
 
   /** Never rejects. */
   async #trimOnce(): Promise<void> {
-    const { broker, log } = this.#context;
+    const { broker, log, events } = this.#context;
+    const { topic, index: partition } = this.#partition;
     try {
       const nextAt = await broker.trimDead(this.#partition, this.#limits);
       this.#trimming = undefined;
       if (nextAt !== undefined && !this.#stopped) this.#timer.arm(nextAt);
     } catch (error) {
       this.#trimming = undefined;
+      events.emit('errors', { source: 'trim', topic, partition, error });
       // The next death, or the next owner, looks again.
       if (!(error instanceof BrokerUnavailableError)) log.error('Trimming dead letters failed', (error as Error).stack);
     }

@@ -25,6 +25,8 @@ export class Delivery implements Receipt {
   slot: CallSlot | undefined;
   /** Resolves when its call has ended; the same promise for all deliveries of a call. */
   finished = NOTHING_RUNS;
+  /** When its handler was called, on the local clock in epoch milliseconds; `undefined` where it was not. */
+  startedAt: number | undefined;
   /** Whether its outcome is decided; what the handler still does has no effect. */
   settled = false;
   #controller: AbortController | undefined;

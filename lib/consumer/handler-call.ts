@@ -6,7 +6,7 @@ import type { CheckedDelivery } from './delivery-check.js';
 import type { Delivery } from './delivery.js';
 import type { MessageHandler } from './message-handler.interface.js';
 import { outcomeOf } from './retry-policy.js';
-import type { Verdict } from './verdict.js';
+import { ACKED, type Verdict } from './verdict.js';
 
 /** What all calls of a handler have in common. */
 export interface HandlerCallOptions {
@@ -32,10 +32,11 @@ export class HandlerCall {
     const { context, handler } = this.#options;
     this.#announce();
     const startedAt = context.clock.now();
+    for (const { delivery } of this.#checked) delivery.startedAt = startedAt;
     const timer = this.#limitTime();
     try {
       const resolved = await handler.handle(this.#checked.map(({ message }) => message));
-      this.#succeed(resolved, context.clock.now() - startedAt);
+      this.#succeed(resolved);
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -64,13 +65,13 @@ export class HandlerCall {
   }
 
   /** @throws InvalidArgumentError where the results do not fit the messages; nothing is settled then */
-  #succeed(resolved: unknown, duration: number): void {
+  #succeed(resolved: unknown): void {
     const { handler, settle } = this.#options;
     const results = handler.batch === undefined ? undefined : resultsOf(resolved, this.#checked.length);
     for (const [i, checked] of this.#checked.entries()) {
       const result = results?.[i];
       if (result?.status === 'rejected') settle(checked.delivery, failure(checked, result.reason));
-      else settle(checked.delivery, { outcome: { kind: 'ack' }, duration });
+      else settle(checked.delivery, ACKED);
     }
   }
 

@@ -82,7 +82,7 @@ export class LeaseRenewer implements Startable {
   }
 
   async #renewBatch(partition: Partition, deliveries: readonly Delivery[]): Promise<void> {
-    const { broker, clock, log } = this.#context;
+    const { broker, clock, log, events } = this.#context;
     const sentAt = clock.now();
     try {
       const statuses = await broker.extend(partition, this.#lease, deliveries);
@@ -92,6 +92,7 @@ export class LeaseRenewer implements Startable {
         if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));
       }
     } catch (error) {
+      events.emit('errors', { source: 'extend', topic: partition.topic, partition: partition.index, error });
       if (!(error instanceof BrokerUnavailableError)) log.error('Renewing leases failed', (error as Error).stack);
       this.#abortExpired();
     }

@@ -117,7 +117,7 @@ export class Membership implements Startable {
   /** @returns when the next heartbeat is wanted (epoch milliseconds on the broker's clock) */
   async #beatOnce(): Promise<number> {
     const { context, topic, holdings, onMembers } = this.#options;
-    const { broker, clock, member, log } = context;
+    const { broker, clock, member, log, events } = context;
     this.#beatingSince = clock.now();
     try {
       const members = await broker.join(topic, member, this.session, holdings());
@@ -128,6 +128,7 @@ export class Membership implements Startable {
       const firstEnd = Math.min(...members.filter(({ id }) => id !== member).map(({ expiresAt }) => expiresAt + 1));
       return Math.min(wanted ?? Infinity, firstEnd);
     } catch (error) {
+      events.emit('errors', { source: 'membership', topic, error });
       if (!(error instanceof BrokerUnavailableError)) {
         log.error(`Heartbeat in topic '${topic}' failed`, (error as Error).stack);
       } else if (!this.#failing) {

@@ -6,6 +6,7 @@ import { CallSlot } from './call-slot.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import type { Delivery } from './delivery.js';
+import { DeliveryReporter } from './delivery-reporter.js';
 import { HandlerCall, type HandlerCallOptions } from './handler-call.js';
 import type { RunningDeliveries } from './lease-renewer.js';
 import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
@@ -31,12 +32,14 @@ export class MessageDispatcher {
   readonly #options: MessageDispatcherOptions;
   readonly #check: DeliveryCheck;
   readonly #callOptions: HandlerCallOptions;
+  readonly #reporter: DeliveryReporter;
   /** Those whose handlers run, or wait for an earlier run of the same message to end. */
   readonly running: RunningDeliveries = new Map();
 
   constructor(options: MessageDispatcherOptions) {
     this.#options = options;
-    const { context, handler } = options;
+    const { context, handler, onDead } = options;
+    this.#reporter = new DeliveryReporter({ context, handler: handler.name, onDead });
     this.#check = new DeliveryCheck(options);
     this.#callOptions = { context, handler, settle: (delivery, verdict) => this.#settle(delivery, verdict) };
   }
@@ -99,33 +102,8 @@ export class MessageDispatcher {
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settled = true;
-    this.#options.settler.settle(delivery, verdict.outcome, this.#reporter(delivery, verdict));
+    this.#options.settler.settle(delivery, verdict.outcome, this.#reporter.report(delivery, verdict));
     delivery.slot?.settled();
-  }
-
-  /** What is told once the outcome took effect; most of the time nobody listens. */
-  #reporter(delivery: Delivery, { outcome, error, duration = 0 }: Verdict): (() => void) | undefined {
-    const { context, handler, onDead } = this.#options;
-    const { events, log } = context;
-    switch (outcome.kind) {
-      case 'ack':
-        return events.wants('acked') ? () => events.emit('acked', { ...delivery.describe(), duration }) : undefined;
-      case 'retry':
-      case 'put-off':
-        return events.wants('retried')
-          ? () => events.emit('retried', { ...delivery.describe(), delay: outcome.delay, error })
-          : undefined;
-      case 'dead':
-        return () => {
-          const { topic } = delivery.partition;
-          const { reason, message } = outcome.failure;
-          log.error(`Message '${delivery.id}' of topic '${topic}' is dead (${reason}) in ${handler.name}: ${message}`);
-          if (events.wants('dead')) events.emit('dead', { ...delivery.describe(), failure: outcome.failure });
-          onDead();
-        };
-      default:
-        return undefined;
-    }
   }
 }
 

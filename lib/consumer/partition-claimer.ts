@@ -162,6 +162,7 @@ export class PartitionClaimer implements Startable, Claimant {
     } catch (error) {
       if (!this.#stop.signal.aborted) {
         context.log.error(`Claiming from topic '${this.#options.partition.topic}' failed`, (error as Error).stack);
+        this.#tellError(error);
       }
     }
     this.#claiming = undefined;
@@ -187,6 +188,7 @@ export class PartitionClaimer implements Startable, Claimant {
         signal: this.#stop.signal,
         worthRepeating: () => true,
         onFailure: (error, failures) => {
+          this.#tellError(error);
           if (failures > 1) return;
           log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
           // A partition that cannot be reached must not keep those of later topics waiting, which may be elsewhere.
@@ -194,6 +196,11 @@ export class PartitionClaimer implements Startable, Claimant {
         },
       },
     );
+  }
+
+  #tellError(error: unknown): void {
+    const { context, partition } = this.#options;
+    context.events.emit('errors', { source: 'claim', topic: partition.topic, partition: partition.index, error });
   }
 
   #plan({ token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {

@@ -7,14 +7,16 @@ import {
 } from '../broker/broker.interface.js';
 import { describe } from '../common/describe.js';
 import { repeatUntilServed } from '../common/repeat.js';
+import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { settleWithin } from './settle-middleware.js';
+import type { OnSettled } from './delivery-reporter.js';
 
 interface PendingSettle {
   readonly delivery: Delivery;
   readonly outcome: Outcome;
-  readonly onSettled: (() => void) | undefined;
+  readonly onSettled: OnSettled | undefined;
 }
 
 /**
@@ -40,8 +42,8 @@ export class Settler {
     return this.#pending.length;
   }
 
-  /** @param onSettled called once the outcome took effect; not where the settle came too late */
-  settle(delivery: Delivery, outcome: Outcome, onSettled?: () => void): void {
+  /** @param onSettled called once the outcome is confirmed; not where the settle came too late */
+  settle(delivery: Delivery, outcome: Outcome, onSettled?: OnSettled): void {
     this.#pending.push({ delivery, outcome, onSettled });
     this.#sending ??= this.#sendAll();
   }
@@ -68,6 +70,7 @@ export class Settler {
       } catch (error) {
         if (!this.#abandoned.signal.aborted) {
           this.#context.log.error(`Settling in topic '${this.#partition.topic}' failed: ${(error as Error).message}`);
+          this.#tellError('settle', error);
           this.#pending.splice(0, batch.length);
         }
       }
@@ -91,8 +94,9 @@ export class Settler {
         )
       : await this.#call(settlements);
     for (const [i, { delivery, onSettled }] of batch.entries()) {
-      if (statuses[i] === 'settled') onSettled?.();
-      else if (statuses[i] === 'stale') this.#reportStale(delivery);
+      const status = statuses[i] as SettleStatus;
+      if (status === 'stale') this.#reportStale(delivery);
+      else onSettled?.(status);
     }
   }
 
@@ -106,12 +110,14 @@ export class Settler {
       worthRepeating: () => true,
       onFailure: (error, failures) => {
         if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
+        this.#tellError('settle', error);
       },
     });
   }
 
-  /** Once: what fails at every settle would fill the log. */
+  /** Logged once: what fails at every settle would fill the log. */
   #reportFault(error: unknown): void {
+    this.#tellError('hook', error);
     if (this.#hasMiddlewareFailed) return;
     this.#hasMiddlewareFailed = true;
     const { topic, index } = this.#partition;
@@ -128,5 +134,11 @@ export class Settler {
         `effect: its lease had ended and the message belongs to another delivery.`,
     );
     if (events.wants('stale')) events.emit('stale', delivery.describe());
+    this.#tellError('stale', new DeliveryAbortedError('LEASE_LOST'));
+  }
+
+  #tellError(source: 'settle' | 'stale' | 'hook', error: unknown): void {
+    const { topic, index: partition } = this.#partition;
+    this.#context.events.emit('errors', { source, topic, partition, error });
   }
 }

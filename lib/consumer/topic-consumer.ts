@@ -44,7 +44,7 @@ export class TopicConsumer implements Startable {
       context,
       topic,
       heartbeat,
-      holdings: () => this.#holdings(),
+      holdings: () => this.holdings,
       onMembers: (members) => this.#takeShare(members),
     });
     const { session } = this.#membership;
@@ -117,18 +117,28 @@ export class TopicConsumer implements Startable {
     await Promise.all(this.#partitions.map((partition) => partition.close()));
   }
 
+  get topic(): string {
+    return this.#options.handled.topic;
+  }
+
+  /** Partitions that this process owns. */
+  get holdings(): number[] {
+    return this.#partitions.filter(({ owned }) => owned).map(({ partition }) => partition.index);
+  }
+
+  /** Deliveries whose handlers run, or wait for an earlier run of the same message to end. */
+  get inFlight(): number {
+    return this.#partitions.reduce((sum, { running }) => sum + running.size, 0);
+  }
+
   /** Outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#partitions.reduce((sum, { unsettled }) => sum + unsettled, 0);
   }
 
-  #holdings(): number[] {
-    return this.#partitions.filter(({ owned }) => owned).map(({ partition }) => partition.index);
-  }
-
   async #takeShare(members: readonly Member[]): Promise<number | undefined> {
     const { member } = this.#options.context;
-    const before = this.#holdings().join();
+    const before = this.holdings.join();
     const share = new Set(assignPartitions(members, this.#partitions.length).get(member));
     const results = await Promise.allSettled(
       this.#partitions.map((partition) =>
@@ -136,7 +146,7 @@ export class TopicConsumer implements Startable {
       ),
     );
     // Tells the others what changed, so that they need not wait for a heartbeat.
-    if (this.#holdings().join() !== before) this.#membership.refresh();
+    if (this.holdings.join() !== before) this.#membership.refresh();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
     const retries = results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));

@@ -6,9 +6,9 @@ export interface Verdict {
   readonly outcome: Outcome;
   /** What the handler threw. */
   readonly error?: unknown;
-  /** How long the handler ran, in milliseconds. */
-  readonly duration?: number;
 }
+
+export const ACKED: Verdict = { outcome: { kind: 'ack' } };
 
 /** Back at once, as if it had not been delivered. */
 export const RELEASED: Verdict = { outcome: { kind: 'release' } };

@@ -1,5 +1,6 @@
 import type { Failure } from '../message/failure.js';
 import type { PublishedMessage } from '../message/publish-options.interface.js';
+import type { BackgroundError } from './background-error.js';
 
 /**
  * Which delivery an event is about.
@@ -16,7 +17,18 @@ export interface DeliveryEvent {
 }
 
 /**
- * What this process tells of its work, by kind of event.
+ * A delivery that has ended.
+ *
+ * @publicApi
+ */
+export interface EndedDelivery extends DeliveryEvent {
+  /** How long the handler ran, in milliseconds; 0 where it was not called. */
+  readonly duration: number;
+}
+
+/**
+ * What this process tells of its work, by kind of event. A delivery that was handed over ends with one event of `acked`,
+ * `retried`, `dead`, `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it.
  *
  * @publicApi
  */
@@ -25,16 +37,24 @@ export interface QueueEvents {
   published: PublishedMessage;
   /** A message is handed to its handler; `lateness` is the time since it was due, in milliseconds. */
   delivered: DeliveryEvent & { readonly lateness: number };
-  /** A delivery was acknowledged; `duration` is the handler's running time, in milliseconds. */
-  acked: DeliveryEvent & { readonly duration: number };
+  /** A delivery was acknowledged. */
+  acked: EndedDelivery;
   /** An attempt failed, or was put off; the message comes again after `delay` milliseconds. */
-  retried: DeliveryEvent & { readonly delay: number; readonly error: unknown };
+  retried: EndedDelivery & { readonly delay: number; readonly error: unknown };
   /** A message became a dead letter. */
-  dead: DeliveryEvent & { readonly failure: Failure };
+  dead: EndedDelivery & { readonly failure: Failure };
+  /** A delivery ended without success, and its message had been cancelled meanwhile: it is gone. */
+  cancelled: EndedDelivery;
+  /** A delivery ended without success, and its message had been replaced meanwhile: the new one waits for its time. */
+  replaced: EndedDelivery;
+  /** A delivery was given back, as at a shutdown: the message comes again at once, and no attempt is spent. */
+  released: EndedDelivery;
   /** A settle came too late: the delivery no longer belonged to this process, and nothing was changed. */
   stale: DeliveryEvent;
   /** A partition came to this process, or left it. */
   ownership: { readonly topic: string; readonly partition: number; readonly owned: boolean };
+  /** Something failed in the background, where nobody waits for it. */
+  errors: BackgroundError;
 }
 
 /** Where the runtime tells its events. */

@@ -3,6 +3,7 @@ import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { Duration } from '../common/duration.js';
 import type { Backoff } from '../message/backoff.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
+import type { DelayQueueMetrics } from '../metrics/delay-queue-metrics.interface.js';
 
 /**
  * Options of `DelayQueueModule.forRoot()`.
@@ -31,6 +32,11 @@ export interface DelayQueueModuleOptions {
   publishTimeout?: Duration;
   /** What stands around publishes, handler calls and settles, such as correlation ids; the first is the outermost. @defaultValue none */
   middleware?: readonly DelayQueueMiddleware[];
+  /**
+   * Where to tell what this process does, and from where the state of its topics is read, such as `prometheusMetrics()` of
+   * `nestjs-delay-queue/prometheus`. @defaultValue none
+   */
+  metrics?: DelayQueueMetrics;
 }
 
 /**

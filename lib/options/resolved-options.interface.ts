@@ -2,6 +2,7 @@ import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
+import type { DelayQueueMetrics } from '../metrics/delay-queue-metrics.interface.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 
 /** The module's options, checked and with all defaults filled in. Times in milliseconds. */
@@ -17,6 +18,8 @@ export interface ResolvedOptions {
   readonly consumer: (ConsumerSettings & { readonly lease: number }) | undefined;
   /** The first is the outermost. */
   readonly middleware: readonly DelayQueueMiddleware[];
+  /** `undefined`: nothing is measured. */
+  readonly metrics: DelayQueueMetrics | undefined;
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;

@@ -164,6 +164,10 @@ export class TestingBroker implements Broker {
     return this.#options.outages.onEnd(listener);
   }
 
+  onError(): () => void {
+    return this.#options.memory.onError();
+  }
+
   #delivery({ topic, index }: Partition, { token }: Receipt): string {
     return `${this.#id}:${topic}:${index}:${token}`;
   }

@@ -20,6 +20,11 @@ export class TopicRegistry {
     return settings;
   }
 
+  /** Number of partitions of every topic that this process has used. */
+  get known(): ReadonlyMap<string, number> {
+    return this.#partitions;
+  }
+
   /** Its number of partitions, where this process has asked before. */
   knownPartitions(topic: string): number | undefined {
     return this.#partitions.get(topic);

@@ -6,7 +6,7 @@ import { classesIn, filesIn, stringsOf } from './support/source.js';
 
 const architecture = readDocument('docs/architecture.md');
 const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');
-const documents = ['README.md', ...filesIn('docs'), ...filesIn('docs/decisions')];
+const documents = ['README.md', ...filesIn('docs'), ...filesIn('docs/decisions'), 'docs/monitoring/README.md'];
 
 describe('docs/architecture.md', () => {
   it('names every folder of the library', () => {

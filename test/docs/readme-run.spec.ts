@@ -4,6 +4,7 @@ import { correlation } from './drivers/correlation.js';
 import { handling } from './drivers/handling.js';
 import { health } from './drivers/health.js';
 import { looking } from './drivers/looking.js';
+import { metrics } from './drivers/metrics.js';
 import { moduleOptions } from './drivers/module-options.js';
 import { pipeline } from './drivers/pipeline.js';
 import { publishing } from './drivers/publishing.js';
@@ -38,6 +39,7 @@ moduleOptions(readme);
 looking(readme);
 tracing(readme);
 health(readme);
+metrics(readme);
 testing(readme);
 
 describe('the code of the README', () => {

@@ -77,16 +77,84 @@ describe('the events of a message', () => {
     };
     await producer.publish('jobs', 1, { id: 'a', key: 'k', attempts: 3 });
     const dead = await events.dead.first();
+    const duration = expect.any(Number) as number;
     expect(events.retried.past).toEqual([
-      { ...OF_A, attempt: 1, delay: 10, error: errors[0] },
-      { ...OF_A, attempt: 2, delay: 20, error: errors[1] },
-      { ...OF_A, attempt: 2, delay: 10, error: errors[2] },
+      { ...OF_A, attempt: 1, duration, delay: 10, error: errors[0] },
+      { ...OF_A, attempt: 2, duration, delay: 20, error: errors[1] },
+      { ...OF_A, attempt: 2, duration, delay: 10, error: errors[2] },
     ]);
     expect(events.retried.past[0]?.error).toBe(errors[0]);
     expect(dead).toMatchObject({ ...OF_A, attempt: 3, failure: { reason: 'failed', name: 'Error', message: 'third' } });
     expect(events.delivered.past.map(({ attempt }) => attempt)).toEqual([1, 2, 2, 3]);
     expect(events.acked.past).toEqual([]);
     expect(events.dead.past).toHaveLength(1);
+  });
+
+  it('tell of a failure how long its handler ran, 0 where it was not called', async () => {
+    const { producer, events, jobs } = await start();
+    jobs.respond = async () => {
+      await setTimeout(50);
+      throw new Error('down');
+    };
+    await producer.publish('jobs', 1, { id: 'failing', attempts: 2 });
+    await producer.publish('jobs', 1, { id: 'expired', deliverAt: 0, expireAfter: 1 });
+    for (const { duration } of [await events.retried.first(), await events.dead.first(({ id }) => id === 'failing')]) {
+      expect(duration).toBeGreaterThan(48);
+      expect(duration).toBeLessThan(5000);
+    }
+    expect(await events.dead.first(({ id }) => id === 'expired')).toMatchObject({
+      duration: 0,
+      failure: { reason: 'expired' },
+    });
+  });
+
+  it('tell that it was cancelled while its handler ran, and nothing where that succeeded all the same', async () => {
+    const { producer, events, jobs } = await start();
+    jobs.respond = async (_payload, { id, signal }) => {
+      const reason = await abortOf(signal);
+      if (id === 'a') throw reason;
+    };
+    await producer.publish('jobs', 1, { id: 'a', key: 'k' });
+    await producer.publish('jobs', 1, { id: 'b', key: 'k' });
+    await jobs.called(2);
+    for (const id of ['a', 'b']) expect(await producer.cancel('jobs', { id, key: 'k' })).toBe('in-flight');
+
+    expect(await events.cancelled.first()).toEqual({ ...OF_A, attempt: 1, duration: expect.any(Number) });
+    await events.acked.first(({ id }) => id === 'b');
+    expect(events.cancelled.past).toHaveLength(1);
+    expect(events.retried.past).toEqual([]);
+  });
+
+  it('tell that it was replaced while its handler ran, and failed', async () => {
+    const { producer, events, jobs } = await start();
+    const gate = new Gate();
+    jobs.respond = async (payload) => {
+      if (payload !== 'old') return;
+      await gate.opened;
+      throw new Error('down');
+    };
+    await producer.publish('jobs', 'old', { id: 'a', key: 'k' });
+    await jobs.called();
+    await producer.publish('jobs', 'new', { id: 'a', key: 'k', onDuplicate: 'replace' });
+    gate.open();
+
+    expect(await events.replaced.first()).toEqual({ ...OF_A, attempt: 1, duration: expect.any(Number) });
+    expect(await events.acked.first()).toMatchObject({ ...OF_A, attempt: 1 });
+    expect(events.retried.past).toEqual([]);
+  });
+
+  it('tell that it was given back at a shutdown, and how long its handler had run', async () => {
+    const app = await bed.start({ providers: [Jobs], options: { consumer: { shutdownTimeout: 50 } } });
+    const { producer, events } = app;
+    app.get(Jobs).respond = async (_payload, { signal }) => abortOf(signal);
+    await producer.publish('jobs', 1, { id: 'a', key: 'k' });
+    await app.get(Jobs).called();
+    await app.close();
+
+    const released = await events.released.first();
+    expect(released).toEqual({ ...OF_A, partition: expect.any(Number), attempt: 1, duration: expect.any(Number) });
+    expect(released.duration).toBeGreaterThan(45);
+    expect(events.released.past).toHaveLength(1);
   });
 
   it('tell of a settle that came too late, whose signal was aborted with LEASE_LOST', async () => {
@@ -112,6 +180,12 @@ describe('the events of a message', () => {
     gate.open();
 
     expect(await events.stale.first()).toEqual({ ...OF_A, attempt: 1 });
+    expect(await events.errors.first()).toEqual({
+      source: 'stale',
+      topic: 'jobs',
+      partition: 0,
+      error: expect.objectContaining({ code: 'LEASE_LOST' }),
+    });
     expect(await events.acked.first(({ id }) => id === 'a')).toMatchObject({ attempt: 2 });
     expect(events.acked.past.filter(({ id }) => id === 'a')).toHaveLength(1);
     expect(jobs.callsOf('a')).toHaveLength(2);

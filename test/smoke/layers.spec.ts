@@ -48,6 +48,13 @@ const VIOLATIONS = [
   ['lib/testing/planted.ts', 'vitest', 'test runner'],
   ['lib/testing/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
   ['lib/testing/planted.ts', '../index.js', 'barrel'],
+  ['lib/metrics/planted.ts', '@nestjs/common', 'Nest'],
+  ['lib/metrics/planted.ts', '../delay-queue.events.js', 'runtime'],
+  ['lib/message/planted.ts', '../metrics/metrics-reader.js', 'ground'],
+  ['lib/options/planted.ts', '../prometheus/prometheus-metrics.js', 'optional'],
+  ['lib/options/planted.ts', 'prom-client', 'prom-client'],
+  ['lib/prometheus/planted.ts', 'prom-client', 'requirePeer'],
+  ['lib/prometheus/planted.ts', '@nestjs/common', 'Nest'],
 ] as const;
 
 describe('the linter', () => {

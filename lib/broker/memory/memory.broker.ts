@@ -162,6 +162,11 @@ export class MemoryBroker implements Broker {
     return () => {};
   }
 
+  /** Nor can a connection fail. */
+  onError(): () => void {
+    return () => {};
+  }
+
   /** The topics that were used so far. */
   get topics(): string[] {
     return [...this.#topics.keys()];

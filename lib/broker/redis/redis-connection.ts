@@ -56,6 +56,7 @@ export class RedisConnection {
   #isRedis7 = false;
   #lastError: Error | undefined;
   #closing = false;
+  readonly #errorListeners = new Set<(error: Error) => void>();
 
   constructor(settings: RedisSettings, log: Log) {
     this.#log = log;
@@ -104,6 +105,18 @@ export class RedisConnection {
     if (this.isUp(connection)) this[connection].disconnect(true);
   }
 
+  /** Calls the listener with each error that nobody waits for, until the connections are closed. */
+  onError(listener: (error: Error) => void): () => void {
+    this.#errorListeners.add(listener);
+    return () => this.#errorListeners.delete(listener);
+  }
+
+  /** To be called with an error that no call is answered with. */
+  tellError(error: Error): void {
+    if (this.#closing) return;
+    for (const listener of this.#errorListeners) listener(error);
+  }
+
   close(): void {
     this.#closing = true;
     this.commands.disconnect();
@@ -126,6 +139,7 @@ export class RedisConnection {
       const isNew = error.message !== this.#lastError?.message;
       this.#lastError = error;
       if (isNew && !this.#closing) this.#log.warn(`Redis at ${this.address}: ${error.message || error.name}`);
+      this.tellError(error);
     });
     client.on('ready', () => {
       if (this.#lastError) this.#log.log(`Redis at ${this.address} is back`);

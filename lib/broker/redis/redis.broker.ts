@@ -34,7 +34,7 @@ import { RedisKeys } from './redis-keys.js';
 import { RedisLink } from './redis-link.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
-import { ScriptRunner } from './script-runner.js';
+import { type ScriptObserver, ScriptRunner } from './script-runner.js';
 import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
 import { encodeSettlements } from './settlement-arguments.js';
@@ -46,6 +46,7 @@ export interface RedisBrokerOptions {
   readonly connectTimeout: number;
   readonly clock: Clock;
   readonly log: Log;
+  readonly onScript?: ScriptObserver | undefined;
 }
 
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
@@ -59,10 +60,10 @@ export class RedisBroker implements Broker {
   readonly #connectTimeout: number;
   readonly #log: Log;
 
-  constructor({ redis, prefix, connectTimeout, clock, log }: RedisBrokerOptions) {
+  constructor({ redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
     this.#connection = new RedisConnection(redis, log);
     this.#serverClock = new ServerClock(clock);
-    this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
+    this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock, onScript);
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.link = new RedisLink({
       connection: this.#connection,
@@ -232,6 +233,10 @@ export class RedisBroker implements Broker {
     return () => {
       for (const client of clients) client.off('ready', listener);
     };
+  }
+
+  onError(listener: (error: Error) => void): () => void {
+    return this.#connection.onError(listener);
   }
 
   /** A command that is denied in the middle of a script would leave half of its work done. */

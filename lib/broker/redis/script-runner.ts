@@ -34,6 +34,9 @@ const ALLOW_OOM = '#!lua flags=allow-oom\n';
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];
 
+/** Told of each script that was answered, and of its round trip in milliseconds. */
+export type ScriptObserver = (name: ScriptName, duration: number) => void;
+
 /** Runs scripts by their hash; a server that does not have one (restarted, or flushed) is sent the source. */
 export class ScriptRunner {
   readonly #connection: RedisConnection;
@@ -41,11 +44,13 @@ export class ScriptRunner {
   readonly #serverClock: ServerClock;
   readonly #plain: Scripts;
   readonly #flagged: Scripts;
+  readonly #observer: ScriptObserver | undefined;
 
-  constructor(connection: RedisConnection, clock: Clock, serverClock: ServerClock) {
+  constructor(connection: RedisConnection, clock: Clock, serverClock: ServerClock, observer?: ScriptObserver) {
     this.#connection = connection;
     this.#clock = clock;
     this.#serverClock = serverClock;
+    this.#observer = observer;
     this.#plain = loadAll('');
     this.#flagged = { ...loadAll(ALLOW_OOM), publish: this.#plain.publish };
   }
@@ -73,6 +78,7 @@ export class ScriptRunner {
     }
     const [time, ...rest] = reply as [number, ...Reply];
     this.#serverClock.observe(time / 1000, sentAt);
+    this.#observer?.(name, this.#clock.now() - sentAt);
     return rest;
   }
 }

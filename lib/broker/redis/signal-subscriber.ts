@@ -18,7 +18,7 @@ export class SignalSubscriber {
     connection.subscriber.on('ready', () => {
       for (const channel of this.#listeners.keys()) {
         // Where this fails the connection is lost again, and the next one subscribes.
-        this.#send('subscribe', channel).catch(() => {});
+        this.#send('subscribe', channel).catch((error: unknown) => connection.tellError(connection.toError(error)));
       }
     });
   }

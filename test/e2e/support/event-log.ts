@@ -33,8 +33,12 @@ export class EventLog implements Record<keyof QueueEvents, unknown> {
   readonly acked: Tape<QueueEvents['acked']>;
   readonly retried: Tape<QueueEvents['retried']>;
   readonly dead: Tape<QueueEvents['dead']>;
+  readonly cancelled: Tape<QueueEvents['cancelled']>;
+  readonly replaced: Tape<QueueEvents['replaced']>;
+  readonly released: Tape<QueueEvents['released']>;
   readonly stale: Tape<QueueEvents['stale']>;
   readonly ownership: Tape<QueueEvents['ownership']>;
+  readonly errors: Tape<QueueEvents['errors']>;
 
   constructor(events: DelayQueueEvents) {
     this.published = new Tape('published', events.published);
@@ -42,7 +46,11 @@ export class EventLog implements Record<keyof QueueEvents, unknown> {
     this.acked = new Tape('acked', events.acked);
     this.retried = new Tape('retried', events.retried);
     this.dead = new Tape('dead', events.dead);
+    this.cancelled = new Tape('cancelled', events.cancelled);
+    this.replaced = new Tape('replaced', events.replaced);
+    this.released = new Tape('released', events.released);
     this.stale = new Tape('stale', events.stale);
     this.ownership = new Tape('ownership', events.ownership);
+    this.errors = new Tape('errors', events.errors);
   }
 }

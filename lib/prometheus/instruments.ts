@@ -1,0 +1,59 @@
+import type * as PromClient from 'prom-client';
+import type { TopicBacklog } from '../metrics/delay-queue-metrics.interface.js';
+import type { CheckedOptions } from './check-options.js';
+
+export type Instruments = ReturnType<typeof createInstruments>;
+
+/**
+ * Makes the metrics, registered nowhere.
+ *
+ * @param collect called before a gauge is read
+ */
+export function createInstruments(
+  { Counter, Gauge, Histogram }: typeof PromClient,
+  { prefix, buckets }: CheckedOptions,
+  collect: () => Promise<void>,
+) {
+  const named = (name: string, help: string) => ({ name: prefix + name, help, registers: [] });
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ ...named(name, help), labelNames });
+  const histogram = <L extends string>(name: string, help: string, label: L, bounds: readonly number[]) =>
+    new Histogram({ ...named(name, help), labelNames: [label] as const, buckets: [...bounds] });
+  const gauge = (name: string, help: string, aggregator: PromClient.Aggregator) =>
+    new Gauge({ ...named(name, help), collect, aggregator });
+  const topicGauge = (name: string, help: string, aggregator: PromClient.Aggregator = 'max') =>
+    new Gauge({ ...named(name, help), labelNames: ['topic'] as const, collect, aggregator });
+  return {
+    published: counter('published_total', 'Messages that this process has published, or has tried to.', [
+      'topic',
+      'outcome',
+    ]),
+    handled: counter('handled_total', 'Deliveries to this process that have ended.', ['topic', 'outcome']),
+    errors: counter('errors_total', 'What failed in the background, where nobody waits for it.', ['source']),
+    lateness: histogram(
+      'lateness_seconds',
+      'Time from when a message was due until it was handed to its handler.',
+      'topic',
+      buckets.lateness,
+    ),
+    handler: histogram('handler_duration_seconds', 'Running time of handlers.', 'topic', buckets.handler),
+    script: histogram('script_duration_seconds', 'Round trip of a script to Redis.', 'script', buckets.script),
+    up: gauge('up', 'Whether Redis answered this process: 1 or 0.', 'min'),
+    clockOffset: gauge('clock_offset_seconds', "Redis's clock minus the clock of this machine.", 'max'),
+    inFlight: topicGauge('in_flight', 'Messages that this process is handling.', 'sum'),
+    ownedPartitions: topicGauge('owned_partitions', 'Partitions that this process owns.', 'sum'),
+    backlog: {
+      scheduled: topicGauge('scheduled', 'Messages that wait, those that are due among them.'),
+      due: topicGauge('due', 'Messages whose time has come and that no process has claimed yet.'),
+      dead: topicGauge('dead', 'Dead letters.'),
+      oldestOverdue: topicGauge('oldest_overdue_seconds', 'For how long the earliest message is due and unclaimed.'),
+      unownedPartitions: topicGauge('unowned_partitions', 'Partitions that no process owns.'),
+      pausedPartitions: topicGauge('paused_partitions', 'Partitions that hand nothing out: the topic is paused.'),
+    } satisfies Record<keyof TopicBacklog, unknown>,
+  };
+}
+
+/** All metrics, each by itself. */
+export function listInstruments({ backlog, ...others }: Instruments): PromClient.Metric[] {
+  return [...Object.values(others), ...Object.values(backlog)] as PromClient.Metric[];
+}

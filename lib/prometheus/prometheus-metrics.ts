@@ -1,0 +1,114 @@
+import type * as PromClient from 'prom-client';
+import { requirePeer } from '../common/require-peer.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
+import type { BackgroundErrorSource } from '../events/background-error.js';
+import type {
+  DelayQueueMetrics,
+  HandleOutcome,
+  MetricsReading,
+  PublishOutcome,
+} from '../metrics/delay-queue-metrics.interface.js';
+import { type CheckedOptions, checkOptions } from './check-options.js';
+import { type Instruments, createInstruments, listInstruments } from './instruments.js';
+import type { PrometheusMetricsOptions } from './prometheus-options.interface.js';
+import { showReadings } from './show-readings.js';
+
+/**
+ * Metrics for Prometheus, as the module's option `metrics`. They are in the registry from the application's boot to its
+ * shutdown; `docs/monitoring` lists them, and has alert rules and a dashboard. Each connection needs a `prefix` or a
+ * `registry` of its own.
+ *
+ * @throws ConfigurationError where prom-client is not installed, or an option is wrong
+ *
+ * @example
+ * ```ts
+ * DelayQueueModule.forRoot({ metrics: prometheusMetrics() });
+ * ```
+ *
+ * @publicApi
+ */
+export function prometheusMetrics(options: PrometheusMetricsOptions = {}): DelayQueueMetrics {
+  const checked = checkOptions(options);
+  const client = requirePeer<typeof PromClient>('prom-client', 'Metrics for Prometheus');
+  return new PrometheusMetrics(client, options.registry ?? client.register, checked);
+}
+
+/** Tells metrics to prom-client, and takes a reading for each scrape. */
+class PrometheusMetrics implements DelayQueueMetrics {
+  readonly #registry: PromClient.Registry;
+  readonly #prefix: string;
+  readonly #instruments: Instruments;
+  /** One a module; several where the module of a connection is imported more than once. */
+  readonly #readers = new Set<() => Promise<MetricsReading>>();
+  #connection: string | undefined;
+  #collecting: Promise<void> | undefined;
+
+  constructor(client: typeof PromClient, registry: PromClient.Registry, options: CheckedOptions) {
+    this.#registry = registry;
+    this.#prefix = options.prefix;
+    this.#instruments = createInstruments(client, options, async () => this.#collect());
+  }
+
+  countPublished(topic: string, outcome: PublishOutcome): void {
+    this.#instruments.published.inc({ topic, outcome });
+  }
+
+  countHandled(topic: string, outcome: HandleOutcome): void {
+    this.#instruments.handled.inc({ topic, outcome });
+  }
+
+  countError(source: BackgroundErrorSource): void {
+    this.#instruments.errors.inc({ source });
+  }
+
+  observeLateness(topic: string, seconds: number): void {
+    this.#instruments.lateness.observe({ topic }, seconds);
+  }
+
+  observeHandler(topic: string, seconds: number): void {
+    this.#instruments.handler.observe({ topic }, seconds);
+  }
+
+  observeScript(script: string, seconds: number): void {
+    this.#instruments.script.observe({ script }, seconds);
+  }
+
+  open(connection: string, read: () => Promise<MetricsReading>): () => void {
+    if (this.#readers.size === 0) this.#register(connection);
+    else if (connection !== this.#connection) throw this.#taken(connection);
+    this.#connection = connection;
+    this.#readers.add(read);
+    return () => {
+      this.#readers.delete(read);
+      if (this.#readers.size === 0) for (const name of this.#names()) this.#registry.removeSingleMetric(name);
+    };
+  }
+
+  #register(connection: string): void {
+    if (this.#names().some((name) => this.#registry.getSingleMetric(name))) throw this.#taken(connection);
+    for (const metric of listInstruments(this.#instruments)) this.#registry.registerMetric(metric);
+  }
+
+  /** A scrape collects each gauge by itself, all in one turn of the event loop: they share what is read. */
+  async #collect(): Promise<void> {
+    this.#collecting ??= this.#readAll();
+    await this.#collecting;
+  }
+
+  async #readAll(): Promise<void> {
+    const readings = await Promise.all(Array.from(this.#readers, async (read) => read()));
+    this.#collecting = undefined;
+    showReadings(this.#instruments, readings);
+  }
+
+  #names(): string[] {
+    return listInstruments(this.#instruments).map((metric) => (metric as unknown as { readonly name: string }).name);
+  }
+
+  #taken(connection: string): ConfigurationError {
+    return new ConfigurationError(
+      `The metrics of connection '${connection}' have the names of others in the registry (prefix '${this.#prefix}'). Give each ` +
+        `connection a prometheusMetrics() of its own, with a prefix or a registry of its own.`,
+    );
+  }
+}
