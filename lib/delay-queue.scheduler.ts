@@ -73,10 +73,10 @@ export class DelayQueueScheduler
         settings: options.consumer,
         handlers,
       });
-      await this.#runtime.start();
       for (const { name, topics: handled } of handlers) {
         for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
       }
+      await this.#runtime.start();
     });
   }
 

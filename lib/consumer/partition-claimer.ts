@@ -37,6 +37,8 @@ export interface PartitionClaimerOptions {
   readonly onMessages: (messages: readonly ClaimedMessage[], leaseEndsAt: number, slots: number) => number;
   /** Another process owns the partition. */
   readonly onLost: () => void;
+  /** Told whether the partition is paused, by the first claim and at each change. */
+  readonly onPause: (paused: boolean) => void;
 }
 
 /** Claims what falls due in one owned partition, when it falls due, as far as slots are free. One claim at a time. */
@@ -50,6 +52,7 @@ export class PartitionClaimer implements Startable, Claimant {
   /** Something may have become due while the claim was under way. */
   #again = false;
   #claiming: Promise<void> | undefined;
+  #paused: boolean | undefined;
 
   constructor(options: PartitionClaimerOptions) {
     this.#options = options;
@@ -162,7 +165,9 @@ export class PartitionClaimer implements Startable, Claimant {
     context.events.emit('errors', { source: 'claim', topic: partition.topic, partition: partition.index, error });
   }
 
-  #plan({ token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+  #plan({ status, token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+    const paused = status === 'paused';
+    if (paused !== this.#paused) this.#options.onPause((this.#paused = paused));
     const { log } = this.#options.context;
     const { topic, index } = this.#options.partition;
     this.#knownToken = token;

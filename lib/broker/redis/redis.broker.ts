@@ -84,6 +84,7 @@ export class RedisBroker implements Broker {
     await warnOfLosses(commands, address, this.#log);
     await this.#measureClock();
     warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
+    this.#log.log(`Connected to Redis at ${address}`);
   }
 
   async close(): Promise<void> {
