@@ -1,7 +1,5 @@
-import { hostname } from 'node:os';
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
-import { v7 as uuidv7 } from 'uuid';
 import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
@@ -10,6 +8,7 @@ import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
+import type { FleetPublisher } from './fleet-events/fleet-publisher.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import type { TopicRegistry } from './topics/topic.registry.js';
@@ -18,6 +17,9 @@ export interface SchedulerDependencies {
   readonly broker: Broker;
   readonly topics: TopicRegistry;
   readonly events: DelayQueueEvents;
+  readonly fleetPublisher: FleetPublisher | undefined;
+  /** Names this process among the members of every topic. */
+  readonly member: string;
   readonly explorer: DelayedHandlerExplorer;
   readonly discovery: DiscoveryService;
   readonly options: ResolvedOptions;
@@ -55,7 +57,7 @@ export class DelayQueueScheduler
 
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
-    const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
+    const { options, explorer, topics, broker, clock, log, events, member } = this.#dependencies;
     if (!isConsuming(options)) return;
     if (!isFirst(options, this.#connections())) {
       log.warn(
@@ -66,7 +68,6 @@ export class DelayQueueScheduler
     }
     await this.#orDisconnect(async () => {
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
-      const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member },
         topics,
@@ -85,7 +86,7 @@ export class DelayQueueScheduler
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.#dependencies.broker.close();
+    await this.#disconnect();
   }
 
   #connections(): ResolvedOptions[] {
@@ -109,6 +110,11 @@ export class DelayQueueScheduler
 
   async #end(): Promise<void> {
     await this.#runtime?.stop();
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
+    await this.#dependencies.fleetPublisher?.stop();
     await this.#dependencies.broker.close();
   }
 }

@@ -31,6 +31,24 @@ export interface DelayQueueModuleOptions {
   publishTimeout?: Duration;
   /** What stands around publishes and handler calls, such as correlation ids; the first is the outermost. @defaultValue none */
   middleware?: readonly DelayQueueMiddleware[];
+  /**
+   * Whether this process tells the fleet what it does, for `DelayQueueEvents.fleet`. It costs a script call for each turn of
+   * the event loop in which something happens; see docs/events.md. @defaultValue false
+   */
+  fleetEvents?: boolean | FleetEventsOptions;
+}
+
+/**
+ * What the fleet is told.
+ *
+ * @publicApi
+ */
+export interface FleetEventsOptions {
+  /**
+   * How many events of the whole fleet Redis keeps, about: as many can be read after a lost connection. 1,000 to
+   * 10,000,000, of some 100 bytes each. @defaultValue 100,000
+   */
+  maxLength?: number;
 }
 
 /**

@@ -13,6 +13,7 @@ import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
+import { resolveFleetEvents } from './resolve-fleet-events.js';
 import { resolveMiddleware } from './resolve-middleware.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
@@ -22,7 +23,16 @@ const MAX_PUBLISH_TIMEOUT = 60_000;
 /** How often a process tells that it lives, at least; in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
 
-const MODULE_OPTIONS = ['redis', 'prefix', 'topics', 'defaults', 'consumer', 'publishTimeout', 'middleware'] as const;
+const MODULE_OPTIONS = [
+  'redis',
+  'prefix',
+  'topics',
+  'defaults',
+  'consumer',
+  'publishTimeout',
+  'middleware',
+  'fleetEvents',
+] as const;
 /** Known when the module is imported, and so given to `forRoot()` and beside a factory. */
 const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
 const TOPIC_OPTIONS = ['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter'] as const;
@@ -51,7 +61,7 @@ export function resolveOptions(
     assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
     assertNotFromFactory(options);
     const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
-    const { topics = {}, defaults = {}, consumer = {}, middleware = [] } = options;
+    const { topics = {}, defaults = {}, consumer = {}, middleware = [], fleetEvents = false } = options;
     assertName('prefix', prefix);
     assertRedis(redis);
     if (!isPlainObject(topics)) {
@@ -74,6 +84,7 @@ export function resolveOptions(
       }),
       consumer: consumer === false ? undefined : resolveConsumer(consumer),
       middleware: resolveMiddleware(middleware),
+      fleetEvents: resolveFleetEvents(fleetEvents),
       topics: [...own.keys()],
       topicSettings: (topic: string) => own.get(topic) ?? base,
     });

@@ -17,6 +17,8 @@ export interface ResolvedOptions {
   readonly consumer: (ConsumerSettings & { readonly lease: number }) | undefined;
   /** The first is the outermost. */
   readonly middleware: readonly DelayQueueMiddleware[];
+  /** `undefined`: this process does not tell the fleet what it does. */
+  readonly fleetEvents: { readonly maxLength: number } | undefined;
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;

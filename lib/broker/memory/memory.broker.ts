@@ -24,6 +24,7 @@ import {
   type TopicConfig,
   type Unsubscribe,
 } from '../broker.interface.js';
+import { MemoryEventLog } from './memory-event-log.js';
 import { MemoryPartition } from './memory-partition.js';
 
 interface Owner {
@@ -41,6 +42,7 @@ interface MemoryTopic {
  * processes of a fleet share a Redis.
  */
 export class MemoryBroker implements Broker {
+  readonly eventLog = new MemoryEventLog();
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #partitions = new Map<string, MemoryPartition>();

@@ -29,6 +29,7 @@ import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
+import { RedisEventLog } from './redis-event-log.js';
 import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
@@ -48,6 +49,7 @@ export interface RedisBrokerOptions {
 
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
 export class RedisBroker implements Broker {
+  readonly eventLog: RedisEventLog;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -63,6 +65,7 @@ export class RedisBroker implements Broker {
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.#keys = new RedisKeys(prefix);
+    this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
     this.#connectTimeout = connectTimeout;
     this.#clock = clock;
     this.#log = log;
@@ -85,9 +88,11 @@ export class RedisBroker implements Broker {
     await this.#measureClock();
     warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
     this.#log.log(`Connected to Redis at ${address}`);
+    this.eventLog.start();
   }
 
   async close(): Promise<void> {
+    await this.eventLog.stop();
     this.#connection.close();
   }
 
