@@ -6,7 +6,7 @@ import type { ResolvedOptions } from './resolved-options.interface.js';
 
 const OPTIONS = ['maxLength'] as const;
 
-/** About 10 MB in Redis. */
+/** Some 6 MB in Redis. */
 const DEFAULT_LENGTH = 100_000;
 
 /** @throws InvalidArgumentError */
