@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type Observable, Subject } from 'rxjs';
+import { Observable, Subject, share } from 'rxjs';
+import type { FleetEvent } from './events/fleet-event.js';
 import type { EventSink, QueueEvents } from './events/queue-events.interface.js';
 
 /**
- * What this process does, as Observables. They never complete or fail; nothing is kept for late subscribers.
+ * What this process does, as Observables, and in `fleet` what all do. They never complete or fail; nothing is kept for late
+ * subscribers.
  *
  * @example
  * ```ts
@@ -40,9 +42,35 @@ export class DelayQueueEvents implements EventSink {
   readonly ownership: Observable<QueueEvents['ownership']> = this.#subjects.ownership.asObservable();
   readonly errors: Observable<QueueEvents['errors']> = this.#subjects.errors.asObservable();
 
+  /**
+   * What the processes do that publish their events, this one included, from now on and in the order in which Redis got it.
+   * While anybody listens, it is read on a connection of its own; a lost connection is resumed where it was, and what cannot
+   * be had any more comes as `{ kind: 'gap', missed }`. Processes publish their events where the module's option
+   * `fleetEvents` says so; one that only listens needs no option.
+   *
+   * @example
+   * ```ts
+   * events.fleet.subscribe((event) => {
+   *   if (event.kind === 'dead') alert(`${event.process}: ${event.topic} ${event.id} is dead`);
+   * });
+   * ```
+   */
+  readonly fleet: Observable<FleetEvent>;
+
+  /** @internal */
+  constructor(follow: (next: (event: FleetEvent) => void) => () => void) {
+    const events = new Observable<FleetEvent>((subscriber) => follow((event) => subscriber.next(event)));
+    this.fleet = events.pipe(share());
+  }
+
   /** @internal */
   wants(kind: keyof QueueEvents): boolean {
     return this.#subjects[kind].observed;
+  }
+
+  /** @internal */
+  tap<K extends keyof QueueEvents>(kind: K, listener: (event: QueueEvents[K]) => void): void {
+    this.#subjects[kind].subscribe(listener);
   }
 
   /** @internal */

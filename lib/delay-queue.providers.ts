@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { Logger, type InjectionToken, type Provider } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { v7 as uuidv7 } from 'uuid';
 import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import type { Broker } from './broker/broker.interface.js';
 import { RedisBroker } from './broker/redis/redis.broker.js';
@@ -11,6 +13,9 @@ import { DelayQueueScheduler, type SchedulerDependencies } from './delay-queue.s
 import { tokensOf } from './delay-queue.tokens.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import { DelayQueueHealth } from './health/delay-queue.health.js';
+import { FLEET_KINDS } from './fleet-events/fleet-codec.js';
+import { FleetPublisher } from './fleet-events/fleet-publisher.js';
+import { FleetReader } from './fleet-events/fleet-reader.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 import type { DelayQueueMetrics } from './metrics/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from './metrics/harmless-metrics.js';
@@ -30,6 +35,9 @@ export interface QueueParts {
   readonly topics: TopicRegistry;
   /** `undefined`: nothing is measured. */
   readonly metrics: DelayQueueMetrics | undefined;
+  /** Names this process among the members of every topic, and in what it tells the fleet. */
+  readonly member: string;
+  readonly fleetPublisher: FleetPublisher | undefined;
 }
 
 /**
@@ -74,7 +82,8 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     {
       provide: tokens.events,
       useFactory: (broker: Broker) => {
-        const events = new DelayQueueEvents();
+        const reader = new FleetReader(broker.eventLog, (error) => events.emit('errors', { source: 'fleet', error }));
+        const events = new DelayQueueEvents((next) => reader.follow(next));
         broker.onError((error) => events.emit('errors', { source: 'connection', error }));
         return events;
       },
@@ -93,14 +102,20 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
         events: DelayQueueEvents,
         options: ResolvedOptions,
         metrics: DelayQueueMetrics | undefined,
-      ): QueueParts => ({
-        broker,
-        clock,
-        events,
-        options,
-        topics: new TopicRegistry(broker, options.topicSettings),
-        metrics,
-      }),
+      ): QueueParts => {
+        const member = `${hostname()}:${process.pid}:${uuidv7()}`;
+        return {
+          broker,
+          clock,
+          events,
+          options,
+          member,
+          topics: new TopicRegistry(broker, options.topicSettings),
+          metrics,
+          fleetPublisher:
+            options.fleetEvents && fleetPublisher({ broker, clock, events, member, ...options.fleetEvents }),
+        };
+      },
       inject: [tokens.broker, tokens.clock, tokens.events, tokens.options, tokens.metrics],
     },
     {
@@ -143,6 +158,26 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     DelayedHandlerExplorer,
     HandlerFactory,
   ];
+}
+
+function fleetPublisher({
+  broker,
+  clock,
+  events,
+  member,
+  maxLength,
+}: Pick<QueueParts, 'broker' | 'clock' | 'events' | 'member'> & { readonly maxLength: number }): FleetPublisher {
+  const publisher = new FleetPublisher({
+    log: new Logger(LOG_CONTEXT),
+    clock,
+    events,
+    eventLog: broker.eventLog,
+    now: () => broker.now(),
+    process: member,
+    maxLength,
+  });
+  for (const kind of FLEET_KINDS) events.tap(kind, (event) => publisher.add(kind, event));
+  return publisher;
 }
 
 export function schedulerDependencies(

@@ -1,7 +1,5 @@
-import { hostname } from 'node:os';
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
-import { v7 as uuidv7 } from 'uuid';
 import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
 import type { Log } from './common/log.js';
@@ -15,6 +13,7 @@ import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explore
 import type { DelayQueueMetrics } from './metrics/delay-queue-metrics.interface.js';
 import { MetricsReader } from './metrics/metrics-reader.js';
 import { MetricsRecorder } from './metrics/metrics-recorder.js';
+import type { FleetPublisher } from './fleet-events/fleet-publisher.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import type { TopicRegistry } from './topics/topic.registry.js';
@@ -23,6 +22,9 @@ export interface SchedulerDependencies {
   readonly broker: Broker;
   readonly topics: TopicRegistry;
   readonly events: DelayQueueEvents;
+  readonly fleetPublisher: FleetPublisher | undefined;
+  /** Names this process among the members of every topic. */
+  readonly member: string;
   readonly explorer: DelayedHandlerExplorer;
   readonly discovery: DiscoveryService;
   readonly options: ResolvedOptions;
@@ -64,7 +66,7 @@ export class DelayQueueScheduler
 
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
-    const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
+    const { options, explorer, topics, broker, clock, log, events, member } = this.#dependencies;
     if (!isConsuming(options)) return;
     if (!isFirst(options, this.#connections())) {
       log.warn(
@@ -75,17 +77,16 @@ export class DelayQueueScheduler
     }
     await this.#orDisconnect(async () => {
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
-      const member = `${hostname()}:${process.pid}:${uuidv7()}`;
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member, settleLayers: settleLayers(options.middleware) },
         topics,
         settings: options.consumer,
         handlers,
       });
-      await this.#runtime.start();
       for (const { name, topics: handled } of handlers) {
         for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
       }
+      await this.#runtime.start();
     });
   }
 
@@ -99,8 +100,7 @@ export class DelayQueueScheduler
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.#recorder?.stop();
-    await this.#dependencies.broker.close();
+    await this.#disconnect();
   }
 
   #newRecorder(dependencies: SchedulerDependencies): MetricsRecorder | undefined {
@@ -137,7 +137,12 @@ export class DelayQueueScheduler
 
   async #end(): Promise<void> {
     await this.#runtime?.stop();
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
     this.#recorder?.stop();
+    await this.#dependencies.fleetPublisher?.stop();
     await this.#dependencies.broker.close();
   }
 }

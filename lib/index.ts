@@ -10,6 +10,7 @@ export type {
   DelayQueueAsyncOptions,
   DelayQueueModuleOptions,
   DelayQueueOptionsFactory,
+  FleetEventsOptions,
   TopicOptions,
 } from './interfaces/delay-queue-options.interface.js';
 export type { RedisSettings } from './broker/redis/redis-settings.js';
@@ -68,6 +69,7 @@ export type {
 
 // Events
 export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
+export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from './events/fleet-event.js';
 export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
 export type { Failure, FailureReason } from './message/failure.js';
 export type { PayloadIssue } from './message/payload-issues.js';
@@ -78,6 +80,7 @@ export { ConfigurationError } from './errors/configuration.error.js';
 export { DelayQueueError } from './errors/delay-queue.error.js';
 export { DeliveryAbortedError } from './errors/delivery-aborted.error.js';
 export { DuplicateMessageError } from './errors/duplicate-message.error.js';
+export { EventsDroppedError } from './errors/events-dropped.error.js';
 export { HandlerTimeoutError } from './errors/handler-timeout.error.js';
 export { InvalidArgumentError } from './errors/invalid-argument.error.js';
 export { InvalidPayloadError } from './errors/invalid-payload.error.js';

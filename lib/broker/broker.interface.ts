@@ -1,6 +1,7 @@
 import type { Failure } from '../message/failure.js';
 import type { SettleStatus } from '../message/settle-status.js';
 import type { BrokerLink } from './broker-link.interface.js';
+import type { EventLog } from './event-log.interface.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -250,6 +251,7 @@ export interface Broker extends MessageStore, GroupStore, SignalSource {
   readonly link: BrokerLink;
   /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
   now(): number;
+  readonly eventLog: EventLog;
   /** @throws BrokerUnavailableError, ConfigurationError where the server is too old */
   connect(): Promise<void>;
   close(): Promise<void>;

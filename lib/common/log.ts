@@ -5,3 +5,12 @@ export interface Log {
   warn(message: string): void;
   error(message: string, stack?: string): void;
 }
+
+/** Longest text of an error's message in a log line, in characters. */
+const MAX_LENGTH = 300;
+
+/** What an error says, as a part of a log line. */
+export function firstLine(text: string): string {
+  const [line = ''] = text.split('\n', 1);
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
+}

@@ -103,6 +103,9 @@ export class ConsumerRuntime implements Startable {
     const { clock, log } = context;
     this.#stopWatching?.();
     this.#watch.stop();
+    if (this.#consumers.length === 0) return;
+    const begunAt = clock.now();
+    log.log(`Drains; handler calls that run: ${this.#pool.used}`);
     const timeUp = new AbortController();
     const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
     const leaving = this.#forAll((consumer) => consumer.leave());
@@ -126,6 +129,7 @@ export class ConsumerRuntime implements Startable {
       STOP_TIMEOUT,
       this.#forAll((consumer) => consumer.stop()),
     );
+    log.log(`Drained after ${Math.round(clock.now() - begunAt)} ms`);
   }
 
   async #atMost(milliseconds: number, work: Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import type { SettleStatus } from '../broker/broker.interface.js';
-import type { EndedDelivery } from '../events/queue-events.interface.js';
-import type { Failure } from '../message/failure.js';
+import { firstLine } from '../common/log.js';
+import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
+import type { Failure, FailureReason } from '../message/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { Verdict } from './verdict.js';
@@ -18,6 +19,9 @@ export interface DeliveryReporterOptions {
   /** Told when a message has become a dead letter. */
   readonly onDead: () => void;
 }
+
+/** Reasons whose message shows what was stored; the log has no payloads. */
+const SHOWING_PAYLOAD: ReadonlySet<FailureReason> = new Set(['invalid', 'undecodable']);
 
 /** Tells what became of deliveries, in events and in the log, once Redis has confirmed it. */
 export class DeliveryReporter {
@@ -50,19 +54,38 @@ export class DeliveryReporter {
         if (events.wants('released')) events.emit('released', ended);
         return undefined;
       case 'retry':
+        this.#log(ended, `failed and is repeated in ${outcome.delay} ms: ${describeFailure(outcome.failure)}`);
+        return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'put-off':
-        if (events.wants('retried')) events.emit('retried', { ...ended, delay: outcome.delay, error });
-        return undefined;
+        this.#log(ended, `was put off by ${outcome.delay} ms`);
+        return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'dead':
         return this.#tellDead({ ...ended, failure: outcome.failure });
     }
   }
 
-  #tellDead(dead: EndedDelivery & { readonly failure: Failure }): void {
+  #tellRetried(retried: QueueEvents['retried']): void {
+    const { events } = this.#options.context;
+    if (events.wants('retried')) events.emit('retried', retried);
+  }
+
+  #tellDead(dead: QueueEvents['dead']): void {
     const { context, handler, onDead } = this.#options;
-    const { reason, message } = dead.failure;
-    context.log.error(`Message '${dead.id}' of topic '${dead.topic}' is dead (${reason}) in ${handler}: ${message}`);
+    const { id, topic, failure } = dead;
+    const said = describeFailure(failure);
+    context.log.error(`Message '${id}' of topic '${topic}' is dead (${failure.reason}) in ${handler}: ${said}`);
     if (context.events.wants('dead')) context.events.emit('dead', dead);
     onDead();
   }
+
+  /** In production nobody looks at it: a retry is nothing to act upon. */
+  #log({ id, topic, attempt }: EndedDelivery, what: string): void {
+    const { context, handler } = this.#options;
+    context.log.debug?.(`Attempt ${attempt} of message '${id}' of topic '${topic}' in ${handler} ${what}`);
+  }
+}
+
+/** Such as `TypeError: the message`. */
+function describeFailure({ reason, name, message }: Failure): string {
+  return SHOWING_PAYLOAD.has(reason) ? name : `${name}: ${firstLine(message)}`;
 }

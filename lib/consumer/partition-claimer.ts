@@ -40,6 +40,8 @@ export interface PartitionClaimerOptions {
   readonly onMessages: (messages: readonly ClaimedMessage[], leaseEndsAt: number, slots: number) => number;
   /** Another process owns the partition. */
   readonly onLost: () => void;
+  /** Told whether the partition is paused, by the first claim and at each change. */
+  readonly onPause: (paused: boolean) => void;
 }
 
 /** Claims what falls due in one owned partition, when it falls due, as far as slots are free. One claim at a time. */
@@ -56,8 +58,8 @@ export class PartitionClaimer implements Startable, Claimant {
   #claiming: Promise<void> | undefined;
   /** When the latest claim that was answered was sent, or claiming began; epoch milliseconds on the local clock. */
   #answeredAt: number;
-  /** The latest claim was told that the topic is paused. */
-  #paused = false;
+  /** Whether the latest claim was told that the topic is paused; `undefined` before the first. */
+  #paused: boolean | undefined;
 
   constructor(options: PartitionClaimerOptions) {
     this.#options = options;
@@ -154,7 +156,6 @@ export class PartitionClaimer implements Startable, Claimant {
       lost = result.status === 'not-owner';
       if (result.status !== 'not-owner') {
         this.#backlog = result.messages.length >= max;
-        this.#paused = result.status === 'paused';
         this.#answeredAt = sentAt;
         unused -= onMessages(result.messages, sentAt + lease, slots);
         this.#plan(result);
@@ -203,7 +204,9 @@ export class PartitionClaimer implements Startable, Claimant {
     context.events.emit('errors', { source: 'claim', topic: partition.topic, partition: partition.index, error });
   }
 
-  #plan({ token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+  #plan({ status, token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+    const paused = status === 'paused';
+    if (paused !== this.#paused) this.#options.onPause((this.#paused = paused));
     const { log } = this.#options.context;
     const { topic, index } = this.#options.partition;
     this.#knownToken = token;

@@ -34,6 +34,8 @@ export interface PartitionConsumerOptions {
   readonly onSignalLost: () => void;
   /** Told when the partition turns out to belong to another process. */
   readonly onLost: () => void;
+  /** See {@link PartitionClaimerOptions.onPause}. */
+  readonly onPause: (paused: boolean) => void;
 }
 
 /**
@@ -140,7 +142,7 @@ export class PartitionConsumer {
   }
 
   async #acquire(): Promise<number | undefined> {
-    const { context, partition, handler, settings, pool, group, priority, session, onLost } = this.#options;
+    const { context, partition, handler, settings, pool, group, priority, session, onLost, onPause } = this.#options;
     // Listening comes first, so that nothing falls between the first claim and the first signal.
     this.#unsubscribe ??= await context.broker.watchPartition(partition, (signal) => this.#onSignal(signal));
     const result = await context.broker.acquire(partition, context.member, session);
@@ -156,6 +158,7 @@ export class PartitionConsumer {
       token: result.token,
       onMessages: (messages, leaseEndsAt, slots) => this.#dispatch(messages, leaseEndsAt, slots),
       onLost: () => void this.#disown().then(onLost),
+      onPause,
     });
     const trimmer = new DeadLetterTrimmer(context, partition, settings.deadLetter);
     this.#owned = { claimer, trimmer };
@@ -189,9 +192,8 @@ export class PartitionConsumer {
   }
 
   #announceOwnership(owned: boolean): void {
-    const { events, log } = this.#options.context;
+    const { events } = this.#options.context;
     const { topic, index } = this.partition;
-    log.debug?.(`${owned ? 'Owns' : 'Gave up'} partition ${index} of topic '${topic}'`);
     if (events.wants('ownership')) events.emit('ownership', { topic, partition: index, owned });
   }
 }

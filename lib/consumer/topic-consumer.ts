@@ -7,6 +7,7 @@ import type { HandledTopic, MessageHandler } from './message-handler.interface.j
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionConsumer } from './partition-consumer.js';
 import type { TopicProgress } from './progress.js';
+import { TopicLog } from './topic-log.js';
 import type { WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';
 
@@ -34,12 +35,14 @@ export class TopicConsumer implements Startable {
   readonly #options: TopicConsumerOptions;
   readonly #membership: Membership;
   readonly #renewer: LeaseRenewer;
+  readonly #log: TopicLog;
   readonly #partitions: readonly PartitionConsumer[];
 
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
     const { context, handler, handled, partitions, pool, group, priority, heartbeat, onSignalLost } = options;
     const { topic, schema, settings } = handled;
+    this.#log = new TopicLog(context.log, topic, partitions);
     this.#membership = new Membership({
       context,
       topic,
@@ -65,6 +68,7 @@ export class TopicConsumer implements Startable {
           onSignalLost,
           onDelivery: () => this.#renewer.start(),
           onLost: () => this.#membership.refresh(),
+          onPause: (paused) => this.#log.sawPaused(index, paused),
         }),
     );
     this.#renewer = new LeaseRenewer(context, settings.lease, () => this.#running());
@@ -145,8 +149,10 @@ export class TopicConsumer implements Startable {
         share.has(partition.partition.index) ? partition.hold() : partition.release(),
       ),
     );
+    const { holdings } = this;
+    this.#log.owns(holdings);
     // Tells the others what changed, so that they need not wait for a heartbeat.
-    if (this.holdings.join() !== before) this.#membership.refresh();
+    if (holdings.join() !== before) this.#membership.refresh();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
     const retries = results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));

@@ -37,6 +37,24 @@ export interface DelayQueueModuleOptions {
    * `nestjs-delay-queue/prometheus`. @defaultValue none
    */
   metrics?: DelayQueueMetrics;
+  /**
+   * Whether this process tells the fleet what it does, for `DelayQueueEvents.fleet`. It costs a script call for each turn of
+   * the event loop in which something happens; see docs/events.md. @defaultValue false
+   */
+  fleetEvents?: boolean | FleetEventsOptions;
+}
+
+/**
+ * What the fleet is told.
+ *
+ * @publicApi
+ */
+export interface FleetEventsOptions {
+  /**
+   * How many events of the whole fleet Redis keeps, about: as many can be read after a lost connection. 1,000 to
+   * 10,000,000, of some 60 bytes each with UUIDs as ids. @defaultValue 100,000
+   */
+  maxLength?: number;
 }
 
 /**

@@ -14,6 +14,7 @@ import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import { resolveMetrics } from './resolve-metrics.js';
+import { resolveFleetEvents } from './resolve-fleet-events.js';
 import { resolveMiddleware } from './resolve-middleware.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 
@@ -32,6 +33,7 @@ const MODULE_OPTIONS = [
   'publishTimeout',
   'middleware',
   'metrics',
+  'fleetEvents',
 ] as const;
 /** Known when the module is imported, and so given to `forRoot()` and beside a factory. */
 const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
@@ -61,7 +63,7 @@ export function resolveOptions(
     assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
     assertNotFromFactory(options);
     const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
-    const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics } = options;
+    const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
     assertName('prefix', prefix);
     assertRedis(redis);
     if (!isPlainObject(topics)) {
@@ -85,6 +87,7 @@ export function resolveOptions(
       consumer: consumer === false ? undefined : resolveConsumer(consumer),
       middleware: resolveMiddleware(middleware),
       metrics: resolveMetrics(metrics),
+      fleetEvents: resolveFleetEvents(fleetEvents),
       topics: [...own.keys()],
       topicSettings: (topic: string) => own.get(topic) ?? base,
     });

@@ -20,6 +20,8 @@ export interface ResolvedOptions {
   readonly middleware: readonly DelayQueueMiddleware[];
   /** `undefined`: nothing is measured. */
   readonly metrics: DelayQueueMetrics | undefined;
+  /** `undefined`: this process does not tell the fleet what it does. */
+  readonly fleetEvents: { readonly maxLength: number } | undefined;
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;

@@ -24,6 +24,7 @@ import type {
   TopicConfig,
   Unsubscribe,
 } from '../broker/broker.interface.js';
+import type { EventLog } from '../broker/event-log.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
 import type { Activity } from './activity.js';
 import type { BrokerOperation, Faults } from './faults.js';
@@ -54,6 +55,10 @@ export class TestingBroker implements Broker {
         await options.outages.assertReachable();
       },
     };
+  }
+
+  get eventLog(): EventLog {
+    return this.#options.memory.eventLog;
   }
 
   now(): number {

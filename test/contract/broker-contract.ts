@@ -4,6 +4,7 @@ import type { CreateHarness } from '../support/contract-harness.js';
 import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
+import { eventLogContract } from './event-log.contract.js';
 import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
 import { inspectContract } from './inspect.contract.js';
@@ -34,5 +35,6 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     trimDeadContract(it);
     signalContract(it);
     groupContract(it);
+    eventLogContract(it);
   });
 }

@@ -8,7 +8,7 @@ import {
   DelayQueueModule,
   DelayQueueProducer,
 } from 'nestjs-delay-queue';
-import { firstValueFrom } from 'rxjs';
+import { filter, firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COUNTERS } from '../../lib/broker/broker.interface.js';
 import { loadScript } from '../../lib/broker/redis/script-loader.js';
@@ -32,7 +32,8 @@ describe('docs/redis-keys.md', () => {
     );
     expect(suffixes.length).toBeGreaterThan(10);
     expect(text).toContain('`{dq:probe}`');
-    for (const suffix of suffixes) expect(text).toMatch(new RegExp(`\`\\{dq:order\\.timeout(:3)?\\}:${suffix}[\`:]`));
+    for (const suffix of suffixes)
+      expect(text).toMatch(new RegExp(`\`\\{dq(:order\\.timeout(:3)?)?\\}:${suffix}[\`:]`));
   });
 
   it('names every script', () => {
@@ -163,7 +164,13 @@ describe('a Redis user with the rights of docs/redis-keys.md', () => {
 
 async function useEverything(url: string): Promise<void> {
   @Module({
-    imports: [DelayQueueModule.forRoot({ redis: url, topics: { rights: { deadLetter: { maxCount: 10 } } } })],
+    imports: [
+      DelayQueueModule.forRoot({
+        redis: url,
+        topics: { rights: { deadLetter: { maxCount: 10 } } },
+        fleetEvents: true,
+      }),
+    ],
     providers: [Handler],
   })
   class App {}
@@ -173,9 +180,10 @@ async function useEverything(url: string): Promise<void> {
   const events = app.get(DelayQueueEvents);
   const acked = firstValueFrom(events.acked);
   const dead = firstValueFrom(events.dead);
+  const told = firstValueFrom(events.fleet.pipe(filter(({ kind }) => kind === 'dead')));
   await producer.publish('rights', 'succeed');
   await producer.publish('rights', 'fail', { id: 'a' });
-  await Promise.all([acked, dead]);
+  await Promise.all([acked, dead, told]);
   await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '1h' });
   await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '2h', onDuplicate: 'replace' });
   expect(await producer.reschedule('rights', 'b', { delay: '3h' })).toBe(true);

@@ -22,6 +22,8 @@ const VIOLATIONS = [
   ['lib/producer/planted.ts', '../consumer/settler.js', 'each other'],
   ['lib/producer/planted.ts', 'ioredis', 'ioredis'],
   ['lib/topics/planted.ts', '@nestjs/common', 'Nest'],
+  ['lib/events/planted.ts', '../fleet-events/fleet-reader.js', 'ground'],
+  ['lib/fleet-events/planted.ts', 'ioredis', 'ioredis'],
   ['lib/topics/planted.ts', '../options/resolve-options.js', 'runtime'],
   ['lib/discovery/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
   ['lib/decorators/planted.ts', '../index.js', 'barrel'],

@@ -39,7 +39,7 @@ export async function openRedisBench(url: string): Promise<RedisBench> {
   const broker = newRedisBroker(url, prefix);
   const redis = new Redis(url, { replyMapping: 'legacy' });
   await broker.connect();
-  const storedKeys = (): Promise<string[]> => scan(redis, `{${prefix}:*`);
+  const storedKeys = (): Promise<string[]> => scan(redis, `{${prefix}[:}]*`);
   let sequence = 0;
   return {
     broker,

@@ -25,6 +25,7 @@ import {
   type Unsubscribe,
 } from '../broker.interface.js';
 import { MEMORY_LINK } from './memory-link.js';
+import { MemoryEventLog } from './memory-event-log.js';
 import { MemoryPartition } from './memory-partition.js';
 
 interface Owner {
@@ -43,6 +44,7 @@ interface MemoryTopic {
  */
 export class MemoryBroker implements Broker {
   readonly link = MEMORY_LINK;
+  readonly eventLog = new MemoryEventLog();
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #partitions = new Map<string, MemoryPartition>();

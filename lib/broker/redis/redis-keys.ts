@@ -48,6 +48,11 @@ export class RedisKeys {
     return `{${this.#prefix}:probe}`;
   }
 
+  /** STREAM: what the processes of the fleet tell of their work */
+  events(): string {
+    return `{${this.#prefix}}:events`;
+  }
+
   /** ZSET: member → end of its session */
   members(topic: string): string {
     return `{${this.#prefix}:${topic}}:members`;

@@ -30,6 +30,7 @@ import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
+import { RedisEventLog } from './redis-event-log.js';
 import { RedisKeys } from './redis-keys.js';
 import { RedisLink } from './redis-link.js';
 import type { RedisSettings } from './redis-settings.js';
@@ -52,6 +53,7 @@ export interface RedisBrokerOptions {
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
 export class RedisBroker implements Broker {
   readonly link: RedisLink;
+  readonly eventLog: RedisEventLog;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -72,6 +74,7 @@ export class RedisBroker implements Broker {
       serverClock: this.#serverClock,
     });
     this.#keys = new RedisKeys(prefix);
+    this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
     this.#connectTimeout = connectTimeout;
     this.#log = log;
   }
@@ -93,9 +96,12 @@ export class RedisBroker implements Broker {
     // So that the first timers and time stamps are right already.
     await this.link.ping();
     warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
+    this.#log.log(`Connected to Redis at ${address}`);
+    this.eventLog.start();
   }
 
   async close(): Promise<void> {
+    await this.eventLog.stop();
     this.#connection.close();
   }
 

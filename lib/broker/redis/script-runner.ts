@@ -20,14 +20,15 @@ const SCRIPTS = [
   'leave',
   'acquire',
   'release',
+  'append-events',
 ] as const;
 
 export type ScriptName = (typeof SCRIPTS)[number];
 type Scripts = Readonly<Record<ScriptName, Script>>;
 
 /**
- * Lets a script write although Redis has reached its maxmemory: all but publishing have to, since handling messages is
- * what frees memory. Redis knows script flags since version 7; an older one that is full has to be given room first.
+ * Lets a script write although Redis has reached its maxmemory: all but those that add to it (publishing, appending
+ * events) have to, since handling messages is what frees memory. Redis knows script flags since version 7; an older one that is full has to be given room first.
  */
 const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
@@ -52,7 +53,8 @@ export class ScriptRunner {
     this.#serverClock = serverClock;
     this.#observer = observer;
     this.#plain = loadAll('');
-    this.#flagged = { ...loadAll(ALLOW_OOM), publish: this.#plain.publish };
+    const { publish, 'append-events': appendEvents } = this.#plain;
+    this.#flagged = { ...loadAll(ALLOW_OOM), publish, 'append-events': appendEvents };
   }
 
   /**

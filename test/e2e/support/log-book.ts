@@ -5,16 +5,28 @@ export class LogBook implements LoggerService {
   readonly errors: string[] = [];
   readonly warnings: string[] = [];
   readonly infos: string[] = [];
+  readonly debugs: string[] = [];
+  /** All of them in order, as `level context: message`. */
+  readonly lines: string[] = [];
 
-  log(message: unknown): void {
+  log(message: unknown, context?: unknown): void {
     this.infos.push(String(message));
+    this.lines.push(`log ${String(context)}: ${String(message)}`);
   }
 
-  warn(message: unknown): void {
+  warn(message: unknown, context?: unknown): void {
     this.warnings.push(String(message));
+    this.lines.push(`warn ${String(context)}: ${String(message)}`);
   }
 
-  error(message: unknown): void {
+  /** The last of the details is the context; a stack may be before it. */
+  error(message: unknown, ...details: unknown[]): void {
     this.errors.push(String(message));
+    this.lines.push(`error ${String(details.at(-1))}: ${String(message)}`);
+  }
+
+  debug(message: unknown, context?: unknown): void {
+    this.debugs.push(String(message));
+    this.lines.push(`debug ${String(context)}: ${String(message)}`);
   }
 }

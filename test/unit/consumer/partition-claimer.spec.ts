@@ -28,6 +28,7 @@ class ClaimBench {
   readonly group: WorkerGroup;
   readonly claims: PendingClaim[] = [];
   readonly errors: unknown[] = [];
+  readonly pauses: boolean[] = [];
   lost = 0;
   /** How far the broker's clock is ahead, in milliseconds. */
   brokerAhead = 0;
@@ -62,6 +63,7 @@ class ClaimBench {
       lease: 30_000,
       token: 0,
       onMessages: (messages) => Math.ceil(messages.length / batch),
+      onPause: (paused) => this.pauses.push(paused),
       onLost: () => this.lost++,
     });
   }
@@ -114,6 +116,23 @@ function startBoth() {
 }
 
 describe('PartitionClaimer', () => {
+  it('tells by its first claim whether the partition is paused, and then only of changes', async () => {
+    const bench = new ClaimBench();
+    const claimer = bench.claimer('jobs');
+    claimer.start();
+    const answers: ClaimResult['status'][] = ['claimed', 'claimed', 'paused', 'paused', 'claimed'];
+    for (const [i, status] of answers.entries()) {
+      bench.claimOf('jobs').answer({ ...claimed(0), status } as ClaimResult);
+      await turns();
+      claimer.wake(bench.clock.now());
+      await bench.clock.advance(1);
+      await turns();
+      expect(bench.claims).toHaveLength(i + 2);
+    }
+
+    expect(bench.pauses).toEqual([false, true, false]);
+  });
+
   it.each([
     { batch: 1, first: 16, later: 200 },
     { batch: 10, first: 20, later: 200 },

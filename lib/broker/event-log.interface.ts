@@ -1,0 +1,37 @@
+/** What a process did in a turn of its event loop. */
+export interface EventEntry {
+  readonly process: string;
+  /** Numbers the entries of a process, so that a repeated append is recognized by those who read. */
+  readonly sequence: number;
+  /** Number of the events. */
+  readonly count: number;
+  /** Events of the process that were dropped before these. */
+  readonly dropped: number;
+  /** The events as text. */
+  readonly events: string;
+}
+
+/** An entry as a reader gets it. */
+export interface ReadEntry extends EventEntry {
+  /** Events, of whichever process, that were removed before this reader came to them. */
+  readonly missed: number;
+}
+
+export interface EventReader {
+  onEntry(entry: ReadEntry): void;
+  /** Reading goes on by itself. */
+  onError(error: Error): void;
+}
+
+/** What the processes of a fleet tell each other of their work: bounded, and of no matter to that work. */
+export interface EventLog {
+  /**
+   * May be repeated; readers tell by the sequence.
+   *
+   * @param keep how many events to keep, about; older ones are removed
+   * @throws BrokerUnavailableError
+   */
+  append(entry: EventEntry, keep: number): Promise<void>;
+  /** Reads what is appended from now on, until it is told to end; after a lost connection from where it was. */
+  follow(reader: EventReader): () => Promise<void>;
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster, Redis } from 'ioredis';
+import type { Startable } from '../../common/startable.interface.js';
+import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+import type { EventReader } from '../event-log.interface.js';
+import type { RedisClient, RedisConnection } from './redis-connection.js';
+
+/** How long a read waits for entries, in milliseconds; a connection that is silent for longer is taken for dead. */
+const BLOCK = 5000;
+
+/** Most entries of a read. */
+const COUNT = 16;
+
+/** Between a read that failed and the next, in milliseconds. */
+const PAUSE = 250;
+
+type StreamEntry = [id: string, fields: string[]];
+
+/** Reads a stream of events on a connection of its own, since a read that waits would keep other commands waiting. */
+export class EventFollower implements Startable {
+  readonly #connection: RedisConnection;
+  readonly #key: string;
+  readonly #reader: EventReader;
+  readonly #stop = new AbortController();
+  #client: RedisClient | undefined;
+  #following: Promise<void> | undefined;
+  /** How many events were appended up to the last one that was read; see `lua/append-events.lua`. */
+  #offset: number | undefined;
+
+  constructor(connection: RedisConnection, key: string, reader: EventReader) {
+    this.#connection = connection;
+    this.#key = key;
+    this.#reader = reader;
+  }
+
+  /** Resolves once it is stopped. */
+  async start(): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    this.#following ??= this.#follow();
+    await this.#following;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#client?.disconnect();
+    await this.#following;
+  }
+
+  /** Never rejects. */
+  async #follow(): Promise<void> {
+    // The connection for commands keeps the order of what this process appends after it began to follow.
+    let client = this.#connection.commands;
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#locate(client);
+        client = this.#client ??= this.#open();
+        while (!this.#stop.signal.aborted) await this.#read(client);
+      } catch (error) {
+        if (this.#stop.signal.aborted) break;
+        this.#reader.onError(this.#connection.toError(error));
+        await sleep(PAUSE, undefined, { signal: this.#stop.signal }).catch(() => {});
+      }
+    }
+    this.#client?.disconnect();
+  }
+
+  #open(): RedisClient {
+    const { commands } = this.#connection;
+    const client = commands.isCluster ? (commands as Cluster).duplicate() : (commands as Redis).duplicate();
+    // A read that fails says the same.
+    client.on('error', () => {});
+    return client;
+  }
+
+  /** Finds out where to begin; and later, whether the stream goes on from there. */
+  async #locate(client: RedisClient): Promise<void> {
+    const [last] = await client.xrevrange(this.#key, '+', '-', 'COUNT', 1);
+    const end = last ? offsetOf(last) : 0;
+    if (this.#offset !== undefined && end < this.#offset) {
+      this.#reader.onError(
+        new BrokerUnavailableError(
+          `Redis at ${this.#connection.address} has lost fleet events: their stream ended at ${this.#offset}, and now at ${end}`,
+        ),
+      );
+    }
+    this.#offset = Math.min(this.#offset ?? end, end);
+  }
+
+  async #read(client: RedisClient): Promise<void> {
+    const from = `${this.#offset ?? 0}-0`;
+    const reply = await client.xread('COUNT', COUNT, 'BLOCK', BLOCK, 'STREAMS', this.#key, from);
+    const [, entries] = reply?.[0] ?? [];
+    if (!entries) return this.#locate(client);
+    for (const entry of entries) this.#tell(entry);
+    return undefined;
+  }
+
+  #tell(entry: StreamEntry): void {
+    const { p = '', s, n, d, e = '' } = fieldsOf(entry);
+    const count = Number(n);
+    const offset = offsetOf(entry);
+    const missed = offset - count - (this.#offset ?? 0);
+    this.#offset = offset;
+    this.#reader.onEntry({ process: p, sequence: Number(s), count, dropped: Number(d), events: e, missed });
+  }
+}
+
+function offsetOf([id]: StreamEntry): number {
+  return Number.parseInt(id, 10);
+}
+
+function fieldsOf([, fields]: StreamEntry): Readonly<Record<string, string>> {
+  const pairs: Record<string, string> = {};
+  for (let i = 0; i < fields.length; i += 2) pairs[fields[i] as string] = fields[i + 1] as string;
+  return pairs;
+}

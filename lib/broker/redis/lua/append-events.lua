@@ -1,0 +1,22 @@
+-- Appends what a process did to the stream that the fleet's events are read from, and removes the oldest.
+--
+-- KEYS  1 events STREAM
+-- ARGV  1 events to keep, about   2 process   3 sequence   4 number of the events   5 events dropped before
+--       6 the events, JSON
+-- Reply {now_us, offset}
+--       offset   events that were ever appended, these included; the entry's id is 'offset-0', so that a reader sees from
+--                two ids how many events were between them
+-- Cost  O(size of two entries), and O(n) for the n entries that are removed, at most 1,000
+--
+-- May be run again with the same arguments: readers leave out an entry whose process and sequence they have seen.
+
+-- @include now
+local events = KEYS[1]
+local keep, process, sequence, count, dropped = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)[1]
+local offset = (last and tonumber(string.match(last[1], '^%d+')) or 0) + tonumber(count)
+local oldest = string.format('%.0f', math.max(0, offset - keep))
+redis.call('XADD', events, 'MINID', '~', oldest, 'LIMIT', 1000, string.format('%.0f-0', offset),
+  'p', process, 's', sequence, 'n', count, 'd', dropped, 'e', ARGV[6])
+return { now_us, offset }
