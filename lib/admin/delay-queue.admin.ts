@@ -1,36 +1,41 @@
-import type { GroupStore, MessageStore, Partition, PartitionStats, StoredMessage } from '../broker/broker.interface.js';
+import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
-import { SerializationError } from '../errors/serialization.error.js';
-import { assertId } from '../message/assert-id.js';
-import { type Envelope, decodeEnvelope } from '../message/envelope.js';
-import { partitionOf } from '../message/partitioner.js';
-import { fromStoredId, toStoredId } from '../message/stored-id.js';
+import { assertMessageName } from '../message/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
-import { locateById } from '../topics/locate-by-id.js';
-import type { MessageDetails, PartitionStatus, TopicStats } from './topic-stats.interface.js';
+import { findMessage } from './find-message.js';
+import { countTopic } from './topic-counter.js';
+import type { MessageDetails, TopicStats } from './topic-stats.interface.js';
 
 export interface AdminDependencies {
-  readonly store: MessageStore & Pick<GroupStore, 'configOf'>;
+  readonly broker: Broker;
   readonly clock: Clock;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
 }
 
 /**
- * Looks into topics: what waits, what is in flight, what is dead. Changes nothing. Inject it anywhere.
+ * Looks into topics, and acts on what they hold. Inject it anywhere.
+ *
+ * Where a method takes a message's id without its key, the message is looked for in the id's own partition first, then in
+ * the others.
  *
  * @publicApi
  */
 export class DelayQueueAdmin {
-  readonly #store: AdminDependencies['store'];
-  readonly #clock: Clock;
-  readonly #timeout: number;
+  readonly #dependencies: AdminDependencies;
 
-  constructor({ store, clock, timeout }: AdminDependencies) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#timeout = timeout;
+  constructor(dependencies: AdminDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The topics that were ever used under this prefix, sorted. One that has been empty for long is among them.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async topics(): Promise<string[]> {
+    return this.#served((broker) => broker.admin.topics());
   }
 
   /**
@@ -40,89 +45,22 @@ export class DelayQueueAdmin {
    */
   async stats(topic: TopicRef): Promise<TopicStats> {
     const name = checkedTopicName(topic);
-    return serveWithin(this.#clock, this.#timeout, () => this.#stats(name));
+    return this.#served((broker) => countTopic(broker, name));
   }
 
   /**
-   * Looks a message up. An id without its key is looked for in its own partition first, then in the others.
+   * Looks a message up.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
     const name = checkedTopicName(topic);
-    if (typeof id === 'object' && id !== null) {
-      assertId('id', id.id);
-      assertId('key', id.key);
-    } else {
-      assertId('id', id);
-    }
-    return serveWithin(this.#clock, this.#timeout, () => this.#find(name, id));
+    assertMessageName(id);
+    return this.#served((broker) => findMessage(broker, name, id));
   }
 
-  async #stats(name: string): Promise<TopicStats> {
-    const count = (await this.#store.configOf(name))?.partitions ?? 0;
-    const partitions = await Promise.all(
-      Array.from({ length: count }, async (_, index) =>
-        toStatus(index, await this.#store.stats({ topic: name, index })),
-      ),
-    );
-    const sum = (value: (status: PartitionStatus) => number): number =>
-      partitions.reduce((total, status) => total + value(status), 0);
-    const dueTimes = partitions.flatMap(({ nextDueAt }) => (nextDueAt ? [nextDueAt.getTime()] : []));
-    return {
-      topic: name,
-      scheduled: sum(({ scheduled }) => scheduled),
-      due: sum(({ due }) => due),
-      inFlight: sum(({ inFlight }) => inFlight),
-      dead: sum(({ dead }) => dead),
-      nextDueAt: dueTimes.length > 0 ? new Date(Math.min(...dueTimes)) : undefined,
-      partitions,
-    };
-  }
-
-  async #find(topic: string, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
-    const partitions = (await this.#store.configOf(topic))?.partitions;
-    if (partitions === undefined) return undefined;
-    if (typeof id === 'object') {
-      return this.#get({ topic, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));
-    }
-    const own = await this.#get({ topic, index: partitionOf(id, partitions) }, id);
-    if (own) return own;
-    const [found] = await locateById(this.#store, topic, id, partitions);
-    return found && this.#get(found.partition, found.storedId);
-  }
-
-  async #get(partition: Partition, storedId: string): Promise<MessageDetails | undefined> {
-    const stored = await this.#store.get(partition, storedId);
-    return stored && toDetails(partition, stored);
-  }
-}
-
-function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
-  const { scheduled, due, inFlight, dead, nextDueAt, owner } = stats;
-  return {
-    partition,
-    scheduled,
-    due,
-    inFlight,
-    dead,
-    nextDueAt: nextDueAt === undefined ? undefined : new Date(nextDueAt),
-    owner,
-  };
-}
-
-function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
-  const { storedId, envelope, state, at, deliveries, attempts, failure } = stored;
-  const { payload, headers } = readable(envelope);
-  const common = { topic, partition: index, state, at: new Date(at), deliveries, attempts, failure, raw: envelope };
-  return { ...fromStoredId(storedId), ...common, payload, headers };
-}
-
-function readable(envelope: string): Pick<Envelope, 'payload' | 'headers'> {
-  try {
-    return decodeEnvelope(envelope);
-  } catch (error) {
-    if (!(error instanceof SerializationError)) throw error;
-    return { payload: undefined, headers: {} };
+  #served<T>(operation: (broker: Broker) => Promise<T>): Promise<T> {
+    const { broker, clock, timeout } = this.#dependencies;
+    return serveWithin(clock, timeout, () => operation(broker));
   }
 }

@@ -14,6 +14,7 @@ import { rescheduleContract } from './reschedule.contract.js';
 import { settleContract } from './settle.contract.js';
 import { settleReceiptContract } from './settle-receipt.contract.js';
 import { signalContract } from './signal.contract.js';
+import { topicsContract } from './topics.contract.js';
 import { trimDeadContract } from './trim-dead.contract.js';
 
 /** What every broker has to do, whatever it keeps its messages in. */
@@ -34,5 +35,6 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     trimDeadContract(it);
     signalContract(it);
     groupContract(it);
+    topicsContract(it);
   });
 }

@@ -24,6 +24,7 @@ import {
   type TopicConfig,
   type Unsubscribe,
 } from '../broker.interface.js';
+import { MemoryAdminStore } from './memory-admin-store.js';
 import { MemoryPartition } from './memory-partition.js';
 
 interface Owner {
@@ -41,6 +42,9 @@ interface MemoryTopic {
  * processes of a fleet share a Redis.
  */
 export class MemoryBroker implements Broker {
+  readonly admin = new MemoryAdminStore({
+    topics: () => this.topics.filter((topic) => this.#topics.get(topic)?.config),
+  });
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #partitions = new Map<string, MemoryPartition>();

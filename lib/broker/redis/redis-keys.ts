@@ -48,6 +48,11 @@ export class RedisKeys {
     return `{${this.#prefix}:probe}`;
   }
 
+  /** ZSET, all scores 0: the topics that were ever used */
+  topics(): string {
+    return `{${this.#prefix}:topics}`;
+  }
+
   /** ZSET: member → end of its session */
   members(topic: string): string {
     return `{${this.#prefix}:${topic}}:members`;

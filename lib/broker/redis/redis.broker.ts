@@ -28,6 +28,7 @@ import type {
 import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
+import { RedisAdminStore } from './redis-admin-store.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
@@ -48,6 +49,7 @@ export interface RedisBrokerOptions {
 
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
 export class RedisBroker implements Broker {
+  readonly admin: RedisAdminStore;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -63,6 +65,7 @@ export class RedisBroker implements Broker {
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.#keys = new RedisKeys(prefix);
+    this.admin = new RedisAdminStore(this.#connection, this.#keys);
     this.#connectTimeout = connectTimeout;
     this.#clock = clock;
     this.#log = log;
@@ -168,6 +171,7 @@ export class RedisBroker implements Broker {
 
   async configure(topic: string, partitions: number): Promise<TopicConfig> {
     const reply = await this.#scripts.run('configure', [this.#keys.config(topic)], [partitions, PROTOCOL_VERSION]);
+    await this.#scripts.run('note-topic', [this.#keys.topics()], [topic]);
     return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
   }
 

@@ -16,6 +16,7 @@ const SCRIPTS = [
   'stats',
   'trim-dead',
   'configure',
+  'note-topic',
   'join',
   'leave',
   'acquire',

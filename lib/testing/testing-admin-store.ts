@@ -1,0 +1,17 @@
+import type { AdminStore } from '../broker/admin-store.interface.js';
+
+/** Makes a call of the store, watched, and failing where the test says so. */
+export type CallAdminStore = <T>(operation: keyof AdminStore, run: (store: AdminStore) => Promise<T>) => Promise<T>;
+
+/** The part of {@link TestingBroker} that operators use. */
+export class TestingAdminStore implements AdminStore {
+  readonly #call: CallAdminStore;
+
+  constructor(call: CallAdminStore) {
+    this.#call = call;
+  }
+
+  async topics(): Promise<string[]> {
+    return this.#call('topics', (store) => store.topics());
+  }
+}
