@@ -42,7 +42,13 @@ export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
-export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
+export type {
+  MessageDetails,
+  PartitionStatus,
+  TopicCounters,
+  TopicCounts,
+  TopicStats,
+} from './admin/topic-stats.interface.js';
 
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';

@@ -3,6 +3,7 @@ import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertMessageName } from '../message/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
+import { existingPartitions } from './existing-partitions.js';
 import { findMessage } from './find-message.js';
 import { countTopic } from './topic-counter.js';
 import type { MessageDetails, TopicStats } from './topic-stats.interface.js';
@@ -57,6 +58,37 @@ export class DelayQueueAdmin {
     const name = checkedTopicName(topic);
     assertMessageName(id);
     return this.#served((broker) => findMessage(broker, name, id));
+  }
+
+  /**
+   * Stops handing out the messages of a topic, in all processes, from their next claim on. What is being handled goes on;
+   * publishing, cancelling and the rest work as before. A pause lasts until {@link resume}, through restarts of everything.
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where it was not confirmed in time: a part of the partitions may be paused then
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async pause(topic: TopicRef): Promise<void> {
+    const name = checkedTopicName(topic);
+    await this.#served(async (broker) => {
+      const partitions = await existingPartitions(broker, name);
+      await Promise.all(partitions.map((partition) => broker.admin.pause(partition)));
+    });
+  }
+
+  /**
+   * Ends a pause: what has fallen due meanwhile is handed out at once.
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where it was not confirmed in time: a part of the partitions may be paused still
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async resume(topic: TopicRef): Promise<void> {
+    const name = checkedTopicName(topic);
+    await this.#served(async (broker) => {
+      const partitions = await existingPartitions(broker, name);
+      await Promise.all(partitions.map((partition) => broker.admin.resume(partition)));
+    });
   }
 
   #served<T>(operation: (broker: Broker) => Promise<T>): Promise<T> {

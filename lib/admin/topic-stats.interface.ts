@@ -14,6 +14,36 @@ export interface TopicCounts {
   readonly dead: number;
   /** The earliest due time; `undefined` where nothing waits. */
   readonly nextDueAt: Date | undefined;
+  /** The earliest due time among those that are due; `undefined` where none is. How late it is tells how far behind you are. */
+  readonly oldestDueAt: Date | undefined;
+  /** Whether nothing is handed out until `resume()`; of a topic, whether that is so in any of its partitions. */
+  readonly paused: boolean;
+  readonly counters: TopicCounters;
+}
+
+/**
+ * What has happened since the topic was first used. They only grow, and are kept in Redis.
+ *
+ * @publicApi
+ */
+export interface TopicCounters {
+  /** Messages that were published; one that was replaced counts again. */
+  readonly published: number;
+  /** Deliveries, each attempt on its own. */
+  readonly delivered: number;
+  readonly acked: number;
+  /** Attempts that failed and were to be repeated. */
+  readonly retried: number;
+  /** Messages that became dead letters. */
+  readonly dead: number;
+  /** Messages that were cancelled or drained. */
+  readonly cancelled: number;
+  /** Of those that became dead letters, the ones that were not delivered within `expireAfter`. */
+  readonly expired: number;
+  /** Outcomes that came after the lease had ended, and changed nothing. */
+  readonly stale: number;
+  /** Entries without a message, and messages in no state, that were met: damages from outside. */
+  readonly repaired: number;
 }
 
 /**

@@ -143,6 +143,7 @@ export const COUNTERS = [
   'retried',
   'died',
   'cancelled',
+  'expired',
   'stale',
   'repaired',
 ] as const;

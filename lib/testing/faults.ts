@@ -53,6 +53,8 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   renew: true,
   release: true,
   topics: true,
+  pause: true,
+  resume: true,
 };
 
 /** Failures that a test has asked for, in the order in which they come. */

@@ -1,4 +1,5 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
+import type { Partition } from '../broker/broker.interface.js';
 
 /** Makes a call of the store, watched, and failing where the test says so. */
 export type CallAdminStore = <T>(operation: keyof AdminStore, run: (store: AdminStore) => Promise<T>) => Promise<T>;
@@ -13,5 +14,13 @@ export class TestingAdminStore implements AdminStore {
 
   async topics(): Promise<string[]> {
     return this.#call('topics', (store) => store.topics());
+  }
+
+  async pause(partition: Partition): Promise<void> {
+    return this.#call('pause', (store) => store.pause(partition));
+  }
+
+  async resume(partition: Partition): Promise<void> {
+    return this.#call('resume', (store) => store.resume(partition));
   }
 }

@@ -7,6 +7,7 @@ import { claimRepeatContract } from './claim-repeat.contract.js';
 import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
 import { inspectContract } from './inspect.contract.js';
+import { pauseContract } from './pause.contract.js';
 import { publishContract } from './publish.contract.js';
 import { publishDuplicateContract } from './publish-duplicate.contract.js';
 import { repeatContract } from './repeat.contract.js';
@@ -36,5 +37,6 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     signalContract(it);
     groupContract(it);
     topicsContract(it);
+    pauseContract(it);
   });
 }

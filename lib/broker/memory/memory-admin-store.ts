@@ -1,8 +1,11 @@
 import type { AdminStore } from '../admin-store.interface.js';
+import type { Partition } from '../broker.interface.js';
+import type { MemoryPartitionAdmin } from './memory-partition-admin.js';
 
 /** What the broker in memory lets its {@link MemoryAdminStore} look at. */
 export interface MemoryAdminAccess {
   readonly topics: () => string[];
+  readonly partition: (partition: Partition) => MemoryPartitionAdmin;
 }
 
 /** The same rules as the scripts in `redis/lua` that operators use. */
@@ -15,5 +18,13 @@ export class MemoryAdminStore implements AdminStore {
 
   async topics(): Promise<string[]> {
     return this.#access.topics().toSorted();
+  }
+
+  async pause(partition: Partition): Promise<void> {
+    this.#access.partition(partition).pause();
+  }
+
+  async resume(partition: Partition): Promise<void> {
+    this.#access.partition(partition).resume();
   }
 }

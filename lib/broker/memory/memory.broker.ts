@@ -44,6 +44,7 @@ interface MemoryTopic {
 export class MemoryBroker implements Broker {
   readonly admin = new MemoryAdminStore({
     topics: () => this.topics.filter((topic) => this.#topics.get(topic)?.config),
+    partition: (partition) => this.#partition(partition).admin,
   });
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
@@ -98,7 +99,7 @@ export class MemoryBroker implements Broker {
   }
 
   async stats(partition: Partition): Promise<PartitionStats> {
-    return this.#partition(partition).stats(this.#owner(partition)?.member);
+    return this.#partition(partition).admin.stats(this.#owner(partition)?.member);
   }
 
   async trimDead(
@@ -179,7 +180,7 @@ export class MemoryBroker implements Broker {
     return places
       .flatMap((partition) =>
         this.#partition(partition)
-          .list(state)
+          .admin.list(state)
           .map((stored) => ({ partition, stored })),
       )
       .toSorted((a, b) => a.stored.at - b.stored.at);

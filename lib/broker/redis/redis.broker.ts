@@ -65,7 +65,7 @@ export class RedisBroker implements Broker {
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.#keys = new RedisKeys(prefix);
-    this.admin = new RedisAdminStore(this.#connection, this.#keys);
+    this.admin = new RedisAdminStore(this.#connection, this.#scripts, this.#keys);
     this.#connectTimeout = connectTimeout;
     this.#clock = clock;
     this.#log = log;

@@ -15,6 +15,8 @@ const SCRIPTS = [
   'get',
   'stats',
   'trim-dead',
+  'pause',
+  'resume',
   'configure',
   'note-topic',
   'join',

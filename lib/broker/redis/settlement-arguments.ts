@@ -13,13 +13,21 @@ const LETTERS: Readonly<Record<Outcome['kind'], string>> = {
 /** The same where the attempt is given back. */
 const DEAD_UNSPENT = 'u';
 
+/** The same where that is since the message came too late, which is counted. */
+const EXPIRED = 'x';
+
 /** Adds the five arguments that settle.lua takes of a delivery. */
 export function encodeSettlement({ storedId, token, outcome }: Settlement, args: (string | number)[]): void {
   args.push(
     storedId,
     token,
-    outcome.kind === 'dead' && outcome.spent === false ? DEAD_UNSPENT : LETTERS[outcome.kind],
+    letterOf(outcome),
     'delay' in outcome ? outcome.delay : 0,
     'failure' in outcome ? encodeFailure(outcome.failure) : '',
   );
+}
+
+function letterOf(outcome: Outcome): string {
+  if (outcome.kind !== 'dead' || outcome.spent !== false) return LETTERS[outcome.kind];
+  return outcome.failure.reason === 'expired' ? EXPIRED : DEAD_UNSPENT;
 }

@@ -4,7 +4,8 @@
 --       6 errors HASH      7 keyed ZSET      8 meta HASH       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       then 5 a delivery: stored id, token, outcome, delay ms, failure JSON
---       outcome a ack, r retry, d dead, u dead without spending the attempt, b back at once (release), p put off
+--       outcome a ack, r retry, d dead, u dead without spending the attempt, x the same since it expired,
+--               b back at once (release), p put off
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
 --       its delivery was no success}
 -- Cost  O(n log size), n <= 200
@@ -29,7 +30,7 @@ local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
 local head_before, earliest
-local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, stale = 0 }
+local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
 
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
@@ -69,12 +70,13 @@ for n = 1, #ids do
         redis.call('HSET', errors, id, ARGV[at + 4])
         reschedule(id, now_up + delay, delivery, attempt)
         count('retried')
-      elseif outcome == 'd' or outcome == 'u' then
+      elseif outcome == 'd' or outcome == 'u' or outcome == 'x' then
         local spent = outcome == 'd' and attempt or attempt - 1
         redis.call('ZADD', dead, now, id)
         redis.call('HSET', errors, id, ARGV[at + 4])
         redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
         count('died')
+        if outcome == 'x' then count('expired') end
       elseif outcome == 'p' then
         reschedule(id, now_up + delay, delivery, attempt - 1)
       else
