@@ -45,6 +45,9 @@ export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export type {
   MessageDetails,
   PartitionStatus,
+  PeekOptions,
+  PeekPage,
+  PeekState,
   TopicCounters,
   TopicCounts,
   TopicStats,

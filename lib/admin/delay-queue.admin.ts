@@ -1,12 +1,18 @@
-import type { Broker } from '../broker/broker.interface.js';
+import { MAX_BATCH, type Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
+import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { assertMessageName } from '../message/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { existingPartitions } from './existing-partitions.js';
 import { findMessage } from './find-message.js';
+import { decodeCursor } from './peek-cursor.js';
 import { countTopic } from './topic-counter.js';
-import type { MessageDetails, TopicStats } from './topic-stats.interface.js';
+import { listTopic } from './topic-listing.js';
+import type { MessageDetails, PeekOptions, PeekPage, PeekState, TopicStats } from './topic-stats.interface.js';
+
+const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead'];
+const DEFAULT_PAGE = 50;
 
 export interface AdminDependencies {
   readonly broker: Broker;
@@ -58,6 +64,35 @@ export class DelayQueueAdmin {
     const name = checkedTopicName(topic);
     assertMessageName(id);
     return this.#served((broker) => findMessage(broker, name, id));
+  }
+
+  /**
+   * Lists messages of one state, page by page: waiting ones in order of due time, those in flight in order of the end of
+   * their lease, dead letters in order of their death; over all partitions. Each page is read in short calls. What is in the
+   * state and keeps its place all along is listed exactly once, whatever else comes and goes meanwhile; what is moved
+   * (rescheduled, or its lease renewed) may be listed twice, or not at all where it moves to a place that was listed already.
+   *
+   * @example
+   * ```ts
+   * let cursor: string | undefined;
+   * do {
+   *   const page = await admin.peek('order.timeout', 'dead', { limit: 100, cursor });
+   *   for (const { id, at, failure } of page.messages) console.log(at, id, failure?.message);
+   *   cursor = page.cursor;
+   * } while (cursor !== undefined);
+   * ```
+   *
+   * @throws InvalidArgumentError also where the cursor is not one that was returned for this topic and state
+   * @throws BrokerUnavailableError
+   */
+  async peek(topic: TopicRef, state: PeekState, options: PeekOptions = {}): Promise<PeekPage> {
+    const name = checkedTopicName(topic);
+    assertOneOf('state', state, PEEK_STATES);
+    assertOptions('The options of peek', options, ['limit', 'cursor']);
+    const { limit = DEFAULT_PAGE, cursor } = options;
+    assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+    const start = cursor === undefined ? new Map() : decodeCursor(cursor, name, state);
+    return this.#served((broker) => listTopic(broker, { topic: name, state, limit, start }));
   }
 
   /**

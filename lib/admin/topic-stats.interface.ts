@@ -68,6 +68,37 @@ export interface TopicStats extends TopicCounts {
 }
 
 /**
+ * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come.
+ *
+ * @publicApi
+ */
+export type PeekState = 'scheduled' | 'due' | 'in-flight' | 'dead';
+
+/**
+ * How `peek()` lists.
+ *
+ * @publicApi
+ */
+export interface PeekOptions {
+  /** Most messages of the page, 1 to 200. @defaultValue 50 */
+  limit?: number;
+  /** Of the page before; without it, the list begins. */
+  cursor?: string | undefined;
+}
+
+/**
+ * A page of a list of messages.
+ *
+ * @publicApi
+ */
+export interface PeekPage {
+  /** In order of {@link MessageDetails.at}; fewer than asked for where they are large, and at the end. */
+  readonly messages: readonly MessageDetails[];
+  /** For the next page; `undefined` where this was the last. */
+  readonly cursor: string | undefined;
+}
+
+/**
  * A message as it is stored.
  *
  * @publicApi

@@ -53,6 +53,7 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   renew: true,
   release: true,
   topics: true,
+  peek: true,
   pause: true,
   resume: true,
 };

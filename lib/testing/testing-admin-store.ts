@@ -1,4 +1,4 @@
-import type { AdminStore } from '../broker/admin-store.interface.js';
+import type { AdminStore, PeekRequest, PeekedMessages } from '../broker/admin-store.interface.js';
 import type { Partition } from '../broker/broker.interface.js';
 
 /** Makes a call of the store, watched, and failing where the test says so. */
@@ -14,6 +14,10 @@ export class TestingAdminStore implements AdminStore {
 
   async topics(): Promise<string[]> {
     return this.#call('topics', (store) => store.topics());
+  }
+
+  async peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages> {
+    return this.#call('peek', (store) => store.peek(partition, request));
   }
 
   async pause(partition: Partition): Promise<void> {

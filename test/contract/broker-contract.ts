@@ -8,6 +8,7 @@ import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
 import { inspectContract } from './inspect.contract.js';
 import { pauseContract } from './pause.contract.js';
+import { peekContract } from './peek.contract.js';
 import { publishContract } from './publish.contract.js';
 import { publishDuplicateContract } from './publish-duplicate.contract.js';
 import { repeatContract } from './repeat.contract.js';
@@ -38,5 +39,6 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     groupContract(it);
     topicsContract(it);
     pauseContract(it);
+    peekContract(it);
   });
 }

@@ -1,4 +1,4 @@
-import type { AdminStore } from '../admin-store.interface.js';
+import type { AdminStore, PeekRequest, PeekedMessages } from '../admin-store.interface.js';
 import type { Partition } from '../broker.interface.js';
 import type { MemoryPartitionAdmin } from './memory-partition-admin.js';
 
@@ -18,6 +18,10 @@ export class MemoryAdminStore implements AdminStore {
 
   async topics(): Promise<string[]> {
     return this.#access.topics().toSorted();
+  }
+
+  async peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages> {
+    return this.#access.partition(partition).peek(request);
   }
 
   async pause(partition: Partition): Promise<void> {

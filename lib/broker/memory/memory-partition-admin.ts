@@ -1,4 +1,6 @@
+import type { PeekRequest, PeekedMessages } from '../admin-store.interface.js';
 import type { PartitionCounters, PartitionSignal, PartitionStats, StoredMessage } from '../broker.interface.js';
+import { encodeFailure } from '../../message/failure.js';
 import type { SortedSet } from './sorted-set.js';
 
 export type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
@@ -23,6 +25,24 @@ export class MemoryPartitionAdmin {
 
   get paused(): boolean {
     return this.#paused;
+  }
+
+  peek({ state, after, limit, maxBytes }: PeekRequest): PeekedMessages {
+    const { now, sets, get } = this.#access;
+    const until = state === 'due' ? Math.floor(now()) : Infinity;
+    const set = sets[state === 'due' ? 'scheduled' : state];
+    const left = set.behind(after && { member: after.storedId, score: after.at }).filter(({ score }) => score <= until);
+    const messages: StoredMessage[] = [];
+    let bytes = 0;
+    for (const { member } of left.slice(0, limit)) {
+      if (bytes >= maxBytes) break;
+      const stored = get(member) as StoredMessage;
+      messages.push(stored);
+      bytes += sizeOf(stored);
+    }
+    const last = messages.at(-1);
+    const more = last && left.length > messages.length;
+    return { messages, next: more ? { at: last.at, storedId: last.storedId } : undefined };
   }
 
   pause(): void {
@@ -53,4 +73,8 @@ export class MemoryPartitionAdmin {
     const { sets, get } = this.#access;
     return [...sets[state]].map(({ member }) => get(member) as StoredMessage);
   }
+}
+
+function sizeOf({ envelope, failure }: StoredMessage): number {
+  return Buffer.byteLength(envelope) + (failure ? Buffer.byteLength(encodeFailure(failure)) : 0);
 }

@@ -1,11 +1,14 @@
-import type { AdminStore } from '../admin-store.interface.js';
-import type { Partition } from '../broker.interface.js';
+import type { AdminStore, PeekRequest, PeekedMessages } from '../admin-store.interface.js';
+import { decodeFailure } from '../../message/failure.js';
+import type { Partition, StoredMessage } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import type { ScriptRunner } from './script-runner.js';
+import type { Reply, ScriptRunner } from './script-runner.js';
 
 /** Most topics that one call answers. */
 const TOPICS_PER_CALL = 1000;
+
+const FIELDS_PER_PEEKED_MESSAGE = 6;
 
 /** Names keys and arguments of a script for each method, as `RedisBroker` does for those that deliver. */
 export class RedisAdminStore implements AdminStore {
@@ -30,6 +33,14 @@ export class RedisAdminStore implements AdminStore {
     return all;
   }
 
+  async peek(partition: Partition, { state, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
+    const k = this.#keys.partition(partition);
+    const stored = state === 'due' ? 'scheduled' : state;
+    const set = { scheduled: k.scheduled, 'in-flight': k.inflight, dead: k.dead }[stored];
+    const args = [limit, state === 'due' ? 1 : 0, maxBytes, ...(after ? [after.at, after.storedId] : [])];
+    return peekedMessages(stored, await this.#scripts.run('peek', [set, k.messages, k.deliveries, k.errors], args));
+  }
+
   async pause(partition: Partition): Promise<void> {
     await this.#scripts.run('pause', [this.#keys.partition(partition).meta], []);
   }
@@ -50,4 +61,23 @@ export class RedisAdminStore implements AdminStore {
       throw this.#connection.toError(error);
     }
   }
+}
+
+function peekedMessages(state: StoredMessage['state'], [more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: PeekedMessages['next'];
+  for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
+    const [storedId, at, envelope, deliveries, attempts, failure] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
+    last = { storedId: storedId as string, at: Number(at) };
+    if (envelope === '') continue;
+    messages.push({
+      ...last,
+      state,
+      envelope: envelope as string,
+      deliveries: deliveries as number,
+      attempts: attempts as number,
+      failure: failure ? decodeFailure(failure as string) : undefined,
+    });
+  }
+  return { messages, next: more === 1 ? last : undefined };
 }

@@ -15,6 +15,7 @@ const SCRIPTS = [
   'get',
   'stats',
   'trim-dead',
+  'peek',
   'pause',
   'resume',
   'configure',
