@@ -1,10 +1,17 @@
-import { MAX_BATCH, type Broker } from '../broker/broker.interface.js';
+import { v7 as uuidv7 } from 'uuid';
+import { MAX_BATCH, type Broker, type CancelResult } from '../broker/broker.interface.js';
+import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
+import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { assertMessageName } from '../message/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
-import { existingPartitions } from './existing-partitions.js';
+import { assertClearOptions } from './assert-clear-options.js';
+import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
+import { clearTopic } from './clear-topic.js';
+import { editPayload } from './edit-payload.js';
+import { existingPartitions, partitionCount } from './existing-partitions.js';
 import { findMessage } from './find-message.js';
 import { decodeCursor } from './peek-cursor.js';
 import { countTopic } from './topic-counter.js';
@@ -31,9 +38,14 @@ export interface AdminDependencies {
  */
 export class DelayQueueAdmin {
   readonly #dependencies: AdminDependencies;
+  readonly #changes: MessageChanges;
 
   constructor(dependencies: AdminDependencies) {
     this.#dependencies = dependencies;
+    const { broker, clock, timeout } = dependencies;
+    const partitionsOf = (topic: string): Promise<number | undefined> =>
+      this.#served(() => partitionCount(broker, topic));
+    this.#changes = new MessageChanges({ store: broker, clock, timeout, caller: `${uuidv7()}:change`, partitionsOf });
   }
 
   /**
@@ -96,6 +108,90 @@ export class DelayQueueAdmin {
   }
 
   /**
+   * Cancels a message. One that is being handled has its `signal` aborted and is not retried.
+   *
+   * @returns `'not-found'` also for a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
+    return this.#changes.cancel(topic, id);
+  }
+
+  /**
+   * Moves a message that waits to another time, as `DelayQueueProducer.reschedule()` does.
+   *
+   * @returns whether it was moved; `false` where there is no such message, or it is in flight or a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async reschedule(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    when: { delay: Duration } | { deliverAt: Date | number },
+  ): Promise<boolean> {
+    return this.#changes.reschedule(topic, id, when);
+  }
+
+  /**
+   * Makes a message that waits due now. One that is due already keeps its time, and so its place before others.
+   *
+   * @returns whether it waits and is due; `false` where there is no such message, or it is in flight or a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async runNow(topic: TopicRef, id: string | { id: string; key: string }): Promise<boolean> {
+    const { admin } = this.#dependencies.broker;
+    const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
+      admin.runNow(partition, call, storedId),
+    );
+    return result === 'rescheduled';
+  }
+
+  /**
+   * Gives a message that waits another payload. Its due time, headers, options and attempts stay as they are. No schema is
+   * looked at here; where the topic has one, it is checked before delivery.
+   *
+   * @returns whether it was edited; `false` where there is no such message, or it is in flight or a dead letter
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was changed
+   * @throws BrokerUnavailableError where it was not confirmed in time
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async edit(topic: TopicRef, id: string | { id: string; key: string }, payload: unknown): Promise<boolean> {
+    return editPayload(this.#dependencies.broker, this.#changes, checkedTopicName(topic), id, payload);
+  }
+
+  /**
+   * Removes every message that waits, those that wait for their next attempt among them. What is in flight or dead stays.
+   * It goes in steps of at most 100, so no call takes long. What is published meanwhile may be removed as well: to empty a
+   * topic for good, stop its publishers first.
+   *
+   * @example
+   * ```ts
+   * const { matched } = await admin.drain('order.timeout', { dryRun: true });
+   * if (matched < 1000) await admin.drain('order.timeout');
+   * ```
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async drain(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
+    return this.#clear(topic, 'scheduled', options);
+  }
+
+  /**
+   * Removes every dead letter, in steps as {@link drain} does.
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async purge(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
+    return this.#clear(topic, 'dead', options);
+  }
+
+  /**
    * Stops handing out the messages of a topic, in all processes, from their next claim on. What is being handled goes on;
    * publishing, cancelling and the rest work as before. A pause lasts until {@link resume}, through restarts of everything.
    *
@@ -124,6 +220,13 @@ export class DelayQueueAdmin {
       const partitions = await existingPartitions(broker, name);
       await Promise.all(partitions.map((partition) => broker.admin.resume(partition)));
     });
+  }
+
+  async #clear(topic: TopicRef, state: 'scheduled' | 'dead', options: ClearOptions): Promise<ClearCounts> {
+    const name = checkedTopicName(topic);
+    assertClearOptions(options);
+    const partitions = await this.#served((broker) => existingPartitions(broker, name));
+    return clearTopic(this.#dependencies.broker, this.#changes, { partitions, state, options });
   }
 
   #served<T>(operation: (broker: Broker) => Promise<T>): Promise<T> {

@@ -54,6 +54,9 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   release: true,
   topics: true,
   peek: true,
+  runNow: true,
+  edit: true,
+  clear: true,
   pause: true,
   resume: true,
 };

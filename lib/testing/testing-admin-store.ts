@@ -1,5 +1,12 @@
-import type { AdminStore, PeekRequest, PeekedMessages } from '../broker/admin-store.interface.js';
-import type { Partition } from '../broker/broker.interface.js';
+import type {
+  AdminStore,
+  ClearResult,
+  EditResult,
+  EnvelopeEdit,
+  PeekRequest,
+  PeekedMessages,
+} from '../broker/admin-store.interface.js';
+import type { CallId, Partition, RescheduleResult } from '../broker/broker.interface.js';
 
 /** Makes a call of the store, watched, and failing where the test says so. */
 export type CallAdminStore = <T>(operation: keyof AdminStore, run: (store: AdminStore) => Promise<T>) => Promise<T>;
@@ -18,6 +25,18 @@ export class TestingAdminStore implements AdminStore {
 
   async peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages> {
     return this.#call('peek', (store) => store.peek(partition, request));
+  }
+
+  async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
+    return this.#call('runNow', (store) => store.runNow(partition, call, storedId));
+  }
+
+  async edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EditResult> {
+    return this.#call('edit', (store) => store.edit(partition, call, edit));
+  }
+
+  async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
+    return this.#call('clear', (store) => store.clear(partition, call, state));
   }
 
   async pause(partition: Partition): Promise<void> {

@@ -4,6 +4,7 @@ import type { CreateHarness } from '../support/contract-harness.js';
 import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
+import { changeContract } from './change.contract.js';
 import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
 import { inspectContract } from './inspect.contract.js';
@@ -39,6 +40,7 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     groupContract(it);
     topicsContract(it);
     pauseContract(it);
+    changeContract(it);
     peekContract(it);
   });
 }

@@ -1,9 +1,20 @@
-import type { PeekRequest, PeekedMessages } from '../admin-store.interface.js';
-import type { PartitionCounters, PartitionSignal, PartitionStats, StoredMessage } from '../broker.interface.js';
+import type { ClearResult, EditResult, EnvelopeEdit, PeekRequest, PeekedMessages } from '../admin-store.interface.js';
+import type {
+  CallId,
+  DueTime,
+  PartitionCounters,
+  PartitionSignal,
+  PartitionStats,
+  RescheduleResult,
+  StoredMessage,
+} from '../broker.interface.js';
 import { encodeFailure } from '../../message/failure.js';
 import type { SortedSet } from './sorted-set.js';
 
 export type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
+
+/** In one call. */
+const MOST_CLEARED = 100;
 
 /** What a partition in memory lets operators look at and change. */
 export interface PartitionAccess {
@@ -11,7 +22,11 @@ export interface PartitionAccess {
   readonly signal: (signal: PartitionSignal) => void;
   readonly sets: Readonly<Record<StoredMessage['state'], SortedSet>>;
   readonly counters: MutableCounters;
+  readonly messages: Map<string, string>;
   readonly get: (storedId: string) => StoredMessage | undefined;
+  readonly forget: (storedId: string) => void;
+  readonly reschedule: (call: CallId, storedId: string, due: DueTime) => RescheduleResult;
+  readonly once: <T>(call: CallId, run: () => T) => T;
 }
 
 /** What operators see of one partition in memory, and do to it. */
@@ -43,6 +58,35 @@ export class MemoryPartitionAdmin {
     const last = messages.at(-1);
     const more = last && left.length > messages.length;
     return { messages, next: more ? { at: last.at, storedId: last.storedId } : undefined };
+  }
+
+  runNow(call: CallId, storedId: string): RescheduleResult {
+    const { now, sets, reschedule } = this.#access;
+    const due = sets.scheduled.score(storedId) ?? Infinity;
+    return reschedule(call, storedId, { at: Math.min(due, Math.ceil(now())) });
+  }
+
+  edit(call: CallId, { storedId, expected, envelope }: EnvelopeEdit): EditResult {
+    const { sets, messages, once } = this.#access;
+    return once(call, () => {
+      if (sets.scheduled.score(storedId) === undefined) return 'not-waiting';
+      if (messages.get(storedId) !== expected) return 'changed';
+      messages.set(storedId, envelope);
+      return 'edited';
+    });
+  }
+
+  clear(call: CallId, state: 'scheduled' | 'dead'): ClearResult {
+    const { sets, forget, counters, once } = this.#access;
+    return once(call, () => {
+      const first = sets[state].upTo(Infinity, MOST_CLEARED);
+      for (const { member } of first) {
+        sets[state].delete(member);
+        forget(member);
+      }
+      if (state === 'scheduled') counters.cancelled += first.length;
+      return { removed: first.length, more: first.length === MOST_CLEARED };
+    });
   }
 
   pause(): void {

@@ -54,7 +54,11 @@ export class MemoryPartition {
       signal,
       sets: { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.#dead },
       counters: this.#counters,
+      messages: this.#messages,
       get: (storedId) => this.get(storedId),
+      forget: (storedId) => this.#forget(storedId),
+      reschedule: (call, storedId, due) => this.reschedule(call, storedId, due),
+      once: (call, run) => this.#once(call, run),
     });
   }
 

@@ -1,7 +1,15 @@
-import type { AdminStore, PeekRequest, PeekedMessages } from '../admin-store.interface.js';
+import type {
+  AdminStore,
+  ClearResult,
+  EditResult,
+  EnvelopeEdit,
+  PeekRequest,
+  PeekedMessages,
+} from '../admin-store.interface.js';
 import { decodeFailure } from '../../message/failure.js';
-import type { Partition, StoredMessage } from '../broker.interface.js';
+import type { CallId, Partition, RescheduleResult, StoredMessage } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
+import { rescheduleResult } from './replies.js';
 import type { RedisKeys } from './redis-keys.js';
 import type { Reply, ScriptRunner } from './script-runner.js';
 
@@ -9,6 +17,7 @@ import type { Reply, ScriptRunner } from './script-runner.js';
 const TOPICS_PER_CALL = 1000;
 
 const FIELDS_PER_PEEKED_MESSAGE = 6;
+const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
 
 /** Names keys and arguments of a script for each method, as `RedisBroker` does for those that deliver. */
 export class RedisAdminStore implements AdminStore {
@@ -39,6 +48,30 @@ export class RedisAdminStore implements AdminStore {
     const set = { scheduled: k.scheduled, 'in-flight': k.inflight, dead: k.dead }[stored];
     const args = [limit, state === 'due' ? 1 : 0, maxBytes, ...(after ? [after.at, after.storedId] : [])];
     return peekedMessages(stored, await this.#scripts.run('peek', [set, k.messages, k.deliveries, k.errors], args));
+  }
+
+  async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
+    const args = [this.#publishCommand, k.channel, call.sequence, storedId, '+0', 1];
+    return rescheduleResult(await this.#scripts.run('reschedule', keys, args));
+  }
+
+  async edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EditResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.messages, k.meta, this.#keys.answered(partition, call.caller)];
+    const args = [call.sequence, edit.storedId, edit.expected, edit.envelope];
+    const [result] = await this.#scripts.run('edit', keys, args);
+    return EDIT_RESULT[result as 0 | 1 | 2];
+  }
+
+  async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
+    const k = this.#keys.partition(partition);
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k[state], k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
+    const args = [call.sequence, state === 'scheduled' ? 'cancelled' : ''];
+    const [removed, more] = await this.#scripts.run('clear', keys, args);
+    return { removed: removed as number, more: more === 1 };
   }
 
   async pause(partition: Partition): Promise<void> {

@@ -16,6 +16,8 @@ const SCRIPTS = [
   'stats',
   'trim-dead',
   'peek',
+  'edit',
+  'clear',
   'pause',
   'resume',
   'configure',
