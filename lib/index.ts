@@ -42,6 +42,11 @@ export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
+export {
+  ConnectedDelayQueueAdmin,
+  createDelayQueueAdmin,
+  type DelayQueueAdminOptions,
+} from './create-delay-queue-admin.js';
 export type { ClearCounts, ClearOptions } from './admin/clear-options.interface.js';
 export type {
   MessageDetails,
