@@ -46,14 +46,14 @@ export class RedisAdminStore implements AdminStore {
     const k = this.#keys.partition(partition);
     const stored = state === 'due' ? 'scheduled' : state;
     const set = { scheduled: k.scheduled, 'in-flight': k.inflight, dead: k.dead }[stored];
-    const args = [limit, state === 'due' ? 1 : 0, maxBytes, ...(after ? [after.at, after.storedId] : [])];
+    const args = [limit, state === 'due' ? 'due' : 'all', maxBytes, ...(after ? [after.at, after.storedId] : [])];
     return peekedMessages(stored, await this.#scripts.run('peek', [set, k.messages, k.deliveries, k.errors], args));
   }
 
   async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
     const k = this.#keys.partition(partition);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
-    const args = [this.#publishCommand, k.channel, call.sequence, storedId, '+0', 1];
+    const args = [this.#publishCommand, k.channel, call.sequence, storedId, '+0', 'earlier'];
     return rescheduleResult(await this.#scripts.run('reschedule', keys, args));
   }
 

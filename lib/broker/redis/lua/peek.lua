@@ -1,7 +1,7 @@
 -- Lists messages of one state, in order of their scores, equal ones in order of the bytes of their stored ids.
 --
 -- KEYS  1 scheduled, inflight or dead ZSET   2 messages HASH   3 deliveries HASH   4 errors HASH
--- ARGV  1 limit   2 1 only up to now, 0 all   3 bytes after which to stop
+-- ARGV  1 limit   2 which (due for those up to now | all)   3 bytes after which to stop
 --       then, to go on behind a message: 4 its score   5 its stored id
 -- Reply {now_us, 1 there may be more | 0 these were the last, then 6 a message: stored id, score (text), envelope
 --       or '', deliveries, attempts, failure JSON or ''}
@@ -9,7 +9,7 @@
 
 -- @include now
 local set, messages, deliveries, errors = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local limit, until_now, max_bytes = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3])
+local limit, until_now, max_bytes = tonumber(ARGV[1]), ARGV[2] == 'due', tonumber(ARGV[3])
 -- @include rank-after
 -- @include record
 
