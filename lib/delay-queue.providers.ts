@@ -133,7 +133,7 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     {
       provide: tokens.admin,
       useFactory: ({ broker, clock, options }: QueueParts) =>
-        new DelayQueueAdmin({ store: broker, clock, timeout: options.publishTimeout }),
+        new DelayQueueAdmin({ broker, clock, timeout: options.publishTimeout }),
       inject: [tokens.parts],
     },
     {

@@ -45,7 +45,22 @@ export type { SettleStatus } from './message/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
-export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
+export {
+  ConnectedDelayQueueAdmin,
+  createDelayQueueAdmin,
+  type DelayQueueAdminOptions,
+} from './create-delay-queue-admin.js';
+export type { ClearCounts, ClearOptions } from './admin/clear-options.interface.js';
+export type {
+  MessageDetails,
+  PartitionStatus,
+  PeekOptions,
+  PeekPage,
+  PeekState,
+  TopicCounters,
+  TopicCounts,
+  TopicStats,
+} from './admin/topic-stats.interface.js';
 
 // Health
 export { DelayQueueHealth } from './health/delay-queue.health.js';

@@ -1,36 +1,60 @@
-import type { GroupStore, MessageStore, Partition, PartitionStats, StoredMessage } from '../broker/broker.interface.js';
+import { v7 as uuidv7 } from 'uuid';
+import { MAX_BATCH, type Broker, type CancelResult } from '../broker/broker.interface.js';
+import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
+import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
-import { SerializationError } from '../errors/serialization.error.js';
-import { assertId } from '../message/assert-id.js';
-import { type Envelope, decodeEnvelope } from '../message/envelope.js';
-import { partitionOf } from '../message/partitioner.js';
-import { fromStoredId, toStoredId } from '../message/stored-id.js';
+import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
+import { assertMessageName } from '../message/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
-import { locateById } from '../topics/locate-by-id.js';
-import type { MessageDetails, PartitionStatus, TopicStats } from './topic-stats.interface.js';
+import { assertClearOptions } from './assert-clear-options.js';
+import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
+import { clearTopic } from './clear-topic.js';
+import { editPayload } from './edit-payload.js';
+import { existingPartitions, partitionCount } from './existing-partitions.js';
+import { findMessage } from './find-message.js';
+import { decodeCursor } from './peek-cursor.js';
+import { countTopic } from './topic-counter.js';
+import { listTopic } from './topic-listing.js';
+import type { MessageDetails, PeekOptions, PeekPage, PeekState, TopicStats } from './topic-stats.interface.js';
+
+const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead'];
+const DEFAULT_PAGE = 50;
 
 export interface AdminDependencies {
-  readonly store: MessageStore & Pick<GroupStore, 'configOf'>;
+  readonly broker: Broker;
   readonly clock: Clock;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
 }
 
 /**
- * Looks into topics: what waits, what is in flight, what is dead. Changes nothing. Inject it anywhere.
+ * Looks into topics, and acts on what they hold. Inject it anywhere.
+ *
+ * Where a method takes a message's id without its key, the message is looked for in the id's own partition first, then in
+ * the others.
  *
  * @publicApi
  */
 export class DelayQueueAdmin {
-  readonly #store: AdminDependencies['store'];
-  readonly #clock: Clock;
-  readonly #timeout: number;
+  readonly #dependencies: AdminDependencies;
+  readonly #changes: MessageChanges;
 
-  constructor({ store, clock, timeout }: AdminDependencies) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#timeout = timeout;
+  constructor(dependencies: AdminDependencies) {
+    this.#dependencies = dependencies;
+    const { broker, clock, timeout } = dependencies;
+    const partitionsOf = (topic: string): Promise<number | undefined> =>
+      this.#served(() => partitionCount(broker, topic));
+    this.#changes = new MessageChanges({ store: broker, clock, timeout, caller: `${uuidv7()}:change`, partitionsOf });
+  }
+
+  /**
+   * The topics that were ever used under this prefix, sorted. One that has been empty for long is among them.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async topics(): Promise<string[]> {
+    return this.#served((broker) => broker.admin.topics());
   }
 
   /**
@@ -40,89 +64,173 @@ export class DelayQueueAdmin {
    */
   async stats(topic: TopicRef): Promise<TopicStats> {
     const name = checkedTopicName(topic);
-    return serveWithin(this.#clock, this.#timeout, () => this.#stats(name));
+    return this.#served((broker) => countTopic(broker, name));
   }
 
   /**
-   * Looks a message up. An id without its key is looked for in its own partition first, then in the others.
+   * Looks a message up.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
     const name = checkedTopicName(topic);
-    if (typeof id === 'object' && id !== null) {
-      assertId('id', id.id);
-      assertId('key', id.key);
-    } else {
-      assertId('id', id);
-    }
-    return serveWithin(this.#clock, this.#timeout, () => this.#find(name, id));
+    assertMessageName(id);
+    return this.#served((broker) => findMessage(broker, name, id));
   }
 
-  async #stats(name: string): Promise<TopicStats> {
-    const count = (await this.#store.configOf(name))?.partitions ?? 0;
-    const partitions = await Promise.all(
-      Array.from({ length: count }, async (_, index) =>
-        toStatus(index, await this.#store.stats({ topic: name, index })),
-      ),
+  /**
+   * Lists messages of one state, page by page: waiting ones in order of due time, those in flight in order of the end of
+   * their lease, dead letters in order of their death; over all partitions. Each page is read in short calls. What is in the
+   * state and keeps its place all along is listed exactly once, whatever else comes and goes meanwhile; what is moved
+   * (rescheduled, or its lease renewed) may be listed twice, or not at all where it moves to a place that was listed already.
+   *
+   * @example
+   * ```ts
+   * let cursor: string | undefined;
+   * do {
+   *   const page = await admin.peek('order.timeout', 'dead', { limit: 100, cursor });
+   *   for (const { id, at, failure } of page.messages) console.log(at, id, failure?.message);
+   *   cursor = page.cursor;
+   * } while (cursor !== undefined);
+   * ```
+   *
+   * @throws InvalidArgumentError also where the cursor is not one that was returned for this topic and state
+   * @throws BrokerUnavailableError
+   */
+  async peek(topic: TopicRef, state: PeekState, options: PeekOptions = {}): Promise<PeekPage> {
+    const name = checkedTopicName(topic);
+    assertOneOf('state', state, PEEK_STATES);
+    assertOptions('The options of peek', options, ['limit', 'cursor']);
+    const { limit = DEFAULT_PAGE, cursor } = options;
+    assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+    const start = cursor === undefined ? new Map() : decodeCursor(cursor, name, state);
+    return this.#served((broker) => listTopic(broker, { topic: name, state, limit, start }));
+  }
+
+  /**
+   * Cancels a message. One that is being handled has its `signal` aborted and is not retried.
+   *
+   * @returns `'not-found'` also for a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
+    return this.#changes.cancel(topic, id);
+  }
+
+  /**
+   * Moves a message that waits to another time, as `DelayQueueProducer.reschedule()` does.
+   *
+   * @returns whether it was moved; `false` where there is no such message, or it is in flight or a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async reschedule(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    when: { delay: Duration } | { deliverAt: Date | number },
+  ): Promise<boolean> {
+    return this.#changes.reschedule(topic, id, when);
+  }
+
+  /**
+   * Makes a message that waits due now. One that is due already keeps its time, and so its place before others.
+   *
+   * @returns whether it waits and is due; `false` where there is no such message, or it is in flight or a dead letter
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async runNow(topic: TopicRef, id: string | { id: string; key: string }): Promise<boolean> {
+    const { admin } = this.#dependencies.broker;
+    const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
+      admin.runNow(partition, call, storedId),
     );
-    const sum = (value: (status: PartitionStatus) => number): number =>
-      partitions.reduce((total, status) => total + value(status), 0);
-    const dueTimes = partitions.flatMap(({ nextDueAt }) => (nextDueAt ? [nextDueAt.getTime()] : []));
-    return {
-      topic: name,
-      scheduled: sum(({ scheduled }) => scheduled),
-      due: sum(({ due }) => due),
-      inFlight: sum(({ inFlight }) => inFlight),
-      dead: sum(({ dead }) => dead),
-      nextDueAt: dueTimes.length > 0 ? new Date(Math.min(...dueTimes)) : undefined,
-      partitions,
-    };
+    return result === 'rescheduled';
   }
 
-  async #find(topic: string, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
-    const partitions = (await this.#store.configOf(topic))?.partitions;
-    if (partitions === undefined) return undefined;
-    if (typeof id === 'object') {
-      return this.#get({ topic, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));
-    }
-    const own = await this.#get({ topic, index: partitionOf(id, partitions) }, id);
-    if (own) return own;
-    const [found] = await locateById(this.#store, topic, id, partitions);
-    return found && this.#get(found.partition, found.storedId);
+  /**
+   * Gives a message that waits another payload. Its due time, headers, options and attempts stay as they are. No schema is
+   * looked at here; where the topic has one, it is checked before delivery.
+   *
+   * @returns whether it was edited; `false` where there is no such message, or it is in flight or a dead letter
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was changed
+   * @throws BrokerUnavailableError where it was not confirmed in time
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async edit(topic: TopicRef, id: string | { id: string; key: string }, payload: unknown): Promise<boolean> {
+    return editPayload(this.#dependencies.broker, this.#changes, checkedTopicName(topic), id, payload);
   }
 
-  async #get(partition: Partition, storedId: string): Promise<MessageDetails | undefined> {
-    const stored = await this.#store.get(partition, storedId);
-    return stored && toDetails(partition, stored);
+  /**
+   * Removes every message that waits, those that wait for their next attempt among them. What is in flight or dead stays.
+   * It goes in steps of at most 100, so no call takes long. What is published meanwhile may be removed as well: to empty a
+   * topic for good, stop its publishers first.
+   *
+   * @example
+   * ```ts
+   * const { matched } = await admin.drain('order.timeout', { dryRun: true });
+   * if (matched < 1000) await admin.drain('order.timeout');
+   * ```
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async drain(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
+    return this.#clear(topic, 'scheduled', options);
   }
-}
 
-function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
-  const { scheduled, due, inFlight, dead, nextDueAt, owner } = stats;
-  return {
-    partition,
-    scheduled,
-    due,
-    inFlight,
-    dead,
-    nextDueAt: nextDueAt === undefined ? undefined : new Date(nextDueAt),
-    owner,
-  };
-}
+  /**
+   * Removes every dead letter, in steps as {@link drain} does.
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async purge(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
+    return this.#clear(topic, 'dead', options);
+  }
 
-function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
-  const { storedId, envelope, state, at, deliveries, attempts, failure } = stored;
-  const { payload, headers } = readable(envelope);
-  const common = { topic, partition: index, state, at: new Date(at), deliveries, attempts, failure, raw: envelope };
-  return { ...fromStoredId(storedId), ...common, payload, headers };
-}
+  /**
+   * Stops handing out the messages of a topic, in all processes, from their next claim on. What is being handled goes on;
+   * publishing, cancelling and the rest work as before. A pause lasts until {@link resume}, through restarts of everything.
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where it was not confirmed in time: a part of the partitions may be paused then
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async pause(topic: TopicRef): Promise<void> {
+    const name = checkedTopicName(topic);
+    await this.#served(async (broker) => {
+      const partitions = await existingPartitions(broker, name);
+      await Promise.all(partitions.map((partition) => broker.admin.pause(partition)));
+    });
+  }
 
-function readable(envelope: string): Pick<Envelope, 'payload' | 'headers'> {
-  try {
-    return decodeEnvelope(envelope);
-  } catch (error) {
-    if (!(error instanceof SerializationError)) throw error;
-    return { payload: undefined, headers: {} };
+  /**
+   * Ends a pause: what has fallen due meanwhile is handed out at once.
+   *
+   * @throws InvalidArgumentError also where the topic was never used
+   * @throws BrokerUnavailableError where it was not confirmed in time: a part of the partitions may be paused still
+   * @throws ConfigurationError where the topic speaks another protocol
+   */
+  async resume(topic: TopicRef): Promise<void> {
+    const name = checkedTopicName(topic);
+    await this.#served(async (broker) => {
+      const partitions = await existingPartitions(broker, name);
+      await Promise.all(partitions.map((partition) => broker.admin.resume(partition)));
+    });
+  }
+
+  async #clear(topic: TopicRef, state: 'scheduled' | 'dead', options: ClearOptions): Promise<ClearCounts> {
+    const name = checkedTopicName(topic);
+    assertClearOptions(options);
+    const partitions = await this.#served((broker) => existingPartitions(broker, name));
+    return clearTopic(this.#dependencies.broker, this.#changes, { partitions, state, options });
+  }
+
+  #served<T>(operation: (broker: Broker) => Promise<T>): Promise<T> {
+    const { broker, clock, timeout } = this.#dependencies;
+    return serveWithin(clock, timeout, () => operation(broker));
   }
 }

@@ -2,6 +2,7 @@ import type { Failure } from '../message/failure.js';
 import type { SettleStatus } from '../message/settle-status.js';
 import type { BrokerLink } from './broker-link.interface.js';
 import type { EventLog } from './event-log.interface.js';
+import type { AdminStore } from './admin-store.interface.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -142,6 +143,7 @@ export const COUNTERS = [
   'retried',
   'died',
   'cancelled',
+  'expired',
   'stale',
   'repaired',
 ] as const;
@@ -249,6 +251,7 @@ export interface SignalSource {
  */
 export interface Broker extends MessageStore, GroupStore, SignalSource {
   readonly link: BrokerLink;
+  readonly admin: AdminStore;
   /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
   now(): number;
   readonly eventLog: EventLog;

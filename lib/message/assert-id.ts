@@ -13,3 +13,14 @@ export function assertId(what: 'id' | 'key', value: unknown): asserts value is s
         : undefined;
   if (fault) throw new InvalidArgumentError(`${what} ${fault}. Given: ${describe(value)}.`);
 }
+
+/** How callers name a message: by its id, or by its id and its key. */
+export type MessageName = string | { id: string; key: string };
+
+/** @throws InvalidArgumentError where it is neither an id nor an id with a key */
+export function assertMessageName(name: unknown): asserts name is MessageName {
+  if (typeof name !== 'object' || name === null) return assertId('id', name);
+  const { id, key } = name as Record<string, unknown>;
+  assertId('id', id);
+  assertId('key', key);
+}

@@ -38,6 +38,8 @@ interface EncodedOptions {
   e?: number | undefined;
 }
 
+type EncodedEnvelope = readonly [publishedAt: number, payload: unknown, options?: EncodedOptions | null];
+
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 const NO_OPTIONS: EncodedOptions = Object.freeze({});
 
@@ -60,18 +62,23 @@ export function encodeEnvelope(fields: EnvelopeFields): string {
   return envelope;
 }
 
+/**
+ * The same envelope with another payload. Options that this version does not know stay, too.
+ *
+ * @throws SerializationError where JSON cannot hold the payload, or the envelope was not written by {@link encodeEnvelope}
+ * @throws PayloadTooLargeError where payload and headers are over 1 MiB
+ */
+export function withPayload(text: string, payload: unknown): string {
+  const [publishedAt, , options] = parseEnvelope(text);
+  const json = encodePayload(payload);
+  assertSize(json, options?.h);
+  return `[${publishedAt},${json}${options ? `,${JSON.stringify(options)}` : ''}]`;
+}
+
 /** @throws SerializationError where it was not written by {@link encodeEnvelope} */
 export function decodeEnvelope(text: string): Envelope {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(text);
-  } catch (error) {
-    throw new SerializationError(`The stored message is no JSON: ${describe(text)}.`, { cause: error });
-  }
-  if (!Array.isArray(parts) || parts.length < 2 || typeof parts[0] !== 'number') {
-    throw new SerializationError(`The stored message is no envelope: ${describe(text)}.`);
-  }
-  const options = (parts[2] ?? NO_OPTIONS) as EncodedOptions;
+  const parts = parseEnvelope(text);
+  const options = parts[2] ?? NO_OPTIONS;
   return {
     payload: parts[1],
     publishedAt: parts[0],
@@ -81,6 +88,19 @@ export function decodeEnvelope(text: string): Envelope {
     timeout: options.t,
     expireAfter: options.e,
   };
+}
+
+function parseEnvelope(text: string): EncodedEnvelope {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(text);
+  } catch (error) {
+    throw new SerializationError(`The stored message is no JSON: ${describe(text)}.`, { cause: error });
+  }
+  if (!Array.isArray(parts) || parts.length < 2 || typeof parts[0] !== 'number') {
+    throw new SerializationError(`The stored message is no envelope: ${describe(text)}.`);
+  }
+  return parts as unknown as EncodedEnvelope;
 }
 
 function encodePayload(payload: unknown): string {

@@ -12,14 +12,12 @@ import { DEFAULT_BACKOFF } from '../message/backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
+import { DEFAULT_PREFIX, DEFAULT_REDIS, DEFAULT_TIMEOUT, MAX_TIMEOUT, assertRedis } from './connection-checks.js';
 import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
 import { resolveMetrics } from './resolve-metrics.js';
 import { resolveFleetEvents } from './resolve-fleet-events.js';
 import { resolveMiddleware } from './resolve-middleware.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
-
-/** Half of the time for which Redis remembers the answer to a publish, in milliseconds. */
-const MAX_PUBLISH_TIMEOUT = 60_000;
 
 /** How often a process tells that it lives, at least; in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
@@ -62,7 +60,7 @@ export function resolveOptions(
     assertName('connection', connection);
     assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
     assertNotFromFactory(options);
-    const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout = '5s' } = options;
+    const { redis = DEFAULT_REDIS, prefix = DEFAULT_PREFIX, publishTimeout = DEFAULT_TIMEOUT } = options;
     const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
     assertName('prefix', prefix);
     assertRedis(redis);
@@ -82,7 +80,7 @@ export function resolveOptions(
       prefix,
       publishTimeout: parseDuration('publishTimeout', publishTimeout, {
         min: 1,
-        max: MAX_PUBLISH_TIMEOUT,
+        max: MAX_TIMEOUT,
       }),
       consumer: consumer === false ? undefined : resolveConsumer(consumer),
       middleware: resolveMiddleware(middleware),
@@ -102,26 +100,6 @@ function assertNotFromFactory(options: DelayQueueModuleOptions): void {
     `The options that a factory makes have '${misplaced}', which has to be known before it is called. Give it beside ` +
       `useFactory, useClass or useExisting: forRootAsync({ ${misplaced}, useFactory }).`,
   );
-}
-
-/** What ioredis would take for a host name, or for nothing, and then fail to reach. */
-function assertRedis(redis: unknown): void {
-  const isUrl =
-    typeof redis === 'string' && (/^rediss?:\/\/./.test(redis) || redis.startsWith('/')) && isReadable(redis);
-  const isSettings = typeof redis === 'object' && redis !== null && !Array.isArray(redis);
-  if (isUrl || isSettings) return;
-  throw new InvalidArgumentError(
-    `redis must be a URL (redis://host:port, rediss://host:port, or the path of a socket), ioredis options, ` +
-      `{ nodes, options } or an ioredis instance. Given: ${describe(withoutPassword(redis))}.`,
-  );
-}
-
-function withoutPassword(redis: unknown): unknown {
-  return typeof redis === 'string' ? redis.replace(/\/\/.*@/, '//***@') : redis;
-}
-
-function isReadable(address: string): boolean {
-  return address.startsWith('/') || URL.canParse(address);
 }
 
 function resolveTopic(name: string, options: TopicOptions, base: TopicSettings): TopicSettings {

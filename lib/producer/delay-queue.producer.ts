@@ -1,24 +1,18 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { CallId, CancelResult, MessageStore, Partition } from '../broker/broker.interface.js';
+import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
+import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import { assertId } from '../message/assert-id.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
-import { partitionOf } from '../message/partitioner.js';
 import type { PublishedPayload, TopicName } from '../message/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
-import { toStoredId } from '../message/stored-id.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
-import { locateById } from '../topics/locate-by-id.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { assertPayload } from './assert-payload.js';
-import { ChangeLane } from './change-lane.js';
-import { requiredDueTime } from './due-time.js';
-import { Lanes } from './lanes.js';
 import { type GivenMessage, type PublishLayer, publishLayers, publishWithin } from './publish-middleware.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
 import { type Destination, Publisher } from './publisher.js';
@@ -33,12 +27,6 @@ export interface ProducerDependencies {
   /** Around each call; the first is the outermost. */
   readonly middleware: readonly DelayQueueMiddleware[];
 }
-
-/** An id, or an id with its key. */
-type MessageName = string | { id: string; key: string };
-
-/** A call that changes one message. */
-type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) => Promise<R | 'not-found'>;
 
 /**
  * Publishes, reschedules and cancels messages. Inject it anywhere.
@@ -56,7 +44,7 @@ export class DelayQueueProducer {
   readonly #dependencies: ProducerDependencies;
   readonly #middleware: readonly PublishLayer[];
   readonly #publisher: Publisher;
-  readonly #changeLanes: Lanes<ChangeLane>;
+  readonly #changes: MessageChanges;
 
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
@@ -64,9 +52,8 @@ export class DelayQueueProducer {
     const { store, clock, events, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
     this.#publisher = new Publisher({ store, clock, events, timeout, caller });
-    this.#changeLanes = new Lanes(
-      (partition) => new ChangeLane({ clock, partition, timeout, caller: `${caller}:change` }),
-    );
+    const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
+    this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }
 
   /**
@@ -118,8 +105,7 @@ export class DelayQueueProducer {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
-    const { store } = this.#dependencies;
-    return this.#change(topic, id, (partition, call, storedId) => store.cancel(partition, call, storedId));
+    return this.#changes.cancel(topic, id);
   }
 
   /**
@@ -140,35 +126,7 @@ export class DelayQueueProducer {
     id: string | { id: string; key: string },
     when: { delay: Duration } | { deliverAt: Date | number },
   ): Promise<boolean> {
-    const { store } = this.#dependencies;
-    const due = requiredDueTime(when, store.now());
-    const result = await this.#change(topic, id, (partition, call, storedId) =>
-      store.reschedule(partition, call, storedId, due),
-    );
-    return result === 'rescheduled';
-  }
-
-  /** Calls the partition where the message is; of several that an id without its key may mean, the first one counts. */
-  async #change<R>(topic: TopicRef, id: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
-    const name = checkedTopicName(topic);
-    const send = (index: number, storedId: string): Promise<R | 'not-found'> =>
-      this.#changeLanes.get(name, index).send((partition, call) => change(partition, call, storedId));
-    if (typeof id === 'object' && id !== null) {
-      assertId('id', id.id);
-      assertId('key', id.key);
-      return send(partitionOf(id.key, await this.#partitions(name)), toStoredId(id.id, id.key));
-    }
-    assertId('id', id);
-    const partitions = await this.#partitions(name);
-    const result = await send(partitionOf(id, partitions), id);
-    if (result !== 'not-found') return result;
-    const { store } = this.#dependencies;
-    const found = await this.#withinDeadline(() => locateById(store, name, id, partitions));
-    for (const { partition, storedId } of found) {
-      const answer = await send(partition.index, storedId);
-      if (answer !== 'not-found') return answer;
-    }
-    return 'not-found';
+    return this.#changes.reschedule(topic, id, when);
   }
 
   async #publishOneWithinMiddleware(

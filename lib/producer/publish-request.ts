@@ -1,4 +1,5 @@
 import type { DueTime, NewMessage } from '../broker/broker.interface.js';
+import { optionalDueTime } from '../changes/due-time.js';
 import { parseDuration } from '../common/duration.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { resolveStoredBackoff } from '../message/backoff.js';
@@ -7,7 +8,6 @@ import { assertHeaders, encodeEnvelope } from '../message/envelope.js';
 import { MAX_ATTEMPTS, MAX_DELAY } from '../message/limits.js';
 import type { PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
-import { optionalDueTime } from './due-time.js';
 import { MessageIds } from './message-ids.js';
 
 /** A message that passed every check and is ready to be stored. */

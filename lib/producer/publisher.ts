@@ -5,7 +5,7 @@ import { PublishManyError } from '../errors/publish-many.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../message/partitioner.js';
 import type { PublishedMessage } from '../message/publish-options.interface.js';
-import { Lanes } from './lanes.js';
+import { Lanes } from '../topics/lanes.js';
 import { PublishLane } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 

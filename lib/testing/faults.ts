@@ -1,3 +1,4 @@
+import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore, MessageStore } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { describe } from '../common/describe.js';
@@ -10,7 +11,7 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
  *
  * @publicApi
  */
-export type BrokerOperation = 'connect' | keyof MessageStore | keyof GroupStore;
+export type BrokerOperation = 'connect' | keyof MessageStore | keyof GroupStore | keyof AdminStore;
 
 /**
  * How operations fail.
@@ -51,6 +52,13 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   acquire: true,
   renew: true,
   release: true,
+  topics: true,
+  peek: true,
+  runNow: true,
+  edit: true,
+  clear: true,
+  pause: true,
+  resume: true,
 };
 
 /** Failures that a test has asked for, in the order in which they come. */

@@ -30,6 +30,7 @@ import type { Activity } from './activity.js';
 import type { BrokerOperation, Faults } from './faults.js';
 import type { Outages } from './outages.js';
 import type { PublishedMessages } from './published-messages.js';
+import { TestingAdminStore } from './testing-admin-store.js';
 
 export interface TestingBrokerOptions {
   readonly memory: MemoryBroker;
@@ -42,6 +43,7 @@ export interface TestingBrokerOptions {
 /** The broker in memory as an application under test has it: watched, and failing where the test says so. */
 export class TestingBroker implements Broker {
   readonly link: BrokerLink;
+  readonly admin = new TestingAdminStore((operation, run) => this.#call(operation, ({ admin }) => run(admin)));
   readonly #options: TestingBrokerOptions;
   /** Part of the names of its deliveries: another connection may have a topic of the same name. */
   readonly #id = uuidv7();

@@ -1,5 +1,6 @@
-import { PROTOCOL_VERSION, type GroupStore } from '../broker/broker.interface.js';
+import type { GroupStore } from '../broker/broker.interface.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
+import { assertProtocol } from './assert-protocol.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
 /** What this process knows of each topic: its settings, and how many partitions it has. */
@@ -39,12 +40,7 @@ export class TopicRegistry {
   async partitions(topic: string): Promise<number> {
     const wanted = this.settings(topic).partitions;
     const { partitions, protocol } = await this.#groups.configure(topic, wanted ?? DEFAULT_PARTITIONS);
-    if (protocol !== PROTOCOL_VERSION) {
-      throw new ConfigurationError(
-        `Topic '${topic}' was created with protocol version ${protocol}, this version of the library speaks ` +
-          `${PROTOCOL_VERSION}. Use a version that speaks ${protocol}, or another prefix.`,
-      );
-    }
+    assertProtocol(topic, protocol);
     if (wanted !== undefined && wanted !== partitions) {
       throw new ConfigurationError(
         `Topic '${topic}' has ${partitions} partitions, but this process is configured with ${wanted}. The number is ` +

@@ -5,9 +5,12 @@ import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
 import { eventLogContract } from './event-log.contract.js';
+import { changeContract } from './change.contract.js';
 import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
 import { inspectContract } from './inspect.contract.js';
+import { pauseContract } from './pause.contract.js';
+import { peekContract } from './peek.contract.js';
 import { publishContract } from './publish.contract.js';
 import { publishDuplicateContract } from './publish-duplicate.contract.js';
 import { repeatContract } from './repeat.contract.js';
@@ -15,6 +18,7 @@ import { rescheduleContract } from './reschedule.contract.js';
 import { settleContract } from './settle.contract.js';
 import { settleReceiptContract } from './settle-receipt.contract.js';
 import { signalContract } from './signal.contract.js';
+import { topicsContract } from './topics.contract.js';
 import { trimDeadContract } from './trim-dead.contract.js';
 
 /** What every broker has to do, whatever it keeps its messages in. */
@@ -36,5 +40,9 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     signalContract(it);
     groupContract(it);
     eventLogContract(it);
+    topicsContract(it);
+    pauseContract(it);
+    changeContract(it);
+    peekContract(it);
   });
 }

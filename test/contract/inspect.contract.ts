@@ -1,5 +1,15 @@
 import { describe, expect } from 'vitest';
-import { type BrokerTest, ACK, DEAD, FAILURE, LONG, LONG_AGO, RETRY, message } from '../support/contract-bench.js';
+import {
+  type BrokerTest,
+  ACK,
+  DEAD,
+  DEAD_UNCALLED,
+  FAILURE,
+  LONG,
+  LONG_AGO,
+  RETRY,
+  message,
+} from '../support/contract-bench.js';
 
 export function inspectContract(it: BrokerTest): void {
   describe('get', () => {
@@ -38,6 +48,7 @@ export function inspectContract(it: BrokerTest): void {
       retried: 0,
       died: 0,
       cancelled: 0,
+      expired: 0,
       stale: 0,
       repaired: 0,
     };
@@ -97,9 +108,21 @@ export function inspectContract(it: BrokerTest): void {
         retried: 1,
         died: 1,
         cancelled: 1,
+        expired: 0,
         stale: 1,
         repaired: 0,
       });
+    });
+  });
+
+  describe('stats of what expired', () => {
+    it('counts it beside all that died', async ({ bench }) => {
+      await bench.settled('too late', DEAD_UNCALLED);
+      await bench.settled('failed', DEAD);
+      await bench.settled('invalid', { kind: 'dead', spent: false, failure: { ...FAILURE, reason: 'invalid' } });
+
+      expect(await bench.broker.stats(bench.partition)).toMatchObject({ dead: 3, counters: { died: 3, expired: 1 } });
+      expect(await bench.get('too late')).toMatchObject({ deliveries: 1, attempts: 0 });
     });
   });
 

@@ -190,5 +190,18 @@ async function useEverything(url: string): Promise<void> {
   expect(await producer.cancel('rights', 'b')).toBe('cancelled');
   expect(await app.get(DelayQueueAdmin).get('rights', 'a')).toMatchObject({ state: 'dead' });
   expect(await app.get(DelayQueueAdmin).stats('rights')).toMatchObject({ dead: 1 });
+  await operate(app.get(DelayQueueAdmin), producer);
   await app.close();
+}
+
+async function operate(admin: DelayQueueAdmin, producer: DelayQueueProducer): Promise<void> {
+  await producer.publish('rights', 'wait', { id: 'c', delay: '1h' });
+  expect(await admin.topics()).toEqual(['rights']);
+  expect((await admin.peek('rights', 'scheduled')).messages).toMatchObject([{ id: 'c' }]);
+  expect(await admin.edit('rights', 'c', 'x'.repeat(20_000))).toBe(true);
+  await admin.pause('rights');
+  expect(await admin.runNow('rights', 'c')).toBe(true);
+  expect(await admin.drain('rights')).toEqual({ matched: 1, removed: 1 });
+  expect(await admin.purge('rights')).toEqual({ matched: 1, removed: 1 });
+  await admin.resume('rights');
 }

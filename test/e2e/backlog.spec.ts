@@ -1,8 +1,8 @@
-import { setPriority } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type Bed, type RunningApp, onOwnRedis } from './support/bed.js';
+import type { Bed, RunningApp } from './support/bed.js';
+import { longestOf, longestScript, watchScripts } from './support/script-watch.js';
 import { report } from './support/statistics.js';
 import { eventually } from './support/waiting.js';
 
@@ -48,39 +48,9 @@ async function expectAllHandled(own: Bed, app: RunningApp, count = COUNT): Promi
   expect(app.logs.errors).toEqual([]);
 }
 
-/** Notes the calls that take over half a millisecond, and keeps other programs of this machine out of the measure. */
-async function watchScripts(own: Bed): Promise<void> {
-  const pid = Number(/^process_id:(\d+)/m.exec(await own.redis.info('server'))?.[1]);
-  try {
-    setPriority(pid, -10);
-  } catch {
-    // Without the right to it, the measure is as good as the machine is idle.
-  }
-  await own.redis.config('SET', 'slowlog-log-slower-than', '500');
-  await own.redis.config('SET', 'slowlog-max-len', '100000');
-  await own.redis.slowlog('RESET');
-}
-
-/** The longest script call since {@link watchScripts}, in milliseconds. */
-async function longestScript(own: Bed): Promise<number> {
-  const entries = (await own.redis.slowlog('GET', -1)) as [number, number, number, string[]][];
-  const scripts = entries.filter(([, , , [command = '']]) => /^eval/i.test(command));
-  return Math.max(0, ...scripts.map(([, , microseconds]) => microseconds)) / 1000;
-}
-
-/**
- * The longest script call of a scenario, in milliseconds. The slow log counts the time for which Redis had to wait for a
- * processor, too; what a script takes by itself it takes each time, so a long one is looked at again.
- */
-async function longestOf(what: string, scenario: (own: Bed) => Promise<number>, runs = 3): Promise<number> {
-  const longest = await onOwnRedis(scenario);
-  report(`${what}: longest script call ${longest} ms`);
-  return longest < LONGEST_SCRIPT || runs === 1 ? longest : longestOf(what, scenario, runs - 1);
-}
-
 describe('20,000 messages of one partition are handled exactly once, and no script blocks Redis', () => {
   it('where they fall due at once', async () => {
-    const longest = await longestOf('20,000 due at once', async (own) => {
+    const longest = await longestOf(LONGEST_SCRIPT, '20,000 due at once', async (own) => {
       const app = await own.start({ providers: [Counter], options });
       await watchScripts(own);
       await publishAll(app, (await own.time()) + 1500);
@@ -92,7 +62,7 @@ describe('20,000 messages of one partition are handled exactly once, and no scri
   });
 
   it('where they were due before the consumer booted', async () => {
-    const longest = await longestOf('20,000 due before the boot', async (own) => {
+    const longest = await longestOf(LONGEST_SCRIPT, '20,000 due before the boot', async (own) => {
       const publisher = await own.start({ options: { ...options, consumer: false } });
       await publishAll(publisher, (await own.time()) - 1000);
       await watchScripts(own);
@@ -106,7 +76,7 @@ describe('20,000 messages of one partition are handled exactly once, and no scri
 
 describe('5,000 messages of one partition that each fail once', () => {
   it('are handled twice each, and no script blocks Redis', async () => {
-    const longest = await longestOf('5,000 that fail once', async (own) => {
+    const longest = await longestOf(LONGEST_SCRIPT, '5,000 that fail once', async (own) => {
       const app = await own.start({ providers: [Counter], options });
       app.get(Counter).failures = 1;
       await watchScripts(own);

@@ -77,7 +77,7 @@ describe('fleet-wide events', () => {
     await worker.producer.publish('jobs', 1);
     await worker.events.acked.first();
     await worker.close();
-    expect(await bed.redis.exists(`{${bed.prefix}}:events`)).toBe(0);
+    expect(await bed.redis.exists(`{${bed.prefix}:events}`)).toBe(0);
     expect(tape.past).toEqual([]);
   });
 
@@ -95,13 +95,13 @@ describe('fleet-wide events', () => {
   });
 
   it('leave the work alone where Redis refuses them, and count what was dropped', async () => {
-    await bed.redis.set(`{${bed.prefix}}:events`, 'damaged');
+    await bed.redis.set(`{${bed.prefix}:events}`, 'damaged');
     const worker = await startWorker();
     const ids = Array.from({ length: 50 }, (_, i) => `m${i}`);
     await Promise.all(ids.map(async (id) => worker.producer.publish('jobs', 1, { id })));
     await worker.events.acked.take(50);
     await worker.events.errors.first(({ source }) => source === 'fleet');
-    await bed.redis.del(`{${bed.prefix}}:events`);
+    await bed.redis.del(`{${bed.prefix}:events}`);
     const { tape } = await startListener();
     await worker.producer.publish('jobs', 1, { id: 'later' });
 
@@ -124,7 +124,7 @@ describe('fleet-wide events', () => {
       await worker.events.acked.take(5000, undefined, 15_000);
       await worker.close();
       const [calls, microseconds] = await callsOf(own, 'xadd');
-      const length = await own.redis.xlen(`{${own.prefix}}:events`);
+      const length = await own.redis.xlen(`{${own.prefix}:events}`);
       report(`fleet events of 5,000 messages: ${calls} appends in ${length} entries, ${microseconds} µs of XADD`);
       expect(calls).toBeLessThan(5000 * 0.1);
     });

@@ -52,6 +52,7 @@ describe('the keys of Redis', () => {
       [`${topicTag}:members`]: 'zset',
       [`${topicTag}:holdings`]: 'hash',
       [`${topicTag}:config`]: 'hash',
+      [`{${bench.prefix}:topics}`]: 'zset',
     };
     const stored = await bench.storedKeys();
     const types = await Promise.all(stored.map(async (key) => [key, await bench.redis.type(key)] as const));
@@ -64,7 +65,12 @@ describe('the keys of Redis', () => {
     const { channel, ...partitionKeys } = keys.partition(bench.partition);
     const topicKeys = [keys.members('orders'), keys.holdings('orders'), keys.config('orders')];
 
-    const named = [...Object.values(partitionKeys), keys.answered(bench.partition, 'bench'), ...topicKeys];
+    const named = [
+      ...Object.values(partitionKeys),
+      keys.answered(bench.partition, 'bench'),
+      ...topicKeys,
+      keys.topics(),
+    ];
     expect(await bench.storedKeys()).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
     expect(channel).toBe(`{${bench.prefix}:orders:0}:signals`);
     expect(keys.membersChannel('orders')).toBe(`{${bench.prefix}:orders}:changes`);

@@ -54,6 +54,20 @@ describe('what is damaged in Redis', () => {
       expect(await claim()).toMatchObject({ repaired: 0, messages: [] });
     });
 
+    it('does not end a list, nor is it shown', async () => {
+      const orphans = Array.from({ length: 40 }, (_, i) => [1, `orphan ${i}`]).flat();
+      await bench.redis.zadd(bench.keys.scheduled, ...orphans);
+      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
+      const request = { state: 'scheduled', limit: 20, maxBytes: 1000 } as const;
+
+      const first = await bench.broker.admin.peek(bench.partition, request);
+      expect(first.messages).toEqual([]);
+      const second = await bench.broker.admin.peek(bench.partition, { ...request, after: first.next });
+      const third = await bench.broker.admin.peek(bench.partition, { ...request, after: second.next });
+
+      expect(third).toMatchObject({ messages: [{ storedId: 'a' }], next: undefined });
+    });
+
     it('is removed with its place among the ids that have keys', async () => {
       const storedId = toStoredId('id', 'key');
       await bench.broker.publish(bench.partition, bench.nextCall(), [message(storedId)]);

@@ -10,9 +10,7 @@ import {
   type DueTime,
   type ExtendStatus,
   type NewMessage,
-  type PartitionCounters,
   type PartitionSignal,
-  type PartitionStats,
   type PublishResult,
   type Receipt,
   type RescheduleResult,
@@ -20,6 +18,7 @@ import {
   type Settlement,
   type StoredMessage,
 } from '../broker.interface.js';
+import { type MutableCounters, MemoryPartitionAdmin } from './memory-partition-admin.js';
 import { SortedSet } from './sorted-set.js';
 
 /** What is kept of a message once it was delivered. */
@@ -33,10 +32,9 @@ interface DeliveryRecord {
   mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number } | undefined;
 }
 
-type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
-
 /** One partition in memory: the same states and rules as the scripts in `redis/lua`, which its names follow. */
 export class MemoryPartition {
+  readonly admin: MemoryPartitionAdmin;
   readonly #scheduled = new SortedSet();
   readonly #inflight = new SortedSet();
   readonly #dead = new SortedSet();
@@ -51,6 +49,17 @@ export class MemoryPartition {
   constructor(now: () => number, signal: (signal: PartitionSignal) => void) {
     this.#now = now;
     this.#signal = signal;
+    this.admin = new MemoryPartitionAdmin({
+      now,
+      signal,
+      sets: { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.#dead },
+      counters: this.#counters,
+      messages: this.#messages,
+      get: (storedId) => this.get(storedId),
+      forget: (storedId) => this.#forget(storedId),
+      reschedule: (call, storedId, due) => this.reschedule(call, storedId, due),
+      once: (call, run) => this.#once(call, run),
+    });
   }
 
   /** The highest token given out so far. */
@@ -107,14 +116,16 @@ export class MemoryPartition {
 
   claim({ max, lease, knownToken }: Omit<ClaimRequest, 'member'>): ClaimResult {
     const deadline = Math.floor(this.#now()) + lease;
-    const messages =
-      this.token > knownToken ? this.#repeatLost(knownToken, max, deadline) : this.#takeDue(max, deadline);
+    const lost = this.token > knownToken;
+    const paused = this.admin.paused && !lost;
+    const takeDue = (): ClaimedMessage[] => (paused ? [] : this.#takeDue(max, deadline));
+    const messages = lost ? this.#repeatLost(knownToken, max, deadline) : takeDue();
     const nextAt = Math.min(this.#scheduled.first?.score ?? Infinity, this.#inflight.first?.score ?? Infinity);
     return {
-      status: 'claimed',
+      status: paused ? 'paused' : 'claimed',
       messages,
       token: this.token,
-      nextAt: nextAt === Infinity ? undefined : nextAt,
+      nextAt: paused || nextAt === Infinity ? undefined : nextAt,
       repaired: 0,
     };
   }
@@ -145,25 +156,6 @@ export class MemoryPartition {
       deliveries: record?.delivery ?? 0,
       attempts: record?.attempt ?? 0,
       failure: this.#failures.get(storedId),
-    };
-  }
-
-  /** What is in this state, in order of {@link StoredMessage.at}. */
-  list(state: StoredMessage['state']): StoredMessage[] {
-    const set = { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.#dead }[state];
-    return [...set].map(({ member }) => this.get(member) as StoredMessage);
-  }
-
-  stats(owner: string | undefined): PartitionStats {
-    return {
-      scheduled: this.#scheduled.size,
-      due: this.#scheduled.upTo(Math.floor(this.#now())).length,
-      inFlight: this.#inflight.size,
-      dead: this.#dead.size,
-      nextDueAt: this.nextDueAt,
-      owner,
-      paused: false,
-      counters: { ...this.#counters },
     };
   }
 
@@ -281,7 +273,10 @@ export class MemoryPartition {
         this.#inflight.delete(storedId);
         this.#dead.set(storedId, Math.floor(this.#now()));
         record.token = 0;
-        if (outcome.spent === false) record.attempt--;
+        if (outcome.spent === false) {
+          record.attempt--;
+          if (outcome.failure.reason === 'expired') this.#counters.expired++;
+        }
         break;
       case 'release':
         this.#scheduleAgain(storedId, record, record.due, record.attempt - 1);

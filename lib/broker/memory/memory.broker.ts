@@ -26,6 +26,7 @@ import {
 } from '../broker.interface.js';
 import { MEMORY_LINK } from './memory-link.js';
 import { MemoryEventLog } from './memory-event-log.js';
+import { MemoryAdminStore } from './memory-admin-store.js';
 import { MemoryPartition } from './memory-partition.js';
 
 interface Owner {
@@ -45,6 +46,10 @@ interface MemoryTopic {
 export class MemoryBroker implements Broker {
   readonly link = MEMORY_LINK;
   readonly eventLog = new MemoryEventLog();
+  readonly admin = new MemoryAdminStore({
+    topics: () => this.topics.filter((topic) => this.#topics.get(topic)?.config),
+    partition: (partition) => this.#partition(partition).admin,
+  });
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #partitions = new Map<string, MemoryPartition>();
@@ -98,7 +103,7 @@ export class MemoryBroker implements Broker {
   }
 
   async stats(partition: Partition): Promise<PartitionStats> {
-    return this.#partition(partition).stats(this.#owner(partition)?.member);
+    return this.#partition(partition).admin.stats(this.#owner(partition)?.member);
   }
 
   async trimDead(
@@ -184,7 +189,7 @@ export class MemoryBroker implements Broker {
     return places
       .flatMap((partition) =>
         this.#partition(partition)
-          .list(state)
+          .admin.list(state)
           .map((stored) => ({ partition, stored })),
       )
       .toSorted((a, b) => a.stored.at - b.stored.at);

@@ -50,7 +50,12 @@ export class RedisKeys {
 
   /** STREAM: what the processes of the fleet tell of their work */
   events(): string {
-    return `{${this.#prefix}}:events`;
+    return `{${this.#prefix}:events}`;
+  }
+
+  /** ZSET, all scores 0: the topics that were ever used */
+  topics(): string {
+    return `{${this.#prefix}:topics}`;
   }
 
   /** ZSET: member → end of its session */

@@ -29,6 +29,7 @@ import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
+import { RedisAdminStore } from './redis-admin-store.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisKeys } from './redis-keys.js';
@@ -54,6 +55,7 @@ export interface RedisBrokerOptions {
 export class RedisBroker implements Broker {
   readonly link: RedisLink;
   readonly eventLog: RedisEventLog;
+  readonly admin: RedisAdminStore;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -75,6 +77,7 @@ export class RedisBroker implements Broker {
     });
     this.#keys = new RedisKeys(prefix);
     this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
+    this.admin = new RedisAdminStore(this.#connection, this.#scripts, this.#keys);
     this.#connectTimeout = connectTimeout;
     this.#log = log;
   }
@@ -181,6 +184,7 @@ export class RedisBroker implements Broker {
 
   async configure(topic: string, partitions: number): Promise<TopicConfig> {
     const reply = await this.#scripts.run('configure', [this.#keys.config(topic)], [partitions, PROTOCOL_VERSION]);
+    await this.#scripts.run('note-topic', [this.#keys.topics()], [topic]);
     return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
   }
 

@@ -13,6 +13,9 @@ const LETTERS: Readonly<Record<Outcome['kind'], string>> = {
 /** The same where the attempt is given back. */
 const DEAD_UNSPENT = 'u';
 
+/** The same where that is since the message came too late, which is counted. */
+const EXPIRED = 'x';
+
 /** Appends the settlements to the arguments of a script, as `lua/settle.lua` reads them. */
 export function encodeSettlements(settlements: readonly Settlement[], args: (string | number)[]): void {
   const details: (string | number)[] = [];
@@ -30,5 +33,6 @@ export function encodeSettlements(settlements: readonly Settlement[], args: (str
 }
 
 function letterOf(outcome: Outcome): string {
-  return outcome.kind === 'dead' && outcome.spent === false ? DEAD_UNSPENT : LETTERS[outcome.kind];
+  if (outcome.kind !== 'dead' || outcome.spent !== false) return LETTERS[outcome.kind];
+  return outcome.failure.reason === 'expired' ? EXPIRED : DEAD_UNSPENT;
 }

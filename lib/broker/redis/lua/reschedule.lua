@@ -3,7 +3,7 @@
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
 --       5 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence        4 stored id
---       5 due ('+ms' from now, or epoch ms)
+--       5 due ('+ms' from now, or epoch ms)   6 earlier, for only where it is
 -- Reply {now_us, 1 rescheduled | 2 in flight | 0 not found}
 -- Cost  O(log size)
 --
@@ -33,6 +33,7 @@ end
 
 if result == RESCHEDULED then
   local due = due_time(ARGV[5], now_up)
+  if ARGV[6] == 'earlier' then due = math.min(due, tonumber(redis.call('ZSCORE', scheduled, id))) end
   local head_before = head_due()
   redis.call('ZADD', scheduled, due, id)
   local record = redis.call('HGET', deliveries, id)

@@ -4,7 +4,7 @@
 --       6 errors HASH      7 keyed ZSET      8 meta HASH       9 answered STRING, the caller's latest call
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       4 outcomes: a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
---         b back at once (release), p put off
+--         x the same since it expired, b back at once (release), p put off
 --       5 how many deliveries
 --       then 2 a delivery: stored id, token
 --       then 2 a delivery whose outcome is no ack, in the same order: delay ms, failure JSON
@@ -36,7 +36,7 @@ local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
 local head_before, earliest
-local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, stale = 0 }
+local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
 
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
@@ -77,12 +77,13 @@ local function settle(id, token, outcome, delay, failure, record)
       redis.call('HSET', errors, id, failure)
       reschedule(id, now_up + delay, delivery, attempt)
       count('retried')
-    elseif outcome == 'd' or outcome == 'u' then
+    elseif outcome == 'd' or outcome == 'u' or outcome == 'x' then
       local spent = outcome == 'd' and attempt or attempt - 1
       redis.call('ZADD', dead, now, id)
       redis.call('HSET', errors, id, failure)
       redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
       count('died')
+      if outcome == 'x' then count('expired') end
     elseif outcome == 'p' then
       reschedule(id, now_up + delay, delivery, attempt - 1)
     else

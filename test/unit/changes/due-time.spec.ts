@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DueTime } from '../../../lib/broker/broker.interface.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { optionalDueTime, requiredDueTime } from '../../../lib/producer/due-time.js';
+import { optionalDueTime, requiredDueTime } from '../../../lib/changes/due-time.js';
 import { shown } from '../../support/contract-shown.js';
 
 const NOW = 1_767_225_600_000.25;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/common/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import { ChangeLane } from '../../../lib/producer/change-lane.js';
+import { ChangeLane } from '../../../lib/changes/change-lane.js';
 
 const PARTITION: Partition = { topic: 'orders', index: 3 };
 const TIMEOUT = 1000;

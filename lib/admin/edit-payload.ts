@@ -1,0 +1,37 @@
+import type { AdminStore, EditResult } from '../broker/admin-store.interface.js';
+import type { CallId, MessageStore, StoredMessage } from '../broker/broker.interface.js';
+import type { MessageChanges } from '../changes/message-changes.js';
+import type { MessageName } from '../message/assert-id.js';
+import { encodeEnvelope, withPayload } from '../message/envelope.js';
+
+type EditedStore = Pick<MessageStore, 'get'> & { readonly admin: Pick<AdminStore, 'edit'> };
+
+/**
+ * Replaces the payload of a message that waits; begins anew where somebody else has replaced it meanwhile.
+ *
+ * @throws SerializationError, PayloadTooLargeError
+ */
+export async function editPayload(
+  store: EditedStore,
+  changes: MessageChanges,
+  topic: string,
+  id: MessageName,
+  payload: unknown,
+): Promise<boolean> {
+  // Whatever cannot be stored is refused before anything is asked for.
+  encodeEnvelope({ payload, publishedAt: 0 });
+  let result: EditResult | 'not-found';
+  do {
+    let read: { readonly call: CallId; readonly stored: StoredMessage | undefined } | undefined;
+    result = await changes.change<EditResult>(topic, id, async (partition, call, storedId) => {
+      // The repeat of a call has to be the same call: what it has written itself must not be what it expects now.
+      if (read?.call !== call) read = { call, stored: await store.get(partition, storedId) };
+      const { stored } = read;
+      if (!stored) return 'not-found';
+      if (stored.state !== 'scheduled') return 'not-waiting';
+      const { envelope: expected } = stored;
+      return store.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, payload) });
+    });
+  } while (result === 'changed');
+  return result === 'edited';
+}

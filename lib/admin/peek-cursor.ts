@@ -1,0 +1,42 @@
+import type { Position } from '../broker/admin-store.interface.js';
+import { describe } from '../common/describe.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { MAX_PARTITIONS } from '../message/limits.js';
+import type { PeekState } from './topic-stats.interface.js';
+
+/** How far each partition was listed; one that is missing, not at all. */
+export type Positions = ReadonlyMap<number, Position>;
+
+/** `[topic, state, [partition, at, stored id], …]` in base64url. */
+export function encodeCursor(topic: string, state: PeekState, positions: Positions): string {
+  const places = Array.from(positions, ([index, { at, storedId }]) => [index, at, storedId]);
+  return Buffer.from(JSON.stringify([topic, state, ...places])).toString('base64url');
+}
+
+/** @throws InvalidArgumentError where it was not made by {@link encodeCursor} for this topic and state */
+export function decodeCursor(cursor: unknown, topic: string, state: PeekState): Positions {
+  const parts = typeof cursor === 'string' ? parse(cursor) : undefined;
+  if (Array.isArray(parts) && parts[0] === topic && parts[1] === state) {
+    const positions = new Map(parts.slice(2).flatMap((place: unknown) => toPosition(place)));
+    if (positions.size > 0 && positions.size === parts.length - 2) return positions;
+  }
+  throw new InvalidArgumentError(
+    `cursor must be one that peek() has returned for topic '${topic}' and state '${state}'. Given: ${describe(cursor)}.`,
+  );
+}
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function toPosition(place: unknown): [number, Position][] {
+  if (!Array.isArray(place) || place.length !== 3) return [];
+  const [index, at, storedId] = place as unknown[];
+  const isPlace =
+    Number.isInteger(index) && (index as number) >= 0 && (index as number) < MAX_PARTITIONS && Number.isFinite(at);
+  return isPlace && typeof storedId === 'string' ? [[index as number, { at: at as number, storedId }]] : [];
+}

@@ -1,0 +1,35 @@
+-- Gives a message that waits another envelope, unless somebody else has done so meanwhile.
+--
+-- KEYS  1 scheduled ZSET   2 messages HASH   3 meta HASH   4 answered STRING, the caller's latest call
+-- ARGV  1 sequence   2 stored id   3 the envelope that it has   4 the envelope that it gets
+-- Reply {now_us, 1 edited | 2 it has another envelope | 0 it does not wait}
+-- Cost  O(length of the envelopes)
+--
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+
+-- @include now
+local scheduled, messages, meta, answered = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local sequence, id, expected, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+-- @include answered
+
+local NOT_WAITING, EDITED, CHANGED = 0, 1, 2
+-- As in publish.lua.
+local LARGE = 10240
+
+local answer = earlier_answer()
+if answer then return { now_us, tonumber(answer) } end
+
+local stored = redis.call('ZSCORE', scheduled, id) and redis.call('HGET', messages, id)
+local result = NOT_WAITING
+if stored == expected then
+  redis.call('HSET', messages, id, envelope)
+  -- Claims go by it.
+  if #envelope > LARGE and #envelope > tonumber(redis.call('HGET', meta, 'largest') or 0) then
+    redis.call('HSET', meta, 'largest', #envelope)
+  end
+  result = EDITED
+elseif stored then
+  result = CHANGED
+end
+remember(result)
+return { now_us, result }

@@ -1,0 +1,116 @@
+import type {
+  AdminStore,
+  ClearResult,
+  EditResult,
+  EnvelopeEdit,
+  PeekRequest,
+  PeekedMessages,
+} from '../admin-store.interface.js';
+import { decodeFailure } from '../../message/failure.js';
+import type { CallId, Partition, RescheduleResult, StoredMessage } from '../broker.interface.js';
+import type { RedisConnection } from './redis-connection.js';
+import { rescheduleResult } from './replies.js';
+import type { RedisKeys } from './redis-keys.js';
+import type { Reply, ScriptRunner } from './script-runner.js';
+
+/** Most topics that one call answers. */
+const TOPICS_PER_CALL = 1000;
+
+const FIELDS_PER_PEEKED_MESSAGE = 6;
+const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
+
+/** Names keys and arguments of a script for each method, as `RedisBroker` does for those that deliver. */
+export class RedisAdminStore implements AdminStore {
+  readonly #connection: RedisConnection;
+  readonly #scripts: ScriptRunner;
+  readonly #keys: RedisKeys;
+
+  constructor(connection: RedisConnection, scripts: ScriptRunner, keys: RedisKeys) {
+    this.#connection = connection;
+    this.#scripts = scripts;
+    this.#keys = keys;
+  }
+
+  async topics(): Promise<string[]> {
+    const all: string[] = [];
+    let page: string[];
+    do {
+      const last = all.at(-1);
+      page = await this.#topicsAfter(last === undefined ? '-' : `(${last}`);
+      all.push(...page);
+    } while (page.length === TOPICS_PER_CALL);
+    return all;
+  }
+
+  async peek(partition: Partition, { state, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
+    const k = this.#keys.partition(partition);
+    const stored = state === 'due' ? 'scheduled' : state;
+    const set = { scheduled: k.scheduled, 'in-flight': k.inflight, dead: k.dead }[stored];
+    const args = [limit, state === 'due' ? 'due' : 'all', maxBytes, ...(after ? [after.at, after.storedId] : [])];
+    return peekedMessages(stored, await this.#scripts.run('peek', [set, k.messages, k.deliveries, k.errors], args));
+  }
+
+  async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
+    const args = [this.#publishCommand, k.channel, call.sequence, storedId, '+0', 'earlier'];
+    return rescheduleResult(await this.#scripts.run('reschedule', keys, args));
+  }
+
+  async edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EditResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.messages, k.meta, this.#keys.answered(partition, call.caller)];
+    const args = [call.sequence, edit.storedId, edit.expected, edit.envelope];
+    const [result] = await this.#scripts.run('edit', keys, args);
+    return EDIT_RESULT[result as 0 | 1 | 2];
+  }
+
+  async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
+    const k = this.#keys.partition(partition);
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k[state], k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
+    const args = [call.sequence, state === 'scheduled' ? 'cancelled' : ''];
+    const [removed, more] = await this.#scripts.run('clear', keys, args);
+    return { removed: removed as number, more: more === 1 };
+  }
+
+  async pause(partition: Partition): Promise<void> {
+    await this.#scripts.run('pause', [this.#keys.partition(partition).meta], []);
+  }
+
+  async resume(partition: Partition): Promise<void> {
+    const { meta, channel } = this.#keys.partition(partition);
+    await this.#scripts.run('resume', [meta], [this.#publishCommand, channel]);
+  }
+
+  get #publishCommand(): string {
+    return this.#connection.isRedis7 ? 'SPUBLISH' : 'PUBLISH';
+  }
+
+  async #topicsAfter(min: string): Promise<string[]> {
+    try {
+      return await this.#connection.commands.zrangebylex(this.#keys.topics(), min, '+', 'LIMIT', 0, TOPICS_PER_CALL);
+    } catch (error) {
+      throw this.#connection.toError(error);
+    }
+  }
+}
+
+function peekedMessages(state: StoredMessage['state'], [more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: PeekedMessages['next'];
+  for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
+    const [storedId, at, envelope, deliveries, attempts, failure] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
+    last = { storedId: storedId as string, at: Number(at) };
+    if (envelope === '') continue;
+    messages.push({
+      ...last,
+      state,
+      envelope: envelope as string,
+      deliveries: deliveries as number,
+      attempts: attempts as number,
+      failure: failure ? decodeFailure(failure as string) : undefined,
+    });
+  }
+  return { messages, next: more === 1 ? last : undefined };
+}

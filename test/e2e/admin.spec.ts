@@ -1,0 +1,150 @@
+import {
+  BrokerUnavailableError,
+  ConfigurationError,
+  DelayQueueAdmin,
+  type DelayQueueAdminOptions,
+  InvalidArgumentError,
+  PayloadTooLargeError,
+  SerializationError,
+  createDelayQueueAdmin,
+} from 'nestjs-delay-queue';
+import { describe, expect, it } from 'vitest';
+import { useBed } from './support/bed.js';
+import { Jobs } from './support/jobs.js';
+import { eventually } from './support/waiting.js';
+
+const bed = useBed();
+
+const SILENT = { log() {}, warn() {}, error() {} };
+
+async function start(options: object = {}) {
+  const app = await bed.start({ providers: [Jobs], options: { defaults: { attempts: 1 }, ...options } });
+  return { producer: app.producer, jobs: app.get(Jobs), admin: app.get(DelayQueueAdmin) };
+}
+
+describe('an admin without Nest', () => {
+  it('sees and does the same, and leaves nothing open', async () => {
+    const { producer, jobs } = await start();
+    const admin = await createDelayQueueAdmin({ redis: bed.connection, prefix: bed.prefix, log: SILENT });
+    await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
+
+    expect(await admin.topics()).toEqual(['jobs']);
+    expect(await admin.get('jobs', 'a')).toMatchObject({ state: 'scheduled', payload: 1 });
+    expect(await admin.runNow('jobs', 'a')).toBe(true);
+    await jobs.called();
+    await admin.close();
+    await expect(admin.topics()).rejects.toThrow(BrokerUnavailableError);
+  });
+
+  it.each<[string, DelayQueueAdminOptions]>([
+    ['an unknown option', { host: 'localhost' } as DelayQueueAdminOptions],
+    ['a prefix with braces', { prefix: '{a}' }],
+    ['no Redis', { redis: 'localhost' }],
+    ['no time', { timeout: 0 }],
+    ['too much time', { timeout: '2m' }],
+  ])('refuses %s', async (_what, options) => {
+    await expect(createDelayQueueAdmin(options)).rejects.toThrow(ConfigurationError);
+  });
+
+  it('says in time where Redis is not there', async () => {
+    const admin = createDelayQueueAdmin({ redis: 'redis://127.0.0.1:1', timeout: 100, log: SILENT });
+    await expect(admin).rejects.toThrow(BrokerUnavailableError);
+  });
+});
+
+describe('what an admin does to one message', () => {
+  it('edits what waits: headers, options and due time stay', async () => {
+    const { producer, jobs, admin } = await start();
+    const options = { id: 'a', key: 'k', delay: '1h', headers: { trace: '7f' }, attempts: 3, timeout: '5s' } as const;
+    const { dueAt, partition } = await producer.publish('jobs', { n: 1 }, options);
+
+    expect(await admin.edit('jobs', 'a', { n: 2 })).toBe(true);
+
+    expect(await admin.get('jobs', 'a')).toMatchObject({ payload: { n: 2 }, headers: { trace: '7f' }, at: dueAt });
+    const [publishedAt, payload, stored] = JSON.parse(
+      (await bed.partition('jobs', partition).envelope('a\0k')) ?? '',
+    ) as unknown[];
+    expect([typeof publishedAt, payload, stored]).toEqual(['number', { n: 2 }, { h: { trace: '7f' }, a: 3, t: 5000 }]);
+    expect(await admin.runNow('jobs', { id: 'a', key: 'k' })).toBe(true);
+    const [call] = await jobs.called();
+    expect(call).toMatchObject({ payload: { n: 2 }, message: { maxAttempts: 3, headers: { trace: '7f' } } });
+  });
+
+  it('answers false, or not-found, where nothing waits', async () => {
+    const { producer, jobs, admin } = await start();
+    jobs.respond = () => {
+      throw new Error('down');
+    };
+    await producer.publish('jobs', 1, { id: 'dead' });
+    await eventually(async () => expect(await admin.get('jobs', 'dead')).toMatchObject({ state: 'dead' }));
+
+    for (const [topic, id] of [
+      ['jobs', 'dead'],
+      ['jobs', 'nobody'],
+      ['unknown', 'a'],
+    ] as const) {
+      expect(await admin.edit(topic, id, 2)).toBe(false);
+      expect(await admin.runNow(topic, id)).toBe(false);
+      expect(await admin.reschedule(topic, id, { delay: 0 })).toBe(false);
+      expect(await admin.cancel(topic, id)).toBe('not-found');
+    }
+    expect(await admin.topics()).toEqual(['jobs']);
+  });
+
+  it('refuses a payload that cannot be stored', async () => {
+    const { producer, admin } = await start();
+    await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
+    await expect(admin.edit('jobs', 'a', undefined)).rejects.toThrow(SerializationError);
+    await expect(admin.edit('jobs', 'a', 'x'.repeat(1_048_577))).rejects.toThrow(PayloadTooLargeError);
+    await expect(admin.edit('jobs', '', 1)).rejects.toThrow(InvalidArgumentError);
+    expect(await admin.get('jobs', 'a')).toMatchObject({ payload: 1 });
+  });
+});
+
+describe('what an admin does to a topic', () => {
+  it('refuses one that was never used, and does not create it', async () => {
+    const { admin } = await start({ consumer: false });
+    for (const act of [
+      () => admin.pause('unknown'),
+      () => admin.resume('unknown'),
+      () => admin.drain('unknown'),
+      () => admin.purge('unknown'),
+    ]) {
+      await expect(act()).rejects.toThrow(/no topic 'unknown' under this prefix/);
+      await expect(act()).rejects.toThrow(InvalidArgumentError);
+    }
+    expect(await admin.topics()).toEqual([]);
+    expect(await bed.keys()).toEqual([]);
+  });
+
+  it('refuses one that speaks another protocol', async () => {
+    const { admin, producer } = await start({ consumer: false });
+    await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
+    await bed.redis.hset(`{${bed.prefix}:jobs}:config`, 'protocol', 2);
+    await expect(admin.pause('jobs')).rejects.toThrow(ConfigurationError);
+    await expect(admin.drain('jobs')).rejects.toThrow(ConfigurationError);
+    await expect(admin.cancel('jobs', 'a')).rejects.toThrow(ConfigurationError);
+  });
+
+  it.each([{ dryrun: true }, { dryRun: 'yes' }, { signal: 5 }, 7])('refuses odd options: %j', async (options) => {
+    const { admin, producer } = await start({ consumer: false });
+    await producer.publish('jobs', 1, { delay: '1h' });
+    await expect(admin.drain('jobs', options as object)).rejects.toThrow(InvalidArgumentError);
+    await expect(admin.purge('jobs', options as object)).rejects.toThrow(InvalidArgumentError);
+    expect(await admin.stats('jobs')).toMatchObject({ scheduled: 1 });
+  });
+
+  it('lasts, where it is a pause, through a restart of the application', async () => {
+    const first = await bed.start({ providers: [Jobs] });
+    const admin = first.get(DelayQueueAdmin);
+    await admin.pause('jobs');
+    await first.close();
+
+    const { producer, jobs, admin: again } = await start();
+    await producer.publish('jobs', 1, { id: 'a' });
+    expect(await again.stats('jobs')).toMatchObject({ paused: true });
+    expect(jobs.calls).toEqual([]);
+    await again.resume('jobs');
+    await jobs.called();
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { decodeCursor, encodeCursor } from '../../../lib/admin/peek-cursor.js';
+import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { shown } from '../../support/contract-shown.js';
+
+const POSITIONS = new Map([
+  [0, { at: 1_767_268_800_000, storedId: 'a\0k' }],
+  [1023, { at: 0.5, storedId: 'Grüße \u{1F600}' }],
+]);
+
+const raw = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+describe('a cursor', () => {
+  it('holds the place of each partition', () => {
+    const cursor = encodeCursor('orders', 'dead', POSITIONS);
+
+    expect(cursor).toMatch(/^[\w-]+$/);
+    expect(decodeCursor(cursor, 'orders', 'dead')).toEqual(POSITIONS);
+  });
+
+  it.each([
+    [42],
+    [null],
+    [''],
+    ['no cursor'],
+    [raw(null)],
+    [raw(['orders', 'dead'])],
+    [raw(['orders', 'dead', [0, 5]])],
+    [raw(['orders', 'dead', [0, 5, 'a', 'b']])],
+    [raw(['orders', 'dead', [0, 5, 'a'], 7])],
+    [raw(['orders', 'dead', [-1, 5, 'a']])],
+    [raw(['orders', 'dead', [1024, 5, 'a']])],
+    [raw(['orders', 'dead', [0.5, 5, 'a']])],
+    [raw(['orders', 'dead', [0, null, 'a']])],
+    [raw(['orders', 'dead', [0, 5, 6]])],
+    [raw(['orders', 'dead', [0, 5, 'a'], [0, 6, 'b']])],
+    [encodeCursor('other', 'dead', POSITIONS)],
+    [encodeCursor('orders', 'scheduled', POSITIONS)],
+  ])('is refused where it is none of the list: %#', (cursor) => {
+    const decode = (): unknown => decodeCursor(cursor, 'orders', 'dead');
+    expect(decode, shown(cursor)).toThrow(InvalidArgumentError);
+    expect(decode).toThrow(
+      /^cursor must be one that peek\(\) has returned for topic 'orders' and state 'dead'\. Given: /,
+    );
+  });
+});
