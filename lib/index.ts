@@ -42,6 +42,14 @@ export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
+export type {
+  DeadLetterCounts,
+  DeadLetterFilter,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+} from './dead-letters/dead-letter-options.interface.js';
 export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from './admin/topic-stats.interface.js';
 
 // Events

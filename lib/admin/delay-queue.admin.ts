@@ -1,6 +1,15 @@
 import type { GroupStore, MessageStore, Partition, PartitionStats, StoredMessage } from '../broker/broker.interface.js';
+import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
+import { DeadLetterOperator } from '../dead-letters/dead-letter.operator.js';
+import type {
+  DeadLetterFilter,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+} from '../dead-letters/dead-letter-options.interface.js';
 import { SerializationError } from '../errors/serialization.error.js';
 import { assertId } from '../message/assert-id.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
@@ -11,14 +20,15 @@ import { locateById } from '../topics/locate-by-id.js';
 import type { MessageDetails, PartitionStatus, TopicStats } from './topic-stats.interface.js';
 
 export interface AdminDependencies {
-  readonly store: MessageStore & Pick<GroupStore, 'configOf'>;
+  readonly store: MessageStore &
+    Pick<GroupStore, 'configOf'> & { readonly deadLetters: DeadLetterStore; now(): number };
   readonly clock: Clock;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
 }
 
 /**
- * Looks into topics: what waits, what is in flight, what is dead. Changes nothing. Inject it anywhere.
+ * Looks into topics: what waits, what is in flight, what is dead; and decides about dead letters. Inject it anywhere.
  *
  * @publicApi
  */
@@ -26,11 +36,13 @@ export class DelayQueueAdmin {
   readonly #store: AdminDependencies['store'];
   readonly #clock: Clock;
   readonly #timeout: number;
+  readonly #deadLetters: DeadLetterOperator;
 
   constructor({ store, clock, timeout }: AdminDependencies) {
     this.#store = store;
     this.#clock = clock;
     this.#timeout = timeout;
+    this.#deadLetters = new DeadLetterOperator({ store, clock, timeout });
   }
 
   /**
@@ -57,6 +69,47 @@ export class DelayQueueAdmin {
       assertId('id', id);
     }
     return serveWithin(this.#clock, this.#timeout, () => this.#find(name, id));
+  }
+
+  /**
+   * Schedules dead letters again, with all their attempts before them: one by its id, or by id and key, or all that a
+   * filter fits. Payload, headers and options stay as they are, deliveries count on. They go in steps of at most 200 of a
+   * partition, by turns, so that no call takes long however many there are. An id without its key is looked for in its own
+   * partition first, then in the others.
+   *
+   * @example
+   * ```ts
+   * await admin.requeue('order.timeout', '42', { payload: { orderId: '42', currency: 'EUR' } });
+   * const { matched } = await admin.requeue('order.timeout', { reason: 'failed' }, { dryRun: true });
+   * await admin.requeue('order.timeout', { reason: 'failed', since: Date.now() - 3_600_000 }, { rate: 50 });
+   * ```
+   *
+   * @param which `{}` means every dead letter
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   */
+  async requeue(
+    topic: TopicRef,
+    which: string | { id: string; key: string } | DeadLetterFilter,
+    options: RequeueOptions = {},
+  ): Promise<RequeueResult> {
+    return this.#deadLetters.requeue(topic, which, options);
+  }
+
+  /**
+   * Removes dead letters for good: one by its id, or by id and key, or all that a filter fits; in steps, like
+   * {@link requeue}.
+   *
+   * @param which `{}` means every dead letter
+   * @throws InvalidArgumentError: nothing was sent
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   */
+  async remove(
+    topic: TopicRef,
+    which: string | { id: string; key: string } | DeadLetterFilter,
+    options: RemoveOptions = {},
+  ): Promise<RemoveResult> {
+    return this.#deadLetters.remove(topic, which, options);
   }
 
   async #stats(name: string): Promise<TopicStats> {

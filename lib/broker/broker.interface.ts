@@ -1,4 +1,5 @@
 import type { Failure } from '../message/failure.js';
+import type { DeadLetterStore } from './dead-letter-store.interface.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -246,6 +247,7 @@ export interface SignalSource {
  * cannot be reached; any of them may then be repeated with the same arguments.
  */
 export interface Broker extends MessageStore, GroupStore, SignalSource {
+  readonly deadLetters: DeadLetterStore;
   /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
   now(): number;
   /** @throws BrokerUnavailableError, ConfigurationError where the server is too old */

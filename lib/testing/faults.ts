@@ -1,4 +1,5 @@
 import type { GroupStore, MessageStore } from '../broker/broker.interface.js';
+import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { describe } from '../common/describe.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
@@ -10,7 +11,7 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
  *
  * @publicApi
  */
-export type BrokerOperation = 'connect' | keyof MessageStore | keyof GroupStore;
+export type BrokerOperation = 'connect' | keyof MessageStore | keyof GroupStore | keyof DeadLetterStore;
 
 /**
  * How operations fail.
@@ -44,6 +45,9 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   get: true,
   stats: true,
   trimDead: true,
+  listDead: true,
+  requeueDead: true,
+  removeDead: true,
   configure: true,
   configOf: true,
   join: true,

@@ -23,6 +23,7 @@ import type {
   TopicConfig,
   Unsubscribe,
 } from '../broker/broker.interface.js';
+import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
 import type { Activity } from './activity.js';
 import type { BrokerOperation, Faults } from './faults.js';
@@ -39,6 +40,11 @@ export interface TestingBrokerOptions {
 
 /** The broker in memory as an application under test has it: watched, and failing where the test says so. */
 export class TestingBroker implements Broker {
+  readonly deadLetters: DeadLetterStore = {
+    listDead: async (...args) => this.#call('listDead', ({ deadLetters }) => deadLetters.listDead(...args)),
+    requeueDead: async (...args) => this.#call('requeueDead', ({ deadLetters }) => deadLetters.requeueDead(...args)),
+    removeDead: async (...args) => this.#call('removeDead', ({ deadLetters }) => deadLetters.removeDead(...args)),
+  };
   readonly #options: TestingBrokerOptions;
   /** Part of the names of its deliveries: another connection may have a topic of the same name. */
   readonly #id = uuidv7();

@@ -4,6 +4,7 @@ import type { CreateHarness } from '../support/contract-harness.js';
 import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
+import { deadLettersContract } from './dead-letters.contract.js';
 import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
 import { inspectContract } from './inspect.contract.js';
@@ -32,6 +33,7 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     rescheduleContract(it);
     inspectContract(it);
     trimDeadContract(it);
+    deadLettersContract(it);
     signalContract(it);
     groupContract(it);
   });

@@ -20,6 +20,7 @@ import {
   type Settlement,
   type StoredMessage,
 } from '../broker.interface.js';
+import { MemoryDeadLetters } from './memory-dead-letters.js';
 import { SortedSet } from './sorted-set.js';
 
 /** What is kept of a message once it was delivered. */
@@ -39,18 +40,25 @@ type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCoun
 export class MemoryPartition {
   readonly #scheduled = new SortedSet();
   readonly #inflight = new SortedSet();
-  readonly #dead = new SortedSet();
   readonly #messages = new Map<string, string>();
   readonly #records = new Map<string, DeliveryRecord>();
   readonly #failures = new Map<string, Failure>();
   readonly #answered = new Map<string, { sequence: number; answer: unknown }>();
   readonly #counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly #now: () => number;
+  readonly deadLetters: MemoryDeadLetters;
   readonly #signal: (signal: PartitionSignal) => void;
 
   constructor(now: () => number, signal: (signal: PartitionSignal) => void) {
     this.#now = now;
     this.#signal = signal;
+    this.deadLetters = new MemoryDeadLetters({
+      now,
+      failureOf: (storedId) => this.#failures.get(storedId),
+      once: (call, change) => this.#once(call, () => this.#waking(change)),
+      schedule: (storedId, due, envelope) => this.#requeue(storedId, due, envelope),
+      forget: (storedId) => this.#forget(storedId),
+    });
   }
 
   /** The highest token given out so far. */
@@ -135,12 +143,10 @@ export class MemoryPartition {
   get(storedId: string): StoredMessage | undefined {
     const envelope = this.#messages.get(storedId);
     if (envelope === undefined) return undefined;
-    const { state, at } = this.#place(storedId);
     const record = this.#records.get(storedId);
     return {
       storedId,
-      state,
-      at,
+      ...this.#place(storedId),
       envelope,
       deliveries: record?.delivery ?? 0,
       attempts: record?.attempt ?? 0,
@@ -150,7 +156,7 @@ export class MemoryPartition {
 
   /** What is in this state, in order of {@link StoredMessage.at}. */
   list(state: StoredMessage['state']): StoredMessage[] {
-    const set = { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.#dead }[state];
+    const set = { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.deadLetters.set }[state];
     return [...set].map(({ member }) => this.get(member) as StoredMessage);
   }
 
@@ -159,24 +165,12 @@ export class MemoryPartition {
       scheduled: this.#scheduled.size,
       due: this.#scheduled.upTo(Math.floor(this.#now())).length,
       inFlight: this.#inflight.size,
-      dead: this.#dead.size,
+      dead: this.deadLetters.set.size,
       nextDueAt: this.nextDueAt,
       owner,
       paused: false,
       counters: { ...this.#counters },
     };
-  }
-
-  trimDead(maxAge = Infinity, maxCount = Infinity): number | undefined {
-    const now = Math.floor(this.#now());
-    const old = this.#dead.upTo(now - maxAge);
-    const excess = this.#dead.upTo(Infinity, Math.max(0, this.#dead.size - maxCount));
-    for (const { member } of old.length > excess.length ? old : excess) {
-      this.#dead.delete(member);
-      this.#forget(member);
-    }
-    const oldest = this.#dead.first;
-    return oldest && maxAge !== Infinity ? oldest.score + maxAge : undefined;
   }
 
   #publishOne({ storedId, envelope, due: spec, onDuplicate }: NewMessage): PublishResult {
@@ -195,7 +189,7 @@ export class MemoryPartition {
       // It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
       (this.#records.get(storedId) as DeliveryRecord).mark = { kind: 'replaced', due };
     } else {
-      this.#dead.delete(storedId);
+      this.deadLetters.set.delete(storedId);
       this.#failures.delete(storedId);
       this.#records.delete(storedId);
       this.#scheduled.set(storedId, due);
@@ -279,7 +273,7 @@ export class MemoryPartition {
         this.#failures.set(storedId, outcome.failure);
         this.#counters.died++;
         this.#inflight.delete(storedId);
-        this.#dead.set(storedId, Math.floor(this.#now()));
+        this.deadLetters.set.set(storedId, Math.floor(this.#now()));
         record.token = 0;
         if (outcome.spent === false) record.attempt--;
         break;
@@ -305,6 +299,11 @@ export class MemoryPartition {
     this.#records.set(storedId, { token: 0, delivery, attempt, due });
   }
 
+  #requeue(storedId: string, due: number, envelope: string | undefined): void {
+    if (envelope !== undefined) this.#messages.set(storedId, envelope);
+    this.#scheduleAgain(storedId, this.#records.get(storedId) as DeliveryRecord, due, 0);
+  }
+
   #forget(storedId: string): void {
     this.#messages.delete(storedId);
     this.#records.delete(storedId);
@@ -316,7 +315,7 @@ export class MemoryPartition {
     if (due !== undefined) return { state: 'scheduled', at: due };
     const deadline = this.#inflight.score(storedId);
     if (deadline !== undefined) return { state: 'in-flight', at: deadline };
-    return { state: 'dead', at: this.#dead.score(storedId) as number };
+    return { state: 'dead', at: this.deadLetters.set.score(storedId) as number };
   }
 
   #dueTime(due: DueTime): number {

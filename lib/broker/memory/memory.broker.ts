@@ -24,6 +24,7 @@ import {
   type TopicConfig,
   type Unsubscribe,
 } from '../broker.interface.js';
+import { MemoryDeadLetterStore } from './memory-dead-letter-store.js';
 import { MemoryPartition } from './memory-partition.js';
 
 interface Owner {
@@ -41,6 +42,7 @@ interface MemoryTopic {
  * processes of a fleet share a Redis.
  */
 export class MemoryBroker implements Broker {
+  readonly deadLetters = new MemoryDeadLetterStore((partition) => this.#partition(partition).deadLetters);
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #partitions = new Map<string, MemoryPartition>();
@@ -101,7 +103,7 @@ export class MemoryBroker implements Broker {
     partition: Partition,
     { maxAge, maxCount }: { maxAge?: number | undefined; maxCount?: number | undefined },
   ): Promise<number | undefined> {
-    return this.#partition(partition).trimDead(maxAge, maxCount);
+    return this.#partition(partition).deadLetters.trim(maxAge, maxCount);
   }
 
   async configure(topic: string, partitions: number): Promise<TopicConfig> {

@@ -1,4 +1,4 @@
-interface Entry {
+export interface Entry {
   readonly member: string;
   readonly score: number;
 }
@@ -42,6 +42,14 @@ export class SortedSet {
       entries.push(entry);
     }
     return entries;
+  }
+
+  /** Those that come behind this entry, which need not be there; all where none is given. */
+  behind(entry: Entry | undefined): Entry[] {
+    if (!entry) return [...this.#entries];
+    const position = this.#position(entry.member, entry.score);
+    const isThere = this.#entries[position]?.member === entry.member;
+    return this.#entries.slice(isThere ? position + 1 : position);
   }
 
   [Symbol.iterator](): IterableIterator<Entry> {

@@ -29,6 +29,7 @@ import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
+import { RedisDeadLetterStore } from './redis-dead-letter-store.js';
 import { RedisKeys } from './redis-keys.js';
 import type { RedisSettings } from './redis-settings.js';
 import * as replies from './replies.js';
@@ -48,6 +49,7 @@ export interface RedisBrokerOptions {
 
 /** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
 export class RedisBroker implements Broker {
+  readonly deadLetters: RedisDeadLetterStore;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -63,6 +65,7 @@ export class RedisBroker implements Broker {
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock);
     this.#subscriber = new SignalSubscriber(this.#connection);
     this.#keys = new RedisKeys(prefix);
+    this.deadLetters = new RedisDeadLetterStore(this.#connection, this.#scripts, this.#keys);
     this.#connectTimeout = connectTimeout;
     this.#clock = clock;
     this.#log = log;
