@@ -42,6 +42,7 @@ export type { DelayQueueMiddleware, OutgoingMessage } from './message/middleware
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
+export type { DeadLetterGroup, DeadLetterGroups } from './dead-letters/dead-letter-groups.interface.js';
 export type {
   DeadLetterCounts,
   DeadLetterFilter,

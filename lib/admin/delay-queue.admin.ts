@@ -3,6 +3,7 @@ import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import type { Clock } from '../common/clock.js';
 import { serveWithin } from '../common/serve-within.js';
 import { DeadLetterOperator } from '../dead-letters/dead-letter.operator.js';
+import type { DeadLetterGroups } from '../dead-letters/dead-letter-groups.interface.js';
 import type {
   DeadLetterFilter,
   RemoveOptions,
@@ -94,6 +95,23 @@ export class DelayQueueAdmin {
     options: RequeueOptions = {},
   ): Promise<RequeueResult> {
     return this.#deadLetters.requeue(topic, which, options);
+  }
+
+  /**
+   * Groups the dead letters of a topic by what they died of. It reads all of them, page by page, so it takes a while where
+   * there are very many; nothing is blocked meanwhile.
+   *
+   * @example
+   * ```ts
+   * const { groups } = await admin.deadLetterGroups('order.timeout');
+   * for (const { count, name, pattern, lastAt } of groups) console.log(count, `${name}: ${pattern}`, lastAt);
+   * await admin.requeue('order.timeout', { fingerprint: groups[0].fingerprint }, { rate: 50 });
+   * ```
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async deadLetterGroups(topic: TopicRef): Promise<DeadLetterGroups> {
+    return this.#deadLetters.groups(topic);
   }
 
   /**

@@ -24,9 +24,9 @@ export interface FoundDeadLetter extends Death {
 }
 
 /** Dead letters of one partition. */
-export interface DeadLetterBatch<T extends Death = Death> {
+export interface DeadLetterPortion {
   readonly partition: Partition;
-  readonly letters: readonly T[];
+  readonly letters: readonly Death[];
 }
 
 /** Finds the dead letters that a caller means. */
@@ -66,7 +66,7 @@ export class DeadLetterFinder {
    *
    * @param size most of one portion
    */
-  async *portions(topic: string, selection: CheckedSelection, size: number): AsyncGenerator<DeadLetterBatch, void> {
+  async *portions(topic: string, selection: CheckedSelection, size: number): AsyncGenerator<DeadLetterPortion, void> {
     if ('id' in selection) {
       const found = await this.one(topic, selection);
       if (found) yield { partition: found.partition, letters: [found] };
@@ -80,13 +80,11 @@ export class DeadLetterFinder {
   }
 
   /** Every dead letter of the topic with its failure. */
-  async *all(topic: string): AsyncGenerator<DeadLetterBatch<ListedDeadLetter>, void> {
-    for (const partition of await this.#placesOf(topic, {})) {
-      for await (const letters of this.#scan(partition, {}, true)) yield { partition, letters };
-    }
+  async *all(topic: string): AsyncGenerator<readonly ListedDeadLetter[], void> {
+    for (const partition of await this.#placesOf(topic, {})) yield* this.#scan(partition, {}, true);
   }
 
-  async *#deaths(partition: Partition, filter: CheckedFilter, size: number): AsyncGenerator<DeadLetterBatch, void> {
+  async *#deaths(partition: Partition, filter: CheckedFilter, size: number): AsyncGenerator<DeadLetterPortion, void> {
     for await (const page of this.#scan(partition, filter)) {
       // Without the failures, which may be long: every partition's page is kept while the others have their turn.
       const deaths = page.map(({ storedId, diedAt }): Death => ({ storedId, diedAt }));

@@ -12,6 +12,8 @@ import {
   checkedSelection,
 } from './checked-options.js';
 import { DeadLetterFinder, type DeadLetterFinderOptions } from './dead-letter-finder.js';
+import { DeadLetterGrouping } from './dead-letter-grouping.js';
+import type { DeadLetterGroups } from './dead-letter-groups.interface.js';
 import type {
   DeadLetterCounts,
   RemoveOptions,
@@ -25,7 +27,7 @@ import { Pace } from './pace.js';
 /** A call that changes some dead letters of one partition; answers which of them it has changed. */
 type Change = (partition: Partition, call: CallId, letters: readonly Death[]) => Promise<boolean[]>;
 
-/** Requeues and removes dead letters, one or many, in bounded steps. */
+/** Requeues, removes and groups dead letters, one or many, in bounded steps. */
 export class DeadLetterOperator {
   readonly #options: DeadLetterFinderOptions;
   readonly #finder: DeadLetterFinder;
@@ -60,6 +62,14 @@ export class DeadLetterOperator {
       (partition, call, letters) => this.#store.removeDead(partition, call, letters),
     );
     return { ...counts, removed: changed };
+  }
+
+  /** @throws InvalidArgumentError, BrokerUnavailableError */
+  async groups(topic: TopicRef): Promise<DeadLetterGroups> {
+    const grouping = new DeadLetterGrouping();
+    for await (const letters of this.#finder.all(checkedTopicName(topic)))
+      letters.forEach((letter) => grouping.add(letter));
+    return grouping.result();
   }
 
   async #requeueEdited(

@@ -252,3 +252,26 @@ describe('what cannot be done', () => {
     expect(dead()).toEqual(['a']);
   });
 });
+
+describe('deadLetterGroups', () => {
+  it('has those that died of the same together, and its fingerprint is a filter', async () => {
+    const { harness, admin, die, dead } = await start();
+    await die(['a', 'b', 'c'], 'card 4711 declined');
+    await die(['d'], 'no account');
+    await die(['e'], 'card 12 declined', 'customer-7');
+
+    const { total, groups, ungrouped } = await admin.deadLetterGroups('payments');
+
+    expect([total, ungrouped]).toEqual([5, 0]);
+    expect(groups).toMatchObject([
+      { count: 4, reason: 'failed', name: 'Error', code: 'E_PAY', pattern: 'card <n> declined', lastAt: harness.now },
+      { count: 1, pattern: 'no account', example: { id: 'd', key: 'd' } },
+    ]);
+    const [cards] = groups;
+    expect(await admin.requeue('payments', { fingerprint: cards?.fingerprint ?? '' }, { delay: '1h' })).toMatchObject({
+      requeued: 4,
+    });
+    expect(dead()).toEqual(['d']);
+    expect(await admin.deadLetterGroups('unused')).toEqual({ total: 0, groups: [], ungrouped: 0 });
+  });
+});
