@@ -55,6 +55,7 @@ export type { MessageDetails, PartitionStatus, TopicCounts, TopicStats } from '.
 
 // Events
 export type { DeliveryEvent, QueueEvents } from './events/queue-events.interface.js';
+export type { FailedAttempt } from './message/failed-attempt.js';
 export type { Failure, FailureReason } from './message/failure.js';
 export type { PayloadIssue } from './message/payload-issues.js';
 

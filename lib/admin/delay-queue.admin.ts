@@ -183,9 +183,19 @@ function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
 }
 
 function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
-  const { storedId, envelope, state, at, deliveries, attempts, failure } = stored;
+  const { storedId, envelope, state, at, deliveries, attempts, failure, history } = stored;
   const { payload, headers } = readable(envelope);
-  const common = { topic, partition: index, state, at: new Date(at), deliveries, attempts, failure, raw: envelope };
+  const common = {
+    topic,
+    partition: index,
+    state,
+    at: new Date(at),
+    deliveries,
+    attempts,
+    failure,
+    history,
+    raw: envelope,
+  };
   return { ...fromStoredId(storedId), ...common, payload, headers };
 }
 

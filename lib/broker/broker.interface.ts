@@ -1,3 +1,4 @@
+import type { FailedAttempt } from '../message/failed-attempt.js';
 import type { Failure } from '../message/failure.js';
 import type { DeadLetterStore } from './dead-letter-store.interface.js';
 
@@ -88,12 +89,18 @@ export type ClaimResult =
     }
   | { readonly status: 'not-owner' };
 
+interface Failed {
+  readonly failure: Failure;
+  /** What is added to the message's history; nothing where the handler was not called. */
+  readonly failedAttempt?: FailedAttempt | undefined;
+}
+
 export type Outcome =
   | { readonly kind: 'ack' }
   /** The attempt failed; deliver again after `delay` milliseconds. */
-  | { readonly kind: 'retry'; readonly delay: number; readonly failure: Failure }
+  | ({ readonly kind: 'retry'; readonly delay: number } & Failed)
   /** `spent: false` where the handler was not called: then the delivery's attempt is given back. */
-  | { readonly kind: 'dead'; readonly failure: Failure; readonly spent?: false }
+  | ({ readonly kind: 'dead'; readonly spent?: false } & Failed)
   /** Back at once, as if it had not been delivered. */
   | { readonly kind: 'release' }
   /** Back after `delay` milliseconds, without spending the attempt. */
@@ -121,6 +128,8 @@ export interface StoredMessage {
   readonly deliveries: number;
   readonly attempts: number;
   readonly failure: Failure | undefined;
+  /** The latest attempts that failed, the last one first; at most 10. */
+  readonly history: readonly FailedAttempt[];
 }
 
 export interface PartitionStats {

@@ -1,5 +1,6 @@
 import type { Timer } from '../common/clock.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
+import { toFailedAttempt } from '../message/failed-attempt.js';
 import { resultsOf } from './batch-results.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';
@@ -20,6 +21,7 @@ export interface HandlerCallOptions {
 export class HandlerCall {
   readonly #options: HandlerCallOptions;
   readonly #checked: readonly CheckedDelivery[];
+  #startedAt = 0;
 
   /** @param checked the deliveries whose messages it is called with, one at least */
   constructor(options: HandlerCallOptions, checked: readonly CheckedDelivery[]) {
@@ -31,11 +33,11 @@ export class HandlerCall {
   async run(): Promise<void> {
     const { context, handler } = this.#options;
     this.#announce();
-    const startedAt = context.clock.now();
+    this.#startedAt = context.clock.now();
     const timer = this.#limitTime();
     try {
       const resolved = await handler.handle(this.#checked.map(({ message }) => message));
-      this.#succeed(resolved, context.clock.now() - startedAt);
+      this.#succeed(resolved, context.clock.now() - this.#startedAt);
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -69,7 +71,7 @@ export class HandlerCall {
     const results = handler.batch === undefined ? undefined : resultsOf(resolved, this.#checked.length);
     for (const [i, checked] of this.#checked.entries()) {
       const result = results?.[i];
-      if (result?.status === 'rejected') settle(checked.delivery, failure(checked, result.reason));
+      if (result?.status === 'rejected') settle(checked.delivery, this.#failure(checked, result.reason));
       else settle(checked.delivery, { outcome: { kind: 'ack' }, duration });
     }
   }
@@ -77,11 +79,16 @@ export class HandlerCall {
   #fail(error: unknown): void {
     for (const checked of this.#checked) {
       // A backoff function is asked once for each failed attempt.
-      if (!checked.delivery.settled) this.#options.settle(checked.delivery, failure(checked, error));
+      if (!checked.delivery.settled) this.#options.settle(checked.delivery, this.#failure(checked, error));
     }
   }
-}
 
-function failure({ message, backoff }: CheckedDelivery, error: unknown): Verdict {
-  return { error, outcome: outcomeOf(error, message, backoff) };
+  #failure({ message, backoff }: CheckedDelivery, error: unknown): Verdict {
+    const { clock, broker } = this.#options.context;
+    const outcome = outcomeOf(error, message, backoff);
+    if (!('failure' in outcome)) return { error, outcome };
+    const duration = clock.now() - this.#startedAt;
+    const failedAttempt = toFailedAttempt(outcome.failure, { at: broker.now(), attempt: message.attempt, duration });
+    return { error, outcome: { ...outcome, failedAttempt } };
+  }
 }

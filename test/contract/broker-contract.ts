@@ -7,6 +7,7 @@ import { claimRepeatContract } from './claim-repeat.contract.js';
 import { deadLettersContract } from './dead-letters.contract.js';
 import { extendContract } from './extend.contract.js';
 import { groupContract } from './group.contract.js';
+import { historyContract } from './history.contract.js';
 import { inspectContract } from './inspect.contract.js';
 import { publishContract } from './publish.contract.js';
 import { publishDuplicateContract } from './publish-duplicate.contract.js';
@@ -34,6 +35,7 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     inspectContract(it);
     trimDeadContract(it);
     deadLettersContract(it);
+    historyContract(it);
     signalContract(it);
     groupContract(it);
   });

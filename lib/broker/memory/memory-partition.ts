@@ -1,5 +1,4 @@
 import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
-import type { Failure } from '../../message/failure.js';
 import {
   COUNTERS,
   type CallId,
@@ -21,6 +20,7 @@ import {
   type StoredMessage,
 } from '../broker.interface.js';
 import { MemoryDeadLetters } from './memory-dead-letters.js';
+import { MemoryFailures } from './memory-failures.js';
 import { SortedSet } from './sorted-set.js';
 
 /** What is kept of a message once it was delivered. */
@@ -42,7 +42,7 @@ export class MemoryPartition {
   readonly #inflight = new SortedSet();
   readonly #messages = new Map<string, string>();
   readonly #records = new Map<string, DeliveryRecord>();
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures = new MemoryFailures();
   readonly #answered = new Map<string, { sequence: number; answer: unknown }>();
   readonly #counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly #now: () => number;
@@ -54,7 +54,7 @@ export class MemoryPartition {
     this.#signal = signal;
     this.deadLetters = new MemoryDeadLetters({
       now,
-      failureOf: (storedId) => this.#failures.get(storedId),
+      failureOf: (storedId) => this.#failures.of(storedId).failure,
       once: (call, change) => this.#once(call, () => this.#waking(change)),
       schedule: (storedId, due, envelope) => this.#requeue(storedId, due, envelope),
       forget: (storedId) => this.#forget(storedId),
@@ -150,7 +150,7 @@ export class MemoryPartition {
       envelope,
       deliveries: record?.delivery ?? 0,
       attempts: record?.attempt ?? 0,
-      failure: this.#failures.get(storedId),
+      ...this.#failures.of(storedId),
     };
   }
 
@@ -265,12 +265,12 @@ export class MemoryPartition {
         this.#end(storedId, 'acked');
         break;
       case 'retry':
-        this.#failures.set(storedId, outcome.failure);
+        this.#failures.keep(storedId, outcome);
         this.#counters.retried++;
         this.#scheduleAgain(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt);
         break;
       case 'dead':
-        this.#failures.set(storedId, outcome.failure);
+        this.#failures.keep(storedId, outcome);
         this.#counters.died++;
         this.#inflight.delete(storedId);
         this.deadLetters.set.set(storedId, Math.floor(this.#now()));

@@ -1,4 +1,4 @@
-import { decodeFailure } from '../../message/failure.js';
+import { decodeFailureRecord } from '../../message/failure-record.js';
 import type { CallId, Partition } from '../broker.interface.js';
 import type {
   DeadLetterPage,
@@ -59,11 +59,10 @@ export class RedisDeadLetterStore implements DeadLetterStore {
 function deadLetterPage([now, more, ...fields]: Reply): DeadLetterPage {
   const letters: ListedDeadLetter[] = [];
   for (let i = 0; i < fields.length; i += FIELDS_PER_DEAD_LETTER) {
-    const failure = fields[i + 2] as string;
     letters.push({
       storedId: fields[i] as string,
       diedAt: fields[i + 1] as number,
-      failure: failure === '' ? undefined : decodeFailure(failure),
+      failure: decodeFailureRecord(fields[i + 2] as string)?.failure,
     });
   }
   return { letters, next: more === 1 ? letters.at(-1) : undefined, now: now as number };

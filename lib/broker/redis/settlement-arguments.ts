@@ -1,4 +1,4 @@
-import { encodeFailure } from '../../message/failure.js';
+import { encodeFailureRecord } from '../../message/failure-record.js';
 import type { Outcome, Settlement } from '../broker.interface.js';
 
 /** As the head of settle.lua says. */
@@ -20,6 +20,6 @@ export function encodeSettlement({ storedId, token, outcome }: Settlement, args:
     token,
     outcome.kind === 'dead' && outcome.spent === false ? DEAD_UNSPENT : LETTERS[outcome.kind],
     'delay' in outcome ? outcome.delay : 0,
-    'failure' in outcome ? encodeFailure(outcome.failure) : '',
+    'failure' in outcome ? encodeFailureRecord(outcome.failure, outcome.failedAttempt) : '',
   );
 }
