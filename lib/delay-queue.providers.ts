@@ -8,6 +8,7 @@ import { LOG_CONTEXT } from './delay-queue.constants.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
 import { DelayQueueScheduler, type SchedulerDependencies } from './delay-queue.scheduler.js';
 import { tokensOf } from './delay-queue.tokens.js';
+import { DeadLetterHookExplorer } from './discovery/dead-letter-hook.explorer.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 import { resolveOptions } from './options/resolve-options.js';
@@ -82,11 +83,12 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.scheduler,
-      useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
-        new DelayQueueScheduler(schedulerDependencies(parts, explorer, discovery)),
-      inject: [tokens.parts, DelayedHandlerExplorer, DiscoveryService],
+      useFactory: (...injected: Parameters<typeof schedulerDependencies>) =>
+        new DelayQueueScheduler(schedulerDependencies(...injected)),
+      inject: [tokens.parts, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
     },
     DelayedHandlerExplorer,
+    DeadLetterHookExplorer,
     HandlerFactory,
   ];
 }
@@ -94,7 +96,8 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
 export function schedulerDependencies(
   parts: QueueParts,
   explorer: DelayedHandlerExplorer,
+  hookExplorer: DeadLetterHookExplorer,
   discovery: DiscoveryService,
 ): SchedulerDependencies {
-  return { ...parts, explorer, discovery, log: new Logger(LOG_CONTEXT) };
+  return { ...parts, explorer, hookExplorer, discovery, log: new Logger(LOG_CONTEXT) };
 }

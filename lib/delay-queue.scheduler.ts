@@ -9,6 +9,7 @@ import { ConsumerRuntime } from './consumer/consumer.runtime.js';
 import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
+import type { DeadLetterHookExplorer } from './discovery/dead-letter-hook.explorer.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
@@ -19,6 +20,7 @@ export interface SchedulerDependencies {
   readonly topics: TopicRegistry;
   readonly events: DelayQueueEvents;
   readonly explorer: DelayedHandlerExplorer;
+  readonly hookExplorer: DeadLetterHookExplorer;
   readonly discovery: DiscoveryService;
   readonly options: ResolvedOptions;
   readonly clock: Clock;
@@ -55,7 +57,7 @@ export class DelayQueueScheduler
 
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
-    const { options, explorer, topics, broker, clock, log, events } = this.#dependencies;
+    const { options, explorer, hookExplorer, topics, broker, clock, log, events } = this.#dependencies;
     if (!isConsuming(options)) return;
     if (!isFirst(options, this.#connections())) {
       log.warn(
@@ -67,15 +69,22 @@ export class DelayQueueScheduler
     await this.#orDisconnect(async () => {
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
       const member = `${hostname()}:${process.pid}:${uuidv7()}`;
+      const hooks = hookExplorer.explore(options.connection);
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member },
         topics,
         settings: options.consumer,
         handlers,
+        hooks,
       });
       await this.#runtime.start();
       for (const { name, topics: handled } of handlers) {
         for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
+      }
+      const handledTopics = new Set(handlers.flatMap(({ topics: handled }) => handled.map(({ topic }) => topic)));
+      for (const { name, topic } of hooks) {
+        if (handledTopics.has(topic)) continue;
+        log.warn(`${name} is told of no dead letter: nothing in this process handles topic '${topic}'`);
       }
     });
   }

@@ -29,6 +29,8 @@ export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
+export { OnDeadLetter, type OnDeadLetterOptions } from './decorators/on-dead-letter.decorator.js';
+export type { DeadLetter } from './message/dead-letter.interface.js';
 export { Message } from './decorators/message.decorator.js';
 export { Payload } from './decorators/payload.decorator.js';
 export { DelayQueueContext } from './pipeline/delay-queue-context.js';

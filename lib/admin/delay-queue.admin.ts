@@ -11,10 +11,9 @@ import type {
   RequeueOptions,
   RequeueResult,
 } from '../dead-letters/dead-letter-options.interface.js';
-import { SerializationError } from '../errors/serialization.error.js';
 import { assertId } from '../message/assert-id.js';
-import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { partitionOf } from '../message/partitioner.js';
+import { readablePart } from '../message/readable-part.js';
 import { fromStoredId, toStoredId } from '../message/stored-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { locateById } from '../topics/locate-by-id.js';
@@ -184,7 +183,7 @@ function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
 
 function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
   const { storedId, envelope, state, at, deliveries, attempts, failure, history } = stored;
-  const { payload, headers } = readable(envelope);
+  const { payload, headers } = readablePart(envelope);
   const common = {
     topic,
     partition: index,
@@ -197,13 +196,4 @@ function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageD
     raw: envelope,
   };
   return { ...fromStoredId(storedId), ...common, payload, headers };
-}
-
-function readable(envelope: string): Pick<Envelope, 'payload' | 'headers'> {
-  try {
-    return decodeEnvelope(envelope);
-  } catch (error) {
-    if (!(error instanceof SerializationError)) throw error;
-    return { payload: undefined, headers: {} };
-  }
 }

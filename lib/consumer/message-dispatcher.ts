@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Partition } from '../broker/broker.interface.js';
+import type { Outcome, Partition } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { type PlannedCall, planCalls } from './call-plan.js';
 import { CallSlot } from './call-slot.js';
@@ -23,7 +23,7 @@ export interface MessageDispatcherOptions {
   /** Told when a call needs its slot no more. */
   readonly onSlotFree: () => void;
   /** Told when a message has become a dead letter. */
-  readonly onDead: () => void;
+  readonly onDead: (delivery: Delivery, outcome: Extract<Outcome, { readonly kind: 'dead' }>) => void;
 }
 
 /** Runs one partition's deliveries: groups them into calls of the handler, and settles what becomes of each. */
@@ -121,7 +121,7 @@ export class MessageDispatcher {
           const { reason, message } = outcome.failure;
           log.error(`Message '${delivery.id}' of topic '${topic}' is dead (${reason}) in ${handler.name}: ${message}`);
           if (events.wants('dead')) events.emit('dead', { ...delivery.describe(), failure: outcome.failure });
-          onDead();
+          onDead(delivery, outcome);
         };
       default:
         return undefined;

@@ -1,6 +1,7 @@
 import type { Member, Partition } from '../broker/broker.interface.js';
 import type { Startable } from '../common/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
+import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import { LeaseRenewer, type RunningDeliveries } from './lease-renewer.js';
 import { Membership } from './membership.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
@@ -17,6 +18,7 @@ export interface TopicConsumerOptions {
   readonly pool: WorkerPool;
   /** The slots of the handler, shared by all of its topics. */
   readonly group: WorkerGroup;
+  readonly notifier: DeadLetterNotifier;
   /** Place of the topic among those of its handler, 0 for the first. */
   readonly priority: number;
   /** Milliseconds. */
@@ -32,7 +34,7 @@ export class TopicConsumer implements Startable {
 
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
-    const { context, handler, handled, partitions, pool, group, priority, heartbeat } = options;
+    const { context, handler, handled, partitions, pool, group, notifier, priority, heartbeat } = options;
     const { topic, schema, settings } = handled;
     this.#membership = new Membership({
       context,
@@ -53,6 +55,7 @@ export class TopicConsumer implements Startable {
           settings,
           pool,
           group,
+          notifier,
           priority,
           session,
           onDelivery: () => this.#renewer.start(),
