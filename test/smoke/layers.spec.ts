@@ -22,6 +22,8 @@ const VIOLATIONS = [
   ['lib/producer/planted.ts', '../consumer/settler.js', 'each other'],
   ['lib/producer/planted.ts', 'ioredis', 'ioredis'],
   ['lib/topics/planted.ts', '@nestjs/common', 'Nest'],
+  ['lib/dead-letters/planted.ts', '../broker/redis/redis.broker.js', 'port'],
+  ['lib/message/planted.ts', '../dead-letters/pace.js', 'ground'],
   ['lib/topics/planted.ts', '../options/resolve-options.js', 'runtime'],
   ['lib/discovery/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
   ['lib/decorators/planted.ts', '../index.js', 'barrel'],
