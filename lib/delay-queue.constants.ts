@@ -1,5 +1,6 @@
-/** Metadata key on decorated methods. */
+/** Metadata keys on decorated methods. */
 export const DELAYED_HANDLER_METADATA = 'delay-queue:handler';
+export const ON_DEAD_LETTER_METADATA = 'delay-queue:on-dead-letter';
 
 /**
  * Nest's own mark of providers that something from outside calls, as it does controllers: such as WebSocket gateways. Without

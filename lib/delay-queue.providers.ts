@@ -11,6 +11,7 @@ import { patienceOf } from './consumer/progress.js';
 import { DelayQueueEvents } from './delay-queue.events.js';
 import { DelayQueueScheduler, type SchedulerDependencies } from './delay-queue.scheduler.js';
 import { tokensOf } from './delay-queue.tokens.js';
+import { DeadLetterHookExplorer } from './discovery/dead-letter-hook.explorer.js';
 import { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import { DelayQueueHealth } from './health/delay-queue.health.js';
 import { FLEET_KINDS } from './fleet-events/fleet-codec.js';
@@ -138,9 +139,9 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.scheduler,
-      useFactory: (parts: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
-        new DelayQueueScheduler(schedulerDependencies(parts, explorer, discovery)),
-      inject: [tokens.parts, DelayedHandlerExplorer, DiscoveryService],
+      useFactory: (...injected: Parameters<typeof schedulerDependencies>) =>
+        new DelayQueueScheduler(schedulerDependencies(...injected)),
+      inject: [tokens.parts, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
     },
     {
       provide: tokens.health,
@@ -156,6 +157,7 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       inject: [tokens.parts, tokens.scheduler],
     },
     DelayedHandlerExplorer,
+    DeadLetterHookExplorer,
     HandlerFactory,
   ];
 }
@@ -183,7 +185,8 @@ function fleetPublisher({
 export function schedulerDependencies(
   parts: QueueParts,
   explorer: DelayedHandlerExplorer,
+  hookExplorer: DeadLetterHookExplorer,
   discovery: DiscoveryService,
 ): SchedulerDependencies {
-  return { ...parts, explorer, discovery, log: new Logger(LOG_CONTEXT) };
+  return { ...parts, explorer, hookExplorer, discovery, log: new Logger(LOG_CONTEXT) };
 }

@@ -9,6 +9,7 @@ import type { TopicProgress } from './consumer/progress.js';
 import { withMiddleware } from './consumer/with-middleware.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
+import type { DeadLetterHookExplorer } from './discovery/dead-letter-hook.explorer.js';
 import type { DelayedHandlerExplorer } from './discovery/delayed-handler.explorer.js';
 import type { DelayQueueMetrics } from './metrics/delay-queue-metrics.interface.js';
 import { MetricsReader } from './metrics/metrics-reader.js';
@@ -26,6 +27,7 @@ export interface SchedulerDependencies {
   /** Names this process among the members of every topic. */
   readonly member: string;
   readonly explorer: DelayedHandlerExplorer;
+  readonly hookExplorer: DeadLetterHookExplorer;
   readonly discovery: DiscoveryService;
   readonly options: ResolvedOptions;
   readonly clock: Clock;
@@ -66,7 +68,7 @@ export class DelayQueueScheduler
 
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
-    const { options, explorer, topics, broker, clock, log, events, member } = this.#dependencies;
+    const { options, explorer, hookExplorer, topics, broker, clock, log, events, member } = this.#dependencies;
     if (!isConsuming(options)) return;
     if (!isFirst(options, this.#connections())) {
       log.warn(
@@ -77,14 +79,21 @@ export class DelayQueueScheduler
     }
     await this.#orDisconnect(async () => {
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
+      const hooks = hookExplorer.explore(options.connection);
       this.#runtime = new ConsumerRuntime({
         context: { broker, clock, log, events, member, settleLayers: settleLayers(options.middleware) },
         topics,
         settings: options.consumer,
         handlers,
+        hooks,
       });
       for (const { name, topics: handled } of handlers) {
         for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
+      }
+      const handledTopics = new Set(handlers.flatMap(({ topics: handled }) => handled.map(({ topic }) => topic)));
+      for (const { name, topic } of hooks) {
+        if (handledTopics.has(topic)) continue;
+        log.warn(`${name} is told of no dead letter: nothing in this process handles topic '${topic}'`);
       }
       await this.#runtime.start();
     });

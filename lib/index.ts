@@ -31,6 +31,8 @@ export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
+export { OnDeadLetter, type OnDeadLetterOptions } from './decorators/on-dead-letter.decorator.js';
+export type { DeadLetter } from './message/dead-letter.interface.js';
 export { Message } from './decorators/message.decorator.js';
 export { Payload } from './decorators/payload.decorator.js';
 export { DelayQueueContext } from './pipeline/delay-queue-context.js';
@@ -82,10 +84,21 @@ export type {
   TopicReading,
 } from './metrics/delay-queue-metrics.interface.js';
 
+export type { DeadLetterGroup, DeadLetterGroups } from './dead-letters/dead-letter-groups.interface.js';
+export type {
+  DeadLetterCounts,
+  DeadLetterFilter,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+} from './dead-letters/dead-letter-options.interface.js';
+
 // Events
 export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
 export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from './events/fleet-event.js';
 export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
+export type { FailedAttempt } from './message/failed-attempt.js';
 export type { Failure, FailureReason } from './message/failure.js';
 export type { PayloadIssue } from './message/payload-issues.js';
 

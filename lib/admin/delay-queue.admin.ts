@@ -5,6 +5,15 @@ import type { Clock } from '../common/clock.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
+import { DeadLetterOperator } from '../dead-letters/dead-letter.operator.js';
+import type { DeadLetterGroups } from '../dead-letters/dead-letter-groups.interface.js';
+import type {
+  DeadLetterFilter,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+} from '../dead-letters/dead-letter-options.interface.js';
 import { assertMessageName } from '../message/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { assertClearOptions } from './assert-clear-options.js';
@@ -29,7 +38,7 @@ export interface AdminDependencies {
 }
 
 /**
- * Looks into topics, and acts on what they hold. Inject it anywhere.
+ * Looks into topics, and acts on what they hold: messages that wait, and dead letters. Inject it anywhere.
  *
  * Where a method takes a message's id without its key, the message is looked for in the id's own partition first, then in
  * the others.
@@ -39,6 +48,7 @@ export interface AdminDependencies {
 export class DelayQueueAdmin {
   readonly #dependencies: AdminDependencies;
   readonly #changes: MessageChanges;
+  readonly #deadLetters: DeadLetterOperator;
 
   constructor(dependencies: AdminDependencies) {
     this.#dependencies = dependencies;
@@ -46,6 +56,7 @@ export class DelayQueueAdmin {
     const partitionsOf = (topic: string): Promise<number | undefined> =>
       this.#served(() => partitionCount(broker, topic));
     this.#changes = new MessageChanges({ store: broker, clock, timeout, caller: `${uuidv7()}:change`, partitionsOf });
+    this.#deadLetters = new DeadLetterOperator({ store: broker, clock, timeout });
   }
 
   /**
@@ -159,6 +170,64 @@ export class DelayQueueAdmin {
    */
   async edit(topic: TopicRef, id: string | { id: string; key: string }, payload: unknown): Promise<boolean> {
     return editPayload(this.#dependencies.broker, this.#changes, checkedTopicName(topic), id, payload);
+  }
+
+  /**
+   * Schedules dead letters again, with all their attempts before them: one by its id, or by id and key, or all that a
+   * filter fits. Payload, headers and options stay as they are, deliveries count on. They go in steps of at most 200 of a
+   * partition, by turns, so that no call takes long however many there are. An id without its key is looked for in its own
+   * partition first, then in the others.
+   *
+   * @example
+   * ```ts
+   * await admin.requeue('order.timeout', '42', { payload: { orderId: '42', currency: 'EUR' } });
+   * const { matched } = await admin.requeue('order.timeout', { reason: 'failed' }, { dryRun: true });
+   * await admin.requeue('order.timeout', { reason: 'failed', since: Date.now() - 3_600_000 }, { rate: 50 });
+   * ```
+   *
+   * @param which `{}` means every dead letter
+   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   */
+  async requeue(
+    topic: TopicRef,
+    which: string | { id: string; key: string } | DeadLetterFilter,
+    options: RequeueOptions = {},
+  ): Promise<RequeueResult> {
+    return this.#deadLetters.requeue(topic, which, options);
+  }
+
+  /**
+   * Groups the dead letters of a topic by what they died of. It reads all of them, page by page, so it takes a while where
+   * there are very many; nothing is blocked meanwhile.
+   *
+   * @example
+   * ```ts
+   * const { groups } = await admin.deadLetterGroups('order.timeout');
+   * for (const { count, name, pattern, lastAt } of groups) console.log(count, `${name}: ${pattern}`, lastAt);
+   * await admin.requeue('order.timeout', { fingerprint: groups[0].fingerprint }, { rate: 50 });
+   * ```
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async deadLetterGroups(topic: TopicRef): Promise<DeadLetterGroups> {
+    return this.#deadLetters.groups(topic);
+  }
+
+  /**
+   * Removes dead letters for good: one by its id, or by id and key, or all that a filter fits; in steps, like
+   * {@link requeue}.
+   *
+   * @param which `{}` means every dead letter
+   * @throws InvalidArgumentError: nothing was sent
+   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   */
+  async remove(
+    topic: TopicRef,
+    which: string | { id: string; key: string } | DeadLetterFilter,
+    options: RemoveOptions = {},
+  ): Promise<RemoveResult> {
+    return this.#deadLetters.remove(topic, which, options);
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { FailedAttempt } from '../message/failed-attempt.js';
 import type { Failure } from '../message/failure.js';
 
 /**
@@ -120,6 +121,8 @@ export interface MessageDetails {
   readonly attempts: number;
   /** Why it is dead, or why its last attempt failed. */
   readonly failure: Failure | undefined;
+  /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
+  readonly history: readonly FailedAttempt[];
   /** The stored envelope. */
   readonly raw: string;
 }

@@ -1,8 +1,10 @@
+import type { FailedAttempt } from '../message/failed-attempt.js';
 import type { Failure } from '../message/failure.js';
 import type { SettleStatus } from '../message/settle-status.js';
 import type { BrokerLink } from './broker-link.interface.js';
 import type { EventLog } from './event-log.interface.js';
 import type { AdminStore } from './admin-store.interface.js';
+import type { DeadLetterStore } from './dead-letter-store.interface.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -92,12 +94,18 @@ export type ClaimResult =
     }
   | { readonly status: 'not-owner' };
 
+interface Failed {
+  readonly failure: Failure;
+  /** What is added to the message's history; nothing where the handler was not called. */
+  readonly failedAttempt?: FailedAttempt | undefined;
+}
+
 export type Outcome =
   | { readonly kind: 'ack' }
   /** The attempt failed; deliver again after `delay` milliseconds. */
-  | { readonly kind: 'retry'; readonly delay: number; readonly failure: Failure }
+  | ({ readonly kind: 'retry'; readonly delay: number } & Failed)
   /** `spent: false` where the handler was not called: then the delivery's attempt is given back. */
-  | { readonly kind: 'dead'; readonly failure: Failure; readonly spent?: false }
+  | ({ readonly kind: 'dead'; readonly spent?: false } & Failed)
   /** Back at once, as if it had not been delivered. */
   | { readonly kind: 'release' }
   /** Back after `delay` milliseconds, without spending the attempt. */
@@ -121,6 +129,8 @@ export interface StoredMessage {
   readonly deliveries: number;
   readonly attempts: number;
   readonly failure: Failure | undefined;
+  /** The latest attempts that failed, the last one first; at most 10. */
+  readonly history: readonly FailedAttempt[];
 }
 
 export interface PartitionStats {
@@ -252,6 +262,7 @@ export interface SignalSource {
 export interface Broker extends MessageStore, GroupStore, SignalSource {
   readonly link: BrokerLink;
   readonly admin: AdminStore;
+  readonly deadLetters: DeadLetterStore;
   /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
   now(): number;
   readonly eventLog: EventLog;

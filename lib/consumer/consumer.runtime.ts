@@ -3,6 +3,8 @@ import { sleep } from '../common/repeat.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { ConsumerSettings } from './consumer-settings.interface.js';
+import type { DeadLetterHook } from './dead-letter-hook.interface.js';
+import { DeadLetterNotifier } from './dead-letter-notifier.js';
 import type { MessageHandler } from './message-handler.interface.js';
 import { ProgressWatch } from './progress-watch.js';
 import type { TopicProgress } from './progress.js';
@@ -21,6 +23,7 @@ export interface ConsumerRuntimeOptions {
   readonly topics: TopicRegistry;
   readonly settings: ConsumerSettings;
   readonly handlers: readonly MessageHandler[];
+  readonly hooks: readonly DeadLetterHook[];
 }
 
 /** All consumers of a process: starts them, and drains them in the order in which nothing is lost. */
@@ -28,6 +31,7 @@ export class ConsumerRuntime implements Startable {
   readonly #options: ConsumerRuntimeOptions;
   readonly #pool: WorkerPool;
   readonly #watch: ProgressWatch;
+  readonly #notifier: DeadLetterNotifier;
   #consumers: TopicConsumer[] = [];
   #stopWatching: (() => void) | undefined;
   #stopping: Promise<void> | undefined;
@@ -43,6 +47,7 @@ export class ConsumerRuntime implements Startable {
         for (const consumer of this.#consumers) consumer.retryClaims();
       },
     });
+    this.#notifier = new DeadLetterNotifier(options.context, options.hooks);
   }
 
   /**
@@ -66,6 +71,7 @@ export class ConsumerRuntime implements Startable {
               partitions: await topics.partitions(handled.topic),
               pool: this.#pool,
               group,
+              notifier: this.#notifier,
               priority,
               heartbeat: settings.heartbeat,
               onSignalLost: () => void this.#watch.signalLost(),
@@ -106,6 +112,7 @@ export class ConsumerRuntime implements Startable {
     if (this.#consumers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
+    const deadline = clock.now() + settings.shutdownTimeout;
     const timeUp = new AbortController();
     const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
     const leaving = this.#forAll((consumer) => consumer.leave());
@@ -125,11 +132,20 @@ export class ConsumerRuntime implements Startable {
     const unsettled = this.#consumers.reduce((sum, consumer) => sum + consumer.unsettled, 0);
     if (unsettled > 0)
       log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
+    await this.#endHooks(deadline - clock.now());
     await this.#atMost(
       STOP_TIMEOUT,
       this.#forAll((consumer) => consumer.stop()),
     );
     log.log(`Drained after ${Math.round(clock.now() - begunAt)} ms`);
+  }
+
+  /** Outcomes are confirmed by now, so no dead letter comes any more. */
+  async #endHooks(remaining: number): Promise<void> {
+    if (this.#notifier.pending > 0) await this.#atMost(Math.max(0, remaining), this.#notifier.idle());
+    const { pending } = this.#notifier;
+    this.#notifier.close();
+    if (pending > 0) this.#options.context.log.warn(`The hooks of ${pending} dead letters have not ended`);
   }
 
   async #atMost(milliseconds: number, work: Promise<void>): Promise<void> {

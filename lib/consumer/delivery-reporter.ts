@@ -1,4 +1,4 @@
-import type { SettleStatus } from '../broker/broker.interface.js';
+import type { Outcome, SettleStatus } from '../broker/broker.interface.js';
 import { firstLine } from '../common/log.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import type { Failure, FailureReason } from '../message/failure.js';
@@ -17,8 +17,11 @@ export interface DeliveryReporterOptions {
   /** Name of the handler, for the log. */
   readonly handler: string;
   /** Told when a message has become a dead letter. */
-  readonly onDead: () => void;
+  readonly onDead: (delivery: Delivery, outcome: DeadOutcome) => void;
 }
+
+/** What makes a dead letter. */
+export type DeadOutcome = Extract<Outcome, { readonly kind: 'dead' }>;
 
 /** Reasons whose message shows what was stored; the log has no payloads. */
 const SHOWING_PAYLOAD: ReadonlySet<FailureReason> = new Set(['invalid', 'undecodable']);
@@ -40,12 +43,12 @@ export class DeliveryReporter {
     const duration = startedAt === undefined ? 0 : clock.now() - startedAt;
     return (effect) => {
       const ended: EndedDelivery = { ...delivery.describe(), duration };
-      if (effect === 'settled') this.#tell(ended, verdict);
+      if (effect === 'settled') this.#tell(delivery, ended, verdict);
       else if (events.wants(effect)) events.emit(effect, ended);
     };
   }
 
-  #tell(ended: EndedDelivery, { outcome, error }: Verdict): void {
+  #tell(delivery: Delivery, ended: EndedDelivery, { outcome, error }: Verdict): void {
     const { events } = this.#options.context;
     switch (outcome.kind) {
       case 'ack':
@@ -60,7 +63,8 @@ export class DeliveryReporter {
         this.#log(ended, `was put off by ${outcome.delay} ms`);
         return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'dead':
-        return this.#tellDead({ ...ended, failure: outcome.failure });
+        this.#tellDead({ ...ended, failure: outcome.failure });
+        return this.#options.onDead(delivery, outcome);
     }
   }
 
@@ -70,12 +74,11 @@ export class DeliveryReporter {
   }
 
   #tellDead(dead: QueueEvents['dead']): void {
-    const { context, handler, onDead } = this.#options;
+    const { context, handler } = this.#options;
     const { id, topic, failure } = dead;
     const said = describeFailure(failure);
     context.log.error(`Message '${id}' of topic '${topic}' is dead (${failure.reason}) in ${handler}: ${said}`);
     if (context.events.wants('dead')) context.events.emit('dead', dead);
-    onDead();
   }
 
   /** In production nobody looks at it: a retry is nothing to act upon. */

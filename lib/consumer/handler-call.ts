@@ -1,5 +1,6 @@
 import type { Timer } from '../common/clock.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
+import { toFailedAttempt } from '../message/failed-attempt.js';
 import { resultsOf } from './batch-results.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';
@@ -70,7 +71,7 @@ export class HandlerCall {
     const results = handler.batch === undefined ? undefined : resultsOf(resolved, this.#checked.length);
     for (const [i, checked] of this.#checked.entries()) {
       const result = results?.[i];
-      if (result?.status === 'rejected') settle(checked.delivery, failure(checked, result.reason));
+      if (result?.status === 'rejected') settle(checked.delivery, this.#failure(checked, result.reason));
       else settle(checked.delivery, ACKED);
     }
   }
@@ -78,11 +79,16 @@ export class HandlerCall {
   #fail(error: unknown): void {
     for (const checked of this.#checked) {
       // A backoff function is asked once for each failed attempt.
-      if (!checked.delivery.settled) this.#options.settle(checked.delivery, failure(checked, error));
+      if (!checked.delivery.settled) this.#options.settle(checked.delivery, this.#failure(checked, error));
     }
   }
-}
 
-function failure({ message, backoff }: CheckedDelivery, error: unknown): Verdict {
-  return { error, outcome: outcomeOf(error, message, backoff) };
+  #failure({ delivery, message, backoff }: CheckedDelivery, error: unknown): Verdict {
+    const { clock, broker } = this.#options.context;
+    const outcome = outcomeOf(error, message, backoff);
+    if (!('failure' in outcome)) return { error, outcome };
+    const duration = delivery.startedAt === undefined ? 0 : clock.now() - delivery.startedAt;
+    const failedAttempt = toFailedAttempt(outcome.failure, { at: broker.now(), attempt: message.attempt, duration });
+    return { error, outcome: { ...outcome, failedAttempt } };
+  }
 }

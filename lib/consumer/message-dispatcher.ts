@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Partition } from '../broker/broker.interface.js';
+import type { Outcome, Partition } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { type PlannedCall, planCalls } from './call-plan.js';
 import { CallSlot } from './call-slot.js';
@@ -24,7 +24,7 @@ export interface MessageDispatcherOptions {
   /** Told when a call needs its slot no more. */
   readonly onSlotFree: () => void;
   /** Told when a message has become a dead letter. */
-  readonly onDead: () => void;
+  readonly onDead: (delivery: Delivery, outcome: DeadOutcome) => void;
 }
 
 /** Runs one partition's deliveries: groups them into calls of the handler, and settles what becomes of each. */

@@ -3,6 +3,7 @@ import type { ClaimedMessage, Partition, PartitionSignal, Unsubscribe } from '..
 import type { Startable } from '../common/startable.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import type { ConsumerContext } from './consumer-context.js';
+import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import { DeadLetterTrimmer } from './dead-letter-trimmer.js';
 import { Delivery } from './delivery.js';
 import type { RunningDeliveries } from './lease-renewer.js';
@@ -22,6 +23,7 @@ export interface PartitionConsumerOptions {
   readonly settings: HandlerSettings;
   readonly pool: WorkerPool;
   readonly group: WorkerGroup;
+  readonly notifier: DeadLetterNotifier;
   /** Place of the topic among those of its handler, 0 for the first. */
   readonly priority: number;
   /** Milliseconds; see {@link Membership.session}. */
@@ -52,7 +54,7 @@ export class PartitionConsumer {
 
   constructor(options: PartitionConsumerOptions) {
     this.#options = options;
-    const { context, partition, handler, schema, settings, pool, group } = options;
+    const { context, partition, handler, schema, settings, pool, group, notifier } = options;
     this.#settler = new Settler(context, partition);
     this.#dispatcher = new MessageDispatcher({
       context,
@@ -62,7 +64,10 @@ export class PartitionConsumer {
       settings,
       settler: this.#settler,
       onSlotFree: () => pool.release(group, 1),
-      onDead: () => this.#owned?.trimmer.trim(),
+      onDead: (delivery, outcome) => {
+        this.#owned?.trimmer.trim();
+        notifier.notify(delivery, outcome);
+      },
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Member, Partition } from '../broker/broker.interface.js';
 import type { Startable } from '../common/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
+import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import { LeaseRenewer, type RunningDeliveries } from './lease-renewer.js';
 import { Membership } from './membership.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
@@ -22,6 +23,7 @@ export interface TopicConsumerOptions {
   readonly pool: WorkerPool;
   /** The slots of the handler, shared by all of its topics. */
   readonly group: WorkerGroup;
+  readonly notifier: DeadLetterNotifier;
   /** Place of the topic among those of its handler, 0 for the first. */
   readonly priority: number;
   /** Milliseconds. */
@@ -40,7 +42,7 @@ export class TopicConsumer implements Startable {
 
   constructor(options: TopicConsumerOptions) {
     this.#options = options;
-    const { context, handler, handled, partitions, pool, group, priority, heartbeat, onSignalLost } = options;
+    const { context, handler, handled, partitions, pool, group, notifier, priority, heartbeat, onSignalLost } = options;
     const { topic, schema, settings } = handled;
     this.#log = new TopicLog(context.log, topic, partitions);
     this.#membership = new Membership({
@@ -62,6 +64,7 @@ export class TopicConsumer implements Startable {
           settings,
           pool,
           group,
+          notifier,
           priority,
           session,
           signalGrace: Math.min(heartbeat / 2, MAX_SIGNAL_GRACE),

@@ -31,12 +31,15 @@ export function isFirst(options: ResolvedOptions, connections: readonly Resolved
   return connections.find(({ connection }) => connection === options.connection) === options;
 }
 
-/** @throws ConfigurationError that names the handler, where it asks for a connection that does not exist */
-export function assertConnection(name: string, connection: string, connections: readonly ResolvedOptions[]): void {
+/**
+ * @param where what asks for it, such as `@DelayedHandler on OrderService.onTimeout`
+ * @throws ConfigurationError where the connection does not exist
+ */
+export function assertConnection(where: string, connection: string, connections: readonly ResolvedOptions[]): void {
   const known = new Set(connections.map((options) => options.connection));
   if (known.has(connection)) return;
   throw new ConfigurationError(
-    `@DelayedHandler on ${name}: there is no connection '${connection}', but ${[...known].join(', ')}. Choose one of them ` +
-      `as the handler's 'connection', or import DelayQueueModule.forRoot({ name: '${connection}' }).`,
+    `${where}: there is no connection '${connection}', but ${[...known].join(', ')}. Choose one of them ` +
+      `as its 'connection', or import DelayQueueModule.forRoot({ name: '${connection}' }).`,
   );
 }

@@ -6,10 +6,9 @@ import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decor
 import { ConfigurationError } from '../errors/configuration.error.js';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import { HandlerFactory } from '../pipeline/handler-factory.js';
-import type { InstanceWrapper, Method } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
-import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 import { assertConnection, connectionsAmong } from './connections.js';
+import { classesFirst, decoratedMethods } from './decorated-methods.js';
 import { argumentsFor } from './handler-arguments.js';
 
 /** Finds the methods marked with `@DelayedHandler` on the providers and controllers of the application. */
@@ -29,54 +28,26 @@ export class DelayedHandlerExplorer {
   explore(options: ConsumingOptions): MessageHandler[] {
     const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(classesFirst);
     const connections = connectionsAmong(wrappers);
+    const { scanner, reflector } = this;
     const handlers: MessageHandler[] = [];
-    const seen = new Set<object>();
-    for (const wrapper of wrappers) {
-      const instance = wrapper.instance as Record<string, Method> | null | undefined;
-      // What an alias stands for is found by itself, and an instance that is provided twice is still one handler.
-      if (wrapper.isAlias || typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
-      seen.add(instance);
-      handlers.push(...this.#handlersOf(wrapper, instance, options, connections));
-    }
-    assertOnePerTopic(handlers);
-    return handlers;
-  }
-
-  #handlersOf(
-    wrapper: InstanceWrapper,
-    instance: Record<string, Method>,
-    options: ConsumingOptions,
-    connections: readonly ResolvedOptions[],
-  ): MessageHandler[] {
-    const prototype = Object.getPrototypeOf(instance) as Record<string, Method> | null;
-    if (prototype === null) return [];
-    const handlers: MessageHandler[] = [];
-    for (const method of this.scanner.getAllMethodNames(prototype)) {
-      const metadata = this.reflector.get<DelayedHandlerMetadata | undefined>(
-        DELAYED_HANDLER_METADATA,
-        prototype[method] as Method,
-      );
-      if (!metadata) continue;
-      const name = `${prototype.constructor.name}.${method}`;
-      const { connection = DEFAULT_CONNECTION } = metadata.options;
-      assertConnection(name, connection, connections);
+    for (const found of decoratedMethods<DelayedHandlerMetadata>(
+      { wrappers, scanner, reflector },
+      DELAYED_HANDLER_METADATA,
+    )) {
+      const { label, metadata, ...call } = found;
+      const { connection = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
+      assertConnection(`@DelayedHandler on ${label}`, connection, connections);
       if (connection !== options.connection) continue;
-      const resolved = resolveHandler(name, metadata.topics, metadata.options, options);
-      const { onRefusal = 'dead-letter' } = metadata.options;
-      const call = { wrapper, type: prototype.constructor, name: method, method: prototype[method] as Method };
-      const invoke = this.factory.create(name, call, onRefusal);
+      const resolved = resolveHandler(label, metadata.topics, metadata.options, options);
+      const invoke = this.factory.create(label, call, onRefusal);
       handlers.push({
         ...resolved,
         handle: (messages: readonly DelayedMessage[]) => invoke(...argumentsFor(messages, resolved.batch)),
       });
     }
+    assertOnePerTopic(handlers);
     return handlers;
   }
-}
-
-/** Where a factory provides an instance once more, what is bound to its class is known to the module of the class alone. */
-function classesFirst(a: InstanceWrapper, b: InstanceWrapper): number {
-  return Number(a.isNotMetatype) - Number(b.isNotMetatype);
 }
 
 function assertOnePerTopic(handlers: readonly MessageHandler[]): void {

@@ -63,11 +63,3 @@ function textOf(error: Error): Omit<Failure, 'reason'> {
     ...(typeof stack === 'string' && { stack: stack.slice(0, MAX_TEXT_LENGTH) }),
   };
 }
-
-export function encodeFailure(failure: Failure): string {
-  return JSON.stringify(failure);
-}
-
-export function decodeFailure(text: string): Failure {
-  return JSON.parse(text) as Failure;
-}

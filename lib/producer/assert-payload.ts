@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { NewMessage } from '../broker/broker.interface.js';
 import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
 import { SchemaError } from '../errors/schema.error.js';
 import { checkPayload } from '../message/check-payload.js';
 import { decodeEnvelope } from '../message/envelope.js';
-import type { PublishRequest } from './publish-request.js';
 
 /**
  * Checks what the handler would be given, which is not always what was published: JSON makes a string of a `Date`.
@@ -13,7 +13,7 @@ import type { PublishRequest } from './publish-request.js';
 export async function assertPayload(
   topic: string,
   schema: StandardSchemaV1,
-  { message }: PublishRequest,
+  { message }: { readonly message: Pick<NewMessage, 'envelope'> },
 ): Promise<void> {
   const { payload } = decodeEnvelope(message.envelope);
   try {

@@ -1,5 +1,6 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore, MessageStore } from '../broker/broker.interface.js';
+import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
 import { describe } from '../common/describe.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
@@ -11,7 +12,8 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
  *
  * @publicApi
  */
-export type BrokerOperation = 'connect' | keyof MessageStore | keyof GroupStore | keyof AdminStore;
+export type BrokerOperation =
+  'connect' | keyof MessageStore | keyof GroupStore | keyof AdminStore | keyof DeadLetterStore;
 
 /**
  * How operations fail.
@@ -45,6 +47,9 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   get: true,
   stats: true,
   trimDead: true,
+  listDead: true,
+  requeueDead: true,
+  removeDead: true,
   configure: true,
   configOf: true,
   join: true,

@@ -1,8 +1,9 @@
 import type { InjectionToken } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { MODULE_OPTIONS } from '../delay-queue.module-definition.js';
-import { type QueueParts, schedulerDependencies } from '../delay-queue.providers.js';
+import { schedulerDependencies } from '../delay-queue.providers.js';
 import { tokensOf } from '../delay-queue.tokens.js';
+import { DeadLetterHookExplorer } from '../discovery/dead-letter-hook.explorer.js';
 import { DelayedHandlerExplorer } from '../discovery/delayed-handler.explorer.js';
 import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
 import { noRedis } from './no-redis.js';
@@ -31,9 +32,9 @@ export function replacementsOf(connection: string): Replacement[] {
     { token: redis, inject: [], make: () => noRedis() },
     {
       token: scheduler,
-      inject: [parts, DelayedHandlerExplorer, DiscoveryService],
-      make: ({ time }, queue: QueueParts, explorer: DelayedHandlerExplorer, discovery: DiscoveryService) =>
-        new TestingScheduler(schedulerDependencies(queue, explorer, discovery), time),
+      inject: [parts, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
+      make: ({ time }, ...injected: Parameters<typeof schedulerDependencies>) =>
+        new TestingScheduler(schedulerDependencies(...injected), time),
     },
   ];
 }

@@ -25,6 +25,7 @@ import type {
   Unsubscribe,
 } from '../broker/broker.interface.js';
 import type { EventLog } from '../broker/event-log.interface.js';
+import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
 import type { Activity } from './activity.js';
 import type { BrokerOperation, Faults } from './faults.js';
@@ -44,6 +45,11 @@ export interface TestingBrokerOptions {
 export class TestingBroker implements Broker {
   readonly link: BrokerLink;
   readonly admin = new TestingAdminStore((operation, run) => this.#call(operation, ({ admin }) => run(admin)));
+  readonly deadLetters: DeadLetterStore = {
+    listDead: async (...args) => this.#call('listDead', ({ deadLetters }) => deadLetters.listDead(...args)),
+    requeueDead: async (...args) => this.#call('requeueDead', ({ deadLetters }) => deadLetters.requeueDead(...args)),
+    removeDead: async (...args) => this.#call('removeDead', ({ deadLetters }) => deadLetters.removeDead(...args)),
+  };
   readonly #options: TestingBrokerOptions;
   /** Part of the names of its deliveries: another connection may have a topic of the same name. */
   readonly #id = uuidv7();

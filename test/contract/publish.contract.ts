@@ -19,6 +19,7 @@ export function publishContract(it: BrokerTest): void {
         deliveries: 0,
         attempts: 0,
         failure: undefined,
+        history: [],
       });
     });
 

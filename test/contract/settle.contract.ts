@@ -83,6 +83,7 @@ export function settleContract(it: BrokerTest): void {
         deliveries: 1,
         attempts: 1,
         failure: FAILURE,
+        history: [],
       });
       expect(stored?.at).toBeGreaterThan(before - 1);
       expect(stored?.at).toBeLessThanOrEqual(await bench.time());

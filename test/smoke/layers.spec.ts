@@ -24,6 +24,8 @@ const VIOLATIONS = [
   ['lib/topics/planted.ts', '@nestjs/common', 'Nest'],
   ['lib/events/planted.ts', '../fleet-events/fleet-reader.js', 'ground'],
   ['lib/fleet-events/planted.ts', 'ioredis', 'ioredis'],
+  ['lib/dead-letters/planted.ts', '../broker/redis/redis.broker.js', 'port'],
+  ['lib/message/planted.ts', '../dead-letters/pace.js', 'ground'],
   ['lib/topics/planted.ts', '../options/resolve-options.js', 'runtime'],
   ['lib/discovery/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
   ['lib/decorators/planted.ts', '../index.js', 'barrel'],

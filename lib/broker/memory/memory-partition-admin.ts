@@ -8,7 +8,6 @@ import type {
   RescheduleResult,
   StoredMessage,
 } from '../broker.interface.js';
-import { encodeFailure } from '../../message/failure.js';
 import type { SortedSet } from './sorted-set.js';
 
 export type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
@@ -119,6 +118,6 @@ export class MemoryPartitionAdmin {
   }
 }
 
-function sizeOf({ envelope, failure }: StoredMessage): number {
-  return Buffer.byteLength(envelope) + (failure ? Buffer.byteLength(encodeFailure(failure)) : 0);
+function sizeOf({ envelope, failure, history }: StoredMessage): number {
+  return Buffer.byteLength(envelope) + (failure ? Buffer.byteLength(JSON.stringify({ ...failure, history })) : 0);
 }

@@ -1,5 +1,4 @@
 import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
-import type { Failure } from '../../message/failure.js';
 import {
   COUNTERS,
   type CallId,
@@ -18,6 +17,8 @@ import {
   type Settlement,
   type StoredMessage,
 } from '../broker.interface.js';
+import { MemoryDeadLetters } from './memory-dead-letters.js';
+import { MemoryFailures } from './memory-failures.js';
 import { type MutableCounters, MemoryPartitionAdmin } from './memory-partition-admin.js';
 import { SortedSet } from './sorted-set.js';
 
@@ -37,22 +38,29 @@ export class MemoryPartition {
   readonly admin: MemoryPartitionAdmin;
   readonly #scheduled = new SortedSet();
   readonly #inflight = new SortedSet();
-  readonly #dead = new SortedSet();
   readonly #messages = new Map<string, string>();
   readonly #records = new Map<string, DeliveryRecord>();
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures = new MemoryFailures();
   readonly #answered = new Map<string, { sequence: number; answer: unknown }>();
   readonly #counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly #now: () => number;
+  readonly deadLetters: MemoryDeadLetters;
   readonly #signal: (signal: PartitionSignal) => void;
 
   constructor(now: () => number, signal: (signal: PartitionSignal) => void) {
     this.#now = now;
     this.#signal = signal;
+    this.deadLetters = new MemoryDeadLetters({
+      now,
+      failureOf: (storedId) => this.#failures.of(storedId).failure,
+      once: (call, change) => this.#once(call, () => this.#waking(change)),
+      schedule: (storedId, due, envelope) => this.#requeue(storedId, due, envelope),
+      forget: (storedId) => this.#forget(storedId),
+    });
     this.admin = new MemoryPartitionAdmin({
       now,
       signal,
-      sets: { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.#dead },
+      sets: { scheduled: this.#scheduled, 'in-flight': this.#inflight, dead: this.deadLetters.set },
       counters: this.#counters,
       messages: this.#messages,
       get: (storedId) => this.get(storedId),
@@ -146,29 +154,17 @@ export class MemoryPartition {
   get(storedId: string): StoredMessage | undefined {
     const envelope = this.#messages.get(storedId);
     if (envelope === undefined) return undefined;
-    const { state, at } = this.#place(storedId);
     const record = this.#records.get(storedId);
     return {
       storedId,
-      state,
-      at,
+      ...this.#place(storedId),
       envelope,
       deliveries: record?.delivery ?? 0,
       attempts: record?.attempt ?? 0,
-      failure: this.#failures.get(storedId),
+      ...this.#failures.of(storedId),
     };
   }
 
-  trimDead(maxAge = Infinity, maxCount = Infinity): number | undefined {
-    const now = Math.floor(this.#now());
-    const old = this.#dead.upTo(now - maxAge);
-    const excess = this.#dead.upTo(Infinity, Math.max(0, this.#dead.size - maxCount));
-    for (const { member } of old.length > excess.length ? old : excess) {
-      this.#dead.delete(member);
-      this.#forget(member);
-    }
-    const oldest = this.#dead.first;
-    return oldest && maxAge !== Infinity ? oldest.score + maxAge : undefined;
   }
 
   #publishOne({ storedId, envelope, due: spec, onDuplicate }: NewMessage): PublishResult {
@@ -187,7 +183,7 @@ export class MemoryPartition {
       // It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
       (this.#records.get(storedId) as DeliveryRecord).mark = { kind: 'replaced', due };
     } else {
-      this.#dead.delete(storedId);
+      this.deadLetters.set.delete(storedId);
       this.#failures.delete(storedId);
       this.#records.delete(storedId);
       this.#scheduled.set(storedId, due);
@@ -263,15 +259,15 @@ export class MemoryPartition {
         this.#end(storedId, 'acked');
         break;
       case 'retry':
-        this.#failures.set(storedId, outcome.failure);
+        this.#failures.keep(storedId, outcome);
         this.#counters.retried++;
         this.#scheduleAgain(storedId, record, Math.ceil(this.#now()) + outcome.delay, record.attempt);
         break;
       case 'dead':
-        this.#failures.set(storedId, outcome.failure);
+        this.#failures.keep(storedId, outcome);
         this.#counters.died++;
         this.#inflight.delete(storedId);
-        this.#dead.set(storedId, Math.floor(this.#now()));
+        this.deadLetters.set.set(storedId, Math.floor(this.#now()));
         record.token = 0;
         if (outcome.spent === false) {
           record.attempt--;
@@ -300,6 +296,11 @@ export class MemoryPartition {
     this.#records.set(storedId, { token: 0, delivery, attempt, due });
   }
 
+  #requeue(storedId: string, due: number, envelope: string | undefined): void {
+    if (envelope !== undefined) this.#messages.set(storedId, envelope);
+    this.#scheduleAgain(storedId, this.#records.get(storedId) as DeliveryRecord, due, 0);
+  }
+
   #forget(storedId: string): void {
     this.#messages.delete(storedId);
     this.#records.delete(storedId);
@@ -311,7 +312,7 @@ export class MemoryPartition {
     if (due !== undefined) return { state: 'scheduled', at: due };
     const deadline = this.#inflight.score(storedId);
     if (deadline !== undefined) return { state: 'in-flight', at: deadline };
-    return { state: 'dead', at: this.#dead.score(storedId) as number };
+    return { state: 'dead', at: this.deadLetters.set.score(storedId) as number };
   }
 
   #dueTime(due: DueTime): number {

@@ -27,6 +27,7 @@ import {
 import { MEMORY_LINK } from './memory-link.js';
 import { MemoryEventLog } from './memory-event-log.js';
 import { MemoryAdminStore } from './memory-admin-store.js';
+import { MemoryDeadLetterStore } from './memory-dead-letter-store.js';
 import { MemoryPartition } from './memory-partition.js';
 
 interface Owner {
@@ -50,6 +51,7 @@ export class MemoryBroker implements Broker {
     topics: () => this.topics.filter((topic) => this.#topics.get(topic)?.config),
     partition: (partition) => this.#partition(partition).admin,
   });
+  readonly deadLetters = new MemoryDeadLetterStore((partition) => this.#partition(partition).deadLetters);
   readonly #clock: Clock;
   readonly #topics = new Map<string, MemoryTopic>();
   readonly #partitions = new Map<string, MemoryPartition>();
@@ -110,7 +112,7 @@ export class MemoryBroker implements Broker {
     partition: Partition,
     { maxAge, maxCount }: { maxAge?: number | undefined; maxCount?: number | undefined },
   ): Promise<number | undefined> {
-    return this.#partition(partition).trimDead(maxAge, maxCount);
+    return this.#partition(partition).deadLetters.trim(maxAge, maxCount);
   }
 
   async configure(topic: string, partitions: number): Promise<TopicConfig> {

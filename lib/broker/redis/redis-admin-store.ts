@@ -6,7 +6,7 @@ import type {
   PeekRequest,
   PeekedMessages,
 } from '../admin-store.interface.js';
-import { decodeFailure } from '../../message/failure.js';
+import { decodeFailureRecord } from '../../message/failure-record.js';
 import type { CallId, Partition, RescheduleResult, StoredMessage } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import { rescheduleResult } from './replies.js';
@@ -100,16 +100,18 @@ function peekedMessages(state: StoredMessage['state'], [more, ...fields]: Reply)
   const messages: StoredMessage[] = [];
   let last: PeekedMessages['next'];
   for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
-    const [storedId, at, envelope, deliveries, attempts, failure] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
+    const [storedId, at, envelope, deliveries, attempts, record] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
     last = { storedId: storedId as string, at: Number(at) };
     if (envelope === '') continue;
+    const failures = decodeFailureRecord(record as string);
     messages.push({
       ...last,
       state,
       envelope: envelope as string,
       deliveries: deliveries as number,
       attempts: attempts as number,
-      failure: failure ? decodeFailure(failure as string) : undefined,
+      failure: failures?.failure,
+      history: failures?.history ?? [],
     });
   }
   return { messages, next: more === 1 ? last : undefined };

@@ -32,6 +32,7 @@ import { encodeDueTime, encodeMessages } from './publish-arguments.js';
 import { RedisAdminStore } from './redis-admin-store.js';
 import { RedisConnection, type RedisClient } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
+import { RedisDeadLetterStore } from './redis-dead-letter-store.js';
 import { RedisKeys } from './redis-keys.js';
 import { RedisLink } from './redis-link.js';
 import type { RedisSettings } from './redis-settings.js';
@@ -56,6 +57,7 @@ export class RedisBroker implements Broker {
   readonly link: RedisLink;
   readonly eventLog: RedisEventLog;
   readonly admin: RedisAdminStore;
+  readonly deadLetters: RedisDeadLetterStore;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -78,6 +80,7 @@ export class RedisBroker implements Broker {
     this.#keys = new RedisKeys(prefix);
     this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
     this.admin = new RedisAdminStore(this.#connection, this.#scripts, this.#keys);
+    this.deadLetters = new RedisDeadLetterStore(this.#connection, this.#scripts, this.#keys);
     this.#connectTimeout = connectTimeout;
     this.#log = log;
   }

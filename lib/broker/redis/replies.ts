@@ -1,4 +1,4 @@
-import { decodeFailure } from '../../message/failure.js';
+import { decodeFailureRecord } from '../../message/failure-record.js';
 import {
   COUNTERS,
   type CancelResult,
@@ -84,7 +84,8 @@ export function extendStatuses([digits]: Reply): ExtendStatus[] {
 
 export function storedMessage(storedId: string, reply: Reply): StoredMessage | undefined {
   if (reply.length === 0) return undefined;
-  const [state, envelope, at, deliveries, attempts, failure] = reply;
+  const [state, envelope, at, deliveries, attempts, record] = reply;
+  const failures = decodeFailureRecord(record as string);
   return {
     storedId,
     state: state as StoredMessage['state'],
@@ -92,7 +93,8 @@ export function storedMessage(storedId: string, reply: Reply): StoredMessage | u
     at: at as number,
     deliveries: deliveries as number,
     attempts: attempts as number,
-    failure: failure ? decodeFailure(failure as string) : undefined,
+    failure: failures?.failure,
+    history: failures?.history ?? [],
   };
 }
 

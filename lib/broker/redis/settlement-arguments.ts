@@ -1,4 +1,4 @@
-import { encodeFailure } from '../../message/failure.js';
+import { encodeFailureRecord } from '../../message/failure-record.js';
 import type { Outcome, Settlement } from '../broker.interface.js';
 
 /** As the head of settle.lua says. */
@@ -25,11 +25,15 @@ export function encodeSettlements(settlements: readonly Settlement[], args: (str
     letters += letterOf(outcome);
     if (outcome.kind === 'ack') acks++;
     else
-      details.push('delay' in outcome ? outcome.delay : 0, 'failure' in outcome ? encodeFailure(outcome.failure) : '');
+      details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
   }
   args.push(acks === settlements.length ? LETTERS.ack : letters, settlements.length);
   for (const { storedId, token } of settlements) args.push(storedId, token);
   args.push(...details);
+}
+
+function failureOf(outcome: Outcome): string {
+  return 'failure' in outcome ? encodeFailureRecord(outcome.failure, outcome.failedAttempt) : '';
 }
 
 function letterOf(outcome: Outcome): string {

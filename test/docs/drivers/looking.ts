@@ -31,6 +31,21 @@ export function looking(readme: DrivenDocument): void {
     });
   });
 
+  readme.drive('Dead letters #1', (run) => {
+    it('shows what they died of, and requeues one with another payload', async () => {
+      const { admin, harness, producer } = await bootApplication({ providers: [Orders] });
+      await producer.publish('order.timeout', '42', { id: '42' });
+      await harness.settle();
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+
+      expect(await run({ admin })).toMatchObject({ requeued: 0 });
+      await harness.settle();
+
+      expect(log.mock.calls).toEqual([[1, 'UnrecoverableError: There is no order <n>']]);
+      expect(harness.deadLetters('order.timeout')).toEqual([]);
+    });
+  });
+
   readme.drive('Events #1', (run) => {
     it('says what has become a dead letter', async () => {
       const { events, harness, producer } = await bootApplication({ providers: [Orders] });

@@ -51,10 +51,12 @@ export class PartitionView {
     return options?.h;
   }
 
-  /** The last failure that is kept of a message. */
+  /** The last failure that is kept of a message, without its history. */
   async failure(storedId: string): Promise<Record<string, unknown> | undefined> {
     const failure = await this.#redis.hget(this.key('errors'), storedId);
-    return failure === null ? undefined : (JSON.parse(failure) as Record<string, unknown>);
+    if (failure === null) return undefined;
+    const { history: _history, ...rest } = JSON.parse(failure) as Record<string, unknown>;
+    return rest;
   }
 
   /** How often a message was delivered, and how many of its attempts are spent. */

@@ -42,7 +42,13 @@ function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): Cons
   const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
   const topics = new TopicRegistry(broker, options.topicSettings);
   const handler = resolveHandler('Jobs.work', ['first', 'second'], { concurrency: 3 }, options);
-  return new ConsumerRuntime({ context, topics, settings: options.consumer, handlers: [{ ...handler, handle }] });
+  return new ConsumerRuntime({
+    context,
+    topics,
+    settings: options.consumer,
+    handlers: [{ ...handler, handle }],
+    hooks: [],
+  });
 }
 
 /** Publishes messages, due at once, to both partitions of a topic. */

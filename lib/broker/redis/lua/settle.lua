@@ -22,6 +22,7 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 -- @include wake
 -- @include forget
 -- @include answered
+-- @include history
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -45,6 +46,11 @@ local function reschedule(id, due, delivery, attempt)
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
   if not earliest or due < earliest then earliest = due end
+end
+
+-- The first delivery has no earlier failures to look for.
+local function keep(id, failure, delivery)
+  redis.call('HSET', errors, id, delivery > 1 and with_history(id, failure) or failure)
 end
 
 local function remove(id, counter)
@@ -74,13 +80,13 @@ local function settle(id, token, outcome, delay, failure, record)
   else
     redis.call('ZREM', inflight, id)
     if outcome == 'r' then
-      redis.call('HSET', errors, id, failure)
+      keep(id, failure, delivery)
       reschedule(id, now_up + delay, delivery, attempt)
       count('retried')
     elseif outcome == 'd' or outcome == 'u' or outcome == 'x' then
       local spent = outcome == 'd' and attempt or attempt - 1
       redis.call('ZADD', dead, now, id)
-      redis.call('HSET', errors, id, failure)
+      keep(id, failure, delivery)
       redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
       count('died')
       if outcome == 'x' then count('expired') end

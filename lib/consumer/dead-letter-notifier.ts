@@ -1,0 +1,123 @@
+import type { DeadLetter } from '../message/dead-letter.interface.js';
+import { readablePart } from '../message/readable-part.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { DeadLetterHook } from './dead-letter-hook.interface.js';
+import type { DeadOutcome } from './delivery-reporter.js';
+import type { Delivery } from './delivery.js';
+
+/** Dead letters whose hooks run at once. */
+const MAX_RUNNING = 10;
+
+/** Dead letters that wait for their hooks; beyond, a hook that is slow or hangs would fill the memory. */
+const MAX_WAITING = 1000;
+
+interface NewDeath {
+  readonly delivery: Delivery;
+  readonly outcome: DeadOutcome;
+  readonly hooks: readonly DeadLetterHook[];
+}
+
+/** Calls the hooks of the dead letters that this process makes, after it is confirmed that they are dead. */
+export class DeadLetterNotifier {
+  readonly #context: ConsumerContext;
+  readonly #hooks = new Map<string, readonly DeadLetterHook[]>();
+  readonly #waiting: NewDeath[] = [];
+  #running = 0;
+  #dropped = 0;
+  #closed = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(context: ConsumerContext, hooks: readonly DeadLetterHook[]) {
+    this.#context = context;
+    for (const hook of hooks) this.#hooks.set(hook.topic, [...(this.#hooks.get(hook.topic) ?? []), hook]);
+  }
+
+  /** Dead letters whose hooks have not ended. */
+  get pending(): number {
+    return this.#running + this.#waiting.length;
+  }
+
+  notify(delivery: Delivery, outcome: DeadOutcome): void {
+    const hooks = this.#hooks.get(delivery.partition.topic);
+    if (!hooks || this.#closed) return;
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#drop(delivery);
+      return;
+    }
+    this.#waiting.push({ delivery, outcome, hooks });
+    this.#startNext();
+  }
+
+  /** Resolves once no hook runs or waits. */
+  async idle(): Promise<void> {
+    if (this.pending > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /** Calls no hook any more; those that run are left to themselves. */
+  close(): void {
+    this.#closed = true;
+    this.#waiting.length = 0;
+  }
+
+  #startNext(): void {
+    while (this.#running < MAX_RUNNING) {
+      const next = this.#waiting.shift();
+      if (!next) break;
+      this.#running++;
+      void this.#callAll(next);
+    }
+    if (this.pending > 0) return;
+    this.#dropped = 0;
+    for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** Never rejects. */
+  async #callAll({ delivery, outcome, hooks }: NewDeath): Promise<void> {
+    const letter = await this.#letterOf(delivery, outcome);
+    if (!this.#closed) await Promise.all(hooks.map(async (hook) => this.#call(hook, letter)));
+    this.#running--;
+    this.#startNext();
+  }
+
+  /** Never rejects. */
+  async #call(hook: DeadLetterHook, letter: DeadLetter): Promise<void> {
+    try {
+      await hook.call(letter);
+    } catch (error) {
+      this.#report(`${hook.name} failed for dead letter '${letter.id}' of topic '${letter.topic}'`, letter, error);
+    }
+  }
+
+  /** With the history that is stored; where that is out of reach, with what this process knows itself. */
+  async #letterOf(delivery: Delivery, outcome: DeadOutcome): Promise<DeadLetter> {
+    const { broker } = this.#context;
+    const { partition, storedId, id, key, envelope, attempt } = delivery;
+    const { failure, failedAttempt, spent = true } = outcome;
+    const stored = await broker.get(partition, storedId).catch(() => undefined);
+    const isStillDead = stored?.state === 'dead';
+    return {
+      id,
+      key,
+      topic: partition.topic,
+      partition: partition.index,
+      ...readablePart(envelope),
+      failure,
+      attempts: spent ? attempt : attempt - 1,
+      history: isStillDead ? stored.history : failedAttempt ? [failedAttempt] : [],
+      diedAt: new Date(isStillDead ? stored.at : Math.floor(broker.now())),
+      raw: envelope,
+    };
+  }
+
+  #drop({ id, partition: { topic, index } }: Delivery): void {
+    if (++this.#dropped > 1) return;
+    const text = `${MAX_WAITING} dead letters wait for their hooks; those of '${id}' of topic '${topic}' and more are not called`;
+    this.#report(text, { topic, partition: index }, new Error(text));
+  }
+
+  #report(text: string, { topic, partition }: { topic: string; partition: number }, error: unknown): void {
+    const { log, events } = this.#context;
+    events.emit('errors', { source: 'hook', topic, partition, error });
+    log.error(text, error instanceof Error ? error.stack : String(error));
+  }
+}

@@ -1,0 +1,50 @@
+import { ENTRY_PROVIDER_METADATA, ON_DEAD_LETTER_METADATA } from '../delay-queue.constants.js';
+import type { TopicRef } from '../message/topic.js';
+
+/**
+ * How a hook is bound.
+ *
+ * @publicApi
+ */
+export interface OnDeadLetterOptions {
+  /** Name of the connection whose dead letters it is told of. @defaultValue that of the module without a name */
+  readonly connection?: string;
+}
+
+/** What {@link OnDeadLetter} leaves on a method, one for each decorator. */
+export interface OnDeadLetterMetadata {
+  readonly topic: TopicRef;
+  readonly options: OnDeadLetterOptions;
+}
+
+/**
+ * Marks a method of a provider or controller that is called with each dead letter of a topic, in the process that made it
+ * one, once Redis has confirmed that it is dead. A topic may have several such methods, and a method several topics.
+ *
+ * It is called once at most: where the process ends between the confirmation and the call, nobody is told. What decides is
+ * what is stored, see `DelayQueueAdmin`. What it throws is logged and changes nothing, and dead letters made by other
+ * processes are told there. At a shutdown it is waited for within `shutdownTimeout`. The hooks of 10 dead letters run at
+ * once and 1,000 wait; beyond, they are dropped with an error in the log.
+ *
+ * Guards, interceptors, pipes and filters do not run around it. Its class cannot be request-scoped or transient.
+ *
+ * @example
+ * ```ts
+ * @OnDeadLetter('order.timeout')
+ * async onDeadLetter({ id, payload, failure, history }: DeadLetter<{ orderId: string }>) {
+ *   await this.alerts.send(`Order ${payload.orderId}: ${failure.message}, after ${history.length} attempts`);
+ * }
+ * ```
+ *
+ * @throws ConfigurationError at boot, naming class and method, where it cannot work
+ *
+ * @publicApi
+ */
+export function OnDeadLetter(topic: TopicRef, options: OnDeadLetterOptions = {}): MethodDecorator {
+  return (target, _property, descriptor) => {
+    const method = (descriptor as PropertyDescriptor).value as object;
+    const others = (Reflect.getMetadata(ON_DEAD_LETTER_METADATA, method) ?? []) as OnDeadLetterMetadata[];
+    Reflect.defineMetadata(ON_DEAD_LETTER_METADATA, [...others, { topic, options }], method);
+    Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
+  };
+}

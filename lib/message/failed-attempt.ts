@@ -1,0 +1,38 @@
+import type { Failure } from './failure.js';
+
+/**
+ * An attempt that failed, as it is kept in the history of its message.
+ *
+ * @publicApi
+ */
+export interface FailedAttempt {
+  /** When it had failed, on the Redis server's clock as this process estimates it. */
+  readonly at: Date;
+  /** Which attempt it was, 1 for the first. They begin anew where a dead letter is requeued. */
+  readonly attempt: number;
+  /** Name of the error's class. */
+  readonly name: string;
+  /** The error's message, at most 200 characters. */
+  readonly message: string;
+  /** How long the handler ran, in milliseconds. */
+  readonly duration: number;
+}
+
+/** Most attempts that are kept of a message, the latest ones. `lua/includes/history.lua` has the same. */
+export const MAX_HISTORY = 10;
+
+const MAX_NAME_LENGTH = 100;
+const MAX_MESSAGE_LENGTH = 200;
+
+export function toFailedAttempt(
+  { name, message }: Failure,
+  { at, attempt, duration }: { readonly at: number; readonly attempt: number; readonly duration: number },
+): FailedAttempt {
+  return {
+    at: new Date(Math.floor(at)),
+    attempt,
+    name: name.slice(0, MAX_NAME_LENGTH),
+    message: message.slice(0, MAX_MESSAGE_LENGTH),
+    duration: Math.round(duration),
+  };
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { Broker } from '../../../lib/broker/broker.interface.js';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
+import { Delivery } from '../../../lib/consumer/delivery.js';
+import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import type { DeadLetter } from '../../../lib/message/dead-letter.interface.js';
+import { toFailedAttempt } from '../../../lib/message/failed-attempt.js';
+import type { Failure } from '../../../lib/message/failure.js';
+
+const FAILURE: Failure = { reason: 'failed', name: 'Error', message: 'no' };
+const ATTEMPT = toFailedAttempt(FAILURE, { at: 500, attempt: 2, duration: 1 });
+const NOW = 1000.5;
+
+function delivery(id: string, topic = 'jobs', envelope = '[1,{"a":1}]'): Delivery {
+  const claimed = { storedId: id, envelope, token: 1, delivery: 2, attempt: 2, dueAt: 0 };
+  return new Delivery({ topic, index: 3 }, claimed, Infinity);
+}
+
+function build(call: (letter: DeadLetter) => unknown) {
+  const errors: string[] = [];
+  const broker: Partial<Broker> = {
+    now: () => NOW,
+    get: async () => Promise.reject(new BrokerUnavailableError('gone')),
+  };
+  const context: ConsumerContext = {
+    broker: broker as Broker,
+    clock: new ManualClock(NOW),
+    log: { log: () => {}, warn: () => {}, error: (message) => errors.push(message) },
+    events: { wants: () => false, emit: () => {} },
+    member: 'me',
+  };
+  return { errors, notifier: new DeadLetterNotifier(context, [{ name: 'Jobs.onDead', topic: 'jobs', call }]) };
+}
+
+describe('DeadLetterNotifier', () => {
+  it('tells what this process knows where the broker is out of reach', async () => {
+    const letters: DeadLetter[] = [];
+    const { notifier } = build((letter) => letters.push(letter));
+    notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE, failedAttempt: ATTEMPT });
+    notifier.notify(delivery('b', 'jobs', 'garbage'), { kind: 'dead', failure: FAILURE, spent: false });
+    notifier.notify(delivery('c', 'other'), { kind: 'dead', failure: FAILURE });
+    await notifier.idle();
+
+    const common = { topic: 'jobs', partition: 3, failure: FAILURE, headers: {}, diedAt: new Date(1000) };
+    expect(letters).toEqual([
+      { ...common, id: 'a', key: 'a', payload: { a: 1 }, attempts: 2, history: [ATTEMPT], raw: '[1,{"a":1}]' },
+      { ...common, id: 'b', key: 'b', payload: undefined, attempts: 1, history: [], raw: 'garbage' },
+    ]);
+  });
+
+  it('keeps 1,000 waiting behind the 10 that run, and reports once that more are dropped', async () => {
+    let hang = true;
+    const held: (() => void)[] = [];
+    let calls = 0;
+    const { notifier, errors } = build(() => {
+      calls++;
+      return hang ? new Promise<void>((resolve) => held.push(resolve)) : undefined;
+    });
+    for (let i = 0; i < 1500; i++) notifier.notify(delivery(`m-${i}`), { kind: 'dead', failure: FAILURE });
+    expect(notifier.pending).toBe(1010);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain("'m-1010'");
+    await expect.poll(() => held.length).toBe(10);
+
+    hang = false;
+    for (const release of held) release();
+    await notifier.idle();
+    expect(calls).toBe(1010);
+  });
+
+  it('calls nothing any more once it is closed', async () => {
+    let calls = 0;
+    const { notifier } = build(() => calls++);
+    notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE });
+    notifier.close();
+    notifier.notify(delivery('b'), { kind: 'dead', failure: FAILURE });
+    await notifier.idle();
+    expect(calls).toBe(0);
+  });
+});

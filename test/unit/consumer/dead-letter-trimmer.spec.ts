@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { Broker } from '../../../lib/broker/broker.interface.js';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
+import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+
+const START = 1_000_000;
+
+/** A trimmer whose calls are answered by the test, one after another. */
+function build() {
+  const clock = new ManualClock(START);
+  const calls: { resolve: (nextAt: number | undefined) => void; reject: (error: Error) => void }[] = [];
+  const broker: Partial<Broker> = {
+    now: () => clock.now(),
+    trimDead: () => new Promise((resolve, reject) => calls.push({ resolve, reject })),
+  };
+  const context: ConsumerContext = {
+    broker: broker as Broker,
+    clock,
+    log: { log: () => {}, warn: () => {}, error: () => {} },
+    events: { wants: () => false, emit: () => {} },
+    member: 'me',
+  };
+  const limits = { maxAge: 1000, maxCount: undefined };
+  return { clock, calls, trimmer: new DeadLetterTrimmer(context, { topic: 'jobs', index: 0 }, limits) };
+}
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('DeadLetterTrimmer', () => {
+  it('looks at the beginning, and when the next one expires', async () => {
+    const { clock, calls, trimmer } = build();
+    trimmer.start();
+    calls[0]?.resolve(START + 500);
+    await turn();
+    await clock.advance(499);
+    expect(calls).toHaveLength(1);
+    await clock.advance(1);
+    expect(calls).toHaveLength(2);
+    calls[1]?.resolve(undefined);
+    await trimmer.stop();
+  });
+
+  it('looks once more after a call during which messages have died', async () => {
+    const { calls, trimmer } = build();
+    trimmer.start();
+    trimmer.trim();
+    trimmer.trim();
+    expect(calls).toHaveLength(1);
+    calls[0]?.resolve(undefined);
+    await turn();
+    expect(calls).toHaveLength(2);
+    calls[1]?.resolve(undefined);
+    await turn();
+    expect(calls).toHaveLength(2);
+    await trimmer.stop();
+  });
+
+  it('looks again after a failure, though nothing dies any more', async () => {
+    const { clock, calls, trimmer } = build();
+    trimmer.start();
+    calls[0]?.reject(new BrokerUnavailableError('gone'));
+    await turn();
+    await clock.advance(5000);
+    expect(calls).toHaveLength(2);
+    calls[1]?.resolve(undefined);
+    await trimmer.stop();
+  });
+
+  it('does nothing any more once it is stopped', async () => {
+    const { clock, calls, trimmer } = build();
+    trimmer.start();
+    trimmer.trim();
+    const stopping = trimmer.stop();
+    calls[0]?.resolve(START + 1);
+    await stopping;
+    await clock.advance(10_000);
+    trimmer.trim();
+    expect(calls).toHaveLength(1);
+  });
+});

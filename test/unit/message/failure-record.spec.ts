@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { toFailedAttempt } from '../../../lib/message/failed-attempt.js';
+import { decodeFailureRecord, encodeFailureRecord } from '../../../lib/message/failure-record.js';
+import type { Failure } from '../../../lib/message/failure.js';
+
+const FAILURE: Failure = {
+  reason: 'crashed',
+  name: 'Error',
+  message: 'half a pair \uD83D, a line\nbreak, \u{1F600}, "history":[{}]',
+  code: 'X',
+  stack: 'at a\nat b',
+  lastError: { reason: 'failed', name: 'string', message: "'before'" },
+  issues: [{ message: 'no' }, { message: 'missing', path: 'a[0].b' }],
+};
+
+const RUN = { at: 1_767_268_800_000, attempt: 3, duration: 12 };
+
+describe('a failure record', () => {
+  it('is what was written', () => {
+    const attempt = toFailedAttempt({ ...FAILURE, message: '{"a":[{}]} }{ \\' }, RUN);
+
+    expect(decodeFailureRecord(encodeFailureRecord(FAILURE, attempt))).toEqual({
+      failure: FAILURE,
+      history: [attempt],
+    });
+    expect(decodeFailureRecord(encodeFailureRecord(FAILURE, undefined))).toEqual({ failure: FAILURE, history: [] });
+  });
+
+  it('is JSON with the history last, and no brace inside of an entry', () => {
+    const attempt = toFailedAttempt({ ...FAILURE, message: 'a } b { c' }, RUN);
+    const text = encodeFailureRecord({ reason: 'failed', name: 'E', message: 'm' }, attempt);
+
+    expect(text).toBe(
+      '{"reason":"failed","name":"E","message":"m","history":[{"at":1767268800000,"attempt":3,"name":"Error",' +
+        '"message":"a \\u007d b \\u007b c","duration":12}]}',
+    );
+  });
+
+  it('of a time before there were histories has none', () => {
+    expect(decodeFailureRecord(JSON.stringify(FAILURE))).toEqual({ failure: FAILURE, history: [] });
+  });
+
+  it('that is no record is not read', () => {
+    expect(decodeFailureRecord('')).toBeUndefined();
+    expect(decodeFailureRecord('garbage{')).toBeUndefined();
+  });
+});
+
+describe('toFailedAttempt', () => {
+  it('is short, in whole milliseconds', () => {
+    const failure: Failure = { reason: 'failed', name: 'N'.repeat(500), message: 'm'.repeat(4096) };
+    expect(toFailedAttempt(failure, { at: 1000.9, attempt: 2, duration: 3.4 })).toEqual({
+      at: new Date(1000),
+      attempt: 2,
+      name: 'N'.repeat(100),
+      message: 'm'.repeat(200),
+      duration: 3,
+    });
+  });
+
+  it('takes at most 2 KiB in a record, whatever was thrown', () => {
+    const failure: Failure = { reason: 'failed', name: '\u0000'.repeat(500), message: '\u0000'.repeat(4096) };
+    const bare = Buffer.byteLength(encodeFailureRecord(failure, undefined));
+    const full = Buffer.byteLength(encodeFailureRecord(failure, toFailedAttempt(failure, RUN)));
+    expect(full - bare).toBeLessThanOrEqual(2048);
+  });
+});
