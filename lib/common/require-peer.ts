@@ -10,9 +10,9 @@ const require = createRequire(import.meta.url);
  * @param feature what needs it, in the plural: 'Metrics for Prometheus'
  * @throws ConfigurationError that says what to install, where it is missing
  */
-export function requirePeer<T>(name: string, feature: string): T {
+export function requirePeer(name: string, feature: string): unknown {
   try {
-    return require(name) as T;
+    return require(name);
   } catch (error) {
     throw new ConfigurationError(`${feature} need the package '${name}'. Install it: npm install ${name}`, {
       cause: error,

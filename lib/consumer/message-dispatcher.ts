@@ -1,12 +1,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Outcome, Partition } from '../broker/broker.interface.js';
+import type { Partition } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { type PlannedCall, planCalls } from './call-plan.js';
 import { CallSlot } from './call-slot.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import type { Delivery } from './delivery.js';
-import { DeliveryReporter } from './delivery-reporter.js';
+import { type DeadOutcome, DeliveryReporter } from './delivery-reporter.js';
 import { HandlerCall, type HandlerCallOptions } from './handler-call.js';
 import type { RunningDeliveries } from './lease-renewer.js';
 import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';

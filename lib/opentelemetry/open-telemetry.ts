@@ -79,7 +79,7 @@ function resolve(options: OpenTelemetryOptions): TracingOptions {
   assertMethods('propagator', propagator, ['inject', 'extract']);
   assertBoolean('continueTrace', continueTrace);
   assertBoolean('createSpans', createSpans);
-  const api = requirePeer<typeof OpenTelemetryApi>('@opentelemetry/api', 'Traces with OpenTelemetry');
+  const api = requirePeer('@opentelemetry/api', 'Traces with OpenTelemetry') as typeof OpenTelemetryApi;
   return {
     api,
     tracer: (tracerProvider ?? api.trace).getTracer(name, version),

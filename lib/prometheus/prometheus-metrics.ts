@@ -29,7 +29,7 @@ import { showReadings } from './show-readings.js';
  */
 export function prometheusMetrics(options: PrometheusMetricsOptions = {}): DelayQueueMetrics {
   const checked = checkOptions(options);
-  const client = requirePeer<typeof PromClient>('prom-client', 'Metrics for Prometheus');
+  const client = requirePeer('prom-client', 'Metrics for Prometheus') as typeof PromClient;
   return new PrometheusMetrics(client, options.registry ?? client.register, checked);
 }
 

@@ -46,7 +46,7 @@ export class DelayQueueHealthIndicator {
   /** @throws ConfigurationError where `@nestjs/terminus` is not installed, or `TerminusModule` not imported */
   constructor(modules: ModuleRef) {
     this.#modules = modules;
-    const terminus = requirePeer<typeof import('@nestjs/terminus')>('@nestjs/terminus', 'Health indicators');
+    const terminus = requirePeer('@nestjs/terminus', 'Health indicators') as typeof import('@nestjs/terminus');
     this.#token = terminus.HealthIndicatorService;
     // Not later, when connections are open that nobody would close.
     this.#find(this.#token, 'DelayQueueHealthIndicator needs TerminusModule of @nestjs/terminus: import it.');

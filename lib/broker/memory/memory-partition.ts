@@ -165,8 +165,6 @@ export class MemoryPartition {
     };
   }
 
-  }
-
   #publishOne({ storedId, envelope, due: spec, onDuplicate }: NewMessage): PublishResult {
     const due = this.#dueTime(spec);
     const stored = this.#messages.get(storedId);
