@@ -9,7 +9,7 @@ import type { DrivenDocument, Run } from '../support/driven-document.js';
 const TOPIC = 'order.timeout';
 const MEMBER = /^\S+:\d+:[0-9a-f-]{36}$/;
 
-/** Order 42 cannot be handled, until it is mended. */
+/** Orders from 42 on cannot be handled, until it is mended. */
 @Injectable()
 class Orders {
   readonly handled: DelayedMessage[] = [];
@@ -17,7 +17,7 @@ class Orders {
 
   @DelayedHandler(TOPIC)
   onTimeout(_payload: unknown, message: DelayedMessage): void {
-    if (!this.mended && message.id === '42') throw new UnrecoverableError('There is no order 42');
+    if (!this.mended && Number(message.id) >= 42) throw new UnrecoverableError(`There is no order ${message.id}`);
     this.handled.push(message);
   }
 }
@@ -49,6 +49,17 @@ export function operations(document: DrivenDocument): void {
     it('counts what a topic holds, and ends', async () => {
       vi.stubEnv('REDIS_URL', inject('redisUrl'));
       expect(await printed(run)).toEqual([[{ scheduled: 0, due: 0, inFlight: 0, dead: 0 }]]);
+    });
+  });
+
+  document.drive('Stopping a topic #1', (run) => {
+    it('pauses a topic, shows it, and lets it go on', async () => {
+      const { admin, producer, harness, app } = await bootApplication({ providers: [Orders] });
+      await producer.publish(TOPIC, null, { id: '1', delay: '1h' });
+      expect(await printed(async () => run({ admin }))).toEqual([[true]]);
+      expect(await admin.stats(TOPIC)).toMatchObject({ paused: false });
+      await harness.advance('2h');
+      expect(app.get(Orders).handled).toHaveLength(1);
     });
   });
 
@@ -85,26 +96,28 @@ export function operations(document: DrivenDocument): void {
   });
 
   document.drive('DelayQueueDeadLetters #1', (run) => {
-    it('shows what a message has died of', async () => {
-      const { admin } = await withDeadLetter();
+    it('shows what messages have died of, and one of each kind', async () => {
+      const { admin } = await withDeadLetters();
       expect(await printed(async () => run({ admin }))).toEqual([
-        ['unrecoverable', 'There is no order 42', 1],
-        [{ orderId: '42' }, expect.stringContaining('UnrecoverableError')],
+        [3],
+        [3, 'unrecoverable', 'UnrecoverableError: There is no order <n>', expect.any(Date)],
+        [expect.any(String), expect.anything(), 1, expect.stringContaining('UnrecoverableError')],
       ]);
     });
   });
 
   document.drive('DelayQueueDeadLetters #2', (run) => {
-    it('publishes a dead letter anew, under its id and key and with its headers', async () => {
-      const { app, admin, producer, harness } = await withDeadLetter();
+    it('requeues one, and then those that died of the same', async () => {
+      const { app, admin, harness } = await withDeadLetters();
       const orders = app.get(Orders);
       orders.mended = true;
-      await run({ admin, producer });
+      const running = printed(async () => run({ admin }));
+      await harness.advance('1m');
+      expect(await running).toEqual([[2]]);
       await harness.settle();
-      expect(orders.handled).toMatchObject([
-        { id: '42', key: '42', payload: { orderId: '42' }, headers: { tenant: '7' }, attempt: 1 },
-      ]);
-      expect(await admin.get(TOPIC, '42')).toBeUndefined();
+      expect(orders.handled.map(({ id }) => id).toSorted((x, y) => Number(x) - Number(y))).toEqual(['42', '43', '44']);
+      expect(orders.handled[0]).toMatchObject({ id: '42', payload: { orderId: '42' }, headers: { tenant: '7' }, attempt: 1 });
+      expect(await admin.stats(TOPIC)).toMatchObject({ dead: 0, scheduled: 0 });
     });
   });
 
@@ -144,10 +157,12 @@ async function overdue() {
   return { ...application, dueAt, partitions: published.map(({ partition }) => partition) };
 }
 
-async function withDeadLetter() {
+async function withDeadLetters() {
   const application = await bootApplication({ providers: [Orders] });
   const { producer, harness } = application;
-  await producer.publish(TOPIC, { orderId: '42' }, { id: '42', headers: { tenant: '7' } });
+  for (const id of ['42', '43', '44']) {
+    await producer.publish(TOPIC, { orderId: id }, { id, headers: { tenant: '7' } });
+  }
   await harness.settle();
   return application;
 }
