@@ -6,6 +6,16 @@ import type { MessageDetails } from './topic-stats.interface.js';
 export function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
   const { storedId, envelope, state, at, deliveries, attempts, failure, history } = stored;
   const { payload, headers } = readablePart(envelope);
-  const common = { topic, partition: index, state, at: new Date(at), deliveries, attempts, failure, history, raw: envelope };
+  const common = {
+    topic,
+    partition: index,
+    state,
+    at: new Date(at),
+    deliveries,
+    attempts,
+    failure,
+    history,
+    raw: envelope,
+  };
   return { ...fromStoredId(storedId), ...common, payload, headers };
 }

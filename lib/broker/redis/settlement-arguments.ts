@@ -24,8 +24,7 @@ export function encodeSettlements(settlements: readonly Settlement[], args: (str
   for (const { outcome } of settlements) {
     letters += letterOf(outcome);
     if (outcome.kind === 'ack') acks++;
-    else
-      details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
+    else details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
   }
   args.push(acks === settlements.length ? LETTERS.ack : letters, settlements.length);
   for (const { storedId, token } of settlements) args.push(storedId, token);

@@ -116,7 +116,12 @@ export function operations(document: DrivenDocument): void {
       expect(await running).toEqual([[2]]);
       await harness.settle();
       expect(orders.handled.map(({ id }) => id).toSorted((x, y) => Number(x) - Number(y))).toEqual(['42', '43', '44']);
-      expect(orders.handled[0]).toMatchObject({ id: '42', payload: { orderId: '42' }, headers: { tenant: '7' }, attempt: 1 });
+      expect(orders.handled[0]).toMatchObject({
+        id: '42',
+        payload: { orderId: '42' },
+        headers: { tenant: '7' },
+        attempt: 1,
+      });
       expect(await admin.stats(TOPIC)).toMatchObject({ dead: 0, scheduled: 0 });
     });
   });
