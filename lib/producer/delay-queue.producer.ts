@@ -157,7 +157,7 @@ export class DelayQueueProducer {
         return this.#publisher.publish({ topic: name, partitions }, request);
       return this.#publishChecked(topic, name, request);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 

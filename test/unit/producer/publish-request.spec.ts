@@ -32,11 +32,9 @@ describe('toPublishRequest', () => {
   });
 
   it('looks for a duplicate only of an id that the caller chose', () => {
-    const onDuplicate = (options?: PublishOptions) => request(options).message.onDuplicate;
-
-    expect(onDuplicate({ id: 'order-42' })).toBe('reject');
-    expect(onDuplicate({ id: 'order-42', onDuplicate: 'ignore' })).toBe('ignore');
-    expect(onDuplicate({ key: 'customer-7', onDuplicate: 'ignore' })).toBe('impossible');
+    expect(request({ id: 'order-42' }).message.onDuplicate).toBe('reject');
+    expect(request({ id: 'order-42', onDuplicate: 'ignore' }).message.onDuplicate).toBe('ignore');
+    expect(request({ key: 'customer-7', onDuplicate: 'ignore' }).message.onDuplicate).toBe('impossible');
   });
 
   it('takes id and key, which together are the stored id', () => {

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 dead ZSET   2 errors HASH
 -- ARGV  1 limit       2 earliest death (epoch ms)   3 end of the deaths, itself not included (epoch ms; -1 for all so far)
---       4 1 with failures, 0 without
+--       4 with failures ('1') or without ('0')
 --       then, to go on behind a dead letter: 5 its death (epoch ms)   6 its stored id
 -- Reply {now_us, now ms, 1 there may be more | 0 these were the last, then 3 a dead letter: stored id, death ms,
 --       failure JSON or ''}
