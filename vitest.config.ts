@@ -18,6 +18,8 @@ const timeouts = { testTimeout: 20_000, hookTimeout: 20_000 };
 
 export default defineConfig({
   test: {
+    // Vitest would leave one of two cores idle.
+    maxWorkers: 2,
     globalSetup: ['test/support/run-folder.ts', 'test/support/shared-redis.ts', 'test/support/build-programs.mjs'],
     projects: [
       {
