@@ -74,6 +74,7 @@ export type {
   OverdueMessages,
   TopicHealth,
 } from './health/health-report.interface.js';
+
 // Metrics
 export type {
   DelayQueueMetrics,

@@ -112,7 +112,6 @@ export class ConsumerRuntime implements Startable {
     if (this.#consumers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
-    const deadline = clock.now() + settings.shutdownTimeout;
     const timeUp = new AbortController();
     const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
     const leaving = this.#forAll((consumer) => consumer.leave());
@@ -132,7 +131,7 @@ export class ConsumerRuntime implements Startable {
     const unsettled = this.#consumers.reduce((sum, consumer) => sum + consumer.unsettled, 0);
     if (unsettled > 0)
       log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
-    await this.#endHooks(deadline - clock.now());
+    await this.#endHooks(begunAt + settings.shutdownTimeout - clock.now());
     await this.#atMost(
       STOP_TIMEOUT,
       this.#forAll((consumer) => consumer.stop()),

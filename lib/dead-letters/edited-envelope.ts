@@ -1,5 +1,5 @@
 import { SerializationError } from '../errors/serialization.error.js';
-import { decodeEnvelope, encodeEnvelope } from '../message/envelope.js';
+import { encodeEnvelope, withPayload } from '../message/envelope.js';
 
 /**
  * An envelope with another payload. One that cannot be decoded has nothing that could be kept, and becomes a new one.
@@ -8,14 +8,11 @@ import { decodeEnvelope, encodeEnvelope } from '../message/envelope.js';
  * @throws SerializationError, PayloadTooLargeError
  */
 export function editedEnvelope(envelope: string, payload: unknown, now: number): string {
-  return encodeEnvelope({ ...(decoded(envelope) ?? { publishedAt: now }), payload });
-}
-
-function decoded(envelope: string): ReturnType<typeof decodeEnvelope> | undefined {
   try {
-    return decodeEnvelope(envelope);
+    return withPayload(envelope, payload);
   } catch (error) {
-    if (error instanceof SerializationError) return undefined;
+    // Where it is the payload that cannot be stored, this fails in the same way.
+    if (error instanceof SerializationError) return encodeEnvelope({ publishedAt: now, payload });
     throw error;
   }
 }

@@ -53,7 +53,7 @@ export class RedisAdminStore implements AdminStore {
   async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
     const k = this.#keys.partition(partition);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
-    const args = [this.#publishCommand, k.channel, call.sequence, storedId, '+0', 'earlier'];
+    const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId, '+0', 'earlier'];
     return rescheduleResult(await this.#scripts.run('reschedule', keys, args));
   }
 
@@ -80,11 +80,7 @@ export class RedisAdminStore implements AdminStore {
 
   async resume(partition: Partition): Promise<void> {
     const { meta, channel } = this.#keys.partition(partition);
-    await this.#scripts.run('resume', [meta], [this.#publishCommand, channel]);
-  }
-
-  get #publishCommand(): string {
-    return this.#connection.isRedis7 ? 'SPUBLISH' : 'PUBLISH';
+    await this.#scripts.run('resume', [meta], [this.#connection.publishCommand, channel]);
   }
 
   async #topicsAfter(min: string): Promise<string[]> {

@@ -95,6 +95,11 @@ export class RedisConnection {
     }
   }
 
+  /** The command by which scripts signal. */
+  get publishCommand(): 'SPUBLISH' | 'PUBLISH' {
+    return this.#isRedis7 ? 'SPUBLISH' : 'PUBLISH';
+  }
+
   /** Whether a connection takes commands; one that is half dead does so too. */
   isUp(connection: 'commands' | 'subscriber'): boolean {
     return !this.#closing && this[connection].status === 'ready';

@@ -37,12 +37,7 @@ export class RedisDeadLetterStore implements DeadLetterStore {
     const k = this.#keys.partition(partition);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
-    const args: (string | number)[] = [
-      this.#connection.isRedis7 ? 'SPUBLISH' : 'PUBLISH',
-      k.channel,
-      call.sequence,
-      delay,
-    ];
+    const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence, delay];
     for (const { storedId, diedAt, envelope = '' } of deaths) args.push(storedId, diedAt, envelope);
     return wereFound(await this.#scripts.run('requeue-dead', keys, args));
   }

@@ -113,7 +113,7 @@ export class RedisBroker implements Broker {
 
   async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
     const k = this.#keys.partition(partition);
-    const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
+    const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence];
     encodeMessages(messages, args);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
@@ -124,14 +124,14 @@ export class RedisBroker implements Broker {
     const k = this.#keys.partition(partition);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
-    const args = [this.#publishCommand, k.channel, call.sequence, storedId];
+    const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId];
     return replies.cancelResult(await this.#scripts.run('cancel', keys, args));
   }
 
   async reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult> {
     const k = this.#keys.partition(partition);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
-    const args = [this.#publishCommand, k.channel, call.sequence, storedId, encodeDueTime(due)];
+    const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId, encodeDueTime(due)];
     return replies.rescheduleResult(await this.#scripts.run('reschedule', keys, args));
   }
 
@@ -150,7 +150,7 @@ export class RedisBroker implements Broker {
     const k = this.#keys.partition(partition);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
-    const args: (string | number)[] = [this.#publishCommand, k.channel, call.sequence];
+    const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence];
     encodeSettlements(settlements, args);
     return replies.settleStatuses(await this.#scripts.run('settle', keys, args));
   }
@@ -200,13 +200,19 @@ export class RedisBroker implements Broker {
 
   async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
     const keys = [this.#keys.members(topic), this.#keys.holdings(topic)];
-    const args = [this.#publishCommand, this.#keys.membersChannel(topic), member, session, holdings.join(',')];
+    const args = [
+      this.#connection.publishCommand,
+      this.#keys.membersChannel(topic),
+      member,
+      session,
+      holdings.join(','),
+    ];
     return replies.members(await this.#scripts.run('join', keys, args));
   }
 
   async leave(topic: string, member: string): Promise<void> {
     const keys = [this.#keys.members(topic), this.#keys.holdings(topic)];
-    await this.#scripts.run('leave', keys, [this.#publishCommand, this.#keys.membersChannel(topic), member]);
+    await this.#scripts.run('leave', keys, [this.#connection.publishCommand, this.#keys.membersChannel(topic), member]);
   }
 
   async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
@@ -255,16 +261,12 @@ export class RedisBroker implements Broker {
   /** A command that is denied in the middle of a script would leave half of its work done. */
   async #assertPermissions(): Promise<void> {
     const key = this.#keys.probe();
-    const denied = await this.#scripts.run('probe', [key], [this.#publishCommand, key]);
+    const denied = await this.#scripts.run('probe', [key], [this.#connection.publishCommand, key]);
     if (denied.length === 0) return;
     throw new ConfigurationError(
       `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +
         `says. Denied: ${denied.join('; ')}`,
     );
-  }
-
-  get #publishCommand(): string {
-    return this.#connection.isRedis7 ? 'SPUBLISH' : 'PUBLISH';
   }
 
   async #command<T>(send: (redis: RedisClient) => Promise<T>): Promise<T> {

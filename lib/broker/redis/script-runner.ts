@@ -37,7 +37,8 @@ type Scripts = Readonly<Record<ScriptName, Script>>;
 
 /**
  * Lets a script write although Redis has reached its maxmemory: all but those that add to it (publishing, appending
- * events) have to, since handling messages is what frees memory. Redis knows script flags since version 7; an older one that is full has to be given room first.
+ * events) have to, since handling messages is what frees memory. Redis knows script flags since version 7; an older one
+ * that is full has to be given room first.
  */
 const ALLOW_OOM = '#!lua flags=allow-oom\n';
 

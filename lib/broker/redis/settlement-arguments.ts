@@ -20,13 +20,11 @@ const EXPIRED = 'x';
 export function encodeSettlements(settlements: readonly Settlement[], args: (string | number)[]): void {
   const details: (string | number)[] = [];
   let letters = '';
-  let acks = 0;
   for (const { outcome } of settlements) {
     letters += letterOf(outcome);
-    if (outcome.kind === 'ack') acks++;
-    else details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
+    if (outcome.kind !== 'ack') details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
   }
-  args.push(acks === settlements.length ? LETTERS.ack : letters, settlements.length);
+  args.push(details.length === 0 ? LETTERS.ack : letters, settlements.length);
   for (const { storedId, token } of settlements) args.push(storedId, token);
   args.push(...details);
 }

@@ -113,13 +113,13 @@ if on_duplicates ~= 'n' then
 end
 
 local total, created, longest = 0, 0, 0
-local members, with_key, later = {}, {}, {}
+local members, with_key, is_later = {}, {}, {}
 for at = FIRST, #ARGV, 2 do
   local id, length = ARGV[at], #ARGV[at + 1]
   total = total + 1
   if length > longest then longest = length end
   if known and (known[total] or known[id]) then
-    later[#later + 1] = total
+    is_later[total] = true
   else
     if known then known[id] = true end
     members[2 * created + 1] = score_of_all or scores[total]
@@ -138,8 +138,7 @@ if longest > LARGE and longest > tonumber(redis.call('HGET', meta, 'largest') or
 end
 
 -- New ones are written with one command for all, and the others one by one.
-local is_later, statuses, kept = {}, {}, {}
-for i = 1, #later do is_later[later[i]] = true end
+local statuses, kept = {}, {}
 if created == total then
   redis.call('HSET', messages, unpack(ARGV, FIRST))
 elseif created > 0 then
