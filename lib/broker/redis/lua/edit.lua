@@ -11,10 +11,9 @@
 local scheduled, messages, meta, answered = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sequence, id, expected, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- @include answered
+-- @include largest
 
 local NOT_WAITING, EDITED, CHANGED = 0, 1, 2
--- As in publish.lua.
-local LARGE = 10240
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
@@ -23,10 +22,7 @@ local stored = redis.call('ZSCORE', scheduled, id) and redis.call('HGET', messag
 local result = NOT_WAITING
 if stored == expected then
   redis.call('HSET', messages, id, envelope)
-  -- Claims go by it.
-  if #envelope > LARGE and #envelope > tonumber(redis.call('HGET', meta, 'largest') or 0) then
-    redis.call('HSET', meta, 'largest', #envelope)
-  end
+  note_length(#envelope)
   result = EDITED
 elseif stored then
   result = CHANGED

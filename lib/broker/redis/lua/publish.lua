@@ -26,9 +26,9 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include wake
 -- @include forget
 -- @include answered
+-- @include largest
 
 local CREATED, REJECTED, IGNORED, REPLACED = 1, 2, 3, 4
-local LARGE = 10240
 local head_before = head_due()
 local earliest
 
@@ -132,10 +132,7 @@ for at = FIRST, #ARGV, 2 do
     end
   end
 end
--- Claims go by it; most topics never see a message that matters.
-if longest > LARGE and longest > tonumber(redis.call('HGET', meta, 'largest') or 0) then
-  redis.call('HSET', meta, 'largest', longest)
-end
+note_length(longest)
 
 -- New ones are written with one command for all, and the others one by one.
 local statuses, kept = {}, {}

@@ -20,10 +20,9 @@ local due = now_up + tonumber(ARGV[4])
 -- @include forget
 -- @include answered
 -- @include dead-ids
+-- @include largest
 
 local FIRST, STRIDE = 5, 3
--- As publish.lua notes it, for claims to go by.
-local LARGE = 10240
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -46,9 +45,7 @@ for i = 1, #found do
     local envelope = ARGV[FIRST + STRIDE * (n - 1) + 2]
     if envelope ~= '' then
       redis.call('HSET', messages, id, envelope)
-      if #envelope > LARGE and #envelope > tonumber(redis.call('HGET', meta, 'largest') or 0) then
-        redis.call('HSET', meta, 'largest', #envelope)
-      end
+      note_length(#envelope)
     end
   end
 end
