@@ -27,8 +27,9 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include forget
 -- @include answered
 -- @include largest
+-- @include hasten
 
-local CREATED, REJECTED, IGNORED, REPLACED = 1, 2, 3, 4
+local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
 local earliest
 
@@ -76,7 +77,7 @@ local function publish_over(id, envelope, due, on_duplicate)
   redis.call('HSET', messages, id, envelope)
   if state == 'inflight' then
     -- It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
-    redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, last_due or now, string.format('r%.0f', due)))
+    redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, last_due or now, string.format('r%d', due)))
     return REPLACED, due
   end
   if state == 'dead' then redis.call('ZREM', dead, id) end
@@ -94,14 +95,14 @@ if string.find(due_specs, ',', 1, true) then
   for spec in string.gmatch(due_specs, '[^,]+') do
     if spec ~= last then
       last, due = spec, due_time(spec, now_up)
-      score = string.format('%.0f', due)
+      score = string.format('%d', due)
     end
     dues[#dues + 1] = due
     scores[#scores + 1] = score
   end
 else
   due_of_all = due_time(due_specs, now_up)
-  score_of_all = string.format('%.0f', due_of_all)
+  score_of_all = string.format('%d', due_of_all)
 end
 
 -- By place the envelopes that are there already, by id what came in this call; nil where there can be neither.
@@ -114,6 +115,7 @@ end
 
 local total, created, longest = 0, 0, 0
 local members, with_key, is_later = {}, {}, {}
+local find = string.find
 for at = FIRST, #ARGV, 2 do
   local id, length = ARGV[at], #ARGV[at + 1]
   total = total + 1
@@ -124,9 +126,9 @@ for at = FIRST, #ARGV, 2 do
     if known then known[id] = true end
     members[2 * created + 1] = score_of_all or scores[total]
     members[2 * created + 2] = id
-    note(due_of_all or dues[total])
+    if dues[total] then note(dues[total]) end
     created = created + 1
-    if string.find(id, '\0', 1, true) then
+    if find(id, '\0', 1, true) then
       with_key[#with_key + 1] = '0'
       with_key[#with_key + 1] = id
     end
@@ -149,6 +151,7 @@ elseif created > 0 then
   redis.call('HSET', messages, unpack(fields))
 end
 if created > 0 then
+  if due_of_all then note(due_of_all) end
   redis.call('ZADD', scheduled, unpack(members))
   if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
 end
@@ -159,12 +162,15 @@ for n = 1, total do
     local on_duplicate = #on_duplicates == 1 and on_duplicates or string.sub(on_duplicates, n, n)
     local status, due = publish_over(id, envelope, due_of_all or dues[n], on_duplicate)
     if status == REPLACED or status == CREATED then created = created + 1 end
-    if status == REJECTED or status == IGNORED then kept[#kept + 1] = string.format('%.0f', due) end
+    if status == REJECTED or status == IGNORED then kept[#kept + 1] = string.format('%d', due) end
     statuses[n] = status
   end
 end
-if created > 0 then redis.call('HINCRBY', meta, 'published', created) end
-answer = string.format('%.0f ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')
+if created > 0 then
+  redis.call('HINCRBY', meta, 'published', created)
+  hasten_moves(created)
+end
+answer = string.format('%d ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')
 remember(answer)
 wake(head_before, earliest)
 return { now_us, answer }

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
+import { LONG, message } from '../support/contract-bench.js';
+import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
+import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+
+/** A hash with so many entries outgrows its table when one more comes. */
+const OUTGROWN = 65_536;
+
+describe('a partition that outgrows the tables of Redis', () => {
+  let server: PrivateRedis;
+  let bench: RedisBench;
+  let published = 0;
+  beforeAll(async () => {
+    server = await startRedis(['--enable-debug-command', 'yes']);
+    bench = await openRedisBench(server.url);
+  });
+  afterAll(async () => {
+    await bench.close();
+    await server.stop();
+  });
+
+  async function publishUpTo(total: number): Promise<void> {
+    while (published < total) {
+      const batch = Array.from({ length: Math.min(MAX_BATCH, total - published) }, () =>
+        message(`id ${published++}`, { due: { after: LONG }, onDuplicate: 'impossible' }),
+      );
+      await bench.broker.publish(bench.partition, bench.nextCall(), batch);
+    }
+  }
+
+  /** Whether Redis still has to move entries to a larger table. */
+  async function isMoving(key: string): Promise<boolean> {
+    return String(await bench.redis.call('DEBUG', 'HTSTATS-KEY', key)).includes('rehashing target');
+  }
+
+  it('has new ones soon, and no entry that is no message', async () => {
+    const { redis, keys } = bench;
+    await publishUpTo(OUTGROWN + 1);
+    expect(await isMoving(keys.messages)).toBe(true);
+    expect(await isMoving(keys.scheduled)).toBe(true);
+
+    await publishUpTo(OUTGROWN * (1 + 1 / 8));
+    expect(await isMoving(keys.messages)).toBe(false);
+    expect(await isMoving(keys.scheduled)).toBe(false);
+
+    expect(await redis.hlen(keys.messages)).toBe(published);
+    expect(await redis.zcard(keys.scheduled)).toBe(published);
+    expect(await redis.hexists(keys.messages, '')).toBe(0);
+  });
+});
