@@ -190,7 +190,7 @@ describe('what is damaged in Redis', () => {
   });
 
   describe('a delivery record', () => {
-    const DAMAGED = ['', 'nonsense', '1', '1 2 3', '-1 -1 -1 -1', 'a b c d', '\u0000\u0001 1 1'];
+    const DAMAGED = ['', 'nonsense', '1', '7 2 3', '-1 -1 -1 -1', 'a b c d', '\u0000\u0001 1 1'];
 
     for (const record of DAMAGED) {
       it(`${JSON.stringify(record)} breaks neither settle, extend, cancel nor claim`, async () => {
@@ -218,18 +218,18 @@ describe('what is damaged in Redis', () => {
       });
     }
 
-    for (const mark of ['r', 'rnonsense', 'r1.5.5', 'x', 'c ']) {
+    for (const mark of ['r', 'rnonsense', 'r1.5.5', 'x', 'cc']) {
       it(`with the damaged mark '${mark}' breaks neither settle nor claim, and harms no other message`, async () => {
         await bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b')]);
         const { messages } = await claim({ lease: 5 });
         const b = messages[1];
-        await bench.redis.hset(bench.keys.deliveries, 'a', `1 1 1 ${LONG_AGO} ${mark}`);
+        await bench.redis.hset(bench.keys.deliveries, 'a', `${mark} 1 1 1 ${LONG_AGO}`);
         await pass(5);
 
         const again = await claim();
 
         expect(again.messages.map(({ storedId }) => storedId)).toEqual(['a', 'b']);
-        await bench.redis.hset(bench.keys.deliveries, 'a', `${again.messages[0]?.token} 1 1 ${LONG_AGO} ${mark}`);
+        await bench.redis.hset(bench.keys.deliveries, 'a', `${mark} ${again.messages[0]?.token} 1 1 ${LONG_AGO}`);
         const settlements = again.messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
         expect(await bench.broker.settle(bench.partition, bench.nextCall(), settlements)).toEqual([
           'settled',

@@ -19,12 +19,12 @@ async function shiftScores(redis: Redis, key: string, milliseconds: number): Pro
   for (const member of members) await redis.zincrby(key, -milliseconds, member);
 }
 
-/** A record is 'token delivery attempt due[ mark]', and a mark may be 'r<due>'. */
+/** A record is '[mark ]token delivery attempt due', and a mark may be 'r<due>'. */
 async function shiftRecords(redis: Redis, key: string, milliseconds: number): Promise<void> {
   for (const [id, record] of Object.entries(await redis.hgetall(key))) {
-    const [token, delivery, attempt, due, mark] = record.split(' ');
+    const [due, attempt, delivery, token, mark] = record.split(' ').toReversed();
     const shiftedMark = mark?.startsWith('r') ? `r${Number(mark.slice(1)) - milliseconds}` : mark;
-    const fields = [token, delivery, attempt, Number(due) - milliseconds, shiftedMark];
+    const fields = [shiftedMark, token, delivery, attempt, Number(due) - milliseconds];
     await redis.hset(key, id, fields.filter((field) => field !== undefined).join(' '));
   }
 }

@@ -29,7 +29,7 @@ const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
 };
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
-const FIELDS_PER_CLAIMED_MESSAGE = 6;
+const FIELDS_PER_CLAIMED_MESSAGE = 3;
 const FIELDS_PER_MEMBER = 3;
 
 /** @param messages those that were published; the due times of most follow from them */
@@ -56,13 +56,16 @@ export function claimResult(reply: Reply): ClaimResult {
   if (status === 0) return { status: 'not-owner' };
   const messages: ClaimedMessage[] = [];
   for (let i = 4; i < reply.length; i += FIELDS_PER_CLAIMED_MESSAGE) {
+    const [token, delivery, attempt, dueAt] = String(reply[i + 2])
+      .split(' ', 4)
+      .map(Number);
     messages.push({
       storedId: reply[i] as string,
       envelope: reply[i + 1] as string,
-      token: reply[i + 2] as number,
-      delivery: reply[i + 3] as number,
-      attempt: reply[i + 4] as number,
-      dueAt: reply[i + 5] as number,
+      token: token as number,
+      delivery: delivery as number,
+      attempt: attempt as number,
+      dueAt: dueAt as number,
     });
   }
   return {

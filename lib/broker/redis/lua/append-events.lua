@@ -16,7 +16,7 @@ local keep, process, sequence, count, dropped = tonumber(ARGV[1]), ARGV[2], ARGV
 
 local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)[1]
 local offset = (last and tonumber(string.match(last[1], '^%d+')) or 0) + tonumber(count)
-local oldest = string.format('%.0f', math.max(0, offset - keep))
-redis.call('XADD', events, 'MINID', '~', oldest, 'LIMIT', 1000, string.format('%.0f-0', offset),
+local oldest = string.format('%d', math.max(0, offset - keep))
+redis.call('XADD', events, 'MINID', '~', oldest, 'LIMIT', 1000, string.format('%d-0', offset),
   'p', process, 's', sequence, 'n', count, 'd', dropped, 'e', ARGV[6])
 return { now_us, offset }

@@ -3,7 +3,7 @@
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
 --       5 errors HASH      6 keyed ZSET      7 owner STRING    8 meta HASH
 -- ARGV  1 member   2 max   3 lease (ms)   4 known token
--- Reply {now_us, status, token, next, repaired, then 6 a message: stored id, envelope, token, delivery, attempt, due ms}
+-- Reply {now_us, status, token, next, repaired, then 3 a message: stored id, envelope, delivery record}
 --       status 1 claimed, 2 paused, 0 not the owner (then nothing follows)
 --       next   earliest due time or end of a lease, epoch ms; -1 where nothing waits
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
@@ -27,12 +27,11 @@ local token = tonumber(state[2] or 0)
 local reply = { now_us, 1, token, -1, 0 }
 local taken, bytes, repaired = 0, 0, 0
 -- As text, since Redis turns a number into one with 17 digits, which takes long.
-local deadline = string.format('%.0f', now + lease)
+local deadline = string.format('%d', now + lease)
 
-local function announce(id, envelope, at, delivery, attempt, due)
+local function announce(id, envelope, record)
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = id, envelope, at
-  reply[n + 4], reply[n + 5], reply[n + 6] = delivery, attempt, due
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, envelope, record
   taken = taken + 1
   bytes = bytes + #envelope
 end
@@ -53,11 +52,19 @@ local function conclude(id, delivery, mark)
   return true
 end
 
+-- Redis keeps what is small, by default up to 128 entries of 64 bytes, as a list that it searches from its beginning, which
+-- takes most of the time of a claim that fills it. What has ever held a longer entry is no such list any more.
+local MANY, LONG_ENTRY = 24, string.rep('\0', 65)
+
 -- Makes deliveries of the given ids, which are in neither set any more. `dues` is nil for those whose lease ended.
 local function deliver(ids, dues)
   local envelopes = redis.call('HMGET', messages, unpack(ids))
-  local records = redis.call('HMGET', deliveries, unpack(ids))
+  -- Mostly all records are of messages in flight, so that these ids have none.
+  local has_records = redis.call('HLEN', deliveries) > redis.call('ZCARD', inflight)
+  local records = has_records and redis.call('HMGET', deliveries, unpack(ids)) or {}
   local members, fields, orphans = {}, {}, {}
+  local are_many = #ids >= MANY
+  if are_many then members, fields = { 0, LONG_ENTRY }, { LONG_ENTRY, '' } end
   for i = 1, #ids do
     local id, envelope = ids[i], envelopes[i]
     local _, delivery, attempt, last_due, mark = parse_record(records[i])
@@ -69,14 +76,19 @@ local function deliver(ids, dues)
       token = token + 1
       members[#members + 1] = deadline
       members[#members + 1] = id
+      local record = format_record(token, delivery + 1, attempt + 1, due)
       fields[#fields + 1] = id
-      fields[#fields + 1] = format_record(token, delivery + 1, attempt + 1, due)
-      announce(id, envelope, token, delivery + 1, attempt + 1, due)
+      fields[#fields + 1] = record
+      announce(id, envelope, record)
     end
   end
   if #members > 0 then
     redis.call('ZADD', inflight, unpack(members))
     redis.call('HSET', deliveries, unpack(fields))
+  end
+  if are_many then
+    redis.call('ZREM', inflight, LONG_ENTRY)
+    redis.call('HDEL', deliveries, LONG_ENTRY)
   end
   forget(orphans)
 end
@@ -97,7 +109,7 @@ local function repeat_lost()
           redis.call('ZREM', inflight, ids[i])
           if not conclude(ids[i], delivery, mark) then
             redis.call('ZADD', inflight, deadline, ids[i])
-            announce(ids[i], envelope, at, delivery, attempt, due or now)
+            announce(ids[i], envelope, format_record(at, delivery, attempt, due))
           end
         end
       end
@@ -163,7 +175,7 @@ else
   end
 end
 
-if token > tonumber(state[2] or 0) then redis.call('HSET', meta, 'delivered', string.format('%.0f', token)) end
+if token > tonumber(state[2] or 0) then redis.call('HSET', meta, 'delivered', string.format('%d', token)) end
 if repaired > 0 then redis.call('HINCRBY', meta, 'repaired', repaired) end
 reply[3] = token
 reply[5] = repaired

@@ -12,5 +12,5 @@ local meta = KEYS[1]
 local wake_command, wake_channel = ARGV[1], ARGV[2]
 
 redis.call('HDEL', meta, 'paused')
-redis.call(wake_command, wake_channel, string.format('due %.0f', now))
+redis.call(wake_command, wake_channel, string.format('due %d', now))
 return { now_us }

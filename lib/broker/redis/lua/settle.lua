@@ -102,7 +102,7 @@ end
 -- What nearly all are: the current delivery, of a message without a mark. To take its record apart would cost more than all
 -- else of its ack.
 local function is_plain(record, token)
-  return record and token ~= '0' and string.find(record, '^' .. token .. ' %d+ %d+ %d+$')
+  return record and token ~= '0' and string.find(record, token .. ' ', 1, true) == 1
 end
 
 for n = 1, total do

@@ -1,15 +1,17 @@
--- A record in `deliveries` is 'token delivery attempt due[ mark]':
+-- A record in `deliveries` is '[mark ]token delivery attempt due':
 --   token     the receipt's token while the message is in flight, 0 when it is not
 --   delivery  deliveries so far
 --   attempt   attempts spent so far
 --   due       due time of the latest delivery, of the next one while the message waits for it; epoch ms
---   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then
+--   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then; in front, so
+--             that a record without one begins with its token
 -- What is missing or damaged reads as a message that was never delivered.
 local function parse_record(record)
   if not record then return 0, 0, 0, nil, '' end
-  local token, delivery, attempt, due, mark = string.match(record, '^(%d+) (%d+) (%d+) (%d+) ?(.*)$')
+  local mark, rest = string.match(record, '^(%a%S*) +(.*)$')
+  local token, delivery, attempt, due = string.match(rest or record, '^(%d+) (%d+) (%d+) (%d+)$')
   if not token then return 0, 0, 0, nil, '' end
-  return tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due), mark
+  return tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due), mark or ''
 end
 
 -- When what has replaced the message is due; nil where nothing has.
@@ -18,7 +20,6 @@ local function replaced_until(mark)
 end
 
 local function format_record(token, delivery, attempt, due, mark)
-  local record = string.format('%.0f %.0f %.0f %.0f', token, delivery, attempt, due)
-  if mark and mark ~= '' then record = record .. ' ' .. mark end
-  return record
+  local record = string.format('%d %d %d %d', token, delivery, attempt, due)
+  return mark and mark .. ' ' .. record or record
 end

@@ -7,6 +7,6 @@ end
 -- Tells the partition's owner where `due` comes before what was the head.
 local function wake(head_before, due)
   if due and (not head_before or due < head_before) then
-    redis.call(wake_command, wake_channel, string.format('due %.0f', due))
+    redis.call(wake_command, wake_channel, string.format('due %d', due))
   end
 end

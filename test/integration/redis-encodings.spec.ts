@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
+import { ACK, LONG, RETRY, message } from '../support/contract-bench.js';
+import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
+
+/** As many that a claim leaves the compact encoding of small sets, and so few that it does not. */
+const MANY = 40;
+const FEW = 5;
+
+describe('how Redis keeps what is in flight', () => {
+  let bench: RedisBench;
+  let knownToken: number;
+  beforeEach(async () => {
+    bench = await openRedisBench(inject('redisUrl'));
+    const acquired = await bench.broker.acquire(bench.partition, 'm', LONG);
+    knownToken = acquired.acquired ? acquired.token : 0;
+  });
+  afterEach(() => bench.close());
+
+  async function publish(ids: readonly string[]): Promise<void> {
+    const { broker, partition, nextCall } = bench;
+    await broker.publish(
+      partition,
+      nextCall(),
+      ids.map((id) => message(id)),
+    );
+  }
+
+  async function claim(max = 200): Promise<ClaimedMessage[]> {
+    const result = await bench.broker.claim(bench.partition, { member: 'm', max, lease: LONG, knownToken });
+    if (result.status === 'not-owner') throw new Error('it is the owner');
+    knownToken = result.token;
+    return result.messages;
+  }
+
+  async function settle(messages: readonly ClaimedMessage[], outcome: typeof ACK | typeof RETRY): Promise<void> {
+    const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
+    await bench.broker.settle(bench.partition, bench.nextCall(), settlements);
+  }
+
+  function idsOf(count: number, prefix = 'id'): string[] {
+    return Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
+  }
+
+  async function encodings(): Promise<unknown[]> {
+    const { redis, keys } = bench;
+    return Promise.all([keys.inflight, keys.deliveries].map((key) => redis.object('ENCODING', key)));
+  }
+
+  it('is searched by table once a claim is large, and holds nothing but the deliveries', async () => {
+    const ids = idsOf(MANY);
+    await publish(ids);
+    const claimed = await claim();
+
+    expect(await encodings()).toEqual(['skiplist', 'hashtable']);
+    expect((await bench.redis.zrange(bench.keys.inflight, '0', '-1')).toSorted()).toEqual(ids.toSorted());
+    expect((await bench.redis.hkeys(bench.keys.deliveries)).toSorted()).toEqual(ids.toSorted());
+
+    await settle(claimed, ACK);
+    expect(await bench.redis.exists(bench.keys.inflight, bench.keys.deliveries, bench.keys.messages)).toBe(0);
+  });
+
+  it('stays compact where claims are small', async () => {
+    await publish(idsOf(FEW));
+    await claim();
+
+    const [ofInflight, ofDeliveries] = await encodings();
+    expect(ofInflight).not.toBe('skiplist');
+    expect(ofDeliveries).not.toBe('hashtable');
+  });
+
+  it('has what is known of a message that failed, however many others are in flight', async () => {
+    await publish(['failed']);
+    await settle(await claim(), RETRY);
+    await publish(idsOf(MANY));
+    await claim(MANY / 2);
+    const rest = await claim();
+
+    expect(rest.find(({ storedId }) => storedId === 'failed')).toMatchObject({ delivery: 2, attempt: 2 });
+    expect(rest.filter(({ storedId }) => storedId !== 'failed').every(({ attempt }) => attempt === 1)).toBe(true);
+  });
+});
