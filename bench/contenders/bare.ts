@@ -6,7 +6,7 @@ import type { Payload } from './payload.js';
 
 const MEMBER = 'bench';
 const HOUR = 3_600_000;
-const FIELDS_PER_CLAIMED_MESSAGE = 6;
+const NUMBERS_PER_RECORD = 4;
 
 /** Parts of the built library that are not exported. */
 interface ScriptLoader {
@@ -68,19 +68,21 @@ class BarePartition {
 
   /** Ids, tokens and payloads of up to {@link BARE_BATCH} messages. */
   async claim(): Promise<{ id: string; token: number; payload: Payload }[]> {
-    const [, , token, , , ...fields] = await this.#run('claim', [MEMBER, BARE_BATCH, HOUR, this.#token]);
+    const [, , token, , , records, ...fields] = await this.#run('claim', [MEMBER, BARE_BATCH, HOUR, this.#token]);
     this.#token = token as number;
+    const numbers = JSON.parse(records as string) as number[];
     const messages = [];
-    for (let i = 0; i < fields.length; i += FIELDS_PER_CLAIMED_MESSAGE) {
+    for (let i = 0, n = 0; i < fields.length; i += 2, n += NUMBERS_PER_RECORD) {
       const [, body] = JSON.parse(fields[i + 1] as string) as [number, Payload];
-      messages.push({ id: fields[i] as string, token: fields[i + 2] as number, payload: body });
+      messages.push({ id: fields[i] as string, token: numbers[n] as number, payload: body });
     }
     return messages;
   }
 
   async acknowledge(messages: readonly { id: string; token: number }[]): Promise<void> {
-    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, 'a', messages.length];
-    for (const { id, token } of messages) args.push(id, token);
+    const tokens = messages.map(({ token }) => token).join(' ');
+    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, 'a', tokens];
+    for (const { id } of messages) args.push(id);
     await this.#run('settle', args);
   }
 

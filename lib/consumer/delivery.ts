@@ -5,7 +5,8 @@ import { fromStoredId } from '../message/stored-id.js';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
 import type { CallSlot } from './call-slot.js';
 
-const NOTHING_RUNS = Promise.resolve();
+/** What is waited for where no call is under way. */
+export const NOTHING_RUNS = Promise.resolve();
 
 /** One handing of a message to a handler, as long as this process has to do with it. */
 export class Delivery implements Receipt {

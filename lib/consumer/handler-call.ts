@@ -15,6 +15,8 @@ export interface HandlerCallOptions {
   readonly handler: MessageHandler;
   /** Told what became of each delivery; the first verdict on a delivery counts. */
   readonly settle: (delivery: Delivery, verdict: Verdict) => void;
+  /** Told of each delivery when the handler has ended. */
+  readonly onEnd: (delivery: Delivery) => void;
 }
 
 /** One call of a handler, and what follows from it for each of its messages. */
@@ -30,7 +32,7 @@ export class HandlerCall {
 
   /** Resolves when the handler has ended; never rejects. */
   async run(): Promise<void> {
-    const { context, handler } = this.#options;
+    const { context, handler, onEnd } = this.#options;
     this.#announce();
     const startedAt = context.clock.now();
     for (const { delivery } of this.#checked) delivery.startedAt = startedAt;
@@ -42,6 +44,7 @@ export class HandlerCall {
       this.#fail(error);
     } finally {
       timer?.cancel();
+      for (const { delivery } of this.#checked) onEnd(delivery);
     }
   }
 
@@ -69,11 +72,11 @@ export class HandlerCall {
   #succeed(resolved: unknown): void {
     const { handler, settle } = this.#options;
     const results = handler.batch === undefined ? undefined : resultsOf(resolved, this.#checked.length);
-    for (const [i, checked] of this.#checked.entries()) {
+    this.#checked.forEach((checked, i) => {
       const result = results?.[i];
       if (result?.status === 'rejected') settle(checked.delivery, this.#failure(checked, result.reason));
       else settle(checked.delivery, ACKED);
-    }
+    });
   }
 
   #fail(error: unknown): void {

@@ -5,7 +5,7 @@ import { type PlannedCall, planCalls } from './call-plan.js';
 import { CallSlot } from './call-slot.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
-import type { Delivery } from './delivery.js';
+import { type Delivery, NOTHING_RUNS } from './delivery.js';
 import { type DeadOutcome, DeliveryReporter } from './delivery-reporter.js';
 import { HandlerCall, type HandlerCallOptions } from './handler-call.js';
 import type { RunningDeliveries } from './lease-renewer.js';
@@ -41,7 +41,12 @@ export class MessageDispatcher {
     const { context, handler, onDead } = options;
     this.#reporter = new DeliveryReporter({ context, handler: handler.name, onDead });
     this.#check = new DeliveryCheck(options);
-    this.#callOptions = { context, handler, settle: (delivery, verdict) => this.#settle(delivery, verdict) };
+    this.#callOptions = {
+      context,
+      handler,
+      settle: (delivery, verdict) => this.#settle(delivery, verdict),
+      onEnd: (delivery) => this.#forget(delivery),
+    };
   }
 
   /**
@@ -78,20 +83,22 @@ export class MessageDispatcher {
   }
 
   /** Never rejects. */
-  async #run(deliveries: readonly Delivery[]): Promise<void> {
+  #run(deliveries: readonly Delivery[]): Promise<void> {
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    const results = checks.every(isKnown) ? checks : await Promise.all(checks.map(async (check) => check));
+    if (checks.every(isKnown)) return this.#call(deliveries, checks);
+    return Promise.all(checks.map(async (check) => check)).then((results) => this.#call(deliveries, results));
+  }
+
+  #call(deliveries: readonly Delivery[], results: readonly CheckResult[]): Promise<void> {
     const checked: CheckedDelivery[] = [];
-    for (const [i, delivery] of deliveries.entries()) {
+    deliveries.forEach((delivery, i) => {
       const result = results[i] as CheckResult;
       if ('outcome' in result) this.#settle(delivery, result);
       // It may have been given back while the checks took their time.
       else if (!delivery.settled) checked.push(result);
       if (delivery.settled) this.#forget(delivery);
-    }
-    if (checked.length === 0) return;
-    await new HandlerCall(this.#callOptions, checked).run();
-    for (const { delivery } of checked) this.#forget(delivery);
+    });
+    return checked.length === 0 ? NOTHING_RUNS : new HandlerCall(this.#callOptions, checked).run();
   }
 
   #forget(delivery: Delivery): void {

@@ -93,11 +93,11 @@ export class Settler {
           (error) => this.#reportFault(error),
         )
       : await this.#call(settlements);
-    for (const [i, { delivery, onSettled }] of batch.entries()) {
+    batch.forEach(({ delivery, onSettled }, i) => {
       const status = statuses[i] as SettleStatus;
       if (status === 'stale') this.#reportStale(delivery);
       else onSettled?.(status);
-    }
+    });
   }
 
   async #call(settlements: readonly Settlement[]): Promise<SettleStatus[]> {

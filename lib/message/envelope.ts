@@ -126,6 +126,9 @@ function reasonOf(error: unknown): string {
 }
 
 function encodeOptions({ headers, attempts, backoff, timeout, expireAfter }: EnvelopeFields): string | undefined {
+  // Most messages have none.
+  if (!headers && attempts === undefined && !backoff && timeout === undefined && expireAfter === undefined)
+    return undefined;
   const options: EncodedOptions = {
     h: headers && Object.keys(headers).length > 0 ? headers : undefined,
     a: attempts,

@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
 import { ACK, LONG, RETRY, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
 
 /** As many that a claim leaves the compact encoding of small sets, and so few that it does not. */
 const MANY = 40;
 const FEW = 5;
+
+function idsOf(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `id ${i}`);
+}
 
 describe('how Redis keeps what is in flight', () => {
   let bench: RedisBench;
@@ -33,13 +37,9 @@ describe('how Redis keeps what is in flight', () => {
     return result.messages;
   }
 
-  async function settle(messages: readonly ClaimedMessage[], outcome: typeof ACK | typeof RETRY): Promise<void> {
+  async function settle(messages: readonly ClaimedMessage[], outcome: Outcome): Promise<void> {
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
     await bench.broker.settle(bench.partition, bench.nextCall(), settlements);
-  }
-
-  function idsOf(count: number, prefix = 'id'): string[] {
-    return Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
   }
 
   async function encodings(): Promise<unknown[]> {

@@ -21,12 +21,13 @@ describe('a partition that outgrows the tables of Redis', () => {
   });
 
   async function publishUpTo(total: number): Promise<void> {
-    while (published < total) {
-      const batch = Array.from({ length: Math.min(MAX_BATCH, total - published) }, () =>
-        message(`id ${published++}`, { due: { after: LONG }, onDuplicate: 'impossible' }),
+    for (let first = published; first < total; first += MAX_BATCH) {
+      const batch = Array.from({ length: Math.min(MAX_BATCH, total - first) }, (_, i) =>
+        message(`id ${first + i}`, { due: { after: LONG }, onDuplicate: 'impossible' }),
       );
       await bench.broker.publish(bench.partition, bench.nextCall(), batch);
     }
+    published = total;
   }
 
   /** Whether Redis still has to move entries to a larger table. */

@@ -29,7 +29,7 @@ const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
 };
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
-const FIELDS_PER_CLAIMED_MESSAGE = 3;
+const NUMBERS_PER_RECORD = 4;
 const FIELDS_PER_MEMBER = 3;
 
 /** @param messages those that were published; the due times of most follow from them */
@@ -52,28 +52,26 @@ export function rescheduleResult([result]: Reply): RescheduleResult {
 }
 
 export function claimResult(reply: Reply): ClaimResult {
-  const [status, token, nextAt, repaired] = reply as readonly number[];
+  const [status, token, nextAt, repaired, records] = reply as readonly [number, number, number, number, string];
   if (status === 0) return { status: 'not-owner' };
+  const numbers = JSON.parse(records) as number[];
   const messages: ClaimedMessage[] = [];
-  for (let i = 4; i < reply.length; i += FIELDS_PER_CLAIMED_MESSAGE) {
-    const [token, delivery, attempt, dueAt] = String(reply[i + 2])
-      .split(' ', 4)
-      .map(Number);
+  for (let i = 5, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
     messages.push({
       storedId: reply[i] as string,
       envelope: reply[i + 1] as string,
-      token: token as number,
-      delivery: delivery as number,
-      attempt: attempt as number,
-      dueAt: dueAt as number,
+      token: numbers[n] as number,
+      delivery: numbers[n + 1] as number,
+      attempt: numbers[n + 2] as number,
+      dueAt: numbers[n + 3] as number,
     });
   }
   return {
     status: status === 2 ? 'paused' : 'claimed',
     messages,
-    token: token as number,
+    token,
     nextAt: timeOrNone(nextAt),
-    repaired: repaired as number,
+    repaired,
   };
 }
 

@@ -88,10 +88,10 @@ export class ScriptRunner {
         throw this.#connection.toError(evalError);
       }
     }
-    const [time, ...rest] = reply as [number, ...Reply];
-    this.#serverClock.observe(time / 1000, sentAt);
+    const all = reply as [number, ...Reply];
+    this.#serverClock.observe(all[0] / 1000, sentAt);
     this.#observer?.(name, this.#clock.now() - sentAt);
-    return rest;
+    return all.slice(1);
   }
 }
 

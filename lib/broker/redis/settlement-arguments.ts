@@ -24,8 +24,8 @@ export function encodeSettlements(settlements: readonly Settlement[], args: (str
     letters += letterOf(outcome);
     if (outcome.kind !== 'ack') details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
   }
-  args.push(details.length === 0 ? LETTERS.ack : letters, settlements.length);
-  for (const { storedId, token } of settlements) args.push(storedId, token);
+  args.push(details.length === 0 ? LETTERS.ack : letters, settlements.map(({ token }) => token).join(' '));
+  for (const { storedId } of settlements) args.push(storedId);
   args.push(...details);
 }
 

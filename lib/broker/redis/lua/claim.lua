@@ -3,9 +3,10 @@
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
 --       5 errors HASH      6 keyed ZSET      7 owner STRING    8 meta HASH
 -- ARGV  1 member   2 max   3 lease (ms)   4 known token
--- Reply {now_us, status, token, next, repaired, then 3 a message: stored id, envelope, delivery record}
---       status 1 claimed, 2 paused, 0 not the owner (then nothing follows)
---       next   earliest due time or end of a lease, epoch ms; -1 where nothing waits
+-- Reply {now_us, status, token, next, repaired, records, then 2 a message: stored id, envelope}
+--       status   1 claimed, 2 paused, 0 not the owner (then nothing follows)
+--       next     earliest due time or end of a lease, epoch ms; -1 where nothing waits
+--       records  JSON of 4 numbers a message: token, delivery, attempt, due ms
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
 -- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
@@ -24,15 +25,16 @@ if redis.call('GET', owner) ~= member then return { now_us, 0 } end
 
 local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
 local token = tonumber(state[2] or 0)
-local reply = { now_us, 1, token, -1, 0 }
+local reply = { now_us, 1, token, -1, 0, '' }
+local announced = {}
 local taken, bytes, repaired = 0, 0, 0
 -- As text, since Redis turns a number into one with 17 digits, which takes long.
 local deadline = string.format('%d', now + lease)
 
 local function announce(id, envelope, record)
-  local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = id, envelope, record
   taken = taken + 1
+  announced[taken] = record
+  reply[2 * taken + 5], reply[2 * taken + 6] = id, envelope
   bytes = bytes + #envelope
 end
 
@@ -179,6 +181,7 @@ if token > tonumber(state[2] or 0) then redis.call('HSET', meta, 'delivered', st
 if repaired > 0 then redis.call('HINCRBY', meta, 'repaired', repaired) end
 reply[3] = token
 reply[5] = repaired
+reply[6] = '[' .. string.gsub(table.concat(announced, ','), ' ', ',') .. ']'
 
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
 local next_lease = redis.call('ZRANGE', inflight, 0, 0, 'WITHSCORES')[2]

@@ -5,8 +5,8 @@
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       4 outcomes: a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once (release), p put off
---       5 how many deliveries
---       then 2 a delivery: stored id, token
+--       5 tokens with spaces, one a delivery
+--       then 1 a delivery: stored id
 --       then 2 a delivery whose outcome is no ack, in the same order: delay ms, failure JSON
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
 --       its delivery was no success}
@@ -27,12 +27,13 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
 
-local outcomes, total = ARGV[4], tonumber(ARGV[5])
-local FIRST = 6
-local detail = FIRST + 2 * total
+local outcomes, tokens = ARGV[4], {}
+for token in string.gmatch(ARGV[5], '%d+') do tokens[#tokens + 1] = token end
+local total, BEFORE = #tokens, 5
+local detail = BEFORE + total + 1
 
 local ids = {}
-for n = 1, total do ids[n] = ARGV[FIRST + 2 * n - 2] end
+for n = 1, total do ids[n] = ARGV[BEFORE + n] end
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
@@ -106,7 +107,7 @@ local function is_plain(record, token)
 end
 
 for n = 1, total do
-  local id, token = ids[n], ARGV[FIRST + 2 * n - 1]
+  local id, token = ids[n], tokens[n]
   local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
   if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
     ended[id] = true
