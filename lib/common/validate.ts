@@ -13,8 +13,9 @@ export function assertOptions(name: string, value: unknown, allowed: readonly st
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
   }
-  for (const property of Object.keys(value)) {
-    if (!allowed.includes(property)) {
+  // Not `Object.keys`, whose array would be made for every message.
+  for (const property in value) {
+    if (Object.hasOwn(value, property) && !allowed.includes(property)) {
       throw new InvalidArgumentError(`${name} has no option '${property}'. Known options: ${allowed.join(', ')}.`);
     }
   }

@@ -96,9 +96,7 @@ export class PublishLane {
         signal: this.#abandon.signal,
         onFailure: (error) => (this.#lastFailure = error),
       });
-      for (const [i, publish] of publishes.entries()) {
-        tell(publish, { status: 'fulfilled', value: results[i] as PublishResult });
-      }
+      publishes.forEach((publish, i) => tell(publish, { status: 'fulfilled', value: results[i] as PublishResult }));
     } catch (error) {
       for (const publish of publishes) tell(publish, { status: 'rejected', reason: error });
     }

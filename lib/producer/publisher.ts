@@ -54,14 +54,14 @@ export class Publisher {
     return new Promise((resolve, reject) => {
       const results: PromiseSettledResult<PublishedMessage>[] = [];
       let open = requests.length;
-      for (const [i, request] of requests.entries()) {
+      requests.forEach((request, i) => {
         this.#send(destination, request, (result) => {
           results[i] = result;
           if (--open > 0) return;
           if (results.every(isFulfilled)) resolve(results.map(({ value }) => value));
           else reject(new PublishManyError(destination.topic, results));
         });
-      }
+      });
     });
   }
 

@@ -9,9 +9,14 @@ const LETTERS: Readonly<Record<NewMessage['onDuplicate'], string>> = {
 
 /** Appends the messages to the arguments of a script, as `lua/publish.lua` reads them. */
 export function encodeMessages(messages: readonly NewMessage[], args: (string | number)[]): void {
+  // What all messages have in common is sent, and read, once.
+  const [first] = messages;
+  const alike = first ? [first] : [];
+  const dues = messages.every(({ due }) => first && isSame(due, first.due)) ? alike : messages;
+  const onDuplicates = messages.every(({ onDuplicate }) => onDuplicate === first?.onDuplicate) ? alike : messages;
   args.push(
-    oneOrAll(messages, ({ due }) => encodeDueTime(due), ','),
-    oneOrAll(messages, ({ onDuplicate }) => LETTERS[onDuplicate], ''),
+    dues.map(({ due }) => encodeDueTime(due)).join(','),
+    onDuplicates.map(({ onDuplicate }) => LETTERS[onDuplicate]).join(''),
   );
   for (const { storedId, envelope } of messages) args.push(storedId, envelope);
 }
@@ -21,9 +26,6 @@ export function encodeDueTime(due: DueTime): string {
   return 'after' in due ? `+${due.after}` : String(due.at);
 }
 
-/** What all messages have in common is sent, and read, once. */
-function oneOrAll(messages: readonly NewMessage[], encode: (message: NewMessage) => string, separator: string): string {
-  const all = messages.map(encode);
-  const [first = ''] = all;
-  return all.every((encoded) => encoded === first) ? first : all.join(separator);
+function isSame(a: DueTime, b: DueTime): boolean {
+  return 'after' in a ? 'after' in b && a.after === b.after : 'at' in b && a.at === b.at;
 }
