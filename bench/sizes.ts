@@ -18,6 +18,8 @@ export interface Sizes {
   readonly growth: readonly number[];
   /** For how long the cost of idling is measured, in milliseconds. */
   readonly idle: number;
+  /** Messages that wait meanwhile. */
+  readonly idleWaiting: number;
   /** Messages published and handled by each process before it is measured. */
   readonly warmUp: number;
 }
@@ -32,6 +34,7 @@ export const FULL: Sizes = {
   block: 500_000,
   growth: [10_000, 1_000_000, 5_000_000],
   idle: 20_000,
+  idleWaiting: 1_000_000,
   warmUp: 20_000,
 };
 
@@ -46,6 +49,7 @@ export const QUICK: Sizes = {
   block: 3_000,
   growth: [500, 1_000, 5_000],
   idle: 2_000,
+  idleWaiting: 2_000,
   warmUp: 500,
 };
 

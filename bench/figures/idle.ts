@@ -1,35 +1,56 @@
 import type { ContenderName } from '../contenders/contender.js';
 import { type Sizes, TOPIC } from '../sizes.js';
-import { BEE_QUEUE, BULLMQ, type FigureOf, OURS, type Trial } from './figure.js';
+import { BEE_QUEUE, BULLMQ, type FigureOf, grouped, OURS, type Trial } from './figure.js';
 
 /** What starting leaves to be done is over by then, in milliseconds. */
 const SETTLE = 3000;
 const CONCURRENCY = 100;
 const PARTITIONS = [1, 8, 64];
 
+/** The messages that wait are due so much later, in milliseconds. */
+const DAY = 86_400_000;
+
 export const idle: FigureOf = (sizes) => ({
   name: 'idle',
   title: 'Cost of idling',
   description:
-    `One process consumes a topic in which nothing waits: commands that Redis processes, those within scripts included, ` +
-    `and CPU time of the process as a share of one core, over ${sizes.idle / 1000} s.`,
+    `One process consumes a topic in which nothing is due, and nothing waits but where the row says so: commands that ` +
+    `Redis processes, those within scripts included, and CPU time of the process as a share of one core, over ` +
+    `${sizes.idle / 1000} s.`,
   measures: [
     { key: 'commands', label: 'Redis commands', unit: '/s', better: 'less', digits: 1 },
     { key: 'cpu', label: 'CPU', unit: '% of a core', better: 'less', digits: 2 },
   ],
   baseline: BULLMQ,
   trials: [
-    ...PARTITIONS.map((partitions) => trial(OURS, sizes, partitions, `${OURS}, partitions: ${partitions}`)),
+    ...PARTITIONS.map((partitions) =>
+      trial(OURS, sizes, { partitions, subject: `${OURS}, partitions: ${partitions}` }),
+    ),
+    trial(OURS, sizes, {
+      partitions: 8,
+      waiting: sizes.idleWaiting,
+      subject: `${OURS}, partitions: 8, waiting: ${grouped(sizes.idleWaiting)}`,
+    }),
     trial(BULLMQ, sizes),
     trial(BEE_QUEUE, sizes),
   ],
 });
 
-function trial(name: ContenderName, { idle: window }: Sizes, partitions = 1, subject: string = name): Trial {
+interface Idling {
+  readonly subject?: string;
+  readonly partitions?: number;
+  /** Messages that are due later. */
+  readonly waiting?: number;
+}
+
+function trial(name: ContenderName, { idle: window }: Sizes, idling: Idling = {}): Trial {
+  const { subject = name, partitions = 1, waiting = 0 } = idling;
   return {
     subject,
     measure: async (bench) => {
-      const options = { topics: [TOPIC], partitions, concurrency: CONCURRENCY, settle: SETTLE, window };
+      const queue = { topics: [TOPIC], partitions };
+      if (waiting > 0) await bench.run(name, 'load', { ...queue, messages: waiting, lead: DAY });
+      const options = { ...queue, concurrency: CONCURRENCY, settle: SETTLE, window };
       const client = bench.start(name, 'idle', options);
       await client.ready;
       const before = await bench.redis.commands();

@@ -1,4 +1,4 @@
-import { BEE_QUEUE, BULLMQ, OURS, grouped } from '../figures/figure.js';
+import { BARE, BEE_QUEUE, BULLMQ, OURS, grouped } from '../figures/figure.js';
 import type { FigureReport, Report } from './report.js';
 import { type Cell, rowsOf } from './summary.js';
 
@@ -47,6 +47,11 @@ const REQUIREMENTS: readonly Requirement[] = [
     what: 'Messages handled a second, against BullMQ',
     bounds: (figure) => [{ value: ratio(figure, 'rate', BULLMQ), show: times, atLeast: { must: 5, goal: 8 } }],
   },
+  {
+    figure: 'backlog',
+    what: 'Messages handled a second, against the bare scripts',
+    bounds: (figure) => [{ value: ratio(figure, 'rate', BARE), show: percent, atLeast: { must: 0.6 } }],
+  },
   ...forBothDueTimes((key, due) => ({
     figure: 'publish',
     what: `Calls of publish() a second, ${due}`,
@@ -88,6 +93,21 @@ const REQUIREMENTS: readonly Requirement[] = [
     bounds: (figure) => [
       { value: median(figure, 'commands', `${OURS}, partitions: 8`), show: perSecond, atMost: { must: 5, goal: 2 } },
     ],
+  },
+  {
+    figure: 'idle',
+    what: 'CPU while idle with many messages waiting, against none; what is over is noise up to a fifth',
+    bounds: (figure) => [{ value: cpuOfWaiting(figure), show: percent, atMost: { must: 1.2 } }],
+  },
+  {
+    figure: 'topics',
+    what: 'Messages handled a second in ten topics, against one',
+    bounds: (figure) => [{ value: lastToFirst(figure, 'rate'), show: percent, atLeast: { must: 0.9 } }],
+  },
+  {
+    figure: 'processes',
+    what: 'Messages handled a second by several processes, against one',
+    bounds: (figure) => [{ value: leastToFirst(figure, 'rate'), show: percent, atLeast: { must: 1 } }],
   },
   {
     figure: 'block',
@@ -164,6 +184,18 @@ function lastToFirst(figure: FigureReport, key: string): number | undefined {
   const rows = rowsOf(figure);
   const [first, last] = [rows[0], rows.at(-1)].map((row) => row?.cells.get(key)?.median);
   return last === undefined || !first ? undefined : last / first;
+}
+
+/** The least of the medians of the other subjects divided by that of the first. */
+function leastToFirst(figure: FigureReport, key: string): number | undefined {
+  const [first, ...others] = rowsOf(figure).map((row) => row.cells.get(key)?.median);
+  return first === undefined || others.length === 0 ? undefined : Math.min(...others.map((value = 0) => value)) / first;
+}
+
+function cpuOfWaiting(figure: FigureReport): number | undefined {
+  const waiting = rowsOf(figure).find((row) => row.subject.includes('waiting: '));
+  const [more, less] = [waiting?.cells.get('cpu')?.median, median(figure, 'cpu', `${OURS}, partitions: 8`)];
+  return more === undefined || !less ? undefined : more / less;
 }
 
 function cell(figure: FigureReport, key: string, subject: string): Cell | undefined {
