@@ -20,7 +20,7 @@ import { FleetReader } from './fleet-events/fleet-reader.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 import type { DelayQueueMetrics } from './metrics/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from './metrics/harmless-metrics.js';
-import { publishCounter } from './metrics/publish-counter.js';
+import { countPublishes } from './metrics/publish-counter.js';
 import { resolveOptions } from './options/resolve-options.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import { HandlerFactory } from './pipeline/handler-factory.js';
@@ -125,8 +125,8 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
         new DelayQueueProducer({
           store: broker,
           publishTimeout,
-          // The innermost, which sees what is really sent.
-          middleware: metrics ? [...middleware, publishCounter(metrics)] : middleware,
+          middleware,
+          onFailed: metrics && countPublishes(metrics, parts.events),
           ...parts,
         }),
       inject: [tokens.parts],

@@ -1,39 +1,26 @@
+import type { Observable } from 'rxjs';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
-import { PublishManyError } from '../errors/publish-many.error.js';
-import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
-import type { PublishedMessage } from '../message/publish-options.interface.js';
+import type { QueueEvents } from '../events/queue-events.interface.js';
 import type { DelayQueueMetrics, PublishOutcome } from './delay-queue-metrics.interface.js';
 
-/** Counts what becomes of publishes. A middleware, since the event `published` does not tell of those that fail. */
-export function publishCounter(metrics: Pick<DelayQueueMetrics, 'countPublished'>): DelayQueueMiddleware {
-  return {
-    publish: async (messages, next) => {
-      try {
-        const published = await next();
-        for (const message of published) metrics.countPublished(message.topic, outcomeOf(message));
-        return published;
-      } catch (error) {
-        const outcomes = failedOutcomes(error);
-        for (const [i, { topic }] of messages.entries()) {
-          metrics.countPublished(topic, outcomes?.[i] ?? failureOf(error));
-        }
-        throw error;
-      }
-    },
-  };
-}
-
-function outcomeOf({ duplicate }: PublishedMessage): PublishOutcome {
-  return duplicate ? 'duplicate' : 'created';
-}
-
-/** Of several messages, each has an outcome of its own once they were sent. */
-function failedOutcomes(error: unknown): PublishOutcome[] | undefined {
-  if (!(error instanceof PublishManyError)) return undefined;
-  return error.results.map((result) =>
-    result.status === 'fulfilled' ? outcomeOf(result.value) : failureOf(result.reason),
+/**
+ * Counts what becomes of publishes, with nothing around them: those that succeed by their events, and those that fail, which
+ * have none, as it is told of them.
+ *
+ * @returns to be told of messages that were not published, and why
+ */
+export function countPublishes(
+  metrics: Pick<DelayQueueMetrics, 'countPublished'>,
+  events: { readonly published: Observable<QueueEvents['published']> },
+): (topic: string, error: unknown, messages: number) => void {
+  events.published.subscribe(({ topic, duplicate }) =>
+    metrics.countPublished(topic, duplicate ? 'duplicate' : 'created'),
   );
+  return (topic, error, messages) => {
+    const outcome = failureOf(error);
+    for (let i = 0; i < messages; i++) metrics.countPublished(topic, outcome);
+  };
 }
 
 /** All errors of the library say that nothing was stored, but for the one that does not know. */

@@ -7,15 +7,21 @@ import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
+import type { DelayQueueMiddleware, OutgoingMessage } from '../message/middleware.interface.js';
 import type { PublishedPayload, TopicName } from '../message/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { assertPayload } from './assert-payload.js';
-import { type GivenMessage, type PublishLayer, publishLayers, publishWithin } from './publish-middleware.js';
+import {
+  type GivenMessage,
+  type PublishLayer,
+  publishLayers,
+  publishWithin,
+  toOutgoing,
+} from './publish-middleware.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
-import { type Destination, Publisher } from './publisher.js';
+import { type Destination, type OnPublishFailed, Publisher } from './publisher.js';
 
 export interface ProducerDependencies {
   readonly store: MessageStore & { now(): number };
@@ -26,6 +32,8 @@ export interface ProducerDependencies {
   readonly publishTimeout: number;
   /** Around each call; the first is the outermost. */
   readonly middleware: readonly DelayQueueMiddleware[];
+  /** Told of what is not published; the event `published` tells of all else. */
+  readonly onFailed?: OnPublishFailed | undefined;
 }
 
 /**
@@ -49,9 +57,9 @@ export class DelayQueueProducer {
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
     this.#middleware = publishLayers(dependencies.middleware);
-    const { store, clock, events, publishTimeout: timeout } = dependencies;
+    const { store, clock, events, publishTimeout: timeout, onFailed } = dependencies;
     const caller = uuidv7();
-    this.#publisher = new Publisher({ store, clock, events, timeout, caller });
+    this.#publisher = new Publisher({ store, clock, events, timeout, caller, onFailed });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
     this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }
@@ -136,7 +144,8 @@ export class DelayQueueProducer {
   ): Promise<PublishedMessage> {
     const publish = async (messages: readonly GivenMessage[]): Promise<PublishedMessage[]> =>
       Promise.all(messages.map((message) => this.#publishOne(topic, message.payload, message.options)));
-    const results = await publishWithin(this.#middleware, checkedTopicName(topic), [{ payload, options }], publish);
+    const outgoing = this.#toOutgoing(checkedTopicName(topic), [{ payload, options }]);
+    const results = await publishWithin(this.#middleware, outgoing, publish);
     return results[0] as PublishedMessage;
   }
 
@@ -144,12 +153,22 @@ export class DelayQueueProducer {
     const name = checkedTopicName(topic);
     assertMessages(messages);
     if (messages.length === 0) return [];
-    return publishWithin(this.#middleware, name, messages, async (changed) => this.#publishAll(topic, changed));
+    const outgoing = this.#toOutgoing(name, messages);
+    return publishWithin(this.#middleware, outgoing, async (changed) => this.#publishAll(topic, changed));
+  }
+
+  #toOutgoing(topic: string, given: readonly GivenMessage[]): OutgoingMessage[] {
+    try {
+      return toOutgoing(topic, given);
+    } catch (error) {
+      throw this.#failed(topic, error, given.length);
+    }
   }
 
   #publishOne(topic: TopicRef, payload: unknown, options: PublishOptions | undefined): Promise<PublishedMessage> {
+    let name: string | undefined;
     try {
-      const name = checkedTopicName(topic);
+      name = checkedTopicName(topic);
       const request = toPublishRequest(payload, options, this.#dependencies.store.now());
       const partitions = this.#dependencies.topics.knownPartitions(name);
       // So with all but a few calls: there is nothing to wait for.
@@ -157,29 +176,46 @@ export class DelayQueueProducer {
         return this.#publisher.publish({ topic: name, partitions }, request);
       return this.#publishChecked(topic, name, request);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(name === undefined ? error : this.#failed(name, error, 1));
     }
   }
 
   async #publishChecked(topic: TopicRef, name: string, request: PublishRequest): Promise<PublishedMessage> {
-    const schema = schemaOf(topic);
-    if (schema) await assertPayload(name, schema, request);
-    return this.#publisher.publish(await this.#destination(name), request);
+    return this.#publisher.publish(await this.#checkedDestination(topic, name, [request]), request);
   }
 
   async #publishAll(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
     const name = checkedTopicName(topic);
-    const now = this.#dependencies.store.now();
     assertMessages(messages);
-    const requests = messages.map(({ payload, options }) => toPublishRequest(payload, options, now));
+    const requests = this.#toRequests(name, messages);
     if (requests.length === 0) return [];
-    const schema = schemaOf(topic);
-    if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
-    return this.#publisher.publishAll(await this.#destination(name), requests);
+    return this.#publisher.publishAll(await this.#checkedDestination(topic, name, requests), requests);
   }
 
-  async #destination(topic: string): Promise<Destination> {
-    return { topic, partitions: await this.#partitions(topic) };
+  #toRequests(topic: string, messages: readonly GivenMessage[]): PublishRequest[] {
+    const now = this.#dependencies.store.now();
+    try {
+      return messages.map(({ payload, options }) => toPublishRequest(payload, options, now));
+    } catch (error) {
+      throw this.#failed(topic, error, messages.length);
+    }
+  }
+
+  /** Where messages go, once they were found to fit the schema of their topic. */
+  async #checkedDestination(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Destination> {
+    const schema = schemaOf(topic);
+    try {
+      if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
+      return { topic: name, partitions: await this.#partitions(name) };
+    } catch (error) {
+      throw this.#failed(name, error, requests.length);
+    }
+  }
+
+  /** Tells of messages that are not sent; the publisher tells of those that were. */
+  #failed(topic: string, error: unknown, messages: number): unknown {
+    this.#dependencies.onFailed?.(topic, error, messages);
+    return error;
   }
 
   async #partitions(topic: string): Promise<number> {

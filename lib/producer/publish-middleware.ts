@@ -21,31 +21,35 @@ export function publishLayers(middleware: readonly DelayQueueMiddleware[]): Publ
 }
 
 /**
+ * The messages of one call, as middleware meets them.
+ *
+ * @throws InvalidArgumentError where options or headers are of a kind that no middleware should meet
+ */
+export function toOutgoing(topic: string, given: readonly GivenMessage[]): OutgoingMessage[] {
+  return given.map(({ payload, options = {} }) => {
+    assertPublishOptions(options);
+    // Frozen, since whatever is assigned to it, instead of to its headers, would have no effect.
+    return Object.freeze({ topic, payload, options, headers: { ...options.headers } });
+  });
+}
+
+/**
  * Takes the messages of one call through the middleware.
  *
  * @param publish is given the messages with the headers that the middleware has left them
- * @throws InvalidArgumentError where options or headers are of a kind that no middleware should meet
  * @throws ConfigurationError where the middleware does not return a result for each message
  */
 export async function publishWithin(
   layers: readonly PublishLayer[],
-  topic: string,
-  given: readonly GivenMessage[],
+  outgoing: readonly OutgoingMessage[],
   publish: (messages: readonly GivenMessage[]) => Promise<PublishedMessage[]>,
 ): Promise<PublishedMessage[]> {
-  const outgoing = given.map((message) => toOutgoing(topic, message));
   const results: unknown = await runWithin(layers, outgoing, async () => publish(outgoing.map(withItsHeaders)));
   if (Array.isArray(results) && results.length === outgoing.length) return results as PublishedMessage[];
   throw new ConfigurationError(
     `The publish middleware has to return one result a message, such as next() resolves with. ` +
       `Messages: ${outgoing.length}, returned: ${describe(results)}. See ${layers.map(({ name }) => name).join(', ')}.`,
   );
-}
-
-/** Frozen, since whatever is assigned to it, instead of to its headers, would have no effect. */
-function toOutgoing(topic: string, { payload, options = {} }: GivenMessage): OutgoingMessage {
-  assertPublishOptions(options);
-  return Object.freeze({ topic, payload, options, headers: { ...options.headers } });
 }
 
 function withItsHeaders({ payload, options, headers }: OutgoingMessage): GivenMessage {

@@ -17,7 +17,11 @@ export interface PublisherOptions {
   readonly caller: string;
   /** Milliseconds. */
   readonly timeout: number;
+  readonly onFailed: OnPublishFailed | undefined;
 }
+
+/** Told of messages that were not published, and why; it does not throw. */
+export type OnPublishFailed = (topic: string, error: unknown, messages: number) => void;
 
 /** Where messages go. */
 export interface Destination {
@@ -28,10 +32,12 @@ export interface Destination {
 /** Sends messages that passed every check, and tells what became of them: one promise a call, however many messages it has. */
 export class Publisher {
   readonly #events: EventSink;
+  readonly #onFailed: OnPublishFailed | undefined;
   readonly #lanes: Lanes<PublishLane>;
 
-  constructor({ store, clock, events, caller, timeout }: PublisherOptions) {
+  constructor({ store, clock, events, caller, timeout, onFailed }: PublisherOptions) {
     this.#events = events;
+    this.#onFailed = onFailed;
     this.#lanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller }));
   }
 
@@ -68,13 +74,18 @@ export class Publisher {
   #send({ topic, partitions }: Destination, { id, key, message }: PublishRequest, onResult: OnPublished): void {
     const partition = partitionOf(key, partitions);
     this.#lanes.get(topic, partition).publish(message, (result) => {
-      if (result.status === 'rejected') return onResult(result);
+      if (result.status === 'rejected') return this.#fail(topic, result.reason, onResult);
       const { status, dueAt } = result.value;
-      if (status === 'rejected') return onResult({ status, reason: new DuplicateMessageError(topic, id) });
+      if (status === 'rejected') return this.#fail(topic, new DuplicateMessageError(topic, id), onResult);
       const value = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
       if (this.#events.wants('published')) this.#events.emit('published', value);
       onResult({ status: 'fulfilled', value });
     });
+  }
+
+  #fail(topic: string, reason: unknown, onResult: OnPublished): void {
+    this.#onFailed?.(topic, reason, 1);
+    onResult({ status: 'rejected', reason });
   }
 }
 

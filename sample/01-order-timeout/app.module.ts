@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { DelayQueueModule } from 'nestjs-delay-queue';
+import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { BrokerUnavailableInterceptor } from './common/broker-unavailable.interceptor.js';
 import { AppConfig } from './config/app.config.js';
 import { ConfigModule } from './config/config.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { RemindersModule } from './reminders/reminders.module.js';
 
@@ -12,10 +14,11 @@ import { RemindersModule } from './reminders/reminders.module.js';
     ConfigModule,
     DelayQueueModule.forRootAsync({
       inject: [AppConfig],
-      useFactory: ({ redis, prefix }: AppConfig) => ({ redis, prefix }),
+      useFactory: ({ redis, prefix }: AppConfig) => ({ redis, prefix, metrics: prometheusMetrics() }),
     }),
     OrdersModule,
     RemindersModule,
+    MetricsModule,
   ],
   providers: [{ provide: APP_INTERCEPTOR, useClass: BrokerUnavailableInterceptor }],
 })

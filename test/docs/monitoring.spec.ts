@@ -1,7 +1,8 @@
 import { type Metric, Registry } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
-import { anchors, inBackticks, readDocument, table } from './support/markdown.js';
+import { documentedMetrics } from './support/documented-metrics.js';
+import { anchors, readDocument, table } from './support/markdown.js';
 import { type KnownMetric, faultsIn, valuesOf } from './support/promql.js';
 
 const FOLDER = 'docs/monitoring';
@@ -31,12 +32,8 @@ interface Alert {
   readonly runbook: string;
 }
 
-interface Named {
-  readonly name?: string | undefined;
-}
-
-function byName(a: Named, b: Named): number {
-  return (a.name ?? '').localeCompare(b.name ?? '');
+function byName(a: KnownMetric, b: KnownMetric): number {
+  return a.name.localeCompare(b.name);
 }
 
 /** Reads the rules in the form that the file has; `promtool check rules` reads any. */
@@ -65,12 +62,7 @@ const targets = dashboard.panels.flatMap(({ title, targets: own }) => own.map((t
 
 describe('docs/monitoring/README.md', () => {
   it('lists every metric with its type and labels', () => {
-    const rows = document.split('\n').filter((line) => /^\| `delay_queue_\w+` +\| \w+ +\|/.test(line));
-    const listed = rows.map((row) => {
-      const [, name = '', type = '', labels = ''] = row.split('|').map((cell) => cell.trim());
-      return { name: inBackticks(name)[0], type, labels: inBackticks(labels) };
-    });
-    expect(listed.toSorted(byName)).toEqual(metrics.toSorted(byName));
+    expect(documentedMetrics(document).toSorted(byName)).toEqual(metrics.toSorted(byName));
   });
 });
 

@@ -10,7 +10,7 @@ export class AppConfig {
   readonly redis = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
 
   /** The orders end with their process, so each run has keys of its own. With orders in a database, use a fixed prefix. */
-  readonly prefix = `order-timeout-${randomUUID()}`;
+  readonly prefix = process.env['QUEUE_PREFIX'] ?? `order-timeout-${randomUUID()}`;
 
   /** How long an order waits for its payment; a real shop would say '30m'. */
   readonly paymentWindow: Duration = process.env['PAYMENT_WINDOW'] ?? '2s';

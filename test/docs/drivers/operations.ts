@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { randomUUID } from 'node:crypto';
 import { DelayedHandler, DelayQueueModule, type DelayedMessage, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, inject, it, vi } from 'vitest';
-import { bootApplication, bootPublisher } from '../support/application.js';
+import { type Application, bootApplication, bootPublisher } from '../support/application.js';
 import type { DrivenDocument, Run } from '../support/driven-document.js';
 
 const TOPIC = 'order.timeout';
@@ -83,6 +83,27 @@ export function operations(document: DrivenDocument): void {
     });
   });
 
+  document.drive('DelayQueuePaused #1', (run) => {
+    it('shows the topics that are paused, and since when messages wait', async () => {
+      const { admin, dueAt } = await paused();
+      expect(await printed(async () => run({ admin }))).toEqual([[TOPIC, 3, dueAt.toISOString()]]);
+    });
+  });
+
+  document.drive('DelayQueuePaused #2', (run) => {
+    it('has what is due handled, but for what has expired', async () => {
+      const { app, admin, harness, producer } = await paused();
+      await producer.publish(TOPIC, null, { id: '4', expireAfter: '1m' });
+      await harness.advance('2m');
+      expect(app.get(Orders).handled).toEqual([]);
+      expect(await printed(async () => run({ admin }))).toEqual([[false, expect.any(Number)]]);
+      await harness.settle();
+      const handled = app.get(Orders).handled.map(({ id }) => id);
+      expect(handled.toSorted((a, b) => Number(a) - Number(b))).toEqual(['1', '2', '3']);
+      expect(harness.deadLetters(TOPIC)).toMatchObject([{ id: '4', failure: { reason: 'expired' } }]);
+    });
+  });
+
   document.drive('DelayQueuePartitionUnowned #1', (run) => {
     it('shows all partitions where nobody handles the topic', async () => {
       const { admin } = await overdue();
@@ -153,13 +174,24 @@ export function operations(document: DrivenDocument): void {
 
 /** Three messages that have been due for a minute, and nobody handles them. */
 async function overdue() {
-  const application = await bootPublisher();
+  return overdueIn(await bootPublisher());
+}
+
+async function overdueIn(application: Application) {
   const { producer, harness } = application;
   const messages = ['1', '2', '3'].map((id) => ({ payload: { orderId: id }, options: { id, delay: '1m' as const } }));
   const published = await producer.publishMany(TOPIC, messages);
   await harness.advance('2m');
   const [{ dueAt } = { dueAt: new Date(0) }] = published;
   return { ...application, dueAt, partitions: published.map(({ partition }) => partition) };
+}
+
+/** The same in a topic that is paused, beside one that is not. */
+async function paused() {
+  const application = await bootApplication({ providers: [Orders] });
+  await application.producer.publish('audit', null, { delay: '1m' });
+  await application.admin.pause(TOPIC);
+  return overdueIn(application);
 }
 
 async function withDeadLetters() {

@@ -1,17 +1,23 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
-import type { DelayQueueAdmin, DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
+import type { DelayQueueAdmin, DelayQueueEvents, DelayQueueHealth, DelayQueueProducer } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 
-// What the excerpts of the README take for granted, for the compiler. Who runs an excerpt gives what it uses of this.
+// What the excerpts of the documents take for granted, for the compiler. Who runs an excerpt gives what it uses of this.
 
 export declare const app: INestApplicationContext;
 export declare const admin: DelayQueueAdmin;
 export declare const harness: DelayQueueHarness;
 export declare const events: DelayQueueEvents;
+export declare const health: DelayQueueHealth;
 export declare const producer: DelayQueueProducer;
+export declare const redis: string;
 
 export declare class AppConfig {
   readonly redisUrl: string;
+}
+
+export declare class AlertService {
+  send(text: string): Promise<void>;
 }
 
 export declare class InvoiceDto {

@@ -6,7 +6,7 @@ import type { CodeBlock } from './markdown.js';
 import { declaredIn, exportsOf } from './source.js';
 
 /**
- * The convention of the README: a TypeScript block that begins with its file name in a comment (`// main.ts`) is a whole
+ * The convention of the documents: a TypeScript block that begins with its file name in a comment (`// main.ts`) is a whole
  * program. All others are excerpts: they take for granted what they name of the library, of Nest and of ioredis, and what is
  * in `excerpt-context.ts`.
  */

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { DelayedHandler, UnrecoverableError } from 'nestjs-delay-queue';
+import { expect, it, vi } from 'vitest';
+import { onOwnRedis } from '../../e2e/support/bed.js';
+import { Gate } from '../../e2e/support/waiting.js';
+import type { DrivenDocument } from '../support/driven-document.js';
+
+/** One order hangs, and one cannot be handled. */
+@Injectable()
+class Orders {
+  readonly begun = new Gate();
+  readonly end = new Gate();
+
+  @DelayedHandler('order.timeout')
+  async onTimeout(order: string): Promise<void> {
+    if (order === 'hopeless') throw new UnrecoverableError('There is no such order');
+    this.begun.open();
+    await this.end.opened;
+  }
+}
+
+export function administration(document: DrivenDocument): void {
+  document.drive('Administration #1', (run) => {
+    it('shows what each topic holds, without a Nest application, and ends', async () => {
+      // The block has the default prefix.
+      await onOwnRedis(async (own) => {
+        const app = await own.start({ providers: [Orders], options: { prefix: 'dq' } });
+        await app.producer.publish('order.timeout', 'slow');
+        await app.get(Orders).begun.opened;
+        await app.producer.publish('order.timeout', 'hopeless');
+        await app.events.dead.first();
+        await app.producer.publish('order.timeout', 'later', { delay: '1h' });
+        const { dueAt } = await app.producer.publish('audit', 'nobody handles this');
+        const log = vi.spyOn(console, 'log').mockReturnValue();
+        const warn = vi.spyOn(console, 'warn').mockReturnValue();
+        const { host, port } = own.connection;
+        vi.stubEnv('REDIS_URL', `redis://${host}:${port}`);
+
+        await run();
+
+        expect(log.mock.calls).toEqual([
+          [`Connected to Redis at ${host}:${port}`],
+          ['audit', { scheduled: 1, due: 1, inFlight: 0, dead: 0, oldestDueAt: dueAt }],
+          ['order.timeout', { scheduled: 1, due: 0, inFlight: 1, dead: 1, oldestDueAt: undefined }],
+        ]);
+        // Its `log` is the console, and this Redis keeps nothing on disk.
+        expect(warn.mock.calls).toEqual([[expect.stringContaining('keeps nothing on disk')]]);
+        app.get(Orders).end.open();
+      });
+    });
+  });
+}
