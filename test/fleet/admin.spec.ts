@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { partitionOf } from '../../lib/message/partitioner.js';
+import { eventually } from '../support/eventually.js';
+import { HELD, type Run, WORK } from './operated-protocol.js';
+import { listAll, notListedOnce } from './support/list-all.js';
+import { LONGEST_BLOCK, longestCall, tell } from './support/longest-call.js';
+import { OperatedFleet, type OperatedProcess } from './support/operated-fleet.js';
+import { SavedMessages } from './support/saved-messages.js';
+
+const COUNT = 100_000;
+const PARTITIONS = 8;
+const HOUR = 3_600_000;
+
+/** Long, so that what comes about sooner has come by a signal; milliseconds. */
+const MAX_IDLE_WAIT = 4000;
+
+/** How soon a signal has to have its effect, on a machine that is busy otherwise; milliseconds. */
+const BY_SIGNAL = MAX_IDLE_WAIT / 2;
+
+const indexes = Array.from({ length: PARTITIONS }, (_, index) => index);
+
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+describe(`two processes with ${COUNT} messages, operated by a third`, { timeout: 60_000 }, () => {
+  let fleet: OperatedFleet;
+  /** All of them wait for an hour at least. */
+  let backlog: string[];
+  let saved: SavedMessages;
+  let dueFrom: number;
+
+  beforeAll(async () => {
+    fleet = await OperatedFleet.start({ partitions: PARTITIONS, maxIdleWait: MAX_IDLE_WAIT, fleetEvents: true });
+    dueFrom = Date.now() + HOUR;
+    backlog = await fleet.publish({
+      topic: WORK,
+      idPrefix: 'waits-',
+      count: COUNT,
+      task: { does: 'succeed' },
+      deliverAt: dueFrom,
+    });
+    saved = await SavedMessages.save(fleet.redis);
+  }, 60_000);
+
+  beforeEach(async () => {
+    await fleet.admin.resume(WORK);
+    await saved.restore();
+  });
+
+  afterAll(async () => fleet.end());
+
+  /** Of the backlog, the message of each partition that is this many after its first one. */
+  function oneOfEach(nth: number): string[] {
+    const some = backlog.slice(0, 1000);
+    return indexes.map((index) => some.filter((id) => partitionOf(id, PARTITIONS) === index)[nth] ?? '');
+  }
+
+  async function whileBustling<T>(work: () => Promise<T>): Promise<T> {
+    const before = fleet.processes.map(({ runs }) => runs.length);
+    await fleet.each((process) =>
+      process.ask({
+        kind: 'begin-bustle',
+        bustle: {
+          idPrefix: `bustle-${process.name}-${now()}-`,
+          from: dueFrom,
+          to: dueFrom + COUNT / 200,
+          dying: false,
+        },
+      }),
+    );
+    try {
+      await eventually('both to handle', () => fleet.processes.every(({ runs }, i) => runs.length > (before[i] ?? 0)));
+      return await work();
+    } finally {
+      await fleet.each((process) => process.ask({ kind: 'end-bustle' }));
+    }
+  }
+
+  /** Pauses while both handle, waits until both have seen it, and expects that neither begins with anything later. */
+  async function pauseAll(): Promise<void> {
+    const { admin, processes } = fleet;
+    const askedAt = now();
+    await admin.pause(WORK);
+    const pausedAt = now();
+    const seenAt = await eventually('both to see the pause', () => {
+      const times = processes.map((process) => process.sawAt(`Topic '${WORK}' is paused`, askedAt));
+      return times.every((time) => time !== undefined) && times;
+    });
+    await eventually('handlers that run to end', async () => (await admin.stats(WORK)).inFlight === 0);
+    const seen = seenAt.map((time) => time - pausedAt);
+    const last = processes.map((process) => (runsSince(process, pausedAt).at(-1)?.at ?? pausedAt) - pausedAt);
+    const shown = (times: readonly number[]) => times.map((time) => time.toFixed(1)).join(' and ');
+    tell(`pause: seen after ${shown(seen)} ms, the last handler call begins after ${shown(last)} ms`);
+    expect(Math.max(...seen, ...last)).toBeLessThanOrEqual(MAX_IDLE_WAIT);
+  }
+
+  /** Waits until these have been handled, each by the process that owns its partition, and gives how long each took. */
+  async function expectHandledByOwners(ids: readonly string[], since: number): Promise<number[]> {
+    const owners = await fleet.owners(WORK);
+    const found = await eventually('them to be handled', () => {
+      const runs = fleet.runs.filter(({ id, at }) => at >= since && ids.includes(id));
+      return runs.length >= ids.length && runs;
+    });
+    expect(found.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    for (const { pid, runs } of fleet.processes) {
+      const own = runs.filter(({ id }) => ids.includes(id));
+      expect(own.map(({ partition }) => owners[partition])).toEqual(own.map(() => pid));
+      expect(own.length).toBeGreaterThan(0);
+    }
+    return found.map(({ at }) => at - since);
+  }
+
+  it('topics(), stats() and get() answer', async () => {
+    const time = await longestCall(fleet.redis, 'topics, stats, and get 200 times', async () => {
+      expect(await fleet.admin.topics()).toEqual([HELD, WORK]);
+      const stats = await fleet.admin.stats(WORK);
+      expect(stats).toMatchObject({ scheduled: COUNT, due: 0, inFlight: 0, dead: 0, paused: false });
+      expect(stats.nextDueAt).toEqual(new Date(dueFrom));
+      for (const id of backlog.slice(-200)) {
+        expect(await fleet.admin.get(WORK, id)).toMatchObject({ id, state: 'scheduled', attempts: 0 });
+      }
+    });
+    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+  });
+
+  it('peek() lists each message that waits once, whatever both do meanwhile', async () => {
+    const time = await whileBustling(async () =>
+      longestCall(fleet.redis, `listing ${COUNT} that wait`, async () => {
+        const handledBefore = fleet.processes.map(({ runs }) => runs.length);
+        const listed = await listAll(fleet.admin, WORK, 'scheduled');
+        expect(notListedOnce(listed, backlog)).toEqual({});
+        const others = listed.filter((id) => id.includes('later'));
+        const handled = fleet.processes.map(({ runs }, i) => runs.length - (handledBefore[i] ?? 0));
+        tell(`meanwhile ${handled.join(' and ')} handled, ${others.length} listed of what came and went`);
+        expect(others.length).toBeGreaterThan(0);
+        expect(Math.min(...handled)).toBeGreaterThan(0);
+      }),
+    );
+    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+    expect(await fleet.admin.stats(WORK)).toMatchObject({ dead: 0 });
+  });
+
+  it('runNow() and reschedule() wake the owner', async () => {
+    for (const [n, what, move] of [
+      [0, 'runNow', async (id: string) => fleet.admin.runNow(WORK, id)],
+      [1, 'reschedule', async (id: string) => fleet.admin.reschedule(WORK, id, { delay: 0 })],
+    ] as const) {
+      const ids = oneOfEach(n);
+      let since = 0;
+      const time = await longestCall(fleet.redis, `${what} of ${ids.length}`, async () => {
+        since = now();
+        expect(await Promise.all(ids.map(async (id) => move(id)))).toEqual(ids.map(() => true));
+        const took = Math.max(...(await expectHandledByOwners(ids, since)));
+        tell(`${what}: handled by their owners within ${took.toFixed(1)} ms`);
+        expect(took).toBeLessThan(BY_SIGNAL);
+      });
+      expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+    }
+  });
+
+  it('reschedule(), edit() and cancel() change what waits', async () => {
+    const many = backlog.slice(50_000, 51_000);
+    const later = new Date(dueFrom + HOUR);
+    const time = await longestCall(fleet.redis, 'reschedule, edit and cancel 1,000 times each', async () => {
+      const moved = await Promise.all(many.map(async (id) => fleet.admin.reschedule(WORK, id, { deliverAt: later })));
+      expect(moved).toEqual(many.map(() => true));
+      const text = { does: 'succeed', text: 'edited' };
+      const edited = await Promise.all(many.map(async (id) => fleet.admin.edit(WORK, id, text)));
+      expect(edited).toEqual(many.map(() => true));
+    });
+    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+    for (const id of many.slice(0, 20)) {
+      expect(await fleet.admin.get(WORK, id)).toMatchObject({ at: later, payload: { text: 'edited' } });
+    }
+    const run = many.slice(-40);
+    const since = now();
+    for (const id of run) await fleet.admin.runNow(WORK, id);
+    await expectHandledByOwners(run, since);
+    expect(fleet.runs.filter(({ id }) => run.includes(id)).map(({ text }) => text)).toEqual(run.map(() => 'edited'));
+
+    const rest = many.slice(0, -40);
+    const cancelling = await longestCall(fleet.redis, `cancel of ${rest.length} that wait`, async () => {
+      const results = await Promise.all(rest.map(async (id) => fleet.admin.cancel(WORK, id)));
+      expect(results).toEqual(rest.map(() => 'cancelled'));
+    });
+    expect(cancelling).toBeLessThanOrEqual(LONGEST_BLOCK);
+    expect(await fleet.admin.get(WORK, rest[0] ?? '')).toBeUndefined();
+  });
+
+  it('what happens in one process is seen in the other one, too', async () => {
+    await fleet.each((process) => process.ask({ kind: 'listen' }));
+    const task = { does: 'fail-once' } as const;
+    const time = await longestCall(
+      fleet.redis,
+      'events of 100 messages that fail once, in both processes',
+      async () => {
+        const ids = await fleet.publish({ topic: WORK, idPrefix: `told-${now()}-`, count: 100, task });
+        const kinds = ['published', 'delivered', 'retried', 'delivered', 'acked'];
+        const own = new Set(ids);
+        const ofThese = ({ events }: OperatedProcess) => events.filter(({ id }) => id !== undefined && own.has(id));
+        await eventually('both to be told of all', () =>
+          fleet.processes.every((process) => ofThese(process).length >= kinds.length * ids.length),
+        );
+        const handledBy = new Map(fleet.processes.flatMap(({ pid, runs }) => runs.map(({ id }) => [id, pid] as const)));
+        for (const process of fleet.processes) {
+          const seen = ofThese(process).map(({ id, kind }) => `${id} ${kind}`);
+          expect(seen.toSorted()).toEqual(ids.flatMap((id) => kinds.map((kind) => `${id} ${kind}`)).toSorted());
+          const handling = ofThese(process).filter(({ kind }) => kind !== 'published');
+          expect(handling.every(({ id, pid }) => handledBy.get(id ?? '') === pid)).toBe(true);
+          // What it has been told of the other one is all that the other one did.
+          expect(handling.some(({ pid }) => pid !== process.pid)).toBe(true);
+        }
+      },
+    );
+    await fleet.each((process) => process.ask({ kind: 'stop-listening' }));
+    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+  });
+
+  it('pause(), resume() and drain() take effect in both, amid what is due', async () => {
+    const { admin, processes } = fleet;
+    const first = now();
+    await whileBustling(pauseAll);
+    // What waits in it is due now, and comes in while nothing is handed out.
+    await admin.drain(WORK);
+    const { delivered } = (await admin.stats(WORK)).counters;
+    const task = { does: 'take-a-while' } as const;
+    const ids = await fleet.publish({ topic: WORK, idPrefix: 'due-', count: COUNT, task });
+    expect(await admin.stats(WORK)).toMatchObject({ due: COUNT, paused: true, counters: { delivered } });
+    const due = await SavedMessages.save(fleet.redis);
+
+    const resuming = await longestCall(
+      fleet.redis,
+      `resuming with ${COUNT} due, listing them while both handle them, and pausing`,
+      async () => {
+        const resumedAt = now();
+        await admin.resume(WORK);
+        await eventually('both to go on', () => processes.every((process) => runsSince(process, resumedAt).length > 0));
+        const waits = processes.map((process) => ((runsSince(process, resumedAt)[0]?.at ?? 0) - resumedAt).toFixed(1));
+        tell(`resume: the first is handled after ${waits.join(' and ')} ms`);
+        const listed = await listAll(admin, WORK, 'due');
+        await pauseAll();
+        const handled = new Set(processes.flatMap((process) => runsSince(process, resumedAt)).map(({ id }) => id));
+        const stayed = ids.filter((id) => !handled.has(id));
+        tell(`${ids.length - stayed.length} were handled meanwhile, ${stayed.length} were due all along`);
+        expect(stayed.length).toBeGreaterThan(COUNT / 2);
+        expect(stayed.length).toBeLessThan(COUNT);
+        expect(notListedOnce(listed, stayed)).toEqual({});
+        expect(new Set(listed).size).toBe(listed.length);
+      },
+      () => due.restore(),
+    );
+    expect(resuming).toBeLessThanOrEqual(LONGEST_BLOCK);
+    expect(processes.every((process) => process.sawAt(`Topic '${WORK}' goes on`, first) !== undefined)).toBe(true);
+
+    const draining = await longestCall(
+      fleet.redis,
+      `draining ${COUNT}, dry and in earnest`,
+      async () => {
+        expect(await admin.drain(WORK, { dryRun: true })).toEqual({ matched: COUNT, removed: 0 });
+        expect(await admin.drain(WORK)).toEqual({ matched: COUNT, removed: COUNT });
+      },
+      () => due.restore(),
+    );
+    expect(draining).toBeLessThanOrEqual(LONGEST_BLOCK);
+    expect(await admin.stats(WORK)).toMatchObject({ scheduled: 0, due: 0, inFlight: 0 });
+  });
+
+  it('what is in flight is listed once, and cancelled where it runs', async () => {
+    const { admin, processes } = fleet;
+    const ids = await fleet.publish({ topic: HELD, idPrefix: 'held-', count: COUNT, task: { does: 'succeed' } });
+    await eventually('all to be in flight', async () => (await admin.stats(HELD)).inFlight === COUNT, 30_000);
+    const leaving = ids.filter((_, n) => n % 100 === 0);
+    const staying = ids.filter((_, n) => n % 100 > 0);
+    let next = 0;
+    const time = await whileBustling(async () =>
+      longestCall(fleet.redis, `listing ${COUNT} in flight`, async () => {
+        const listed = await listAll(admin, HELD, 'in-flight', async () => {
+          const id = leaving[next++];
+          if (id !== undefined) expect(await admin.cancel(HELD, id)).toBe('in-flight');
+        });
+        expect(notListedOnce(listed, staying)).toEqual({});
+      }),
+    );
+    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+
+    const cancelled = leaving.slice(0, next);
+    await eventually(
+      'their signals to abort',
+      () => processes.flatMap(({ aborts }) => aborts).length >= cancelled.length,
+    );
+    const handlers = new Map(processes.flatMap(({ name, runs }) => runs.map(({ id }) => [id, name] as const)));
+    for (const { name, aborts } of processes) {
+      expect(aborts.length).toBeGreaterThan(0);
+      expect(aborts.every(({ id, code }) => handlers.get(id) === name && code === 'CANCELLED')).toBe(true);
+    }
+    expect(processes.flatMap(({ aborts }) => aborts.map(({ id }) => id)).toSorted()).toEqual(cancelled.toSorted());
+    await eventually('them to be gone', async () => (await admin.stats(HELD)).inFlight === COUNT - cancelled.length);
+  });
+});
+
+function runsSince({ runs }: OperatedProcess, since: number): Run[] {
+  return runs.filter(({ at }) => at >= since);
+}
