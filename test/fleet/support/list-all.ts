@@ -2,36 +2,54 @@ import type { DelayQueueAdmin, PeekState } from 'nestjs-delay-queue';
 
 const PAGE = 200;
 
+export interface Listed {
+  readonly id: string;
+  readonly at: number;
+}
+
 /**
  * Lists a state of a topic page by page, to its end.
  *
  * @param between called after each page, with its number
- * @returns the ids in the order in which they came, one that came twice twice
  */
 export async function listAll(
   admin: DelayQueueAdmin,
   topic: string,
   state: PeekState,
   between?: (page: number) => Promise<unknown>,
-): Promise<string[]> {
-  const ids: string[] = [];
+): Promise<Listed[]> {
+  const all: Listed[] = [];
   let cursor: string | undefined;
   let page = 0;
   do {
     const listed = await admin.peek(topic, state, { limit: PAGE, cursor });
-    for (const { id } of listed.messages) ids.push(id);
+    for (const { id, at } of listed.messages) all.push({ id, at: at.getTime() });
     cursor = listed.cursor;
     await between?.(++page);
   } while (cursor !== undefined);
-  return ids;
+  return all;
 }
 
-/** How often each of these ids was listed, where that is not once. */
-export function notListedOnce(listed: readonly string[], ids: readonly string[]): Record<string, number> {
+export interface ListingFaults {
+  /** How often an id was listed, where that is not once. */
+  readonly notOnce: Readonly<Record<string, number>>;
+  /** Ids that came behind later ones. */
+  readonly outOfOrder: readonly string[];
+}
+
+export const NO_FAULTS: ListingFaults = { notOnce: {}, outOfOrder: [] };
+
+/** What is wrong with how these were listed, which were there all along. Of others, nothing is promised. */
+export function listingFaults(listed: readonly Listed[], ids: readonly string[]): ListingFaults {
   const times = new Map(ids.map((id) => [id, 0]));
-  for (const id of listed) {
+  const outOfOrder: string[] = [];
+  let last = -Infinity;
+  for (const { id, at } of listed) {
     const before = times.get(id);
-    if (before !== undefined) times.set(id, before + 1);
+    if (before === undefined) continue;
+    times.set(id, before + 1);
+    if (at < last) outOfOrder.push(id);
+    last = at;
   }
-  return Object.fromEntries([...times].filter(([, listings]) => listings !== 1));
+  return { notOnce: Object.fromEntries([...times].filter(([, listings]) => listings !== 1)), outOfOrder };
 }

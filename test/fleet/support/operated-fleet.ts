@@ -3,7 +3,7 @@ import { type ConnectedDelayQueueAdmin, createDelayQueueAdmin } from 'nestjs-del
 import { eventually } from '../../support/eventually.js';
 import { type PrivateRedis, startRedis } from '../../support/redis-server.js';
 import { TestProcess } from '../../support/test-process.js';
-import type { Load, OperatedConfig, OperatedReport, Request, Run, SeenEvent } from '../operated-protocol.js';
+import type { Bustle, Load, OperatedConfig, OperatedReport, Request, Run, SeenEvent } from '../operated-protocol.js';
 
 const PREFIX = 'operated';
 
@@ -130,6 +130,20 @@ export class OperatedFleet {
       process.ask({ kind: 'publish', load: { ...load, idPrefix: prefixes[i] ?? '', count: half } }),
     );
     return prefixes.flatMap((prefix) => Array.from({ length: half }, (_, n) => `${prefix}${n}`));
+  }
+
+  /** Has other messages come, fail, move and go in both processes, until the work is done. */
+  async whileBustling<T>(bustle: Omit<Bustle, 'idPrefix'>, work: () => Promise<T>): Promise<T> {
+    const before = this.#processes.map(({ runs }) => runs.length);
+    await this.each((process) =>
+      process.ask({ kind: 'begin-bustle', bustle: { ...bustle, idPrefix: `bustle-${process.name}-${Date.now()}-` } }),
+    );
+    try {
+      await eventually('both to handle', () => this.#processes.every(({ runs }, i) => runs.length > (before[i] ?? 0)));
+      return await work();
+    } finally {
+      await this.each((process) => process.ask({ kind: 'end-bustle' }));
+    }
   }
 
   /** Which process owns each partition, by its process id. */

@@ -32,6 +32,7 @@ function savedName(key: string): string {
   return `saved:${key}`;
 }
 
-async function messageKeys(redis: Redis): Promise<string[]> {
+/** The keys under which messages are stored that nobody handles. */
+export async function messageKeys(redis: Redis): Promise<string[]> {
   return (await redis.keys('*')).filter((key) => KINDS.test(key));
 }
