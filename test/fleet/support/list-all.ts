@@ -1,4 +1,4 @@
-import type { DelayQueueAdmin, PeekState } from 'nestjs-delay-queue';
+import type { DelayQueueAdmin, PeekPage, PeekState } from 'nestjs-delay-queue';
 
 const PAGE = 200;
 
@@ -7,22 +7,23 @@ export interface Listed {
   readonly at: number;
 }
 
-/**
- * Lists a state of a topic page by page, to its end.
- *
- * @param between called after each page, with its number
- */
-export async function listAll(
-  admin: DelayQueueAdmin,
-  topic: string,
-  state: PeekState,
-  between?: (page: number) => Promise<unknown>,
-): Promise<Listed[]> {
+export interface Listing {
+  readonly topic: string;
+  readonly state: PeekState;
+  /** Asks for each page, once or more. */
+  readonly ask: (peek: () => Promise<PeekPage>) => Promise<PeekPage>;
+  /** Called after each page, with its number. */
+  readonly between?: (page: number) => Promise<unknown>;
+}
+
+/** Lists a state of a topic page by page, to its end. */
+export async function listAll(admin: DelayQueueAdmin, { topic, state, ask, between }: Listing): Promise<Listed[]> {
   const all: Listed[] = [];
   let cursor: string | undefined;
   let page = 0;
   do {
-    const listed = await admin.peek(topic, state, { limit: PAGE, cursor });
+    const after = cursor;
+    const listed = await ask(async () => admin.peek(topic, state, { limit: PAGE, cursor: after }));
     for (const { id, at } of listed.messages) all.push({ id, at: at.getTime() });
     cursor = listed.cursor;
     await between?.(++page);
