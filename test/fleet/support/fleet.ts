@@ -94,7 +94,10 @@ function ownershipIntervals(process: FleetProcess): Interval[] {
 }
 
 /** How many times each id was handled, where it was not once. */
-export function notHandledOnce(handled: readonly Handled[], ids: readonly string[]): Record<string, number> {
+export function notHandledOnce(
+  handled: readonly Pick<Handled, 'id'>[],
+  ids: readonly string[],
+): Record<string, number> {
   const counts = new Map(ids.map((id) => [id, 0]));
   for (const { id } of handled) counts.set(id, (counts.get(id) ?? 0) + 1);
   return Object.fromEntries([...counts].filter(([, count]) => count !== 1));
