@@ -4,10 +4,11 @@ import { eventually } from '../support/eventually.js';
 import { HELD, type Run, WORK } from './operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';
 import { LONGEST_BLOCK, WatchedSteps, longestCall, tell } from './support/longest-call.js';
+import { MESSAGE_COUNT } from './support/message-count.js';
 import { OperatedFleet, type OperatedProcess } from './support/operated-fleet.js';
 import { SavedMessages, messageKeys } from './support/saved-messages.js';
 
-const COUNT = 100_000;
+const COUNT = MESSAGE_COUNT;
 const PARTITIONS = 8;
 const HOUR = 3_600_000;
 
@@ -151,7 +152,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
   });
 
   it('reschedule(), edit() and cancel() change what waits', async () => {
-    const many = backlog.slice(50_000, 51_000);
+    const many = backlog.slice(COUNT / 2, COUNT / 2 + 1000);
     const later = new Date(dueFrom + HOUR);
     const time = await longestCall(fleet.redis, 'reschedule and edit 1,000 times each', async () => {
       const moved = await Promise.all(many.map(async (id) => fleet.admin.reschedule(WORK, id, { deliverAt: later })));
@@ -257,7 +258,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
       async () => {
         expect(await admin.drain(WORK, { dryRun: true })).toEqual({ matched: COUNT, removed: 0 });
         const stop = new AbortController();
-        setTimeout(() => stop.abort(), 20);
+        setTimeout(() => stop.abort(), COUNT / 10_000);
         const { removed } = await admin.drain(WORK, { signal: stop.signal });
         expect(removed).toBeLessThan(COUNT);
         const left = COUNT - removed;

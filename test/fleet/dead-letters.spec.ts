@@ -5,10 +5,11 @@ import { type Run, WORK } from './operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';
 import { notHandledOnce } from './support/fleet.js';
 import { LONGEST_BLOCK, WatchedSteps, longestCall, tell } from './support/longest-call.js';
+import { MESSAGE_COUNT } from './support/message-count.js';
 import { OperatedFleet } from './support/operated-fleet.js';
 import { SavedMessages } from './support/saved-messages.js';
 
-const COUNT = 100_000;
+const COUNT = MESSAGE_COUNT;
 const PARTITIONS = 8;
 const KEYS = 100;
 

@@ -1,0 +1,25 @@
+/** `npm run test:scale`: the tests of administration and of dead letters in a fleet, with 100,000 messages. */
+import { ensureDependencies } from './setup/dependencies.mjs';
+import { runScript } from './setup/failure.mjs';
+import { startRedis } from './setup/redis.mjs';
+import { localBin, run } from './setup/run.mjs';
+
+const MESSAGES = 100_000;
+
+await runScript(async () => {
+  await ensureDependencies();
+  const redis = await startRedis();
+  try {
+    const { code } = await run(
+      localBin('vitest'),
+      ['run', 'test/fleet/admin.spec.ts', 'test/fleet/dead-letters.spec.ts'],
+      {
+        env: { ...process.env, REDIS_URL: redis.url, OPERATED_MESSAGES: String(MESSAGES) },
+        stdio: ['ignore', 'inherit', 'inherit'],
+      },
+    );
+    return code;
+  } finally {
+    await redis.stop();
+  }
+});
