@@ -14,7 +14,8 @@ export const block: FigureOf = ({ block: messages, warmUp }) => ({
   description:
     `${grouped(messages)} messages fall due in the same millisecond while one process waits for them: the command that ` +
     `kept Redis busy longest, by its SLOWLOG, until all are handled or ${TIME_LIMIT / 1000} s are over. SLOWLOG measures ` +
-    `wall time: where the cores are busy, the time that Redis waited for one is in it. Concurrency ${CONCURRENCY}.`,
+    `wall time, so Redis goes before other programs here, where the user may say so: else the time that it waits for a ` +
+    `core would be in it. Concurrency ${CONCURRENCY}.`,
   measures: [{ key: 'block', label: 'longest command', unit: 'ms', better: 'less', digits: 1 }],
   baseline: BULLMQ,
   trials: QUEUES.map((name) => ({
@@ -23,9 +24,11 @@ export const block: FigureOf = ({ block: messages, warmUp }) => ({
       const queue = { topics: [TOPIC], partitions: PARTITIONS };
       const consumption = await Consumption.start(bench, name, { ...queue, concurrency: CONCURRENCY, warmUp });
       const { firstDueAt } = await bench.run(name, 'load', { ...queue, messages, lead: leadFor(messages) });
-      await bench.redis.watchSlowCommands();
-      await consumption.finish(messages, firstDueAt - Date.now() + TIME_LIMIT);
-      return { block: await bench.redis.slowestCommand() };
+      return bench.redis.preferred(async () => {
+        await bench.redis.watchSlowCommands();
+        await consumption.finish(messages, firstDueAt - Date.now() + TIME_LIMIT);
+        return { block: await bench.redis.slowestCommand() };
+      });
     },
   })),
 });
