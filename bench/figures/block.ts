@@ -23,7 +23,7 @@ export const block: FigureOf = ({ block: messages, warmUp }) => ({
     measure: async (bench) => {
       const queue = { topics: [TOPIC], partitions: PARTITIONS };
       const consumption = await Consumption.start(bench, name, { ...queue, concurrency: CONCURRENCY, warmUp });
-      const { firstDueAt } = await bench.run(name, 'load', { ...queue, messages, lead: leadFor(messages) });
+      const { firstDueAt } = await bench.run(name, 'load', { ...queue, messages, lead: leadFor(name, messages) });
       return bench.redis.preferred(async () => {
         await bench.redis.watchSlowCommands();
         await consumption.finish(messages, firstDueAt - Date.now() + TIME_LIMIT);

@@ -21,7 +21,7 @@ export const burst: FigureOf = ({ burst: messages, warmUp }) => ({
     QUEUES.map((name) => ({
       subject: name,
       variant: `concurrency ${concurrency}`,
-      measure: (bench) => lateness(bench, name, { messages, lead: leadFor(messages), concurrency, warmUp }),
+      measure: (bench) => lateness(bench, name, { messages, lead: leadFor(name, messages), concurrency, warmUp }),
     })),
   ),
 });

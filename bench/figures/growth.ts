@@ -49,7 +49,7 @@ function trial(waiting: number, { publish: messages, spread, warmUp }: Sizes): T
       const handled = await handleRate(bench, OURS, { topics, messages, concurrency: CONCURRENCY, warmUp });
       const { p50 = NaN, p99 = NaN } = await lateness(bench, OURS, {
         messages: spread,
-        lead: leadFor(spread),
+        lead: leadFor(OURS, spread),
         step: 1000 / PER_SECOND,
         concurrency: CONCURRENCY,
         warmUp,

@@ -27,7 +27,7 @@ function trial(number: number, { backlog: messages, warmUp }: Sizes): Trial {
     subject: subjectOf(number),
     measure: async (bench) => {
       const consumption = await Consumption.start(bench, OURS, { ...queue, concurrency: CONCURRENCY, warmUp }, number);
-      const { firstDueAt } = await bench.run(OURS, 'load', { ...queue, messages, lead: leadFor(messages) });
+      const { firstDueAt } = await bench.run(OURS, 'load', { ...queue, messages, lead: leadFor(OURS, messages) });
       const results = await consumption.finish(messages);
       const lastAt = Math.max(...results.map((result) => result.lastAt));
       return { rate: messages / ((lastAt - firstDueAt) / 1000) };

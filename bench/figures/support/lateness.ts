@@ -12,9 +12,17 @@ export const LATENESS_MEASURES: readonly Measure[] = [
   { key: 'early', label: 'early', unit: '', better: 'less', digits: 0, incomparable: true },
 ];
 
-/** Milliseconds within which even a slow contender has published so many messages. */
-export function leadFor(messages: number): number {
-  return 1500 + messages / 10;
+/** Messages that each publishes in a millisecond even on a slow machine. */
+const PUBLISHED_AT_LEAST: Readonly<Record<ContenderName, number>> = {
+  'nestjs-delay-queue': 30,
+  BullMQ: 10,
+  'bee-queue': 25,
+  'bare scripts': 30,
+};
+
+/** Milliseconds within which a contender has published so many messages. */
+export function leadFor(contender: ContenderName, messages: number): number {
+  return 1500 + messages / PUBLISHED_AT_LEAST[contender];
 }
 
 export interface LatenessOptions extends Pick<LoadOptions, 'messages' | 'lead' | 'step' | 'ahead'> {

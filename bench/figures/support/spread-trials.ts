@@ -8,6 +8,9 @@ export const CONCURRENCY = 100;
 /** @param ahead milliseconds between publishing and due time; `undefined`: all are published before the first is due */
 export function spreadTrials({ spread: messages, warmUp }: Sizes, ahead?: number): Trial[] {
   const step = 1000 / PER_SECOND;
-  const options = { messages, lead: leadFor(messages), step, ahead, concurrency: CONCURRENCY, warmUp };
-  return QUEUES.map((name) => ({ subject: name, measure: (bench) => lateness(bench, name, options) }));
+  const options = { messages, step, ahead, concurrency: CONCURRENCY, warmUp };
+  return QUEUES.map((name) => ({
+    subject: name,
+    measure: (bench) => lateness(bench, name, { ...options, lead: leadFor(name, messages) }),
+  }));
 }
