@@ -46,7 +46,7 @@ export default defineConfig({
             'test/faults/*.spec.ts',
           ],
           fileParallelism: false,
-          maxConcurrency: 2,
+          maxConcurrency: 3,
           sequence: { groupOrder: 1 },
           ...timeouts,
         },
