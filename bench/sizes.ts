@@ -53,6 +53,9 @@ export const QUICK: Sizes = {
   warmUp: 500,
 };
 
+/** How much later messages are due that only wait, in milliseconds. */
+export const DAY = 86_400_000;
+
 /** Partitions of a topic, the library's default. */
 export const PARTITIONS = 8;
 

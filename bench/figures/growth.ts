@@ -1,10 +1,9 @@
-import { PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
+import { DAY, PARTITIONS, type Sizes, TOPIC } from '../sizes.js';
 import { type FigureOf, grouped, OURS, type Trial } from './figure.js';
 import { handleRate } from './support/handle-rate.js';
 import { lateness, leadFor } from './support/lateness.js';
 import { PER_SECOND } from './support/spread-trials.js';
 
-const DAY = 86_400_000;
 const CONCURRENCY = 500;
 const IN_THE_AIR = 500;
 const GIB = 1024 ** 3;

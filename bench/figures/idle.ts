@@ -1,14 +1,11 @@
 import type { ContenderName } from '../contenders/contender.js';
-import { type Sizes, TOPIC } from '../sizes.js';
+import { DAY, type Sizes, TOPIC } from '../sizes.js';
 import { BEE_QUEUE, BULLMQ, type FigureOf, grouped, OURS, type Trial } from './figure.js';
 
 /** What starting leaves to be done is over by then, in milliseconds. */
 const SETTLE = 3000;
 const CONCURRENCY = 100;
 const PARTITIONS = [1, 8, 64];
-
-/** The messages that wait are due so much later, in milliseconds. */
-const DAY = 86_400_000;
 
 export const idle: FigureOf = (sizes) => ({
   name: 'idle',

@@ -9,6 +9,8 @@ const POOL_SIZE = 1024 * BYTES_PER_ID;
 /** Where in the text of a UUID the two digits of each byte stand. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
+const DIGITS = Buffer.from('0123456789abcdef');
+
 /** Makes UUIDs of version 7, each greater than the one before. */
 export class MessageIds {
   readonly #pool = new Uint8Array(POOL_SIZE);
@@ -37,8 +39,8 @@ export class MessageIds {
     for (let i = 0; i < BYTES_PER_ID; i++) {
       const byte = this.#bytes[i] as number;
       const place = PLACES[i] as number;
-      this.#text[place] = digitOf(byte >> 4);
-      this.#text[place + 1] = digitOf(byte & 0xf);
+      this.#text[place] = DIGITS[byte >> 4] as number;
+      this.#text[place + 1] = DIGITS[byte & 0xf] as number;
     }
     return this.#text.toString('latin1');
   }
@@ -50,9 +52,4 @@ export class MessageIds {
     }
     return this.#pool.subarray(this.#used, (this.#used += BYTES_PER_ID));
   }
-}
-
-/** Character code of a hexadecimal digit. */
-function digitOf(value: number): number {
-  return value < 10 ? 48 + value : 87 + value;
 }

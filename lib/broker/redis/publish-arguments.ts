@@ -9,11 +9,8 @@ const LETTERS: Readonly<Record<NewMessage['onDuplicate'], string>> = {
 
 /** Appends the messages to the arguments of a script, as `lua/publish.lua` reads them. */
 export function encodeMessages(messages: readonly NewMessage[], args: (string | number)[]): void {
-  // What all messages have in common is sent, and read, once.
-  const [first] = messages;
-  const alike = first ? [first] : [];
-  const dues = messages.every(({ due }) => first && isSame(due, first.due)) ? alike : messages;
-  const onDuplicates = messages.every(({ onDuplicate }) => onDuplicate === first?.onDuplicate) ? alike : messages;
+  const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
+  const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
   args.push(
     dues.map(({ due }) => encodeDueTime(due)).join(','),
     onDuplicates.map(({ onDuplicate }) => LETTERS[onDuplicate]).join(''),
@@ -24,6 +21,15 @@ export function encodeMessages(messages: readonly NewMessage[], args: (string | 
 /** As `lua/includes/due-time.lua` reads it. */
 export function encodeDueTime(due: DueTime): string {
   return 'after' in due ? `+${due.after}` : String(due.at);
+}
+
+/** What all messages have in common is sent, and read, once. */
+function oneOrAll(
+  messages: readonly NewMessage[],
+  areAlike: (a: NewMessage, b: NewMessage) => boolean,
+): readonly NewMessage[] {
+  const [first] = messages;
+  return first && messages.every((message) => areAlike(message, first)) ? [first] : messages;
 }
 
 function isSame(a: DueTime, b: DueTime): boolean {

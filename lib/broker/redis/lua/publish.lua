@@ -27,7 +27,7 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include forget
 -- @include answered
 -- @include largest
--- @include hasten
+-- @include outgrown-tables
 
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
@@ -115,7 +115,6 @@ end
 
 local total, created, longest = 0, 0, 0
 local members, with_key, is_later = {}, {}, {}
-local find = string.find
 for at = FIRST, #ARGV, 2 do
   local id, length = ARGV[at], #ARGV[at + 1]
   total = total + 1
@@ -128,7 +127,7 @@ for at = FIRST, #ARGV, 2 do
     members[2 * created + 2] = id
     if dues[total] then note(dues[total]) end
     created = created + 1
-    if find(id, '\0', 1, true) then
+    if string.find(id, '\0', 1, true) then
       with_key[#with_key + 1] = '0'
       with_key[#with_key + 1] = id
     end
