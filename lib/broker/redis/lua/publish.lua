@@ -127,13 +127,19 @@ for at = FIRST, #ARGV, 2 do
     members[2 * created + 2] = id
     if dues[total] then note(dues[total]) end
     created = created + 1
-    if string.find(id, '\0', 1, true) then
-      with_key[#with_key + 1] = '0'
-      with_key[#with_key + 1] = id
-    end
   end
 end
 note_length(longest)
+
+-- Ids with a key of their own are looked for in all at once: mostly there are none.
+if string.find(table.concat(members), '\0', 1, true) then
+  for at = 2, #members, 2 do
+    if string.find(members[at], '\0', 1, true) then
+      with_key[#with_key + 1] = '0'
+      with_key[#with_key + 1] = members[at]
+    end
+  end
+end
 
 -- New ones are written with one command for all, and the others one by one.
 local statuses, kept = {}, {}
