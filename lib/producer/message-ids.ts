@@ -14,6 +14,7 @@ const DIGITS = Buffer.from('0123456789abcdef');
 /** Makes UUIDs of version 7, each greater than the one before. */
 export class MessageIds {
   readonly #pool = new Uint8Array(POOL_SIZE);
+  readonly #random = new Uint8Array(BYTES_PER_ID);
   readonly #bytes = new Uint8Array(BYTES_PER_ID);
   readonly #text = Buffer.from('00000000-0000-0000-0000-000000000000');
   #used = POOL_SIZE;
@@ -21,7 +22,7 @@ export class MessageIds {
   #sequence = 0;
 
   next(): string {
-    const random = this.#random();
+    const random = this.#drawRandom();
     const now = Date.now();
     if (now > this.#msecs) {
       this.#msecs = now;
@@ -45,11 +46,13 @@ export class MessageIds {
     return this.#text.toString('latin1');
   }
 
-  #random(): Uint8Array {
+  #drawRandom(): Uint8Array {
     if (this.#used === POOL_SIZE) {
       randomFillSync(this.#pool);
       this.#used = 0;
     }
-    return this.#pool.subarray(this.#used, (this.#used += BYTES_PER_ID));
+    // Copied: a view of the pool would be one more object for each id.
+    for (let i = 0; i < BYTES_PER_ID; i++) this.#random[i] = this.#pool[this.#used++] as number;
+    return this.#random;
   }
 }
