@@ -25,29 +25,26 @@ export interface PublishRateResult {
 }
 
 /** Publishes messages as fast as it goes. */
-export async function publish(context: RoleContext, options: PublishRateOptions): Promise<PublishRateResult> {
-  const { topic, partitions, messages, warmUp } = options;
-  await publishAll(context, { ...options, topic: `${topic}-warm-up`, messages: warmUp });
-  const seconds = await publishAll(context, { ...options, topic, partitions });
-  return { rate: messages / seconds };
-}
-
-/** @returns the seconds that it took */
-async function publishAll({ contender, redisUrl }: RoleContext, options: PublishRateOptions): Promise<number> {
-  const { topic, partitions, messages, perCall, inTheAir, delay } = options;
+export async function publish(
+  { contender, redisUrl }: RoleContext,
+  { topic, partitions, messages, warmUp, perCall, inTheAir, delay }: PublishRateOptions,
+): Promise<PublishRateResult> {
   const publisher = await contender.publisher({ redisUrl, topic, partitions });
   // Made beforehand: what takes time from here on is the publishing.
   const dueAt = Math.floor(now()) + (delay ?? 0);
   const due = delay === undefined ? undefined : { after: delay };
-  const all = Array.from({ length: messages }, (_, n): Message => ({ payload: payload(dueAt, n), due }));
+  const all = Array.from({ length: warmUp + messages }, (_, n): Message => ({ payload: payload(dueAt, n), due }));
+  const publishSome = (from: number, to: number): Promise<void> =>
+    perCall === 1
+      ? pump(to - from, inTheAir, (n) => publisher.publish(all[from + n] as Message))
+      : pump(Math.ceil((to - from) / perCall), inTheAir, (call) =>
+          publisher.publishMany(all.slice(from + call * perCall, Math.min(from + (call + 1) * perCall, to))),
+        );
+
+  await publishSome(0, warmUp);
   const startedAt = now();
-  if (perCall === 1) await pump(messages, inTheAir, (n) => publisher.publish(all[n] as Message));
-  else {
-    await pump(Math.ceil(messages / perCall), inTheAir, (call) =>
-      publisher.publishMany(all.slice(call * perCall, (call + 1) * perCall)),
-    );
-  }
+  await publishSome(warmUp, warmUp + messages);
   const seconds = (now() - startedAt) / 1000;
   await publisher.close();
-  return seconds;
+  return { rate: messages / seconds };
 }
