@@ -82,7 +82,7 @@ export class DeadLetterOperator {
     // Tried before anything is asked of the broker: what cannot be stored fails whether or not there is such a message.
     const trial = editedEnvelope('', payload, store.now());
     const schema = schemaOf(topic);
-    if (schema) await assertPayload(topicName, schema, { message: { envelope: trial } });
+    if (schema) await assertPayload(topicName, schema, { envelope: trial });
     if (signal.aborted) return { matched: 0, requeued: 0, aborted: true };
     const found = await this.#finder.one(topicName, name);
     if (!found) return { matched: 0, requeued: 0, aborted: false };

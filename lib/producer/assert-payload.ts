@@ -13,9 +13,9 @@ import { decodeEnvelope } from '../message/envelope.js';
 export async function assertPayload(
   topic: string,
   schema: StandardSchemaV1,
-  { message }: { readonly message: Pick<NewMessage, 'envelope'> },
+  { envelope }: Pick<NewMessage, 'envelope'>,
 ): Promise<void> {
-  const { payload } = decodeEnvelope(message.envelope);
+  const { payload } = decodeEnvelope(envelope);
   try {
     await checkPayload(topic, schema, payload);
   } catch (error) {

@@ -13,15 +13,23 @@ import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 /** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
 
-/** Told what became of a message, once. */
-type OnResult = (result: PromiseSettledResult<PublishResult>) => void;
+/** Told what became of messages that were published together: of each once, by its place among them. */
+export interface PublishSink {
+  answered(place: number, result: PublishResult): void;
+  failed(place: number, error: unknown): void;
+}
 
+/** Messages that were given together and travel in the same call. */
 interface PendingPublish {
-  readonly message: NewMessage;
+  readonly messages: readonly NewMessage[];
+  /** Of their envelopes, in characters. */
+  readonly length: number;
   /** Local clock, epoch milliseconds. */
   readonly deadline: number;
+  /** Place of the first message among those that were given. */
+  readonly from: number;
   /** Undefined once it was told. */
-  onResult: OnResult | undefined;
+  sink: PublishSink | undefined;
 }
 
 export interface PublishLaneOptions {
@@ -54,10 +62,26 @@ export class PublishLane {
     this.#options = options;
   }
 
-  /** A message fails with a `BrokerUnavailableError` where it could not be confirmed in time. */
-  publish(message: NewMessage, onResult: OnResult): void {
+  /**
+   * Messages fail with a `BrokerUnavailableError` where they could not be confirmed in time.
+   *
+   * @param messages one at least
+   */
+  publish(messages: readonly NewMessage[], sink: PublishSink): void {
     const { clock, timeout } = this.#options;
-    this.#queue.push({ message, deadline: clock.now() + timeout, onResult });
+    const deadline = clock.now() + timeout;
+    let from = 0;
+    let length = 0;
+    for (let i = 0; i < messages.length; i++) {
+      const more = (messages[i] as NewMessage).envelope.length;
+      if (i > from && isTooMuch(i - from + 1, length + more)) {
+        this.#queue.push({ messages: messages.slice(from, i), length, deadline, from, sink });
+        from = i;
+        length = 0;
+      }
+      length += more;
+    }
+    this.#queue.push({ messages: from === 0 ? messages : messages.slice(from), length, deadline, from, sink });
     this.#timer ??= clock.setTimer(timeout, () => this.#expire());
     if (this.#sending) return;
     this.#sending = true;
@@ -75,12 +99,12 @@ export class PublishLane {
   #nextBatch(): PendingPublish[] {
     let count = 0;
     let length = 0;
-    for (const { message } of this.#queue) {
-      length += message.envelope.length;
-      if (count === MAX_BATCH || (count > 0 && length > MAX_BATCH_LENGTH)) break;
-      count++;
-    }
-    return this.#queue.splice(0, count);
+    const end = this.#queue.findIndex((publish, i) => {
+      count += publish.messages.length;
+      length += publish.length;
+      return i > 0 && isTooMuch(count, length);
+    });
+    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
   /** Never rejects: what goes wrong is told for each message. */
@@ -89,16 +113,20 @@ export class PublishLane {
     this.#sent = publishes;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
     const call: CallId = { caller, sequence: ++this.#sequence };
-    const messages = publishes.map(({ message }) => message);
+    const messages = messagesOf(publishes);
     try {
       const results = await repeatUntilServed(() => store.publish(partition, call, messages), {
         clock,
         signal: this.#abandon.signal,
         onFailure: (error) => (this.#lastFailure = error),
       });
-      publishes.forEach((publish, i) => tell(publish, { status: 'fulfilled', value: results[i] as PublishResult }));
+      let next = 0;
+      for (const publish of publishes) {
+        tellResults(publish, results, next);
+        next += publish.messages.length;
+      }
     } catch (error) {
-      for (const publish of publishes) tell(publish, { status: 'rejected', reason: error });
+      for (const publish of publishes) tellFailure(publish, error);
     }
     this.#sent = [];
     this.#lastFailure = undefined;
@@ -111,7 +139,7 @@ export class PublishLane {
     const isOver = ({ deadline }: PendingPublish): boolean => deadline <= now;
     const sent = this.#sent;
     const overdue = [...sent.filter(isOver), ...this.#queue.splice(0, countWhile(this.#queue, isOver))];
-    for (const publish of overdue) tell(publish, { status: 'rejected', reason: this.#timeoutError() });
+    for (const publish of overdue) tellFailure(publish, this.#timeoutError());
     const next = [...sent, ...this.#queue].find((publish) => !isOver(publish));
     if (!sent.some((publish) => !isOver(publish))) this.#abandon.abort();
     this.#timer = next && clock.setTimer(next.deadline - now, () => this.#expire());
@@ -128,9 +156,30 @@ export class PublishLane {
   }
 }
 
-function tell(publish: PendingPublish, result: PromiseSettledResult<PublishResult>): void {
-  publish.onResult?.(result);
-  publish.onResult = undefined;
+/** Whether it is more than a call takes. */
+function isTooMuch(messages: number, length: number): boolean {
+  return messages > MAX_BATCH || length > MAX_BATCH_LENGTH;
+}
+
+function messagesOf(publishes: readonly PendingPublish[]): readonly NewMessage[] {
+  const [first] = publishes;
+  if (first && publishes.length === 1) return first.messages;
+  const all: NewMessage[] = [];
+  for (const { messages } of publishes) all.push(...messages);
+  return all;
+}
+
+/** @param at place of the first result that belongs to the messages */
+function tellResults(publish: PendingPublish, results: readonly PublishResult[], at: number): void {
+  const { sink, from, messages } = publish;
+  publish.sink = undefined;
+  for (let i = 0; i < messages.length; i++) sink?.answered(from + i, results[at + i] as PublishResult);
+}
+
+function tellFailure(publish: PendingPublish, error: unknown): void {
+  const { sink, from, messages } = publish;
+  publish.sink = undefined;
+  for (let i = 0; i < messages.length; i++) sink?.failed(from + i, error);
 }
 
 function countWhile<T>(items: readonly T[], predicate: (item: T) => boolean): number {

@@ -11,10 +11,9 @@ import { toStoredId } from '../message/stored-id.js';
 import { MessageIds } from './message-ids.js';
 
 /** A message that passed every check and is ready to be stored. */
-export interface PublishRequest {
+export interface PublishRequest extends NewMessage {
   readonly id: string;
   readonly key: string;
-  readonly message: NewMessage;
 }
 
 const OPTIONS: readonly (keyof PublishOptions)[] = [
@@ -59,13 +58,14 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
     expireAfter: optionalDuration('expireAfter', expireAfter, 1),
   });
   const due = optionalDueTime(options, now) ?? AT_ONCE;
-  const message: NewMessage = {
+  return {
+    id,
+    key,
     storedId: toStoredId(id, key),
     envelope,
     due,
     onDuplicate: options.id === undefined ? 'impossible' : onDuplicate,
   };
-  return { id, key, message };
 }
 
 /** @throws InvalidArgumentError where these are no options, one of them is unknown, or the headers are no headers */

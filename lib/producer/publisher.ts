@@ -1,12 +1,12 @@
-import type { MessageStore } from '../broker/broker.interface.js';
+import type { MessageStore, Partition, PublishResult } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
 import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
-import { PublishManyError } from '../errors/publish-many.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../message/partitioner.js';
 import type { PublishedMessage } from '../message/publish-options.interface.js';
 import { Lanes } from '../topics/lanes.js';
 import { PublishLane } from './publish-lane.js';
+import { PublishOutcome } from './publish-outcome.js';
 import type { PublishRequest } from './publish-request.js';
 
 export interface PublisherOptions {
@@ -29,6 +29,13 @@ export interface Destination {
   readonly partitions: number;
 }
 
+/** What of a call belongs to one partition. */
+interface Part {
+  readonly requests: PublishRequest[];
+  /** Where each stands in the call. */
+  readonly places: number[];
+}
+
 /** Sends messages that passed every check, and tells what became of them: one promise a call, however many messages it has. */
 export class Publisher {
   readonly #events: EventSink;
@@ -42,11 +49,15 @@ export class Publisher {
   }
 
   /** @throws DuplicateMessageError, BrokerUnavailableError */
-  publish(destination: Destination, request: PublishRequest): Promise<PublishedMessage> {
+  publish({ topic, partitions }: Destination, request: PublishRequest): Promise<PublishedMessage> {
+    const partition = partitionOf(request.key, partitions);
     return new Promise((resolve, reject) => {
-      this.#send(destination, request, (result) => {
-        if (result.status === 'fulfilled') resolve(result.value);
-        else reject(result.reason);
+      this.#lanes.get(topic, partition).publish([request], {
+        answered: (_, result) => {
+          if (result.status === 'rejected') reject(this.#refused(topic, request));
+          else resolve(this.#published({ topic, index: partition }, request, result));
+        },
+        failed: (_, error) => reject(this.#failed(topic, error)),
       });
     });
   }
@@ -56,41 +67,48 @@ export class Publisher {
    * @returns in the order of the requests
    * @throws PublishManyError where some failed
    */
-  publishAll(destination: Destination, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
+  publishAll({ topic, partitions }: Destination, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
+    const parts = new Map<number, Part>();
+    for (let place = 0; place < requests.length; place++) {
+      const request = requests[place] as PublishRequest;
+      const index = partitionOf(request.key, partitions);
+      let part = parts.get(index);
+      if (!part) parts.set(index, (part = { requests: [], places: [] }));
+      part.requests.push(request);
+      part.places.push(place);
+    }
     return new Promise((resolve, reject) => {
-      const results: PromiseSettledResult<PublishedMessage>[] = [];
-      let open = requests.length;
-      requests.forEach((request, i) => {
-        this.#send(destination, request, (result) => {
-          results[i] = result;
-          if (--open > 0) return;
-          if (results.every(isFulfilled)) resolve(results.map(({ value }) => value));
-          else reject(new PublishManyError(destination.topic, results));
+      const outcome = new PublishOutcome(topic, requests.length, resolve, reject);
+      for (const [partition, { requests: messages, places }] of parts) {
+        this.#lanes.get(topic, partition).publish(messages, {
+          answered: (n, result) => {
+            const request = messages[n] as PublishRequest;
+            const place = places[n] as number;
+            if (result.status === 'rejected') outcome.failed(place, this.#refused(topic, request));
+            else outcome.published(place, this.#published({ topic, index: partition }, request, result));
+          },
+          failed: (n, error) => outcome.failed(places[n] as number, this.#failed(topic, error)),
         });
-      });
+      }
     });
   }
 
-  #send({ topic, partitions }: Destination, { id, key, message }: PublishRequest, onResult: OnPublished): void {
-    const partition = partitionOf(key, partitions);
-    this.#lanes.get(topic, partition).publish(message, (result) => {
-      if (result.status === 'rejected') return this.#fail(topic, result.reason, onResult);
-      const { status, dueAt } = result.value;
-      if (status === 'rejected') return this.#fail(topic, new DuplicateMessageError(topic, id), onResult);
-      const value = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
-      if (this.#events.wants('published')) this.#events.emit('published', value);
-      onResult({ status: 'fulfilled', value });
-    });
+  #published(
+    { topic, index: partition }: Partition,
+    { id }: PublishRequest,
+    { status, dueAt }: PublishResult,
+  ): PublishedMessage {
+    const published = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
+    if (this.#events.wants('published')) this.#events.emit('published', published);
+    return published;
   }
 
-  #fail(topic: string, reason: unknown, onResult: OnPublished): void {
-    this.#onFailed?.(topic, reason, 1);
-    onResult({ status: 'rejected', reason });
+  #refused(topic: string, { id }: PublishRequest): unknown {
+    return this.#failed(topic, new DuplicateMessageError(topic, id));
   }
-}
 
-type OnPublished = (result: PromiseSettledResult<PublishedMessage>) => void;
-
-function isFulfilled<T>(result: PromiseSettledResult<T>): result is PromiseFulfilledResult<T> {
-  return result.status === 'fulfilled';
+  #failed(topic: string, error: unknown): unknown {
+    this.#onFailed?.(topic, error, 1);
+    return error;
+  }
 }

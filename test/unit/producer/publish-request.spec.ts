@@ -16,7 +16,7 @@ function request(options?: unknown, payload: unknown = { a: 1 }): ReturnType<typ
 
 describe('toPublishRequest', () => {
   it('names a message that has no id with a UUIDv7, due at once', () => {
-    const { id, key, message } = request();
+    const { id, key, ...message } = request();
 
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(key).toBe(id);
@@ -32,28 +32,28 @@ describe('toPublishRequest', () => {
   });
 
   it('looks for a duplicate only of an id that the caller chose', () => {
-    expect(request({ id: 'order-42' }).message.onDuplicate).toBe('reject');
-    expect(request({ id: 'order-42', onDuplicate: 'ignore' }).message.onDuplicate).toBe('ignore');
-    expect(request({ key: 'customer-7', onDuplicate: 'ignore' }).message.onDuplicate).toBe('impossible');
+    expect(request({ id: 'order-42' }).onDuplicate).toBe('reject');
+    expect(request({ id: 'order-42', onDuplicate: 'ignore' }).onDuplicate).toBe('ignore');
+    expect(request({ key: 'customer-7', onDuplicate: 'ignore' }).onDuplicate).toBe('impossible');
   });
 
   it('takes id and key, which together are the stored id', () => {
     expect(request({ id: 'order-42' })).toMatchObject({
       id: 'order-42',
       key: 'order-42',
-      message: { storedId: 'order-42' },
+      storedId: 'order-42',
     });
     expect(request({ id: 'order-42', key: 'customer-7' })).toMatchObject({
       id: 'order-42',
       key: 'customer-7',
-      message: { storedId: 'order-42\0customer-7' },
+      storedId: 'order-42\0customer-7',
     });
-    const { id, key, message } = request({ key: 'customer-7' });
-    expect([key, message.storedId]).toEqual(['customer-7', `${id}\0customer-7`]);
+    const { id, key, storedId } = request({ key: 'customer-7' });
+    expect([key, storedId]).toEqual(['customer-7', `${id}\0customer-7`]);
   });
 
   it('keeps every option with the message', () => {
-    const { message } = request({
+    const message = request({
       id: 'order-42',
       attempts: 3,
       backoff: { type: 'exponential', delay: '1s', jitter: 0.5 },
@@ -79,8 +79,8 @@ describe('toPublishRequest', () => {
     const names = ['id', 'key', 'delay', 'deliverAt', 'attempts', 'backoff', 'timeout', 'expireAfter', 'headers'];
     const nothing = Object.fromEntries([...names, 'onDuplicate'].map((name) => [name, undefined]));
 
-    expect(request(nothing).message).toMatchObject({ due: { after: 0 }, onDuplicate: 'impossible' });
-    expect(request(nothing).message.envelope).toBe(request().message.envelope);
+    expect(request(nothing)).toMatchObject({ due: { after: 0 }, onDuplicate: 'impossible' });
+    expect(request(nothing).envelope).toBe(request().envelope);
   });
 
   it('does not change the options', () => {
@@ -95,8 +95,8 @@ describe('toPublishRequest', () => {
   });
 
   it('takes the due time that the options say, with the bounds that due-time.ts sets', () => {
-    expect(request({ delay: '30m' }).message.due).toEqual({ after: 1_800_000 });
-    expect(request({ deliverAt: new Date(1_800_000_000_000) }).message.due).toEqual({ at: 1_800_000_000_000 });
+    expect(request({ delay: '30m' }).due).toEqual({ after: 1_800_000 });
+    expect(request({ deliverAt: new Date(1_800_000_000_000) }).due).toEqual({ at: 1_800_000_000_000 });
     for (const options of [{ delay: -1 }, { deliverAt: NOW + TEN_YEARS + 1 }, { delay: 5, deliverAt: 5 }]) {
       expect(() => request(options)).toThrow(InvalidArgumentError);
     }

@@ -1,0 +1,176 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { NewMessage, PublishResult } from '../../../lib/broker/broker.interface.js';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { PublishLane, type PublishSink } from '../../../lib/producer/publish-lane.js';
+
+const TIMEOUT = 1000;
+
+type Answer = (results: PublishResult[]) => void;
+
+/** A lane to a store that answers when the test says so. */
+function setUp() {
+  const clock = new ManualClock();
+  const calls: { readonly ids: string[]; readonly answer: Answer; readonly refuse: (error: unknown) => void }[] = [];
+  const lane = new PublishLane({
+    store: {
+      publish: async (_, __, messages) =>
+        new Promise<PublishResult[]>((answer, refuse) => {
+          calls.push({ ids: messages.map(({ storedId }) => storedId), answer, refuse });
+        }),
+    },
+    clock,
+    caller: 'test',
+    partition: { topic: 'mails', index: 0 },
+    timeout: TIMEOUT,
+  });
+  return { clock, calls, lane };
+}
+
+function newMessages(name: string, count: number, length = 10): NewMessage[] {
+  return Array.from({ length: count }, (_, n) => ({
+    storedId: `${name}${n}`,
+    envelope: 'x'.repeat(length),
+    due: { after: 0 },
+    onDuplicate: 'reject',
+  }));
+}
+
+/** What is told, by place. */
+class Told implements PublishSink {
+  readonly results = new Map<number, PublishResult>();
+  readonly errors = new Map<number, unknown>();
+
+  answered(place: number, result: PublishResult): void {
+    this.#assertNew(place);
+    this.results.set(place, result);
+  }
+
+  failed(place: number, error: unknown): void {
+    this.#assertNew(place);
+    this.errors.set(place, error);
+  }
+
+  #assertNew(place: number): void {
+    if (this.results.has(place) || this.errors.has(place)) throw new Error(`Told twice of ${place}.`);
+  }
+}
+
+/** A result for each, whose due times count from `from`. */
+function results(count: number, from: number): PublishResult[] {
+  return Array.from({ length: count }, (_, n) => ({ status: 'created', dueAt: from + n }));
+}
+
+/** What {@link Told} has where the results are those of {@link results}, from 0. */
+function inOrder(count: number): Map<number, PublishResult> {
+  return new Map(results(count, 0).map((result, n) => [n, result]));
+}
+
+describe('PublishLane', () => {
+  it('sends more messages than a call takes in several, one after another, and tells of each by its place', async () => {
+    const { calls, lane } = setUp();
+    const told = new Told();
+    lane.publish(newMessages('a', 450), told);
+
+    for (const [n, size] of [200, 200, 50].entries()) {
+      await turn();
+      expect(calls).toHaveLength(n + 1);
+      expect(calls[n]?.ids).toHaveLength(size);
+      expect(told.results.size).toBe(n * 200);
+      calls[n]?.answer(results(size, n * 200));
+    }
+
+    await turn();
+    expect(told.results.size).toBe(450);
+    expect(told.results).toEqual(inOrder(450));
+    expect(calls.flatMap(({ ids }) => ids)).toEqual(newMessages('a', 450).map(({ storedId }) => storedId));
+  });
+
+  it('sends long messages in several calls, and one that is longer than a call takes in a call of its own', async () => {
+    const { calls, lane } = setUp();
+    const told = new Told();
+    const KiB = 1024;
+    lane.publish([...newMessages('a', 3, 200 * KiB), ...newMessages('b', 1, 700 * KiB), ...newMessages('c', 2)], told);
+
+    const expected = [['a0', 'a1'], ['a2'], ['b0'], ['c0', 'c1']];
+    let from = 0;
+    for (const [n, ids] of expected.entries()) {
+      await turn();
+      expect(calls).toHaveLength(n + 1);
+      expect(calls[n]?.ids).toEqual(ids);
+      calls[n]?.answer(results(ids.length, from));
+      from += ids.length;
+    }
+    await turn();
+    expect(told.results).toEqual(inOrder(6));
+  });
+
+  it('sends what comes up during a call together, and tells each publish of its own', async () => {
+    const { calls, lane } = setUp();
+    const told = [new Told(), new Told(), new Told(), new Told()] as const;
+    lane.publish(newMessages('a', 1), told[0]);
+    await turn();
+    expect(calls).toHaveLength(1);
+    lane.publish(newMessages('b', 1), told[1]);
+    lane.publish(newMessages('c', 3), told[2]);
+    lane.publish(newMessages('d', 199), told[3]);
+    calls[0]?.answer(results(1, 0));
+    await turn();
+    expect(calls).toHaveLength(2);
+
+    // Those of a publish that fits into one call are not torn apart.
+    expect(calls[1]?.ids).toEqual(['b0', 'c0', 'c1', 'c2']);
+    calls[1]?.answer([...results(1, 0), ...results(3, 0)]);
+    await turn();
+    expect(calls).toHaveLength(3);
+    expect(calls[2]?.ids).toHaveLength(199);
+    calls[2]?.answer(results(199, 0));
+    await turn();
+    expect(told[3].results).toEqual(inOrder(199));
+    expect(told.slice(0, 3).map((each) => each.results)).toEqual([inOrder(1), inOrder(1), inOrder(3)]);
+  });
+
+  it('tells all messages of a call of its error, and goes on with the next', async () => {
+    const { calls, lane } = setUp();
+    const told = new Told();
+    lane.publish(newMessages('a', 201), told);
+    await turn();
+    expect(calls).toHaveLength(1);
+    const error = new Error('no');
+    calls[0]?.refuse(error);
+    await turn();
+    expect(calls).toHaveLength(2);
+    calls[1]?.answer(results(1, 200));
+
+    await turn();
+    expect(told.results).toEqual(new Map([[200, { status: 'created', dueAt: 200 }]]));
+    expect(told.errors.size).toBe(200);
+    expect(new Set(told.errors.values())).toEqual(new Set([error]));
+  });
+
+  it('fails what could not be confirmed in time, once, and never sends what was not sent', async () => {
+    const { clock, calls, lane } = setUp();
+    const told = new Told();
+    lane.publish(newMessages('a', 300), told);
+    await turn();
+    expect(calls).toHaveLength(1);
+    await clock.advance(TIMEOUT / 2);
+    const later = new Told();
+    lane.publish(newMessages('b', 2), later);
+    await clock.advance(TIMEOUT / 2);
+
+    expect(told.errors.size).toBe(300);
+    expect([...told.errors.values()].every((error) => error instanceof BrokerUnavailableError)).toBe(true);
+    expect(later.errors.size).toBe(0);
+
+    calls[0]?.answer(results(200, 0));
+    await turn();
+    expect(calls).toHaveLength(2);
+    expect(calls[1]?.ids).toEqual(['b0', 'b1']);
+    calls[1]?.answer(results(2, 0));
+    await turn();
+    expect(later.results).toEqual(inOrder(2));
+    expect(told.results.size).toBe(0);
+  });
+});
