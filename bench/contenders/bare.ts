@@ -70,7 +70,7 @@ class BarePartition {
   async claim(): Promise<{ id: string; token: number; payload: Payload }[]> {
     const [, , token, , , records, ...fields] = await this.#run('claim', [MEMBER, BARE_BATCH, HOUR, this.#token]);
     this.#token = token as number;
-    const numbers = JSON.parse(records as string) as number[];
+    const numbers = JSON.parse(`[${String(records).replaceAll(' ', ',')}]`) as number[];
     const messages = [];
     for (let i = 0, n = 0; i < fields.length; i += 2, n += NUMBERS_PER_RECORD) {
       const [, body] = JSON.parse(fields[i + 1] as string) as [number, Payload];
@@ -80,7 +80,7 @@ class BarePartition {
   }
 
   async acknowledge(messages: readonly { id: string; token: number }[]): Promise<void> {
-    const tokens = messages.map(({ token }) => token).join(' ');
+    const tokens = messages.map(({ token }) => `${token} `).join('');
     const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, 'a', tokens];
     for (const { id } of messages) args.push(id);
     await this.#run('settle', args);

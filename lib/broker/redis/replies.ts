@@ -54,7 +54,7 @@ export function rescheduleResult([result]: Reply): RescheduleResult {
 export function claimResult(reply: Reply): ClaimResult {
   const [status, token, nextAt, repaired, records] = reply as readonly [number, number, number, number, string];
   if (status === 0) return { status: 'not-owner' };
-  const numbers = JSON.parse(records) as number[];
+  const numbers = JSON.parse(`[${records.replaceAll(' ', ',')}]`) as number[];
   const messages: ClaimedMessage[] = [];
   for (let i = 5, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
     messages.push({

@@ -24,7 +24,7 @@ export function encodeSettlements(settlements: readonly Settlement[], args: (str
     letters += letterOf(outcome);
     if (outcome.kind !== 'ack') details.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
   }
-  args.push(details.length === 0 ? LETTERS.ack : letters, settlements.map(({ token }) => token).join(' '));
+  args.push(details.length === 0 ? LETTERS.ack : letters, settlements.map(({ token }) => `${token} `).join(''));
   for (const { storedId } of settlements) args.push(storedId);
   args.push(...details);
 }

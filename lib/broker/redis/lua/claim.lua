@@ -6,7 +6,7 @@
 -- Reply {now_us, status, token, next, repaired, records, then 2 a message: stored id, envelope}
 --       status   1 claimed, 2 paused, 0 not the owner (then nothing follows)
 --       next     earliest due time or end of a lease, epoch ms; -1 where nothing waits
---       records  JSON of 4 numbers a message: token, delivery, attempt, due ms
+--       records  4 numbers a message with spaces: token, delivery, attempt, due ms; commas between messages
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
 -- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
@@ -58,33 +58,31 @@ end
 -- takes most of the time of a claim that fills it. What has ever held a longer entry is no such list any more.
 local MANY, LONG_ENTRY = 24, string.rep('\0', 65)
 
--- Makes deliveries of the given ids, which are in neither set any more. `dues` is nil for those whose lease ended.
+-- Makes deliveries of the given ids, which are in neither set any more. `dues`, as text, is nil for those whose lease ended.
 local function deliver(ids, dues)
   local envelopes = redis.call('HMGET', messages, unpack(ids))
   -- Mostly all records are of messages in flight, so that these ids have none.
   local has_records = redis.call('HLEN', deliveries) > redis.call('ZCARD', inflight)
   local records = has_records and redis.call('HMGET', deliveries, unpack(ids)) or {}
-  local members, fields, orphans = {}, {}, {}
+  local members, fields, size, orphans = {}, {}, 0, {}
   local are_many = #ids >= MANY
-  if are_many then members, fields = { 0, LONG_ENTRY }, { LONG_ENTRY, '' } end
+  if are_many then members, fields, size = { 0, LONG_ENTRY }, { LONG_ENTRY, '' }, 2 end
   for i = 1, #ids do
     local id, envelope = ids[i], envelopes[i]
     local _, delivery, attempt, last_due, mark = parse_record(records[i])
-    local due = dues and dues[i] or last_due or now
     if not envelope then
       orphans[#orphans + 1] = id
       repaired = repaired + 1
     elseif dues or not conclude(id, delivery, mark) then
       token = token + 1
-      members[#members + 1] = deadline
-      members[#members + 1] = id
-      local record = format_record(token, delivery + 1, attempt + 1, due)
-      fields[#fields + 1] = id
-      fields[#fields + 1] = record
+      local record = format_record(token, delivery + 1, attempt + 1, dues and dues[i] or last_due or now)
+      members[size + 1], members[size + 2] = deadline, id
+      fields[size + 1], fields[size + 2] = id, record
+      size = size + 2
       announce(id, envelope, record)
     end
   end
-  if #members > 0 then
+  if size > 0 then
     redis.call('ZADD', inflight, unpack(members))
     redis.call('HSET', deliveries, unpack(fields))
   end
@@ -164,10 +162,7 @@ else
     local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
     if #head == 0 then break end
     local ids, dues = {}, {}
-    for i = 1, #head, 2 do
-      ids[#ids + 1] = head[i]
-      dues[#dues + 1] = tonumber(head[i + 1])
-    end
+    for i = 1, #head / 2 do ids[i], dues[i] = head[2 * i - 1], head[2 * i] end
     local count = fitting(ids)
     for i = count + 1, #ids do ids[i] = nil end
     if count == 0 then break end
@@ -181,7 +176,7 @@ if token > tonumber(state[2] or 0) then redis.call('HSET', meta, 'delivered', st
 if repaired > 0 then redis.call('HINCRBY', meta, 'repaired', repaired) end
 reply[3] = token
 reply[5] = repaired
-reply[6] = '[' .. string.gsub(table.concat(announced, ','), ' ', ',') .. ']'
+reply[6] = table.concat(announced, ',')
 
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
 local next_lease = redis.call('ZRANGE', inflight, 0, 0, 'WITHSCORES')[2]

@@ -5,7 +5,7 @@
 -- ARGV  1 wake command     2 wake channel    3 sequence
 --       4 outcomes: a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once (release), p put off
---       5 tokens with spaces, one a delivery
+--       5 tokens, one a delivery, each with a space behind
 --       then 1 a delivery: stored id
 --       then 2 a delivery whose outcome is no ack, in the same order: delay ms, failure JSON
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
@@ -28,12 +28,14 @@ local answer = earlier_answer()
 if answer then return { now_us, answer } end
 
 local outcomes, tokens = ARGV[4], {}
-for token in string.gmatch(ARGV[5], '%d+') do tokens[#tokens + 1] = token end
-local total, BEFORE = #tokens, 5
+local total, BEFORE = 0, 5
+for token in string.gmatch(ARGV[5], '%d+ ') do
+  total = total + 1
+  tokens[total] = token
+end
 local detail = BEFORE + total + 1
 
-local ids = {}
-for n = 1, total do ids[n] = ARGV[BEFORE + n] end
+local ids = { unpack(ARGV, BEFORE + 1, BEFORE + total) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
@@ -101,9 +103,9 @@ local function settle(id, token, outcome, delay, failure, record)
 end
 
 -- What nearly all are: the current delivery, of a message without a mark. To take its record apart would cost more than all
--- else of its ack.
+-- else of its ack. The token has its space behind.
 local function is_plain(record, token)
-  return record and token ~= '0' and string.find(record, token .. ' ', 1, true) == 1
+  return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
 end
 
 for n = 1, total do
