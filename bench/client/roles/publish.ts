@@ -9,7 +9,7 @@ export interface PublishRateOptions {
   readonly partitions: number;
   /** Messages in all. */
   readonly messages: number;
-  /** Published before, and not counted. */
+  /** Published before by the same publisher, to the same topic, and not counted. */
   readonly warmUp: number;
   /** Messages a call; 1: one by one. */
   readonly perCall: number;
