@@ -16,10 +16,16 @@ interface KeyNames {
   partition(partition: { topic: string; index: number }): object;
   answered(partition: { topic: string; index: number }, caller: string): string;
 }
+interface StoredId {
+  readonly toStoredId: (id: string, key: string) => string;
+}
 
-const LIBRARY = '../../dist/broker/redis';
-const loader = (await import(`${LIBRARY}/script-loader.js`)) as ScriptLoader;
-const { RedisKeys } = (await import(`${LIBRARY}/redis-keys.js`)) as { RedisKeys: new (prefix: string) => KeyNames };
+const LIBRARY = '../../dist';
+const loader = (await import(`${LIBRARY}/broker/redis/script-loader.js`)) as ScriptLoader;
+const { toStoredId } = (await import(`${LIBRARY}/message/stored-id.js`)) as StoredId;
+const { RedisKeys } = (await import(`${LIBRARY}/broker/redis/redis-keys.js`)) as {
+  RedisKeys: new (prefix: string) => KeyNames;
+};
 
 const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
 
@@ -58,7 +64,10 @@ class BarePartition {
     const [first = ''] = dueTimes;
     const dues = dueTimes.size === 1 ? first : messages.map(encodeDue).join(',');
     const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, dues, 'n'];
-    for (const { payload } of messages) args.push(randomUUID(), `[${publishedAt},${JSON.stringify(payload)}]`);
+    for (const { payload } of messages) {
+      const id = randomUUID();
+      args.push(toStoredId(id, id), `[${publishedAt},${JSON.stringify(payload)}]`);
+    }
     await this.#run('publish', args);
   }
 

@@ -1,3 +1,5 @@
+import { MARK, lengthenUuid, shortenUuid } from './short-uuid.js';
+
 /** Stands between id and key; neither may contain it. */
 export const SEPARATOR = '\0';
 
@@ -7,11 +9,23 @@ export const SEPARATOR = '\0';
  * order.
  */
 export function toStoredId(id: string, key: string): string {
-  return key === id ? id : id + SEPARATOR + key;
+  return key === id ? nameOf(id) : nameOf(id) + SEPARATOR + key;
 }
 
 /** Takes a stored name apart again. */
 export function fromStoredId(storedId: string): { id: string; key: string } {
   const end = storedId.indexOf(SEPARATOR);
-  return end === -1 ? { id: storedId, key: storedId } : { id: storedId.slice(0, end), key: storedId.slice(end + 1) };
+  const id = idOf(end === -1 ? storedId : storedId.slice(0, end));
+  return { id, key: end === -1 ? id : storedId.slice(end + 1) };
+}
+
+/** Redis keeps each id twice, and most of them are UUIDs: in short they take less of its memory. */
+function nameOf(id: string): string {
+  return shortenUuid(id) ?? (id.startsWith(MARK) ? MARK + id : id);
+}
+
+function idOf(name: string): string {
+  if (!name.startsWith(MARK)) return name;
+  // What no client writes is taken as it is, so that it can be told of.
+  return name.startsWith(MARK, MARK.length) ? name.slice(MARK.length) : (lengthenUuid(name) ?? name);
 }

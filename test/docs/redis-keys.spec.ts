@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -86,10 +87,22 @@ describe('docs/redis-keys.md', () => {
   });
 
   it('shows stored ids as they are made', () => {
-    for (const [, id = '', key = '', stored = ''] of section(text, 'Stored id').matchAll(
-      /^\| `(\w+)` +\| (?:`([\w-]+)`|\(none\)) +\| `([^`]+)`/gm,
-    )) {
-      expect(toStoredId(id, key === '' ? id : key)).toBe(stored.replace('\\0', '\0'));
+    const rows = [
+      ...section(text, 'Stored id').matchAll(/^\| `([\w.-]+)` +\| (?:`([\w-]+)`|\(none\)) +\| `([^`]+)`/gm),
+    ];
+    expect(rows.length).toBeGreaterThan(5);
+    for (const [, id = '', key = id, stored = ''] of rows) {
+      expect(toStoredId(id, key)).toBe(stored.replace('\\0', '\0'));
+    }
+  });
+
+  it('names the letters of UUIDs in short', () => {
+    const [, letters = ''] = /with the letters `([^`]+)`/.exec(section(text, 'Stored id')) ?? [];
+    const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    for (const id of Array.from({ length: 100 }, () => randomUUID())) {
+      const encoded = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
+      const short = Array.from(encoded, (letter) => letters[base64url.indexOf(letter)]).join('');
+      expect(toStoredId(id, id)).toBe(`.${short}`);
     }
   });
 

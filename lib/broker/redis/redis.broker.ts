@@ -1,6 +1,7 @@
 import type { Clock } from '../../common/clock.js';
 import type { Log } from '../../common/log.js';
 import { ConfigurationError } from '../../errors/configuration.error.js';
+import { toStoredId } from '../../message/stored-id.js';
 import type {
   AcquireResult,
   Broker,
@@ -137,7 +138,8 @@ export class RedisBroker implements Broker {
 
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
-    return this.#command((redis) => redis.zrangebylex(keyed, `[${id}\0`, `(${id}\x01`, 'LIMIT', 0, MAX_BATCH));
+    const name = toStoredId(id, id);
+    return this.#command((redis) => redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH));
   }
 
   async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {

@@ -4,6 +4,7 @@ import { PayloadTooLargeError } from '../../../lib/errors/payload-too-large.erro
 import { SerializationError } from '../../../lib/errors/serialization.error.js';
 import { decodeEnvelope } from '../../../lib/message/envelope.js';
 import type { PublishOptions } from '../../../lib/message/publish-options.interface.js';
+import { toStoredId } from '../../../lib/message/stored-id.js';
 import { toPublishRequest } from '../../../lib/producer/publish-request.js';
 import { shown } from '../../support/contract-shown.js';
 
@@ -20,7 +21,7 @@ describe('toPublishRequest', () => {
 
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(key).toBe(id);
-    expect(message).toMatchObject({ storedId: id, due: { after: 0 }, onDuplicate: 'impossible' });
+    expect(message).toMatchObject({ storedId: toStoredId(id, id), due: { after: 0 }, onDuplicate: 'impossible' });
     expect(decodeEnvelope(message.envelope)).toMatchObject({ payload: { a: 1 }, publishedAt: Math.round(NOW) });
   });
 
@@ -49,7 +50,7 @@ describe('toPublishRequest', () => {
       storedId: 'order-42\0customer-7',
     });
     const { id, key, storedId } = request({ key: 'customer-7' });
-    expect([key, storedId]).toEqual(['customer-7', `${id}\0customer-7`]);
+    expect([key, storedId]).toEqual(['customer-7', toStoredId(id, key)]);
   });
 
   it('keeps every option with the message', () => {
