@@ -17,7 +17,7 @@ interface KeyNames {
   answered(partition: { topic: string; index: number }, caller: string): string;
 }
 interface StoredId {
-  readonly toStoredId: (id: string, key: string) => string;
+  readonly toStoredId: (id: string) => string;
 }
 
 const LIBRARY = '../../dist';
@@ -65,8 +65,7 @@ class BarePartition {
     const dues = dueTimes.size === 1 ? first : messages.map(encodeDue).join(',');
     const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, dues, 'n'];
     for (const { payload } of messages) {
-      const id = randomUUID();
-      args.push(toStoredId(id, id), `[${publishedAt},${JSON.stringify(payload)}]`);
+      args.push(toStoredId(randomUUID()), `[${publishedAt},${JSON.stringify(payload)}]`);
     }
     await this.#run('publish', args);
   }

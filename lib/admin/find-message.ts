@@ -22,7 +22,7 @@ export async function findMessage(
   if (typeof id === 'object') {
     return look({ topic, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));
   }
-  const own = await look({ topic, index: partitionOf(id, partitions) }, id);
+  const own = await look({ topic, index: partitionOf(id, partitions) }, toStoredId(id));
   if (own) return own;
   const [found] = await locateById(store, topic, id, partitions);
   return found && look(found.partition, found.storedId);

@@ -64,7 +64,7 @@ export class MessageChanges {
     const send = (index: number, storedId: string): Promise<R | 'not-found'> =>
       this.send({ topic: name, index }, (partition, call) => change(partition, call, storedId));
     if (typeof id === 'object') return send(partitionOf(id.key, partitions), toStoredId(id.id, id.key));
-    const result = await send(partitionOf(id, partitions), id);
+    const result = await send(partitionOf(id, partitions), toStoredId(id));
     if (result !== 'not-found') return result;
     const found = await serveWithin(clock, timeout, () => locateById(store, name, id, partitions));
     for (const { partition, storedId } of found) {

@@ -51,7 +51,7 @@ export class DeadLetterFinder {
       return { partition: { topic, index: partitionOf(of, partitions) }, storedId };
     };
     if (key !== undefined) return this.#dead(place(toStoredId(id, key), key));
-    const own = await this.#dead(place(id, id));
+    const own = await this.#dead(place(toStoredId(id), id));
     if (own) return own;
     const others = await this.serve(() => locateById(this.#options.store, topic, id, partitions));
     for (const other of others) {

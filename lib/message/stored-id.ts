@@ -8,7 +8,7 @@ export const SEPARATOR = '\0';
  * keys may share a partition; so a key of its own is part of the name. Id first: equal due times are delivered in this
  * order.
  */
-export function toStoredId(id: string, key: string): string {
+export function toStoredId(id: string, key = id): string {
   return key === id ? nameOf(id) : nameOf(id) + SEPARATOR + key;
 }
 

@@ -138,7 +138,7 @@ export class RedisBroker implements Broker {
 
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
-    const name = toStoredId(id, id);
+    const name = toStoredId(id);
     return this.#command((redis) => redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH));
   }
 
