@@ -8,6 +8,8 @@ export interface Sizes {
   readonly burst: number;
   /** Messages spread over time. */
   readonly spread: number;
+  /** Messages that fall due before those, in the same way, and do not count. */
+  readonly leadIn: number;
   /** Messages that wait in Redis, for the memory of each. */
   readonly waiting: number;
   /** Messages in flight in one process. */
@@ -29,6 +31,7 @@ export const FULL: Sizes = {
   backlog: 100_000,
   burst: 20_000,
   spread: 3_000,
+  leadIn: 1_000,
   waiting: 100_000,
   inFlight: 100_000,
   block: 500_000,
@@ -44,6 +47,7 @@ export const QUICK: Sizes = {
   backlog: 3_000,
   burst: 1_000,
   spread: 200,
+  leadIn: 50,
   waiting: 3_000,
   inFlight: 1_000,
   block: 3_000,

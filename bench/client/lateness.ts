@@ -9,9 +9,13 @@ export interface Lateness {
   readonly early: number;
 }
 
-/** @param values differences between this process's clock and due times */
-export function latenessOf(values: readonly number[], { offset, error }: ClockOffset): Lateness {
-  const sorted = Float64Array.from(values, (value) => value + offset).toSorted();
+/**
+ * @param values differences between this process's clock and due times, in the order of handling
+ * @param leadIn how many of the first ones count only where they are early
+ */
+export function latenessOf(values: readonly number[], { offset, error }: ClockOffset, leadIn = 0): Lateness {
+  const all = values.map((value) => value + offset);
+  const sorted = Float64Array.from(all.slice(leadIn)).toSorted();
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99), max: at(1), early: sorted.findLastIndex((value) => value < -error) + 1 };
+  return { p50: at(0.5), p99: at(0.99), max: at(1), early: all.filter((value) => value < -error).length };
 }

@@ -29,7 +29,7 @@ function subjectOf(waiting: number): string {
   return `waiting: ${grouped(waiting)}`;
 }
 
-function trial(waiting: number, { publish: messages, spread, warmUp }: Sizes): Trial {
+function trial(waiting: number, { publish: messages, spread, leadIn, warmUp }: Sizes): Trial {
   const topics = [TOPIC];
   return {
     subject: subjectOf(waiting),
@@ -50,7 +50,8 @@ function trial(waiting: number, { publish: messages, spread, warmUp }: Sizes): T
       const handled = await handleRate(bench, OURS, { topics, messages: due, concurrency: CONCURRENCY, warmUp });
       const { p50 = NaN, p99 = NaN } = await lateness(bench, OURS, {
         messages: spread,
-        lead: leadFor(OURS, spread),
+        leadIn,
+        lead: leadFor(OURS, leadIn + spread),
         step: 1000 / PER_SECOND,
         concurrency: CONCURRENCY,
         warmUp,

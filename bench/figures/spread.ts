@@ -7,7 +7,8 @@ export const spread: FigureOf = (sizes) => ({
   title: 'Lateness, published before',
   description:
     `${grouped(sizes.spread)} messages, published beforehand, fall due one after another, ${PER_SECOND} a second, each at ` +
-    `a time of its own; nothing else uses Redis. Time between due and handled on Redis's clock. Concurrency ${CONCURRENCY}.`,
+    `a time of its own; nothing else uses Redis. Time between due and handled on Redis's clock. Concurrency ${CONCURRENCY}. ` +
+    `Before them come ${grouped(sizes.leadIn)} that do not count.`,
   measures: LATENESS_MEASURES,
   baseline: BULLMQ,
   trials: spreadTrials(sizes),

@@ -13,6 +13,8 @@ export interface ConsumeOptions {
   readonly concurrency: number;
   /** Messages published and handled before, and not counted. */
   readonly warmUp: number;
+  /** How many messages are handled before lateness counts. @defaultValue 0 */
+  readonly leadIn?: number;
 }
 
 export interface ConsumeResult {
@@ -50,6 +52,6 @@ export async function consume(context: RoleContext, options: ConsumeOptions): Pr
     handled: values.length,
     startedAt: consumer.startedAt + clock.offset,
     lastAt: lastAt + clock.offset,
-    lateness: latenessOf(values, clock),
+    lateness: latenessOf(values, clock, options.leadIn),
   };
 }

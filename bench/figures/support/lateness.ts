@@ -28,18 +28,21 @@ export function leadFor(contender: ContenderName, messages: number): number {
 export interface LatenessOptions extends Pick<LoadOptions, 'messages' | 'lead' | 'step' | 'ahead'> {
   readonly concurrency: number;
   readonly warmUp: number;
+  /** How many more messages fall due before, in the same way, and do not count. @defaultValue 0 */
+  readonly leadIn?: number;
 }
 
 /** Publishes messages that fall due while one process consumes. */
 export async function lateness(
   bench: Bench,
   contender: ContenderName,
-  { concurrency, warmUp, ...load }: LatenessOptions,
+  { concurrency, warmUp, leadIn = 0, messages: counted, ...load }: LatenessOptions,
 ): Promise<Sample> {
   const queue = { topics: [TOPIC], partitions: PARTITIONS };
-  const consumption = await Consumption.start(bench, contender, { ...queue, concurrency, warmUp });
-  await bench.run(contender, 'load', { ...queue, ...load });
-  const [result] = await consumption.finish(load.messages);
+  const consumption = await Consumption.start(bench, contender, { ...queue, concurrency, warmUp, leadIn });
+  const messages = leadIn + counted;
+  await bench.run(contender, 'load', { ...queue, ...load, messages });
+  const [result] = await consumption.finish(messages);
   if (!result) throw new Error('No process consumed.');
   return { ...result.lateness };
 }

@@ -6,11 +6,11 @@ export const PER_SECOND = 500;
 export const CONCURRENCY = 100;
 
 /** @param ahead milliseconds between publishing and due time; `undefined`: all are published before the first is due */
-export function spreadTrials({ spread: messages, warmUp }: Sizes, ahead?: number): Trial[] {
+export function spreadTrials({ spread: messages, leadIn, warmUp }: Sizes, ahead?: number): Trial[] {
   const step = 1000 / PER_SECOND;
-  const options = { messages, step, ahead, concurrency: CONCURRENCY, warmUp };
+  const options = { messages, leadIn, step, ahead, concurrency: CONCURRENCY, warmUp };
   return QUEUES.map((name) => ({
     subject: name,
-    measure: (bench) => lateness(bench, name, { ...options, lead: leadFor(name, messages) }),
+    measure: (bench) => lateness(bench, name, { ...options, lead: leadFor(name, leadIn + messages) }),
   }));
 }

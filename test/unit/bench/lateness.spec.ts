@@ -14,6 +14,11 @@ describe('lateness', () => {
     expect(latenessOf(values, { offset: 1, error: 0 }).early).toBe(3);
     expect(latenessOf(values, { offset: 4, error: 0 }).early).toBe(0);
   });
+
+  it('leaves out a lead-in, but not what came early in it', () => {
+    const values = [-2, 90, 100, 1, 3, 2];
+    expect(latenessOf(values, { offset: 0, error: 1 }, 3)).toEqual({ p50: 2, p99: 3, max: 3, early: 1 });
+  });
 });
 
 describe('the offset between two measurements', () => {
