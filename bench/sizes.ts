@@ -31,7 +31,7 @@ export const FULL: Sizes = {
   backlog: 100_000,
   burst: 20_000,
   spread: 3_000,
-  leadIn: 1_000,
+  leadIn: 3_000,
   waiting: 100_000,
   inFlight: 100_000,
   block: 500_000,
