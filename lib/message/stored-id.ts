@@ -1,4 +1,4 @@
-import { MARK, lengthenUuid, shortenUuid } from './short-uuid.js';
+import { MARK, lengthenUuid, shortenUuid } from './uuid-text.js';
 
 /** Stands between id and key; neither may contain it. */
 export const SEPARATOR = '\0';
@@ -6,10 +6,13 @@ export const SEPARATOR = '\0';
 /**
  * The name under which a message is stored in its partition. Ids are unique among the messages with the same key, and two
  * keys may share a partition; so a key of its own is part of the name. Id first: equal due times are delivered in this
- * order.
+ * order. A UUID is stored in short: Redis keeps each id twice, and most of them are UUIDs.
+ *
+ * @param short short form of the id, where that is known
  */
-export function toStoredId(id: string, key = id): string {
-  return key === id ? nameOf(id) : nameOf(id) + SEPARATOR + key;
+export function toStoredId(id: string, key = id, short = shortenUuid(id)): string {
+  const name = short ?? (id.startsWith(MARK) ? MARK + id : id);
+  return key === id ? name : name + SEPARATOR + key;
 }
 
 /** Takes a stored name apart again. */
@@ -17,11 +20,6 @@ export function fromStoredId(storedId: string): { id: string; key: string } {
   const end = storedId.indexOf(SEPARATOR);
   const id = idOf(end === -1 ? storedId : storedId.slice(0, end));
   return { id, key: end === -1 ? id : storedId.slice(end + 1) };
-}
-
-/** Redis keeps each id twice, and most of them are UUIDs: in short they take less of its memory. */
-function nameOf(id: string): string {
-  return shortenUuid(id) ?? (id.startsWith(MARK) ? MARK + id : id);
 }
 
 function idOf(name: string): string {

@@ -46,7 +46,7 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
   assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace']);
   if (options.id !== undefined) assertId('id', options.id);
   if (options.key !== undefined) assertId('key', options.key);
-  const id = options.id ?? messageIds.next();
+  const { long: id, short } = options.id === undefined ? messageIds.next() : { long: options.id, short: undefined };
   const key = options.key ?? id;
   const envelope = encodeEnvelope({
     payload,
@@ -61,7 +61,7 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
   return {
     id,
     key,
-    storedId: toStoredId(id, key),
+    storedId: toStoredId(id, key, short),
     envelope,
     due,
     onDuplicate: options.id === undefined ? 'impossible' : onDuplicate,

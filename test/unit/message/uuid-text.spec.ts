@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { NIL, MAX, v7 } from 'uuid';
+import { MAX, NIL, parse, v7 } from 'uuid';
 import { describe, expect, it } from 'vitest';
-import { lengthenUuid, shortenUuid } from '../../../lib/message/short-uuid.js';
+import { lengthenUuid, shortenUuid, toUuidText } from '../../../lib/message/uuid-text.js';
 import { shown } from '../../support/contract-shown.js';
 
 const SOME = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
@@ -26,6 +26,7 @@ describe('a short UUID', () => {
     fc.assert(
       fc.property(fc.uuid(), (uuid) => {
         expect(lengthenUuid(shortenUuid(uuid) ?? '')).toBe(uuid);
+        expect(toUuidText(parse(uuid))).toEqual({ long: uuid, short: shortenUuid(uuid) });
       }),
     );
   });

@@ -1,0 +1,120 @@
+/** A UUID as text, and in the form in which it is stored. */
+export interface UuidText {
+  /** With dashes and small letters. */
+  readonly long: string;
+  /** A dot, and the bytes in base64 without padding, with letters that keep their order. */
+  readonly short: string;
+}
+
+export const UUID_BYTES = 16;
+/** Three bytes are four letters; this one is left over, and is two of which the second has room to spare. */
+const LAST = UUID_BYTES - 1;
+
+/** What short UUIDs begin with. */
+export const MARK = '.';
+
+const LONG = '00000000-0000-0000-0000-000000000000';
+const LONG_LENGTH = LONG.length;
+const SHORT_LENGTH = MARK.length + 22;
+
+const DIGITS = Buffer.from('0123456789abcdef');
+/** Where the two digits of each byte stand. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+/** In the order of their codes: so short UUIDs are in the order of the long ones. */
+const LETTERS = Buffer.from('-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz');
+
+/** More than any digit or letter stands for. */
+const NEITHER = 0x80;
+const digitOf = valuesOf(DIGITS);
+const valueOf = valuesOf(LETTERS);
+
+/** Both forms, one after the other. Filled anew for each UUID: putting texts together takes several times as long. */
+const text = Buffer.from(LONG + MARK.padEnd(SHORT_LENGTH));
+const read = new Uint8Array(UUID_BYTES);
+
+/** @param bytes {@link UUID_BYTES} of them */
+export function toUuidText(bytes: Uint8Array): UuidText {
+  writeLong(bytes);
+  writeShort(bytes);
+  const both = text.toString('latin1');
+  return { long: both.slice(0, LONG_LENGTH), short: both.slice(LONG_LENGTH) };
+}
+
+/** @returns `undefined` where this is not the text of a UUID in small letters: no other has a short form */
+export function shortenUuid(long: string): string | undefined {
+  if (!readLong(long)) return undefined;
+  writeShort(read);
+  return text.toString('latin1', LONG_LENGTH);
+}
+
+/** @returns `undefined` where this is not the short form of a UUID */
+export function lengthenUuid(short: string): string | undefined {
+  if (!readShort(short)) return undefined;
+  writeLong(read);
+  return text.toString('latin1', 0, LONG_LENGTH);
+}
+
+function writeLong(bytes: Uint8Array): void {
+  for (let i = 0; i < UUID_BYTES; i++) {
+    const byte = bytes[i] as number;
+    const place = PLACES[i] as number;
+    text[place] = DIGITS[byte >> 4] as number;
+    text[place + 1] = DIGITS[byte & 0xf] as number;
+  }
+}
+
+function readLong(long: string): boolean {
+  if (long.length !== LONG_LENGTH) return false;
+  if (long[8] !== '-' || long[13] !== '-' || long[18] !== '-' || long[23] !== '-') return false;
+  let seen = 0;
+  for (let i = 0; i < UUID_BYTES; i++) {
+    const place = PLACES[i] as number;
+    const high = digitOf[long.charCodeAt(place)] as number;
+    const low = digitOf[long.charCodeAt(place + 1)] as number;
+    seen |= high | low;
+    read[i] = (high << 4) | low;
+  }
+  return seen < NEITHER;
+}
+
+function writeShort(bytes: Uint8Array): void {
+  let at = LONG_LENGTH + MARK.length;
+  for (let i = 0; i < LAST; i += 3) {
+    const bits = ((bytes[i] as number) << 16) | ((bytes[i + 1] as number) << 8) | (bytes[i + 2] as number);
+    text[at++] = LETTERS[bits >> 18] as number;
+    text[at++] = LETTERS[(bits >> 12) & 0x3f] as number;
+    text[at++] = LETTERS[(bits >> 6) & 0x3f] as number;
+    text[at++] = LETTERS[bits & 0x3f] as number;
+  }
+  const last = bytes[LAST] as number;
+  text[at++] = LETTERS[last >> 2] as number;
+  text[at] = LETTERS[(last & 0x3) << 4] as number;
+}
+
+function readShort(short: string): boolean {
+  if (short.length !== SHORT_LENGTH || !short.startsWith(MARK)) return false;
+  let at = MARK.length;
+  let seen = 0;
+  for (let i = 0; i < LAST; i += 3) {
+    const first = valueOf[short.charCodeAt(at++)] as number;
+    const second = valueOf[short.charCodeAt(at++)] as number;
+    const third = valueOf[short.charCodeAt(at++)] as number;
+    const fourth = valueOf[short.charCodeAt(at++)] as number;
+    seen |= first | second | third | fourth;
+    read[i] = (first << 2) | (second >> 4);
+    read[i + 1] = (second << 4) | (third >> 2);
+    read[i + 2] = (third << 6) | fourth;
+  }
+  const first = valueOf[short.charCodeAt(at++)] as number;
+  const second = valueOf[short.charCodeAt(at)] as number;
+  read[LAST] = (first << 2) | (second >> 4);
+  const spare = second & 0xf;
+  return (seen | first | second) < NEITHER && spare === 0;
+}
+
+/** What each of these characters stands for; for all others that a text may hold {@link NEITHER}. */
+function valuesOf(characters: Buffer): Uint8Array {
+  const values = new Uint8Array(0x10000).fill(NEITHER);
+  characters.forEach((code, value) => (values[code] = value));
+  return values;
+}
