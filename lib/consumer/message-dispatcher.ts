@@ -33,8 +33,7 @@ export class MessageDispatcher {
   readonly #check: DeliveryCheck;
   readonly #callOptions: HandlerCallOptions;
   readonly #reporter: DeliveryReporter;
-  /** Those whose handlers run, or wait for an earlier run of the same message to end. */
-  readonly running: RunningDeliveries = new Map();
+  #running: RunningDeliveries = new Map();
 
   constructor(options: MessageDispatcherOptions) {
     this.#options = options;
@@ -49,6 +48,11 @@ export class MessageDispatcher {
     };
   }
 
+  /** Those whose handlers run, or wait for an earlier run of the same message to end. */
+  get running(): RunningDeliveries {
+    return this.#running;
+  }
+
   /**
    * Takes what was claimed.
    *
@@ -56,7 +60,10 @@ export class MessageDispatcher {
    * @returns how many of the slots it uses; each is free again after its call
    */
   dispatch(deliveries: readonly Delivery[], slots: number): number {
-    const { calls, excess } = planCalls(deliveries, this.running, { size: this.#options.handler.batch ?? 1, slots });
+    // Made anew where it is empty: the tables that an old map outgrows hold what was in them until a full collection, and
+    // with many partitions every map grows old between two claims.
+    if (this.#running.size === 0) this.#running = new Map();
+    const { calls, excess } = planCalls(deliveries, this.#running, { size: this.#options.handler.batch ?? 1, slots });
     for (const call of calls) this.#start(call);
     for (const delivery of excess) this.#settle(delivery, RELEASED);
     return calls.length;
@@ -64,7 +71,7 @@ export class MessageDispatcher {
 
   /** Gives back what still runs: the signals abort, and the messages are at once free for another process. */
   releaseAll(): void {
-    for (const delivery of this.running.values()) {
+    for (const delivery of this.#running.values()) {
       delivery.abort(new DeliveryAbortedError('SHUTDOWN'));
       this.#settle(delivery, RELEASED);
     }
@@ -75,8 +82,8 @@ export class MessageDispatcher {
     for (const delivery of deliveries) {
       delivery.slot = slot;
       // Its lease ended unnoticed, as where the event loop was blocked. The same message never runs twice at once here.
-      if (after) this.running.get(delivery.storedId)?.abort(new DeliveryAbortedError('LEASE_LOST'));
-      this.running.set(delivery.storedId, delivery);
+      if (after) this.#running.get(delivery.storedId)?.abort(new DeliveryAbortedError('LEASE_LOST'));
+      this.#running.set(delivery.storedId, delivery);
     }
     const finished = after ? after.then(() => this.#run(deliveries)) : this.#run(deliveries);
     for (const delivery of deliveries) delivery.finished = finished;
@@ -102,7 +109,7 @@ export class MessageDispatcher {
   }
 
   #forget(delivery: Delivery): void {
-    if (this.running.get(delivery.storedId) === delivery) this.running.delete(delivery.storedId);
+    if (this.#running.get(delivery.storedId) === delivery) this.#running.delete(delivery.storedId);
   }
 
   /** The first verdict on a delivery counts. */

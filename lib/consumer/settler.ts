@@ -44,6 +44,8 @@ export class Settler {
 
   /** @param onSettled called once the outcome is confirmed; not where the settle came too late */
   settle(delivery: Delivery, outcome: Outcome, onSettled?: OnSettled): void {
+    // Made anew where it is empty: what an old list outgrows holds what was in it until a full collection.
+    if (this.#pending.length === 0) this.#pending = [];
     this.#pending.push({ delivery, outcome, onSettled });
     this.#sending ??= this.#sendAll();
   }
