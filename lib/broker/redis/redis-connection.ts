@@ -68,8 +68,17 @@ export class RedisConnection {
     for (const client of new Set([commands, subscriber])) this.#watch(client);
   }
 
-  /** What a failed command comes to: an error of this library, with the reason the connection gave, if it did. */
+  /**
+   * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. Where it was
+   * closed on purpose, the error is not transient: nobody opens it again.
+   */
   toError(error: unknown): BrokerUnavailableError {
+    if (this.#closing && isConnectionLoss(error)) {
+      return new BrokerUnavailableError(`The connection to Redis at ${this.address} was closed`, {
+        cause: error,
+        transient: false,
+      });
+    }
     return toBrokerError(isConnectionLoss(error) ? (this.#lastError ?? error) : error, this.address);
   }
 
@@ -89,9 +98,9 @@ export class RedisConnection {
     try {
       await withDeadline(`Redis at ${this.address}`, this.#connect(), timeout);
     } catch (error) {
+      const reason = error instanceof ConfigurationError ? error : this.toError(this.#lastError ?? error);
       this.close();
-      if (error instanceof ConfigurationError) throw error;
-      throw this.toError(this.#lastError ?? error);
+      throw reason;
     }
   }
 
