@@ -15,10 +15,13 @@ export interface Clock {
 /** Longest delay `setTimeout` can hold (2³¹ − 1 ms, 24.8 days); a longer one would fire after 1 ms. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
+/** Kept, since it stays the same, and asking for it costs half as much as asking for the time. */
+const { timeOrigin } = performance;
+
 /** The clock of this process. */
 export class SystemClock implements Clock {
   now(): number {
-    return performance.timeOrigin + performance.now();
+    return timeOrigin + performance.now();
   }
 
   setTimer(delay: number, callback: () => void): Timer {

@@ -17,8 +17,6 @@ export interface CheckedDelivery {
   readonly backoff: ActiveBackoff;
   /** Longest run of its call, in milliseconds. */
   readonly timeout: number | undefined;
-  /** Time since it was due, in milliseconds. */
-  readonly lateness: number;
 }
 
 /** A delivery whose envelope could be read, and that is not too late. */
@@ -26,8 +24,6 @@ interface DecodedDelivery {
   readonly delivery: Delivery;
   readonly envelope: Envelope;
   readonly maxAttempts: number;
-  /** Milliseconds. */
-  readonly lateness: number;
 }
 
 /** Either it is decided already, without the handler, or the message to hand over. */
@@ -62,14 +58,16 @@ export class DeliveryCheck {
     }
     const maxAttempts = envelope.attempts ?? settings.attempts;
     if (delivery.attempt > maxAttempts) return this.#crashed(delivery);
-    const lateness = context.broker.now() - delivery.dueAt;
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
-    if (expireAfter !== undefined && lateness > expireAfter) return expired(expireAfter, lateness);
-    const checked = { delivery, envelope, maxAttempts, lateness };
+    if (expireAfter !== undefined) {
+      const lateness = context.broker.now() - delivery.dueAt;
+      if (lateness > expireAfter) return expired(expireAfter, lateness);
+    }
+    const checked = { delivery, envelope, maxAttempts };
     return schema === undefined ? this.#accepted(checked) : this.#bySchema(checked, schema);
   }
 
-  #accepted({ delivery, envelope, maxAttempts, lateness }: DecodedDelivery): CheckedDelivery {
+  #accepted({ delivery, envelope, maxAttempts }: DecodedDelivery): CheckedDelivery {
     const { settings } = this.#options;
     const message = new ConsumedMessage(delivery, envelope, maxAttempts);
     delivery.message = message;
@@ -78,7 +76,6 @@ export class DeliveryCheck {
       message,
       backoff: envelope.backoff ?? settings.backoff,
       timeout: envelope.timeout ?? settings.timeout,
-      lateness,
     };
   }
 

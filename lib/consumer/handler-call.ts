@@ -49,10 +49,11 @@ export class HandlerCall {
   }
 
   #announce(): void {
-    const { events } = this.#options.context;
+    const { broker, events } = this.#options.context;
     if (!events.wants('delivered')) return;
-    for (const { delivery, lateness } of this.#checked) {
-      events.emit('delivered', { ...delivery.describe(), lateness });
+    const now = broker.now();
+    for (const { delivery } of this.#checked) {
+      events.emit('delivered', { ...delivery.describe(), lateness: now - delivery.dueAt });
     }
   }
 
