@@ -22,6 +22,11 @@ export interface Sizes {
   readonly growth: readonly number[];
   /** For how long the cost of idling is measured, in milliseconds. */
   readonly idle: number;
+  /**
+   * From the start of a process until then, in milliseconds. The engine collects the garbage of starting when the process
+   * has been idle for some seconds, which takes more CPU time than a minute of idling.
+   */
+  readonly settle: number;
   /** Messages that wait meanwhile. */
   readonly idleWaiting: number;
   /** Messages published and handled by each process before it is measured. */
@@ -40,6 +45,7 @@ export const FULL: Sizes = {
   block: 500_000,
   growth: [10_000, 1_000_000, 5_000_000],
   idle: 20_000,
+  settle: 20_000,
   idleWaiting: 1_000_000,
   warmUp: 20_000,
 };
@@ -57,6 +63,7 @@ export const QUICK: Sizes = {
   block: 3_000,
   growth: [500, 1_000, 5_000],
   idle: 2_000,
+  settle: 2_000,
   idleWaiting: 2_000,
   warmUp: 500,
 };

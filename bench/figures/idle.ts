@@ -2,8 +2,6 @@ import type { ContenderName } from '../contenders/contender.js';
 import { DAY, type Sizes, TOPIC } from '../sizes.js';
 import { BEE_QUEUE, BULLMQ, type FigureOf, grouped, OURS, type Trial } from './figure.js';
 
-/** What starting leaves to be done is over by then, in milliseconds. */
-const SETTLE = 3000;
 const CONCURRENCY = 100;
 const PARTITIONS = [1, 8, 64];
 
@@ -13,10 +11,10 @@ export const idle: FigureOf = (sizes) => ({
   description:
     `One process consumes a topic in which nothing is due, and nothing waits but where the row says so: commands that ` +
     `Redis processes, those within scripts included, and CPU time of the process as a share of one core, over ` +
-    `${sizes.idle / 1000} s.`,
+    `${sizes.idle / 1000} s, from ${sizes.settle / 1000} s after its start.`,
   measures: [
     { key: 'commands', label: 'Redis commands', unit: '/s', better: 'less', digits: 1 },
-    { key: 'cpu', label: 'CPU', unit: '% of a core', better: 'less', digits: 2 },
+    { key: 'cpu', label: 'CPU', unit: '% of a core', better: 'less', digits: 3 },
   ],
   baseline: BULLMQ,
   trials: [
@@ -40,14 +38,14 @@ interface Idling {
   readonly waiting?: number;
 }
 
-function trial(name: ContenderName, { idle: window }: Sizes, idling: Idling = {}): Trial {
+function trial(name: ContenderName, { idle: window, settle }: Sizes, idling: Idling = {}): Trial {
   const { subject = name, partitions = 1, waiting = 0 } = idling;
   return {
     subject,
     measure: async (bench) => {
       const queue = { topics: [TOPIC], partitions };
       if (waiting > 0) await bench.run(name, 'load', { ...queue, messages: waiting, lead: DAY });
-      const options = { ...queue, concurrency: CONCURRENCY, settle: SETTLE, window };
+      const options = { ...queue, concurrency: CONCURRENCY, settle, window };
       const client = bench.start(name, 'idle', options);
       await client.ready;
       const before = await bench.redis.commands();
