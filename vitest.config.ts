@@ -31,8 +31,6 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           // A test of leaks asks for a garbage collection.
           execArgv: ['--expose-gc'],
-          // To load Nest and the library anew for each file would take longer than the tests of most.
-          isolate: false,
           ...timeouts,
         },
       },

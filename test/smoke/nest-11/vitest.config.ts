@@ -12,7 +12,7 @@ export default defineConfig({
       'test/e2e/{batch,batch-outcomes,cancel,message-options,priority,publish-many,reschedule,schema}.spec.ts',
     ],
     execArgv: ['--expose-gc'],
-    // As in the other run.
+    // Each file by itself is what the other run has; to load Nest anew for each would more than double the time.
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
