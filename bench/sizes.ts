@@ -6,8 +6,11 @@ export interface Sizes {
   readonly backlog: number;
   /** Messages due in the same millisecond. */
   readonly burst: number;
-  /** Messages due in the same millisecond, for several processes: of the most of them each handles as many as a `backlog`. */
-  readonly fleet: number;
+  /**
+   * Messages handled for a rate that starting must not count in, or that several processes share: of the most of them each
+   * handles as many as a `backlog`.
+   */
+  readonly longBacklog: number;
   /** Messages spread over time. */
   readonly spread: number;
   /** Messages that fall due before those, in the same way, and do not count. */
@@ -37,7 +40,7 @@ export const FULL: Sizes = {
   publish: 100_000,
   backlog: 100_000,
   burst: 20_000,
-  fleet: 400_000,
+  longBacklog: 400_000,
   spread: 3_000,
   leadIn: 3_000,
   waiting: 100_000,
@@ -55,7 +58,7 @@ export const QUICK: Sizes = {
   publish: 2_000,
   backlog: 3_000,
   burst: 1_000,
-  fleet: 3_000,
+  longBacklog: 3_000,
   spread: 200,
   leadIn: 50,
   waiting: 3_000,

@@ -10,7 +10,7 @@ export const processes: FigureOf = (sizes) => ({
   name: 'processes',
   title: 'Several processes on one topic',
   description:
-    `${grouped(sizes.fleet)} messages fall due in the same millisecond, while so many processes share the ` +
+    `${grouped(sizes.longBacklog)} messages fall due in the same millisecond, while so many processes share the ` +
     `${PARTITIONS} partitions of their topic: from then to the last message handled. Concurrency ${CONCURRENCY} in each. ` +
     `More processes than cores have to share those, with Redis.`,
   measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
@@ -21,7 +21,7 @@ function subjectOf(number: number): string {
   return `processes: ${number}`;
 }
 
-function trial(number: number, { fleet: messages, warmUp }: Sizes): Trial {
+function trial(number: number, { longBacklog: messages, warmUp }: Sizes): Trial {
   const queue = { topics: [TOPIC], partitions: PARTITIONS };
   return {
     subject: subjectOf(number),

@@ -9,7 +9,7 @@ export const topics: FigureOf = (sizes) => ({
   name: 'topics',
   title: 'Several topics in one process',
   description:
-    `${grouped(sizes.backlog)} messages are due already, in one topic or equally in several, each of ${PARTITIONS} ` +
+    `${grouped(sizes.longBacklog)} messages are due already, in one topic or equally in several, each of ${PARTITIONS} ` +
     `partitions with a handler of its own; one process handles them. Concurrency ${CONCURRENCY}.`,
   measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
   trials: NUMBERS.map((number) => trial(number, sizes)),
@@ -19,7 +19,7 @@ function subjectOf(number: number): string {
   return `topics: ${number}`;
 }
 
-function trial(number: number, { backlog: messages, warmUp }: Sizes): Trial {
+function trial(number: number, { longBacklog: messages, warmUp }: Sizes): Trial {
   const names = Array.from({ length: number }, (_, i) => `${TOPIC}-${i}`);
   return {
     subject: subjectOf(number),

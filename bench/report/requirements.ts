@@ -1,6 +1,6 @@
 import { BARE, BEE_QUEUE, BULLMQ, OURS, grouped } from '../figures/figure.js';
 import type { FigureReport, Report } from './report.js';
-import { type Cell, rowsOf } from './summary.js';
+import { type Cell, type Row, ratioOf, rowsOf } from './summary.js';
 
 /** What the library must reach, what it should, and whether it does. */
 export interface Verdict {
@@ -173,33 +173,36 @@ function most(figure: FigureReport, key: string): number | undefined {
   return cell(figure, key, OURS)?.most;
 }
 
-/** Our median divided by another's. */
+/** Ours to another's. */
 function ratio(figure: FigureReport, key: string, other: string): number | undefined {
-  const [own, their] = [median(figure, key), median(figure, key, other)];
-  return own === undefined || !their ? undefined : own / their;
+  return between(row(figure, OURS), row(figure, other), key);
 }
 
-/** The median of the last subject divided by that of the first. */
+/** The last subject to the first. */
 function lastToFirst(figure: FigureReport, key: string): number | undefined {
   const rows = rowsOf(figure);
-  const [first, last] = [rows[0], rows.at(-1)].map((row) => row?.cells.get(key)?.median);
-  return last === undefined || !first ? undefined : last / first;
+  return between(rows.at(-1), rows[0], key);
 }
 
-/** The least of the medians of the other subjects divided by that of the first. */
+/** The least of the other subjects to the first. */
 function leastToFirst(figure: FigureReport, key: string): number | undefined {
-  const [first, ...others] = rowsOf(figure).map((row) => row.cells.get(key)?.median);
-  return first === undefined || others.length === 0 ? undefined : Math.min(...others.map((value = 0) => value)) / first;
+  const [first, ...others] = rowsOf(figure);
+  return others.length === 0 ? undefined : Math.min(...others.map((other) => between(other, first, key) ?? 0));
 }
 
 function cpuOfWaiting(figure: FigureReport): number | undefined {
-  const waiting = rowsOf(figure).find((row) => row.subject.includes('waiting: '));
-  const [more, less] = [waiting?.cells.get('cpu')?.median, median(figure, 'cpu', `${OURS}, partitions: 8`)];
-  return more === undefined || !less ? undefined : more / less;
+  const waiting = rowsOf(figure).find(({ subject }) => subject.includes('waiting: '));
+  return between(waiting, row(figure, `${OURS}, partitions: 8`), 'cpu');
+}
+
+function between(own: Row | undefined, other: Row | undefined, key: string): number | undefined {
+  return own && other && ratioOf(own, other, key);
 }
 
 function cell(figure: FigureReport, key: string, subject: string): Cell | undefined {
-  return rowsOf(figure)
-    .find((row) => row.subject === subject)
-    ?.cells.get(key);
+  return row(figure, subject)?.cells.get(key);
+}
+
+function row(figure: FigureReport, subject: string): Row | undefined {
+  return rowsOf(figure).find((candidate) => candidate.subject === subject);
 }

@@ -6,7 +6,7 @@ export interface Cell {
   readonly median: number;
   readonly least: number;
   readonly most: number;
-  /** The median divided by the baseline's; `undefined` where that is 0 or missing. */
+  /** To the baseline; see {@link ratioOf}. */
   readonly ratio: number | undefined;
 }
 
@@ -16,8 +16,8 @@ export interface Row {
   readonly variant: string | undefined;
   /** By the key of the measure; empty where no run came to an end. */
   readonly cells: ReadonlyMap<string, Cell>;
-  /** Runs that did not come to an end. */
-  readonly failures: number;
+  /** One a run; `null` where that run failed. */
+  readonly runs: TrialReport['runs'];
 }
 
 /** One row a subject, in the order of the trials. */
@@ -34,6 +34,21 @@ export function rowsOf(figure: FigureReport): Row[] {
   return best.map((trial) => toRow(trial, figure.measures, baseline));
 }
 
+/**
+ * The median of the ratios between two subjects, each of one run: what was measured one after another met the same
+ * machine, which what was measured a quarter of an hour later may not have.
+ *
+ * @returns `undefined` where no run of both came to an end, or what it would be divided by is 0
+ */
+export function ratioOf(own: Pick<Row, 'runs'>, other: Pick<Row, 'runs'>, key: string): number | undefined {
+  const ratio = median(
+    own.runs
+      .map((run, i) => (run?.[key] ?? NaN) / (other.runs[i]?.[key] ?? NaN))
+      .filter((value) => Number.isFinite(value)),
+  );
+  return Number.isNaN(ratio) ? undefined : ratio;
+}
+
 /** Higher for a better trial. */
 function rank(trial: TrialReport, { key, better }: Measure): number {
   const value = median(valuesOf(trial, key));
@@ -46,17 +61,14 @@ function toRow(trial: TrialReport, measures: readonly Measure[], baseline: Trial
   for (const { key } of measures) {
     const values = valuesOf(trial, key);
     if (values.length === 0) continue;
-    const own = median(values);
-    const ratio = own / median(baseline ? valuesOf(baseline, key) : []);
     cells.set(key, {
-      median: own,
+      median: median(values),
       least: Math.min(...values),
       most: Math.max(...values),
-      ratio: Number.isFinite(ratio) ? ratio : undefined,
+      ratio: baseline && ratioOf(trial, baseline, key),
     });
   }
-  const failures = trial.runs.filter((run) => run === null).length;
-  return { subject: trial.subject, variant: trial.variant, cells, failures };
+  return { subject: trial.subject, variant: trial.variant, cells, runs: trial.runs };
 }
 
 function valuesOf(trial: TrialReport, key: string): number[] {

@@ -53,7 +53,7 @@ export function machineTable({ date, runs, machine }: Report): Table {
     head: ['', ''],
     rows: [
       ['measured', `${date.slice(0, 10)}${commit === undefined ? '' : `, commit ${commit}`}`],
-      ['runs', `${runs}, in alternation; medians are shown`],
+      ['runs', `${runs}, in alternation; medians are shown, of the ratios too`],
       ['machine', `${cores} cores, ${processor}, ${memory} GiB, ${system}; load ${load} at the start`],
       ['Node.js', node],
       ['Redis', `${redis}, on the same machine, without persistence`],
@@ -94,8 +94,9 @@ function cellsOf({ cells }: Row, { key, digits, incomparable }: Measure): string
   return [value, cell?.ratio === undefined ? NO_VALUE : cell.ratio.toFixed(2)];
 }
 
-function rangeOf({ cells, failures }: Row, { key, digits }: Measure): string {
+function rangeOf({ cells, runs }: Row, { key, digits }: Measure): string {
   const cell = cells.get(key);
+  const failures = runs.filter((run) => run === null).length;
   const range = cell ? `${grouped(cell.least, digits)} – ${grouped(cell.most, digits)}` : NO_VALUE;
   return failures === 0 ? range : `${range}; failed runs: ${failures}`;
 }
