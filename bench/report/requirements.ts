@@ -178,16 +178,19 @@ function ratio(figure: FigureReport, key: string, other: string): number | undef
   return between(row(figure, OURS), row(figure, other), key);
 }
 
-/** The last subject to the first. */
+/** The last subject to the first, for figures whose baseline that is. */
 function lastToFirst(figure: FigureReport, key: string): number | undefined {
-  const rows = rowsOf(figure);
-  return between(rows.at(-1), rows[0], key);
+  return ratiosToFirst(figure, key).at(-1);
 }
 
 /** The least of the other subjects to the first. */
 function leastToFirst(figure: FigureReport, key: string): number | undefined {
-  const [first, ...others] = rowsOf(figure);
-  return others.length === 0 ? undefined : Math.min(...others.map((other) => between(other, first, key) ?? 0));
+  const [first, ...others] = ratiosToFirst(figure, key);
+  return first === undefined || others.length === 0 ? undefined : Math.min(...others.map((value = 0) => value));
+}
+
+function ratiosToFirst(figure: FigureReport, key: string): (number | undefined)[] {
+  return rowsOf(figure).map(({ cells }) => cells.get(key)?.ratio);
 }
 
 function cpuOfWaiting(figure: FigureReport): number | undefined {

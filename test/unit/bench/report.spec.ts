@@ -88,6 +88,11 @@ describe('the requirements', () => {
     ]);
   });
 
+  it('are not measured against what did not finish', () => {
+    const processes = figureReport('processes', { 'processes: 1': [null], 'processes: 2': [{ rate: 99 }] });
+    expect(verdictsOf(reportOf(processes))).toEqual([expect.objectContaining({ measured: '?', meetsMust: false })]);
+  });
+
   it('of growth compare the last row with the first', () => {
     const growth = figureReport('growth', {
       'waiting: 10,000': [{ handled: 100, published: 100 }],
