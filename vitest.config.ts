@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { luaScripts } from './scripts/setup/lua-scripts.mjs';
 
 const source = (path: string): string => new URL(path, import.meta.url).pathname;
 
 const shared = {
+  plugins: [luaScripts()],
   resolve: {
     alias: [
       { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
@@ -27,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'in-process',
           include: ['test/**/*.spec.ts', 'sample/**/*.spec.ts'],
-          exclude: ['test/fleet/**', 'test/smoke/**', 'test/samples/**', 'test/faults/*.spec.ts'],
+          exclude: ['test/extended/**', 'test/fleet/**', 'test/smoke/**', 'test/samples/**', 'test/faults/*.spec.ts'],
           sequence: { groupOrder: 0 },
           // A test of leaks asks for a garbage collection.
           execArgv: ['--expose-gc'],
@@ -48,6 +50,17 @@ export default defineConfig({
           fileParallelism: false,
           maxConcurrency: 3,
           sequence: { groupOrder: 1 },
+          ...timeouts,
+        },
+      },
+      {
+        // What `npm test` leaves to `npm run test:extended`: it takes minutes, or depends on what others publish today.
+        ...shared,
+        test: {
+          name: 'extended',
+          include: ['test/extended/**/*.spec.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
           ...timeouts,
         },
       },

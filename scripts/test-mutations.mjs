@@ -1,6 +1,6 @@
 /**
- * `npm run test:mutations`: switches off one guard after another, in a copy of the built library, and sees that a fault
- * scenario notices. A guard that nothing notices to be missing is not tested. An argument chooses guards by their words.
+ * `npm run test:mutations`: switches off one guard after another, in a copy of the library, and sees that a fault scenario
+ * notices. A guard that nothing notices to be missing is not tested. An argument chooses guards by their words.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,10 +11,13 @@ import { setup as buildPrograms } from '../test/support/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
 import { ensureRedisServer } from './setup/redis.mjs';
-import { run } from './setup/run.mjs';
+import { run, runQuietly } from './setup/run.mjs';
 
 /** A scenario is random: it may take a few seeds until it meets the moment that a guard is there for. */
 const SEEDS = 6;
+
+/** What a copy is built and tried with. */
+const PARTS = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts', 'lib', 'dist-test'];
 
 await runScript(async () => {
   await ensureDependencies();
@@ -37,15 +40,16 @@ await runScript(async () => {
 async function play({ file, find, replace, scenario }) {
   const folder = mkdtempSync(join(tmpdir(), 'delay-queue-mutation-'));
   try {
-    for (const part of ['package.json', 'dist', 'dist-test']) cpSync(part, join(folder, part), { recursive: true });
+    for (const part of PARTS) cpSync(part, join(folder, part), { recursive: true });
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-    const path = join(folder, 'dist', file);
+    const path = join(folder, 'lib', file);
     const source = readFileSync(path, 'utf8');
     if (source.split(find).length !== 2) throw new Error(`${file} does not have exactly once: ${find}`);
     writeFileSync(
       path,
       source.replace(find, () => replace),
     );
+    await runQuietly(process.execPath, [join(folder, 'scripts/build.mjs')]);
     for (let seed = 1; seed <= SEEDS; seed++) {
       const args = ['dist-test/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
       const { code, output } = await run(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });

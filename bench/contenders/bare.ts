@@ -8,24 +8,19 @@ const MEMBER = 'bench';
 const HOUR = 3_600_000;
 const NUMBERS_PER_RECORD = 4;
 
-/** Parts of the built library that are not exported. */
-interface ScriptLoader {
-  loadScript(name: string): { readonly source: string; readonly sha: string };
-}
-interface KeyNames {
-  partition(partition: { topic: string; index: number }): object;
-  answered(partition: { topic: string; index: number }, caller: string): string;
-}
-interface StoredId {
+/** Of `internals.ts`, as this needs them. */
+interface Internals {
+  readonly scriptOf: (name: string) => { readonly source: string; readonly sha: string };
   readonly toStoredId: (id: string) => string;
+  readonly RedisKeys: new (prefix: string) => {
+    partition(partition: { topic: string; index: number }): object;
+    answered(partition: { topic: string; index: number }, caller: string): string;
+  };
 }
 
-const LIBRARY = '../../dist';
-const loader = (await import(`${LIBRARY}/broker/redis/script-loader.js`)) as ScriptLoader;
-const { toStoredId } = (await import(`${LIBRARY}/message/stored-id.js`)) as StoredId;
-const { RedisKeys } = (await import(`${LIBRARY}/broker/redis/redis-keys.js`)) as {
-  RedisKeys: new (prefix: string) => KeyNames;
-};
+// By a variable, since the compiler would want to compile the library with it.
+const INTERNALS = '../internals.js';
+const { RedisKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
 
 const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
 
@@ -185,7 +180,7 @@ async function connect(redisUrl: string): Promise<BareConnection> {
 }
 
 async function loadInto(redis: Redis, name: ScriptName): Promise<LoadedScript> {
-  const { source, sha } = loader.loadScript(name);
+  const { source, sha } = scriptOf(name);
   await redis.script('LOAD', source);
   // The head of each script names its keys in their order.
   const head = source.slice(source.indexOf('-- KEYS'), source.indexOf('-- ARGV'));

@@ -1,8 +1,5 @@
-import { createRequire } from 'node:module';
-import type * as OpenTelemetryApi from '@opentelemetry/api';
-import type { TextMapPropagator, TracerProvider } from '@opentelemetry/api';
+import { type TextMapPropagator, type TracerProvider, propagation, trace } from '@opentelemetry/api';
 import { describe } from '../common/describe.js';
-import { requirePeer } from '../common/require-peer.js';
 import { assertOptions } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
@@ -11,6 +8,7 @@ import { ProcessSpans } from './process-spans.js';
 import { SendSpans } from './send-spans.js';
 import { SettleSpans } from './settle-spans.js';
 import { Tracing, type TracingOptions } from './tracing.js';
+import { VERSION } from '../version.js';
 
 /**
  * Options of {@link openTelemetry}.
@@ -44,13 +42,14 @@ const OPTIONS: readonly (keyof OpenTelemetryOptions)[] = [
   'createSpans',
 ];
 
-const { name, version } = createRequire(import.meta.url)('../../package.json') as { name: string; version: string };
+/** Names the library to the tracer. */
+const NAME = 'nestjs-delay-queue';
 
 /**
  * Middleware that traces publishes, handler calls and settles with OpenTelemetry, and takes the context along in the headers
  * of messages. Put it first, so that other middleware runs within its spans.
  *
- * @throws ConfigurationError where an option is wrong, or the package `@opentelemetry/api` is not installed
+ * @throws ConfigurationError if an option is wrong
  *
  * @example
  * ```ts
@@ -79,11 +78,9 @@ function resolve(options: OpenTelemetryOptions): TracingOptions {
   assertMethods('propagator', propagator, ['inject', 'extract']);
   assertBoolean('continueTrace', continueTrace);
   assertBoolean('createSpans', createSpans);
-  const api = requirePeer('@opentelemetry/api', 'Traces with OpenTelemetry') as typeof OpenTelemetryApi;
   return {
-    api,
-    tracer: (tracerProvider ?? api.trace).getTracer(name, version),
-    propagator: propagator ?? api.propagation,
+    tracer: (tracerProvider ?? trace).getTracer(NAME, VERSION),
+    propagator: propagator ?? propagation,
     continueTrace,
     createSpans,
   };

@@ -1,4 +1,12 @@
-import type { Context, Link, Span, SpanContext } from '@opentelemetry/api';
+import {
+  type Context,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { resultsOf } from '../consumer/batch-results.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
 import { RetryLaterError } from '../errors/retry-later.error.js';
@@ -44,15 +52,15 @@ export class ProcessSpans {
   }
 
   #startOne(message: DelayedMessage): { span: Span; parent: Context } {
-    const { api, continueTrace } = this.#tracing.options;
+    const { continueTrace } = this.#tracing.options;
     const extracted = this.#tracing.extract(this.#tracing.deliveryContext(), message.headers);
     const created = this.#tracing.spanContextIn(extracted);
-    const parent = continueTrace ? extracted : api.trace.deleteSpan(extracted);
+    const parent = continueTrace ? extracted : trace.deleteSpan(extracted);
     const span = this.#tracing.start(
       'process',
       message.topic,
       {
-        kind: api.SpanKind.CONSUMER,
+        kind: SpanKind.CONSUMER,
         attributes: { ...partitionOf(message), ...attributesOf(message) },
         links: created ? [{ context: created }] : [],
       },
@@ -69,8 +77,8 @@ export class ProcessSpans {
       return context ? [{ context, attributes: attributesOf(message) }] : [];
     });
     const attributes = { ...partitionOf(first), [MESSAGING_BATCH_MESSAGE_COUNT]: messages.length };
-    const kind = this.#tracing.options.api.SpanKind.CONSUMER;
-    return { span: this.#tracing.start('process', first.topic, { kind, attributes, links }, parent), parent };
+    const options = { kind: SpanKind.CONSUMER, attributes, links };
+    return { span: this.#tracing.start('process', first.topic, options, parent), parent };
   }
 
   /** What has failed though the handler has returned: its time was over, or some messages of its batch were rejected. */
@@ -86,8 +94,7 @@ export class ProcessSpans {
     const failures = reasons.filter((reason) => !(reason instanceof RetryLaterError));
     for (const failure of failures) this.#tracing.fail(span, failure);
     if (failures.length === 0) return;
-    const code = this.#tracing.options.api.SpanStatusCode.ERROR;
-    span.setStatus({ code, message: `${failures.length} of ${count} messages failed.` });
+    span.setStatus({ code: SpanStatusCode.ERROR, message: `${failures.length} of ${count} messages failed.` });
   }
 }
 

@@ -1,4 +1,11 @@
-import type { Attributes, Context, Span, SpanContext } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  context as contexts,
+} from '@opentelemetry/api';
 import { PublishManyError } from '../errors/publish-many.error.js';
 import type { OutgoingMessage } from '../message/middleware.interface.js';
 import type { PublishedMessage } from '../message/publish-options.interface.js';
@@ -26,7 +33,7 @@ export class SendSpans {
   }
 
   async publish(messages: readonly OutgoingMessage[], next: Publish): Promise<PublishedMessage[]> {
-    const parent = this.#tracing.options.api.context.active();
+    const parent = contexts.active();
     const traced = messages.map((message) => ({
       message,
       given: this.#tracing.creationContext(message.headers),
@@ -37,7 +44,6 @@ export class SendSpans {
   }
 
   async #sendOne({ message, given }: TracedMessage, parent: Context, next: Publish): Promise<PublishedMessage[]> {
-    const { SpanKind } = this.#tracing.options.api;
     const span = this.#tracing.start(
       'send',
       message.topic,
@@ -62,7 +68,7 @@ export class SendSpans {
   }
 
   async #sendMany(traced: readonly TracedMessage[], parent: Context, next: Publish): Promise<PublishedMessage[]> {
-    const { api, createSpans } = this.#tracing.options;
+    const { createSpans } = this.#tracing.options;
     const created = traced.map(({ message, given }) =>
       createSpans && !given ? this.#create(message, parent) : undefined,
     );
@@ -74,7 +80,7 @@ export class SendSpans {
       'send',
       (traced[0] as TracedMessage).message.topic,
       {
-        kind: links.length === traced.length ? api.SpanKind.CLIENT : api.SpanKind.PRODUCER,
+        kind: links.length === traced.length ? SpanKind.CLIENT : SpanKind.PRODUCER,
         attributes: { [MESSAGING_BATCH_MESSAGE_COUNT]: traced.length },
         links,
       },
@@ -99,7 +105,6 @@ export class SendSpans {
   }
 
   #create(message: OutgoingMessage, parent: Context): Span {
-    const { SpanKind } = this.#tracing.options.api;
     return this.#tracing.start('create', message.topic, { kind: SpanKind.PRODUCER, attributes: idOf(message) }, parent);
   }
 

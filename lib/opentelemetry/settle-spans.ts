@@ -1,4 +1,13 @@
-import type { Attributes, Context, Link, Span, SpanContext } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  isSpanContextValid,
+  trace,
+} from '@opentelemetry/api';
 import type { DeliveryOutcome } from '../message/middleware.interface.js';
 import type { SettleStatus } from '../message/settle-status.js';
 import type { ProcessSpans } from './process-spans.js';
@@ -34,7 +43,7 @@ export class SettleSpans {
       'settle',
       first.topic,
       {
-        kind: this.#tracing.options.api.SpanKind.CLIENT,
+        kind: SpanKind.CLIENT,
         attributes: {
           [MESSAGING_DESTINATION_PARTITION_ID]: String(first.partition),
           ...(outcomes.length === 1 ? attributesOf(first) : batchAttributesOf(outcomes)),
@@ -59,7 +68,7 @@ export class SettleSpans {
   #parentOf(outcomes: readonly DeliveryOutcome[]): Context {
     const context = this.#tracing.deliveryContext();
     const processed = outcomes.length === 1 ? this.#processSpanOf(outcomes[0]) : undefined;
-    return processed ? this.#tracing.options.api.trace.setSpanContext(context, processed) : context;
+    return processed ? trace.setSpanContext(context, processed) : context;
   }
 
   /** What was never handled leads to its publisher. */
@@ -71,7 +80,7 @@ export class SettleSpans {
 
   #processSpanOf(outcome: DeliveryOutcome | undefined): SpanContext | undefined {
     const spanContext = outcome?.message && this.#processSpans.spanOf(outcome.message);
-    return spanContext && this.#tracing.options.api.isSpanContextValid(spanContext) ? spanContext : undefined;
+    return spanContext && isSpanContextValid(spanContext) ? spanContext : undefined;
   }
 }
 

@@ -1,12 +1,18 @@
-import type * as OpenTelemetryApi from '@opentelemetry/api';
-import type {
-  Attributes,
-  Context,
-  Span,
-  SpanContext,
-  SpanOptions,
-  TextMapPropagator,
-  Tracer,
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  SpanStatusCode,
+  type TextMapPropagator,
+  type Tracer,
+  context as contexts,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  isSpanContextValid,
+  trace,
 } from '@opentelemetry/api';
 import { toFailure } from '../message/failure.js';
 import {
@@ -25,7 +31,6 @@ export type Operation = 'create' | 'send' | 'process' | 'settle';
 export type Headers = Readonly<Record<string, string>>;
 
 export interface TracingOptions {
-  readonly api: typeof OpenTelemetryApi;
   readonly tracer: Tracer;
   readonly propagator: Pick<TextMapPropagator, 'inject' | 'extract'>;
   /** Whether the handling of a single message belongs to the trace of its publisher. */
@@ -56,9 +61,8 @@ export class Tracing {
    * @throws what the work throws
    */
   async within<T>(span: Span, parent: Context, work: () => Promise<T>): Promise<T> {
-    const { context, trace } = this.options.api;
     try {
-      return await context.with(trace.setSpan(parent, span), work);
+      return await contexts.with(trace.setSpan(parent, span), work);
     } finally {
       span.end();
     }
@@ -69,38 +73,34 @@ export class Tracing {
    * has only happened to wake the claimer.
    */
   deliveryContext(): Context {
-    const { context, trace } = this.options.api;
-    return trace.deleteSpan(context.active());
+    return trace.deleteSpan(contexts.active());
   }
 
   /** What travels in a message, on top of `base`. */
   extract(base: Context, headers: Headers): Context {
-    const { propagator, api } = this.options;
-    return propagator.extract(base, headers, api.defaultTextMapGetter);
+    return this.options.propagator.extract(base, headers, defaultTextMapGetter);
   }
 
   /** The span in which a message was created; `undefined` where its headers name none. */
   creationContext(headers: Headers): SpanContext | undefined {
-    return this.spanContextIn(this.extract(this.options.api.ROOT_CONTEXT, headers));
+    return this.spanContextIn(this.extract(ROOT_CONTEXT, headers));
   }
 
   /** The span of a context, where that is a real one. */
   spanContextIn(context: Context): SpanContext | undefined {
-    const { trace, isSpanContextValid } = this.options.api;
     const spanContext = trace.getSpanContext(context);
     return spanContext && isSpanContextValid(spanContext) ? spanContext : undefined;
   }
 
   inject(span: Span, parent: Context, headers: Record<string, string>): void {
-    const { propagator, api } = this.options;
-    propagator.inject(api.trace.setSpan(parent, span), headers, api.defaultTextMapSetter);
+    this.options.propagator.inject(trace.setSpan(parent, span), headers, defaultTextMapSetter);
   }
 
   fail(span: Span, error: unknown): void {
     const { name, message, ...rest } = toFailure('failed', error);
     span.recordException({ name, message, ...rest });
     span.setAttribute(ERROR_TYPE, name);
-    span.setStatus({ code: this.options.api.SpanStatusCode.ERROR, message });
+    span.setStatus({ code: SpanStatusCode.ERROR, message });
   }
 }
 

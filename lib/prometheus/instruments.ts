@@ -1,4 +1,4 @@
-import type * as PromClient from 'prom-client';
+import { type Aggregator, Counter, Gauge, Histogram, type Metric } from 'prom-client';
 import type { TopicBacklog } from '../metrics/delay-queue-metrics.interface.js';
 import type { CheckedOptions } from './check-options.js';
 
@@ -9,19 +9,15 @@ export type Instruments = ReturnType<typeof createInstruments>;
  *
  * @param collect called before a gauge is read
  */
-export function createInstruments(
-  { Counter, Gauge, Histogram }: typeof PromClient,
-  { prefix, buckets }: CheckedOptions,
-  collect: () => Promise<void>,
-) {
+export function createInstruments({ prefix, buckets }: CheckedOptions, collect: () => Promise<void>) {
   const named = (name: string, help: string) => ({ name: prefix + name, help, registers: [] });
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ ...named(name, help), labelNames });
   const histogram = <L extends string>(name: string, help: string, label: L, bounds: readonly number[]) =>
     new Histogram({ ...named(name, help), labelNames: [label] as const, buckets: [...bounds] });
-  const gauge = (name: string, help: string, aggregator: PromClient.Aggregator) =>
+  const gauge = (name: string, help: string, aggregator: Aggregator) =>
     new Gauge({ ...named(name, help), collect, aggregator });
-  const topicGauge = (name: string, help: string, aggregator: PromClient.Aggregator = 'max') =>
+  const topicGauge = (name: string, help: string, aggregator: Aggregator = 'max') =>
     new Gauge({ ...named(name, help), labelNames: ['topic'] as const, collect, aggregator });
   return {
     published: counter('published_total', 'Messages that this process has published, or has tried to.', [
@@ -54,6 +50,6 @@ export function createInstruments(
 }
 
 /** All metrics, each by itself. */
-export function listInstruments({ backlog, ...others }: Instruments): PromClient.Metric[] {
-  return [...Object.values(others), ...Object.values(backlog)] as PromClient.Metric[];
+export function listInstruments({ backlog, ...others }: Instruments): Metric[] {
+  return [...Object.values(others), ...Object.values(backlog)] as Metric[];
 }

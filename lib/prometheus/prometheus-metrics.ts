@@ -1,5 +1,4 @@
-import type * as PromClient from 'prom-client';
-import { requirePeer } from '../common/require-peer.js';
+import { type Registry, register } from 'prom-client';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import type { BackgroundErrorSource } from '../events/background-error.js';
 import type {
@@ -18,7 +17,7 @@ import { showReadings } from './show-readings.js';
  * shutdown; `docs/monitoring` lists them, and has alert rules and a dashboard. Each connection needs a `prefix` or a
  * `registry` of its own.
  *
- * @throws ConfigurationError where prom-client is not installed, or an option is wrong
+ * @throws ConfigurationError if an option is wrong
  *
  * @example
  * ```ts
@@ -29,13 +28,12 @@ import { showReadings } from './show-readings.js';
  */
 export function prometheusMetrics(options: PrometheusMetricsOptions = {}): DelayQueueMetrics {
   const checked = checkOptions(options);
-  const client = requirePeer('prom-client', 'Metrics for Prometheus') as typeof PromClient;
-  return new PrometheusMetrics(client, options.registry ?? client.register, checked);
+  return new PrometheusMetrics(options.registry ?? register, checked);
 }
 
 /** Tells metrics to prom-client, and takes a reading for each scrape. */
 class PrometheusMetrics implements DelayQueueMetrics {
-  readonly #registry: PromClient.Registry;
+  readonly #registry: Registry;
   readonly #prefix: string;
   readonly #instruments: Instruments;
   /** One a module; several where the module of a connection is imported more than once. */
@@ -43,10 +41,10 @@ class PrometheusMetrics implements DelayQueueMetrics {
   #connection: string | undefined;
   #collecting: Promise<void> | undefined;
 
-  constructor(client: typeof PromClient, registry: PromClient.Registry, options: CheckedOptions) {
+  constructor(registry: Registry, options: CheckedOptions) {
     this.#registry = registry;
     this.#prefix = options.prefix;
-    this.#instruments = createInstruments(client, options, async () => this.#collect());
+    this.#instruments = createInstruments(options, async () => this.#collect());
   }
 
   countPublished(topic: string, outcome: PublishOutcome): void {

@@ -1,8 +1,7 @@
 import { Injectable, type InjectionToken } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { assertOptions } from '../common/validate.js';
-import { requirePeer } from '../common/require-peer.js';
 import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
 import { tokensOf } from '../delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
@@ -41,15 +40,15 @@ export interface DelayQueueIndicatorOptions extends HealthCheckOptions {
 @Injectable()
 export class DelayQueueHealthIndicator {
   readonly #modules: ModuleRef;
-  readonly #token: InjectionToken<HealthIndicatorService>;
 
-  /** @throws ConfigurationError where `@nestjs/terminus` is not installed, or `TerminusModule` not imported */
+  /** @throws ConfigurationError if `TerminusModule` is not imported */
   constructor(modules: ModuleRef) {
     this.#modules = modules;
-    const terminus = requirePeer('@nestjs/terminus', 'Health indicators') as typeof import('@nestjs/terminus');
-    this.#token = terminus.HealthIndicatorService;
     // Not later, when connections are open that nobody would close.
-    this.#find(this.#token, 'DelayQueueHealthIndicator needs TerminusModule of @nestjs/terminus: import it.');
+    this.#find(
+      HealthIndicatorService,
+      'DelayQueueHealthIndicator needs TerminusModule of @nestjs/terminus: import it.',
+    );
   }
 
   /**
@@ -70,7 +69,7 @@ export class DelayQueueHealthIndicator {
       `There is no DelayQueueModule of connection '${connection}'.`,
     );
     const { status, ...report } = await health.check(checkOptions);
-    const session = this.#modules.get(this.#token, { strict: false }).check(key);
+    const session = this.#modules.get(HealthIndicatorService, { strict: false }).check(key);
     if (status === 'down' || (status === 'degraded' && failOnDegraded)) return session.down(report);
     return status === 'degraded' && 'degraded' in session ? session.degraded(report) : session.up(report);
   }

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { SCRIPT_NAMES } from '../../lib/broker/redis/scripts.js';
 import { anchors, inBackticks, links, readDocument, section, table } from './support/markdown.js';
-import { classesIn, filesIn, stringsOf } from './support/source.js';
+import { classesIn, filesIn } from './support/source.js';
 
 const architecture = readDocument('docs/architecture.md');
 const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');
@@ -29,7 +30,7 @@ describe('docs/architecture.md', () => {
 
   it('says of every script why it can be repeated', () => {
     const named = inBackticks(section(architecture, 'Repeated calls'));
-    for (const script of stringsOf('lib/broker/redis/script-runner.ts', 'SCRIPTS')) expect(named).toContain(script);
+    for (const script of SCRIPT_NAMES) expect(named).toContain(script);
   });
 });
 

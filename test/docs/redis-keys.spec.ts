@@ -12,16 +12,15 @@ import {
 import { filter, firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COUNTERS } from '../../lib/broker/broker.interface.js';
-import { loadScript } from '../../lib/broker/redis/script-loader.js';
+import { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts.js';
 import { decodeEnvelope, encodeEnvelope } from '../../lib/message/envelope.js';
 import { partitionOf } from '../../lib/message/partitioner.js';
 import { toStoredId } from '../../lib/message/stored-id.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 import { codeBlocks, inBackticks, readDocument, section, table } from './support/markdown.js';
-import { propertiesOf, readSource, stringsOf } from './support/source.js';
+import { propertiesOf, readSource } from './support/source.js';
 
 const text = readDocument('docs/redis-keys.md');
-const scripts = stringsOf('lib/broker/redis/script-runner.ts', 'SCRIPTS');
 const rights = section(text, 'Rights of a Redis user');
 const rules = codeBlocks(rights).map(({ code }) => code.replace('ACL SETUSER ', '').split(' '));
 
@@ -38,7 +37,7 @@ describe('docs/redis-keys.md', () => {
   });
 
   it('names every script', () => {
-    expect([...table(section(text, 'Scripts'), 'script').keys()]).toEqual(scripts);
+    expect([...table(section(text, 'Scripts'), 'script').keys()].toSorted()).toEqual(SCRIPT_NAMES.toSorted());
   });
 
   it('names every counter', () => {
@@ -107,8 +106,8 @@ describe('docs/redis-keys.md', () => {
   });
 
   it('names every command that a script uses', () => {
-    const used = scripts.flatMap((name) =>
-      Array.from(loadScript(name).source.matchAll(/redis\.call\('([A-Z]+)'/g), ([, command = '']) => command),
+    const used = SCRIPT_NAMES.flatMap((name) =>
+      Array.from(scriptOf(name).source.matchAll(/redis\.call\('([A-Z]+)'/g), ([, command = '']) => command),
     );
     expect(used).toContain('ZREVRANGE');
     for (const command of new Set(used)) {

@@ -1,5 +1,5 @@
 /**
- * Guards of the protocol, how each is switched off, and what has to notice. `file` is in dist; `scenario` is one of
+ * Guards of the protocol, how each is switched off, and what has to notice. `file` is in lib; `scenario` is one of
  * test/faults.
  */
 export const mutations = [
@@ -47,7 +47,7 @@ export const mutations = [
   },
   {
     guard: 'lease check before the start: a claim that was read too late is given back',
-    file: 'consumer/delivery-check.js',
+    file: 'consumer/delivery-check.ts',
     find: 'if (this.#isOver(delivery))',
     replace: 'if (false)',
     scenario: 'blocked-event-loop',

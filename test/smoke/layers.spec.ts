@@ -38,12 +38,10 @@ const VIOLATIONS = [
   ['lib/message/planted.ts', '../opentelemetry/tracing.js', 'ground'],
   ['lib/planted.ts', './opentelemetry/index.js', 'optional entries'],
   ['lib/options/planted.ts', '@opentelemetry/api', 'OpenTelemetry'],
-  ['lib/opentelemetry/planted.ts', '@opentelemetry/api', 'requirePeer'],
   ['lib/opentelemetry/planted.ts', '@nestjs/common', 'Nest'],
   ['lib/opentelemetry/planted.ts', '../index.js', 'barrel'],
   ['lib/planted.ts', './terminus/index.js', 'terminus'],
   ['lib/planted.ts', '@nestjs/terminus', 'Optional'],
-  ['lib/terminus/planted.ts', '@nestjs/terminus', 'requirePeer'],
   ['lib/terminus/planted.ts', '../index.js', 'for users'],
   ['lib/health/planted.ts', '@nestjs/common', 'Nest'],
   ['lib/health/planted.ts', '../options/resolve-options.js', 'runtime'],
@@ -57,7 +55,6 @@ const VIOLATIONS = [
   ['lib/message/planted.ts', '../metrics/metrics-reader.js', 'ground'],
   ['lib/options/planted.ts', '../prometheus/prometheus-metrics.js', 'optional'],
   ['lib/options/planted.ts', 'prom-client', 'prom-client'],
-  ['lib/prometheus/planted.ts', 'prom-client', 'requirePeer'],
   ['lib/prometheus/planted.ts', '@nestjs/common', 'Nest'],
 ] as const;
 

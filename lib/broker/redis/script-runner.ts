@@ -2,37 +2,8 @@ import type { Clock } from '../../common/clock.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isNoScript } from './redis-errors.js';
-import { type Script, loadScript } from './script-loader.js';
+import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
-const SCRIPTS = [
-  'probe',
-  'publish',
-  'cancel',
-  'reschedule',
-  'claim',
-  'settle',
-  'extend',
-  'get',
-  'stats',
-  'trim-dead',
-  'peek',
-  'edit',
-  'clear',
-  'pause',
-  'resume',
-  'list-dead',
-  'requeue-dead',
-  'remove-dead',
-  'configure',
-  'note-topic',
-  'join',
-  'leave',
-  'acquire',
-  'release',
-  'append-events',
-] as const;
-
-export type ScriptName = (typeof SCRIPTS)[number];
 type Scripts = Readonly<Record<ScriptName, Script>>;
 
 /**
@@ -62,9 +33,9 @@ export class ScriptRunner {
     this.#clock = clock;
     this.#serverClock = serverClock;
     this.#observer = observer;
-    this.#plain = loadAll('');
+    this.#plain = allScripts('');
     const { publish, 'append-events': appendEvents } = this.#plain;
-    this.#flagged = { ...loadAll(ALLOW_OOM), publish, 'append-events': appendEvents };
+    this.#flagged = { ...allScripts(ALLOW_OOM), publish, 'append-events': appendEvents };
   }
 
   /**
@@ -95,6 +66,6 @@ export class ScriptRunner {
   }
 }
 
-function loadAll(firstLine: string): Scripts {
-  return Object.fromEntries(SCRIPTS.map((name) => [name, loadScript(name, firstLine)])) as Scripts;
+function allScripts(firstLine: string): Scripts {
+  return Object.fromEntries(SCRIPT_NAMES.map((name) => [name, scriptOf(name, firstLine)])) as Scripts;
 }

@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Redis } from 'ioredis';
-import { loadScript } from '../../../lib/broker/redis/script-loader.js';
+import { SCRIPT_NAMES, scriptOf } from '../../../lib/broker/redis/scripts.js';
 
 /** For how long one call may keep Redis from everybody else, in milliseconds. */
 export const LONGEST_BLOCK = 10;
@@ -147,11 +146,9 @@ async function preferServer(redis: Redis): Promise<void> {
 
 /** The name of each script by its hash, with the flags that Redis 7 is sent and without. */
 function scriptNames(): Map<string, string> {
-  const files = readdirSync(new URL('../../../lib/broker/redis/lua/', import.meta.url));
-  const names = files.filter((file) => file.endsWith('.lua')).map((file) => file.replace('.lua', ''));
   return new Map(
-    names.flatMap((name) =>
-      ['', '#!lua flags=allow-oom\n'].map((firstLine) => [loadScript(name, firstLine).sha, name] as const),
+    SCRIPT_NAMES.flatMap((name) =>
+      ['', '#!lua flags=allow-oom\n'].map((firstLine) => [scriptOf(name, firstLine).sha, name] as const),
     ),
   );
 }

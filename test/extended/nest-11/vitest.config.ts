@@ -1,7 +1,17 @@
 import { defineConfig } from 'vitest/config';
+import { luaScripts } from './scripts/setup/lua-scripts.mjs';
 
-/** For the copy of the tests beside an installed library: there is nothing to build, and no name to point at its source. */
+const source = (path: string): string => new URL(path, import.meta.url).pathname;
+
+/** For the copy of the tests beside a copy of the library's sources: there is nothing to build. */
 export default defineConfig({
+  plugins: [luaScripts()],
+  resolve: {
+    alias: [
+      { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
+      { find: /^nestjs-delay-queue\/(\w+)$/, replacement: source('./lib/$1/index.ts') },
+    ],
+  },
   test: {
     globalSetup: ['test/support/shared-redis.ts'],
     include: [

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { loadScript } from '../../../../lib/broker/redis/script-loader.js';
+import { SCRIPT_NAMES, scriptOf } from '../../../../lib/broker/redis/scripts.js';
 
 const FOLDER = new URL('../../../../lib/broker/redis/lua/', import.meta.url);
 
@@ -30,19 +30,14 @@ function section(lines: readonly string[], title: string): string | undefined {
   return [lines[start], ...rest.slice(0, length === -1 ? undefined : length)].join(' ');
 }
 
-const SCRIPTS = names('.');
 const INCLUDES = names('includes/');
 
 describe('the Lua scripts', () => {
-  it('are those that the runner knows', () => {
-    const runner = readFileSync(new URL('../script-runner.ts', FOLDER), 'utf8');
-    const list = /const SCRIPTS = \[([^\]]*)\]/.exec(runner)?.[1] ?? '';
-    const known = [...list.matchAll(/'([^']+)'/g)].map(([, name]) => name as string);
-
-    expect(known.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(SCRIPTS.toSorted((a, b) => (a < b ? -1 : 1)));
+  it('are those of the folder', () => {
+    expect(SCRIPT_NAMES.toSorted()).toEqual(names('.').toSorted());
   });
 
-  for (const name of SCRIPTS) {
+  for (const name of SCRIPT_NAMES) {
     describe(`'${name}'`, () => {
       const source = read(`${name}.lua`);
       const lines = head(source);
@@ -55,7 +50,7 @@ describe('the Lua scripts', () => {
       });
 
       it('names at its head every key and argument that it uses', () => {
-        const { source: whole } = loadScript(name);
+        const { source: whole } = scriptOf(name);
         for (const kind of ['KEYS', 'ARGV']) {
           const used = [...whole.matchAll(new RegExp(`\\b${kind}\\[(\\d+)\\]`, 'g'))].map(([, number]) =>
             Number(number),
@@ -68,8 +63,8 @@ describe('the Lua scripts', () => {
         }
       });
 
-      it('loads with every include in place of its line', () => {
-        const loaded = loadScript(name);
+      it('has every include in place of its line', () => {
+        const loaded = scriptOf(name);
 
         expect(loaded.name).toBe(name);
         expect(loaded.source).not.toContain('@include');
@@ -80,7 +75,7 @@ describe('the Lua scripts', () => {
       });
 
       it('has the hash that Redis gives it', () => {
-        const { source: whole, sha } = loadScript(name);
+        const { source: whole, sha } = scriptOf(name);
 
         expect(sha).toBe(createHash('sha1').update(whole).digest('hex'));
       });
@@ -110,7 +105,7 @@ describe('the Lua scripts', () => {
 
   for (const include of INCLUDES) {
     it(`have a use for the include '${include}', and it says what it is`, () => {
-      const users = SCRIPTS.filter((name) => read(`${name}.lua`).includes(`-- @include ${include}\n`));
+      const users = SCRIPT_NAMES.filter((name) => read(`${name}.lua`).includes(`-- @include ${include}\n`));
 
       expect(users).not.toEqual([]);
       expect(read(`includes/${include}.lua`)).toMatch(/^-- [A-Z]/);
@@ -119,15 +114,11 @@ describe('the Lua scripts', () => {
   }
 
   it('take a first line, which comes before all else and counts for the hash', () => {
-    const plain = loadScript('get');
-    const flagged = loadScript('get', '#!lua flags=no-writes\n');
+    const plain = scriptOf('get');
+    const flagged = scriptOf('get', '#!lua flags=no-writes\n');
 
     expect(flagged.source).toBe(`#!lua flags=no-writes\n${plain.source}`);
     expect(flagged.sha).not.toBe(plain.sha);
     expect(flagged.sha).toBe(createHash('sha1').update(flagged.source).digest('hex'));
-  });
-
-  it('are not loaded where there is none of that name', () => {
-    expect(() => loadScript('no-such-script')).toThrow(/no-such-script/);
   });
 });

@@ -1,0 +1,65 @@
+/**
+ * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
+ * declarations. `docs/decisions/0035-two-formats-from-one-source.md` says why in this way.
+ */
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { bundle } from './setup/bundle.mjs';
+import { SetupFailure, runScript } from './setup/failure.mjs';
+import { ROOT, localBin, runQuietly } from './setup/run.mjs';
+
+const DIST = join(ROOT, 'dist');
+
+await runScript(async () => {
+  rmSync(DIST, { recursive: true, force: true });
+  await Promise.all([writeCode(), writeDeclarations()]);
+  return 0;
+});
+
+async function writeCode() {
+  const [{ output }] = await bundle(entries(), [outputOf('esm'), outputOf('cjs')]);
+  writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
+  // Without it Node would take the files for what the package is: ES modules.
+  writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
+}
+
+/** The files in `lib` of what package.json exports, by their names in `dist/esm`, such as `testing/index`. */
+function entries() {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const names = Object.values(exports).flatMap((entry) =>
+    typeof entry === 'string' ? [] : [entry.import.default.replace(/^\.\/dist\/esm\/(.*)\.js$/, '$1')],
+  );
+  return Object.fromEntries(names.map((name) => [name, `lib/${name}.ts`]));
+}
+
+function outputOf(format) {
+  return {
+    dir: join(DIST, format),
+    format,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name].js',
+    sourcemap: true,
+    // The sources are in the package.
+    sourcemapExcludeSources: true,
+  };
+}
+
+/** The licenses of what became part of our code, which ask to be passed on with it. */
+function licensesOf(output) {
+  const files = output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+  const folders = new Set(files.flatMap((file) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  return Array.from(folders, (folder) => {
+    const license = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+    if (!license) throw new SetupFailure(`${folder} has no license that could be passed on with its code.`);
+    const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    return `${name}\n\n${readFileSync(join(folder, license), 'utf8')}`;
+  }).join('\n');
+}
+
+/** The same declarations suit both formats: each file is of the format of the package.json above it. */
+async function writeDeclarations() {
+  await runQuietly(localBin('tsc'), ['--project', 'tsconfig.build.json']);
+  mkdirSync(join(DIST, 'cjs'), { recursive: true });
+  cpSync(join(DIST, 'esm'), join(DIST, 'cjs'), { recursive: true, filter: (path) => !/\.js(\.map)?$/.test(path) });
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { rolldown } from 'rolldown';
+
+import { luaScripts } from './lua-scripts.mjs';
+import { ROOT } from './run.mjs';
+
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+/** What the library imports when it runs. The code of all else becomes part of what is built: that of packages in ES modules only. */
+const IMPORTED = Object.keys({ ...dependencies, ...peerDependencies });
+
+/**
+ * Compiles programs with the parts of the library that they import.
+ *
+ * @param {Readonly<Record<string, string>>} input their files, by their names in the output
+ * @param {readonly import('rolldown').OutputOptions[]} outputs
+ * @returns {Promise<import('rolldown').RolldownOutput[]>} one for each of the `outputs`
+ */
+export async function bundle(input, outputs) {
+  const build = await rolldown({
+    input,
+    cwd: ROOT,
+    platform: 'node',
+    tsconfig: join(ROOT, 'tsconfig.build.json'),
+    external: (id) => IMPORTED.some((name) => id === name || id.startsWith(`${name}/`)),
+    plugins: [luaScripts()],
+  });
+  try {
+    const written = [];
+    for (const output of outputs) written.push(await build.write(output));
+    return written;
+  } finally {
+    await build.close();
+  }
+}

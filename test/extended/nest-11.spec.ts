@@ -1,0 +1,73 @@
+import { copyFile, cp, readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
+import { readJson } from '../smoke/support/read-json.js';
+import { runProgram } from '../smoke/support/run-program.js';
+import { installOnNest11, versionOf } from './support/installations.js';
+
+/** What is read of vitest's report. */
+interface Report {
+  readonly numTotalTests: number;
+  readonly numPassedTests: number;
+  readonly testResults: readonly { readonly name: string }[];
+}
+
+const NEST_PACKAGES = ['common', 'core', 'testing', 'platform-express', 'platform-fastify'];
+
+const STYLES: readonly AppStyle[] = [
+  // As Nest's own starter had it for years; this version of TypeScript wants to be asked twice.
+  { type: 'commonjs', compilerOptions: { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' } },
+  { type: 'module', compilerOptions: { module: 'nodenext' } },
+];
+
+describe('on the newest Nest 11', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await installOnNest11();
+  }, 300_000);
+
+  it.each(NEST_PACKAGES)('the library gets version 11 of @nestjs/%s', async (name) => {
+    expect(await versionOf(`@nestjs/${name}`, join(folder, 'node_modules/nestjs-delay-queue'))).toMatch(/^11\./);
+  });
+
+  it.each(STYLES)(
+    'an application handles a message and has one refused: type $type',
+    async (style) => {
+      const app = await compileApps(folder, style);
+
+      expect(await runGreeter(app)).toEqual(greeterOutput(style.type));
+      expect(await runProgram(process.execPath, ['month.js'], { cwd: app, timeout: 30_000 })).toBe(
+        'remembered Ada after 30 days',
+      );
+    },
+    120_000,
+  );
+
+  it('the sources in the package pass the tests of how they meet Nest', async () => {
+    await copyFile('tsconfig.json', join(folder, 'tsconfig.json'));
+    await copyFile('test/extended/nest-11/vitest.config.ts', join(folder, 'vitest.config.ts'));
+    await cp('scripts', join(folder, 'scripts'), { recursive: true });
+    await cp('test', join(folder, 'test'), { recursive: true });
+    await cp(join(folder, 'node_modules/nestjs-delay-queue/lib'), join(folder, 'lib'), { recursive: true });
+
+    const report = await runTests(folder);
+    const files = report.testResults.map(({ name }) => relative(join(folder, 'test/nest'), name));
+    const expected = (await readdir('test/nest', { recursive: true })).filter((file) => file.endsWith('.spec.ts'));
+
+    expect(files).toEqual(expect.arrayContaining(expected));
+    expect(report.numPassedTests).toBeGreaterThan(0);
+    expect(report.numPassedTests).toBe(report.numTotalTests);
+  }, 300_000);
+});
+
+/** @throws if a test fails; the message has what vitest said of it */
+async function runTests(folder: string): Promise<Report> {
+  const file = join(folder, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
+  const env = { ...Object.fromEntries(outer), REDIS_URL: inject('redisUrl') };
+  await runProgram('node_modules/.bin/vitest', ['run', ...reporters], { cwd: folder, env });
+  return readJson<Report>(file);
+}
