@@ -47,7 +47,7 @@ describe('on the newest Nest 11', () => {
 
   it('the sources in the package pass the tests of how they meet Nest', async () => {
     await copyFile('tsconfig.json', join(folder, 'tsconfig.json'));
-    await copyFile('test/extended/nest-11/vitest.config.ts', join(folder, 'vitest.config.ts'));
+    await copyFile('test/extended/nest-11/vitest.config.mjs', join(folder, 'vitest.config.mjs'));
     await cp('scripts', join(folder, 'scripts'), { recursive: true });
     await cp('test', join(folder, 'test'), { recursive: true });
     await cp(join(folder, 'node_modules/nestjs-delay-queue/lib'), join(folder, 'lib'), { recursive: true });

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { luaScripts } from './scripts/setup/lua-scripts.mjs';
 
-const source = (path: string): string => new URL(path, import.meta.url).pathname;
+const source = (path) => new URL(path, import.meta.url).pathname;
 
 /** For the copy of the tests beside a copy of the library's sources: there is nothing to build. */
 export default defineConfig({
