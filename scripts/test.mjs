@@ -1,16 +1,11 @@
 /**
- * `npm test`: everything that CI checks, from a fresh clone. Arguments go to vitest. The last line counts the checks and
- * tests: `N passed, N failed`.
+ * `npm test`: the checks and tests that need nothing but this repository and a Redis, from a fresh clone. Arguments go to
+ * vitest. The last line counts the checks and tests: `N passed, N failed`.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { countTests } from './checks/test-results.mjs';
+import { report, runTests, runVisibly } from './checks/run-tests.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { Interruption, SetupFailure, runScript } from './setup/failure.mjs';
+import { SetupFailure, runScript } from './setup/failure.mjs';
 import { startRedis } from './setup/redis.mjs';
-import { localBin, run } from './setup/run.mjs';
 
 // The build comes first: the samples are linted against the built library's types.
 const CHECKS = ['build', 'lint', 'typecheck'];
@@ -27,7 +22,11 @@ async function checkEverything() {
   await ensureDependencies();
   const redis = await startRedis();
   try {
-    return [...(await runChecks()), await runTests(redis.url)];
+    const projects = ['--project', 'in-process', '--project', 'processes'];
+    return [
+      ...(await runChecks()),
+      await runTests([...projects, ...process.argv.slice(2)], { REDIS_URL: redis.url }),
+    ];
   } finally {
     await redis.stop();
   }
@@ -40,37 +39,4 @@ async function runChecks() {
     results.push(code === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [`npm run ${name}`] });
   }
   return results;
-}
-
-async function runTests(redisUrl) {
-  const folder = mkdtempSync(join(tmpdir(), 'nestjs-delay-queue-test-'));
-  try {
-    const file = join(folder, 'results.json');
-    const chosen = process.argv.slice(2);
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const env = { ...process.env, REDIS_URL: redisUrl };
-    const exitCode = await runVisibly(localBin('vitest'), ['run', ...reporters, ...chosen], env);
-    return countTests(file, { exitCode, skipsAllowed: choosesTests(chosen) });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** vitest reports the tests that a name pattern or a line number leaves out as skipped. */
-function choosesTests(args) {
-  return args.some((arg) => /^(-t|--testNamePattern)|:\d+$/.test(arg));
-}
-
-async function runVisibly(command, args, env = process.env) {
-  const { code, stoppedBy } = await run(command, args, { env, stdio: ['ignore', 'inherit', 'inherit'] });
-  if (stoppedBy) throw new Interruption(stoppedBy);
-  return code;
-}
-
-function report(results) {
-  const failures = results.flatMap((result) => result.failures);
-  const passed = results.reduce((sum, result) => sum + result.passed, 0);
-  if (failures.length > 0) console.log(`\nNot passed:\n${failures.map((failure) => `  ${failure}`).join('\n')}`);
-  console.log(`\n${passed} passed, ${failures.length} failed`);
-  return failures.length === 0 ? 0 : 1;
 }

@@ -9,7 +9,7 @@ export interface AppStyle {
   /** `type` of its package.json. */
   readonly type: 'commonjs' | 'module';
   /** Of its tsconfig.json. */
-  readonly compilerOptions: Readonly<Record<string, string>>;
+  readonly compilerOptions: Readonly<Record<string, string | boolean>>;
 }
 
 const PROGRAMS = ['greeter.ts', 'month.ts'];
@@ -18,13 +18,13 @@ const PROGRAMS = ['greeter.ts', 'month.ts'];
  * Compiles the programs of `test/smoke/apps` in an installation of the packed library. Both at once: most of the time goes into
  * declarations, which they share.
  *
- * @param tsc the compiler
+ * @param compiler the command that runs it
  * @returns the folder with the JavaScript
  */
 export async function compileApps(
   installation: string,
   { type, compilerOptions }: AppStyle,
-  tsc = resolve('node_modules/.bin/tsc'),
+  compiler: readonly [string, ...string[]] = [resolve('node_modules/.bin/tsc')],
 ): Promise<string> {
   const folder = join(installation, `app-${randomUUID()}`);
   await mkdir(folder);
@@ -42,7 +42,8 @@ export async function compileApps(
   };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: settings, files: PROGRAMS }));
   await Promise.all(PROGRAMS.map((program) => copyFile(join('test/smoke/apps', program), join(folder, program))));
-  await runProgram(tsc, ['--project', folder]);
+  const [command, ...args] = compiler;
+  await runProgram(command, [...args, '--project', folder]);
   return folder;
 }
 

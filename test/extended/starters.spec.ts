@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { codeBlocks, readDocument } from '../docs/support/markdown.js';
+import { onceARun } from '../smoke/support/once-a-run.js';
+import { packLibrary } from '../smoke/support/packed-library.js';
+import { runProgram } from '../smoke/support/run-program.js';
+import { npmInstall } from './support/installations.js';
+
+/** What `nest new` makes, by the major of its command line. */
+const STARTERS = [
+  { nest: 11, runner: 'jest', extension: '' },
+  { nest: 12, runner: 'vitest', extension: '.js' },
+] as const;
+
+const blocks = codeBlocks(readDocument('README.md')).map(({ code }) => code);
+const service = blockOf('// main.ts');
+const serviceTest = blockOf('// order.service.spec.ts');
+
+/** Returns what the library answers, so that declarations have to name its type. */
+const CANCELLER = `
+import { Injectable } from '@nestjs/common';
+import { DelayQueueProducer } from 'nestjs-delay-queue';
+
+@Injectable()
+export class Canceller {
+  constructor(private readonly producer: DelayQueueProducer) {}
+
+  async cancel(orderId: string) {
+    return this.producer.cancel('order.timeout', orderId);
+  }
+}
+`;
+
+describe.each(STARTERS)('an application made by nest new of version $nest', ({ nest, runner, extension }) => {
+  let folder: string;
+  let env: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    const outer = Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_ENV|npm_)/.test(name));
+    env = { ...Object.fromEntries(outer), REDIS_URL: inject('redisUrl') };
+    folder = join(await create(nest), 'app');
+    await edit('src/app.module.ts', (code) =>
+      `import { DelayQueueModule } from 'nestjs-delay-queue';\n${code}`.replace(
+        'imports: []',
+        `imports: [DelayQueueModule.forRoot({ redis: process.env.REDIS_URL, prefix: 'starter-${nest}' })]`,
+      ),
+    );
+    // Jest has these as globals, as the README says.
+    const test = runner === 'jest' ? serviceTest.replace(/^import .* from 'vitest';\n/m, '') : serviceTest;
+    await writeFile(join(folder, 'src/order.service.spec.ts'), test);
+    await writeFile(join(folder, 'src/canceller.ts'), CANCELLER);
+    await writeFile(join(folder, 'src/shop.ts'), service);
+  }, 300_000);
+
+  async function edit(file: string, change: (code: string) => string): Promise<void> {
+    const path = join(folder, file);
+    await writeFile(path, change(await readFile(path, 'utf8')));
+  }
+
+  async function npm(...args: string[]): Promise<string> {
+    return runProgram('npm', args, { cwd: folder, env, timeout: 120_000 });
+  }
+
+  it(`is tested by ${runner}, with its set-up unchanged`, async () => {
+    const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { scripts: { test: string } };
+    expect(manifest.scripts.test).toMatch(new RegExp(`^${runner}\\b`));
+
+    const report = await npm('test', '--', runner === 'jest' ? '--json' : '--reporter=json');
+    // The test of the README and the one that came along.
+    expect(report).toContain('closes an order after 30 minutes');
+    expect(report).toContain('"numPassedTests":2');
+  }, 120_000);
+
+  it('passes the end-to-end test that came along, with the module imported', async () => {
+    await npm('run', 'test:e2e');
+  }, 120_000);
+
+  it('compiles with declarations, and runs the service of the README', async () => {
+    await npm('run', 'build');
+
+    const declarations = await readFile(join(folder, 'dist', nest === 12 ? 'src' : '', 'canceller.d.ts'), 'utf8');
+    expect(declarations).toContain('CancelResult');
+    expect(await linesOf(join('dist', nest === 12 ? 'src' : '', `shop${extension || '.js'}`))).toEqual([
+      expect.stringMatching(/^Order \S+ is placed and has to be paid by /),
+      expect.stringMatching(/^Order \S+ is closed \(attempt 1\)$/),
+    ]);
+  }, 120_000);
+
+  /** What the service tells until its order is closed. */
+  async function linesOf(program: string): Promise<string[]> {
+    const child = spawn(process.execPath, [program], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes(' is closed ')) child.kill('SIGTERM');
+    });
+    await once(child, 'close');
+    return output.split('\n').filter((line) => line.startsWith('Order '));
+  }
+});
+
+/** @returns the folder in which the application `app` is */
+async function create(nest: number): Promise<string> {
+  const { tarball } = await packLibrary();
+  return onceARun(`nest-new-${nest}`, async (target) => {
+    const options = ['--package-manager', 'npm', '--skip-git', '--skip-install'];
+    await runProgram('npx', ['--yes', `@nestjs/cli@${nest}`, 'new', 'app', ...options], { cwd: target });
+    await npmInstall(join(target, 'app'), 'ioredis', tarball);
+  });
+}
+
+function blockOf(firstLine: string): string {
+  const block = blocks.find((code) => code.startsWith(firstLine));
+  if (!block) throw new Error(`The README has no block that begins with '${firstLine}'.`);
+  return block;
+}
