@@ -87,9 +87,6 @@ export class DelayQueueScheduler
         handlers,
         hooks,
       });
-      for (const { name, topics: handled } of handlers) {
-        for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
-      }
       const handledTopics = new Set(handlers.flatMap(({ topics: handled }) => handled.map(({ topic }) => topic)));
       for (const { name, topic } of hooks) {
         if (handledTopics.has(topic)) continue;
