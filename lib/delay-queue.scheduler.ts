@@ -18,10 +18,12 @@ import type { FleetPublisher } from './fleet-events/fleet-publisher.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import type { TopicRegistry } from './topics/topic.registry.js';
+import type { UnhandledTopics } from './topics/unhandled-topics.js';
 
 export interface SchedulerDependencies {
   readonly broker: Broker;
   readonly topics: TopicRegistry;
+  readonly unhandled: UnhandledTopics;
   readonly events: DelayQueueEvents;
   readonly fleetPublisher: FleetPublisher | undefined;
   /** Names this process among the members of every topic. */
@@ -69,13 +71,13 @@ export class DelayQueueScheduler
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
     const { options, explorer, hookExplorer, topics, broker, clock, log, events, member } = this.#dependencies;
-    if (!isConsuming(options)) return;
+    if (!isConsuming(options)) return this.#watchTopics([]);
     if (!isFirst(options, this.#connections())) {
       log.warn(
         `DelayQueueModule is imported more than once as connection '${options.connection}'. Only the first one consumes, and ` +
           `only its DelayQueueEvents tell of deliveries. Import it once, in the root module.`,
       );
-      return;
+      return this.#watchTopics([]);
     }
     await this.#orDisconnect(async () => {
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
@@ -93,6 +95,7 @@ export class DelayQueueScheduler
         log.warn(`${name} is told of no dead letter: nothing in this process handles topic '${topic}'`);
       }
       await this.#runtime.start();
+      this.#watchTopics(handledTopics);
     });
   }
 
@@ -102,11 +105,30 @@ export class DelayQueueScheduler
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.#runtime?.stop();
+    await this.#stop();
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.#disconnect();
+  }
+
+  #watchTopics(handled: Iterable<string>): void {
+    this.#dependencies.unhandled.start({ topics: new Set(handled), hint: (topic) => this.#whyNotHandled(topic) });
+  }
+
+  /** Why a handler that the application has for a topic does not count. */
+  #whyNotHandled(topic: string): string | undefined {
+    const { explorer, options } = this.#dependencies;
+    const [found] = explorer.handlersOf(topic);
+    if (!found) return undefined;
+    if (found.connection !== options.connection) {
+      return (
+        `${found.name} of this process handles a topic of that name on connection '${found.connection}', and this one is ` +
+        `published to on connection '${options.connection}': use the same one for both.`
+      );
+    }
+    if (options.consumer) return undefined;
+    return `${found.name} of this process would, but with 'consumer: false' it only publishes: start a process that consumes.`;
   }
 
   #newRecorder(dependencies: SchedulerDependencies): MetricsRecorder | undefined {
@@ -142,8 +164,13 @@ export class DelayQueueScheduler
   }
 
   async #end(): Promise<void> {
-    await this.#runtime?.stop();
+    await this.#stop();
     await this.#disconnect();
+  }
+
+  async #stop(): Promise<void> {
+    this.#dependencies.unhandled.stop();
+    await this.#runtime?.stop();
   }
 
   async #disconnect(): Promise<void> {
