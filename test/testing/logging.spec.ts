@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { MINUTE, START, boot, start, useBench } from './support/bench.js';
 import type { LogBook } from '../e2e/support/log-book.js';
+import { Gate } from '../e2e/support/waiting.js';
 
 useBench();
 
@@ -78,14 +79,14 @@ describe('the log of a handler that hangs', () => {
   it('has one warning after three leases, which names it and its message, and so has an event', async () => {
     const { harness, producer, jobs, logs, tape, elapsed } = await start({ patience: 20 });
     const errors = tape('errors');
-    let end = (): void => {};
-    jobs.respond = () => new Promise<void>((resolve) => (end = resolve));
+    const finish = new Gate();
+    jobs.respond = async () => finish.opened;
     await producer.publish('jobs', 1, { id: 'a' });
     await harness.advance('90s');
     expect(linesOf(logs, 'warn')).toEqual([]);
     await harness.advance('1h');
     expect(elapsed()).toBe(61.5 * MINUTE);
-    end();
+    finish.open();
     await harness.settle();
 
     expect(linesOf(logs, 'warn')).toEqual([

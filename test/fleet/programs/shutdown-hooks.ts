@@ -7,7 +7,7 @@ import { DelayedHandler, DelayQueueModule } from 'nestjs-delay-queue';
 /** What the application does about signals. */
 export type ShutdownHooks = 'none' | 'late' | 'closes' | 'publishes only';
 
-const [url = '', prefix = '', hooks] = process.argv.slice(2) as [string, string, ShutdownHooks];
+const [url, prefix, hooks] = process.argv.slice(2) as [string, string, ShutdownHooks];
 
 @Injectable()
 class Jobs {

@@ -50,7 +50,7 @@ suite('a value in an error message', () => {
 
 suite('items in a line of the log', () => {
   it('are named up to the tenth, and counted beyond', () => {
-    const letters = [...'abcdefghijkl'];
+    const letters = 'abcdefghijkl'.split('');
     expect(enumerate(letters.slice(0, 2))).toBe('a, b');
     expect(enumerate(letters.slice(0, 10))).toBe('a, b, c, d, e, f, g, h, i, j');
     expect(enumerate(letters)).toBe('a, b, c, d, e, f, g, h, i, j and 2 more');

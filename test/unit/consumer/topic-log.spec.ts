@@ -53,29 +53,29 @@ describe('TopicLog', () => {
   });
 });
 
-describe('ConsumptionLog', () => {
-  /** The topics of a process, and what it logs at each level. */
-  function consume(count: number) {
-    const clock = new ManualClock();
-    const lines: string[] = [];
-    const details: string[] = [];
-    const log = {
-      log: (line: string) => void lines.push(line),
-      debug: (line: string) => void details.push(line),
-      warn: () => {},
-      error: () => {},
-    };
-    const consumption = new ConsumptionLog(log, clock, count);
-    const topics = Array.from({ length: count }, (_, i) => {
-      consumption.handles('Jobs.work', `jobs-${i}`);
-      return new TopicLog(log, consumption, `jobs-${i}`, 8);
-    });
-    const own = (indexes: number[]): void => {
-      for (const topic of topics) topic.owns(indexes);
-    };
-    return { clock, lines, details, consumption, own };
-  }
+/** The topics of a process, and what it logs at each level. */
+function consume(count: number) {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  const details: string[] = [];
+  const log = {
+    log: (line: string) => void lines.push(line),
+    debug: (line: string) => void details.push(line),
+    warn: () => {},
+    error: () => {},
+  };
+  const consumption = new ConsumptionLog(log, clock, count);
+  const topics = Array.from({ length: count }, (_, i) => {
+    consumption.handles('Jobs.work', `jobs-${i}`);
+    return new TopicLog(log, consumption, `jobs-${i}`, 8);
+  });
+  const own = (indexes: number[]): void => {
+    for (const topic of topics) topic.owns(indexes);
+  };
+  return { clock, lines, details, consumption, own };
+}
 
+describe('ConsumptionLog', () => {
   const ALL = [0, 1, 2, 3, 4, 5, 6, 7];
 
   it('has a line for each of two topics, at boot and when they move', () => {
