@@ -26,6 +26,7 @@ import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import { HandlerFactory } from './pipeline/handler-factory.js';
 import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 import { TopicRegistry } from './topics/topic.registry.js';
+import { UnhandledTopics } from './topics/unhandled-topics.js';
 
 /** What producer, admin and scheduler of a module have in common. */
 export interface QueueParts {
@@ -34,6 +35,7 @@ export interface QueueParts {
   readonly events: DelayQueueEvents;
   readonly options: ResolvedOptions;
   readonly topics: TopicRegistry;
+  readonly unhandled: UnhandledTopics;
   /** `undefined`: nothing is measured. */
   readonly metrics: DelayQueueMetrics | undefined;
   /** Names this process among the members of every topic, and in what it tells the fleet. */
@@ -112,6 +114,7 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
           options,
           member,
           topics: new TopicRegistry(broker, options.topicSettings),
+          unhandled: new UnhandledTopics({ store: broker, clock, events, log: new Logger(LOG_CONTEXT) }),
           metrics,
           fleetPublisher:
             options.fleetEvents && fleetPublisher({ broker, clock, events, member, ...options.fleetEvents }),
@@ -127,6 +130,7 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
           publishTimeout,
           middleware,
           onFailed: metrics && countPublishes(metrics, parts.events),
+          onSent: (topic) => parts.unhandled.published(topic),
           ...parts,
         }),
       inject: [tokens.parts],
@@ -145,11 +149,12 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.health,
-      useFactory: ({ broker, clock, topics, options }: QueueParts, scheduler: DelayQueueScheduler) =>
+      useFactory: ({ broker, clock, topics, unhandled, options }: QueueParts, scheduler: DelayQueueScheduler) =>
         new DelayQueueHealth({
           broker,
           clock,
           topics,
+          unhandled,
           configured: options.topics,
           progress: () => scheduler.progress,
           patience: patienceOf(options.consumer?.heartbeat ?? 0),

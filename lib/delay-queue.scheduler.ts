@@ -1,9 +1,12 @@
+import { isMainThread } from 'node:worker_threads';
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
 import type { Broker } from './broker/broker.interface.js';
-import type { Clock } from './common/clock.js';
+import type { Clock, Timer } from './common/clock.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
+import { sessionOf } from './consumer/membership.js';
+import type { MessageHandler } from './consumer/message-handler.interface.js';
 import { settleLayers } from './consumer/settle-middleware.js';
 import type { TopicProgress } from './consumer/progress.js';
 import { withMiddleware } from './consumer/with-middleware.js';
@@ -18,10 +21,15 @@ import type { FleetPublisher } from './fleet-events/fleet-publisher.js';
 import { isConsuming } from './options/resolve-handler.js';
 import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import type { TopicRegistry } from './topics/topic.registry.js';
+import type { UnhandledTopics } from './topics/unhandled-topics.js';
+
+/** How long after the boot somebody has to listen to signals, in milliseconds. */
+const SIGNAL_GRACE = 5000;
 
 export interface SchedulerDependencies {
   readonly broker: Broker;
   readonly topics: TopicRegistry;
+  readonly unhandled: UnhandledTopics;
   readonly events: DelayQueueEvents;
   readonly fleetPublisher: FleetPublisher | undefined;
   /** Names this process among the members of every topic. */
@@ -42,9 +50,12 @@ export interface SchedulerDependencies {
 export class DelayQueueScheduler
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
+  /** What listens to signals does so for the whole process, however many applications and connections it has. */
+  static #hasWarnedOfSignals = false;
   readonly #dependencies: SchedulerDependencies;
   readonly #recorder: MetricsRecorder | undefined;
   #runtime: ConsumerRuntime | undefined;
+  #signalTimer: Timer | undefined;
 
   constructor(dependencies: SchedulerDependencies) {
     this.#dependencies = dependencies;
@@ -69,13 +80,13 @@ export class DelayQueueScheduler
   /** @throws ConfigurationError where a handler cannot work */
   async onApplicationBootstrap(): Promise<void> {
     const { options, explorer, hookExplorer, topics, broker, clock, log, events, member } = this.#dependencies;
-    if (!isConsuming(options)) return;
+    if (!isConsuming(options)) return this.#watchTopics([]);
     if (!isFirst(options, this.#connections())) {
       log.warn(
         `DelayQueueModule is imported more than once as connection '${options.connection}'. Only the first one consumes, and ` +
           `only its DelayQueueEvents tell of deliveries. Import it once, in the root module.`,
       );
-      return;
+      return this.#watchTopics([]);
     }
     await this.#orDisconnect(async () => {
       const handlers = explorer.explore(options).map((handler) => withMiddleware(handler, options.middleware));
@@ -87,15 +98,14 @@ export class DelayQueueScheduler
         handlers,
         hooks,
       });
-      for (const { name, topics: handled } of handlers) {
-        for (const { topic } of handled) log.log(`${name} handles topic '${topic}'`);
-      }
       const handledTopics = new Set(handlers.flatMap(({ topics: handled }) => handled.map(({ topic }) => topic)));
       for (const { name, topic } of hooks) {
         if (handledTopics.has(topic)) continue;
         log.warn(`${name} is told of no dead letter: nothing in this process handles topic '${topic}'`);
       }
       await this.#runtime.start();
+      this.#watchTopics(handledTopics);
+      if (handlers.length > 0) this.#watchSignals(options.consumer.heartbeat, handlers);
     });
   }
 
@@ -105,11 +115,55 @@ export class DelayQueueScheduler
   }
 
   async onModuleDestroy(): Promise<void> {
-    await this.#runtime?.stop();
+    await this.#stop();
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.#disconnect();
+  }
+
+  /** Whether to be told to end by a signal; not in tests, which close their applications themselves. */
+  protected get expectsSignals(): boolean {
+    return process.env['NODE_ENV'] !== 'test' && isMainThread;
+  }
+
+  #watchTopics(handled: Iterable<string>): void {
+    this.#dependencies.unhandled.start({ topics: new Set(handled), hint: (topic) => this.#whyNotHandled(topic) });
+  }
+
+  /** Why a handler that the application has for a topic does not count. */
+  #whyNotHandled(topic: string): string | undefined {
+    const { explorer, options } = this.#dependencies;
+    const [found] = explorer.handlersOf(topic);
+    if (!found) return undefined;
+    if (found.connection !== options.connection) {
+      return (
+        `${found.name} of this process handles a topic of that name on connection '${found.connection}', and this one is ` +
+        `published to on connection '${options.connection}': use the same one for both.`
+      );
+    }
+    if (options.consumer) return undefined;
+    return `${found.name} of this process would, but with 'consumer: false' it only publishes: start a process that consumes.`;
+  }
+
+  /**
+   * Says what it costs that nobody in this process listens to SIGTERM. Not at once: shutdown hooks may be enabled after the
+   * application was initialized, and one that ends by itself has ended by then.
+   */
+  #watchSignals(heartbeat: number, handlers: readonly MessageHandler[]): void {
+    if (!this.expectsSignals) return;
+    const { clock, log } = this.#dependencies;
+    this.#signalTimer = clock.setTimer(SIGNAL_GRACE, () => {
+      if (process.listenerCount('SIGTERM') > 0 || DelayQueueScheduler.#hasWarnedOfSignals) return;
+      DelayQueueScheduler.#hasWarnedOfSignals = true;
+      const leases = handlers.flatMap(({ topics }) => topics.map(({ settings }) => settings.lease));
+      log.warn(
+        `Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ` +
+          `handlers: their messages come again up to ${Math.max(...leases) / 1000} s later, with an attempt spent, and its ` +
+          `partitions wait up to ${sessionOf(heartbeat) / 1000} s for another process. Call app.enableShutdownHooks() ` +
+          `before app.listen().`,
+      );
+    });
   }
 
   #newRecorder(dependencies: SchedulerDependencies): MetricsRecorder | undefined {
@@ -145,8 +199,14 @@ export class DelayQueueScheduler
   }
 
   async #end(): Promise<void> {
-    await this.#runtime?.stop();
+    await this.#stop();
     await this.#disconnect();
+  }
+
+  async #stop(): Promise<void> {
+    this.#signalTimer?.cancel();
+    this.#dependencies.unhandled.stop();
+    await this.#runtime?.stop();
   }
 
   async #disconnect(): Promise<void> {

@@ -235,6 +235,8 @@ export interface GroupStore {
   /** Joins, or stays: `session` milliseconds from now the member counts as gone. Answers all live members, sorted by id. */
   join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]>;
   leave(topic: string, member: string): Promise<void>;
+  /** Whether the topic has a live member: a process that handles it. */
+  hasMembers(topic: string): Promise<boolean>;
   acquire(partition: Partition, member: string, session: number): Promise<AcquireResult>;
   /**
    * Begins the owner's session anew. Where that turns out to be another member, this is harmless: it renews its session

@@ -9,3 +9,12 @@ export function describe(value: unknown): string {
 function shortened(text: string): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
+
+/** Most items that a line of the log names. */
+const MAX_NAMED = 10;
+
+/** Such as `a, b, c and 5 more`: the first ten, and how many there are beside them. */
+export function enumerate(items: readonly string[]): string {
+  const named = items.slice(0, MAX_NAMED).join(', ');
+  return items.length > MAX_NAMED ? `${named} and ${items.length - MAX_NAMED} more` : named;
+}

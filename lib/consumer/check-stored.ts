@@ -1,5 +1,4 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Outcome } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../common/clock.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
 import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
@@ -9,6 +8,7 @@ import { toInvalidFailure } from '../message/failure.js';
 import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './message-handler.interface.js';
 import { outcomeOf } from './retry-policy.js';
+import type { Verdict } from './verdict.js';
 
 export interface StoredCheck {
   readonly schema: StandardSchemaV1;
@@ -28,7 +28,7 @@ export interface StoredCheck {
 export async function checkStored(
   envelope: Envelope,
   { schema, clock, delivery, maxAttempts, settings }: StoredCheck,
-): Promise<{ readonly envelope: Envelope } | { readonly outcome: Outcome; readonly error?: unknown }> {
+): Promise<{ readonly envelope: Envelope } | Verdict> {
   const { timeout = settings.timeout, backoff = settings.backoff } = envelope;
   try {
     const checking = checkPayload(delivery.partition.topic, schema, envelope.payload);
@@ -38,7 +38,12 @@ export async function checkStored(
     if (error instanceof InvalidPayloadError) {
       return { outcome: { kind: 'dead', failure: toInvalidFailure(error), spent: false } };
     }
-    return { error, outcome: outcomeOf(error, { attempt: delivery.attempt, maxAttempts }, backoff) };
+    const { attempt } = delivery;
+    return {
+      error,
+      attemptsLeft: maxAttempts - attempt,
+      outcome: outcomeOf(error, { attempt, maxAttempts }, backoff),
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Startable } from '../common/startable.interface.js';
+import { enumerate } from '../common/describe.js';
 import { sleep } from '../common/repeat.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -9,6 +10,7 @@ import type { MessageHandler } from './message-handler.interface.js';
 import { ProgressWatch } from './progress-watch.js';
 import type { TopicProgress } from './progress.js';
 import { TopicConsumer } from './topic-consumer.js';
+import { ConsumptionLog } from './topic-log.js';
 import { WorkerGroup } from './worker-group.js';
 import { WorkerPool } from './worker-pool.js';
 
@@ -32,6 +34,7 @@ export class ConsumerRuntime implements Startable {
   readonly #pool: WorkerPool;
   readonly #watch: ProgressWatch;
   readonly #notifier: DeadLetterNotifier;
+  readonly #log: ConsumptionLog;
   #consumers: TopicConsumer[] = [];
   #stopWatching: (() => void) | undefined;
   #stopping: Promise<void> | undefined;
@@ -48,6 +51,8 @@ export class ConsumerRuntime implements Startable {
       },
     });
     this.#notifier = new DeadLetterNotifier(options.context, options.hooks);
+    const { context, handlers } = options;
+    this.#log = new ConsumptionLog(context.log, context.clock, handlers.flatMap(({ topics }) => topics).length);
   }
 
   /**
@@ -59,6 +64,9 @@ export class ConsumerRuntime implements Startable {
   async start(): Promise<void> {
     if (this.#consumers.length > 0 || this.#stopping) return;
     const { context, topics, settings, handlers } = this.#options;
+    for (const { name, topics: handled } of handlers) {
+      for (const { topic } of handled) this.#log.handles(name, topic);
+    }
     const consumers = handlers.map(async (handler) => {
       const group = new WorkerGroup(handler.concurrency);
       return Promise.all(
@@ -72,6 +80,7 @@ export class ConsumerRuntime implements Startable {
               pool: this.#pool,
               group,
               notifier: this.#notifier,
+              log: this.#log,
               priority,
               heartbeat: settings.heartbeat,
               onSignalLost: () => void this.#watch.signalLost(),
@@ -86,6 +95,7 @@ export class ConsumerRuntime implements Startable {
     });
     this.#watch.start();
     await Promise.all(byHandler.map(startInOrder));
+    this.#log.started();
   }
 
   /** How far this process has come, topic by topic. */
@@ -109,6 +119,7 @@ export class ConsumerRuntime implements Startable {
     const { clock, log } = context;
     this.#stopWatching?.();
     this.#watch.stop();
+    this.#log.stop();
     if (this.#consumers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
@@ -119,9 +130,7 @@ export class ConsumerRuntime implements Startable {
     await Promise.race([leaving.then(async () => this.#pool.idle()), aborted(timeUp.signal)]);
     timer.cancel();
     if (this.#pool.used > 0) {
-      log.warn(
-        `${this.#pool.used} handlers still run after ${settings.shutdownTimeout} ms; their messages are given back`,
-      );
+      log.warn(this.#describeUnfinished());
       for (const consumer of this.#consumers) consumer.releaseDeliveries();
     }
     await this.#atMost(
@@ -137,6 +146,19 @@ export class ConsumerRuntime implements Startable {
       this.#forAll((consumer) => consumer.stop()),
     );
     log.log(`Drained after ${Math.round(clock.now() - begunAt)} ms`);
+  }
+
+  #describeUnfinished(): string {
+    const { used } = this.#pool;
+    const messages = this.#consumers.flatMap(({ unfinished }) => unfinished);
+    const which = messages.length === 0 ? '' : `: ${enumerate(messages)}`;
+    // It is the last one that runs, since it cannot end before this drain has.
+    const advice =
+      used === 1 ? '. If it awaits app.close(), it waits for itself: call app.close() there without await' : '';
+    return (
+      `${used} handlers still run after ${this.#options.settings.shutdownTimeout} ms; their messages are given back` +
+      `${which}${advice}`
+    );
   }
 
   /** Outcomes are confirmed by now, so no dead letter comes any more. */

@@ -23,6 +23,8 @@ export interface DeliveryReporterOptions {
 /** What makes a dead letter. */
 export type DeadOutcome = Extract<Outcome, { readonly kind: 'dead' }>;
 
+type RetryOutcome = Extract<Outcome, { readonly kind: 'retry' }>;
+
 /** Reasons whose message shows what was stored; the log has no payloads. */
 const SHOWING_PAYLOAD: ReadonlySet<FailureReason> = new Set(['invalid', 'undecodable']);
 
@@ -48,8 +50,9 @@ export class DeliveryReporter {
     };
   }
 
-  #tell(delivery: Delivery, ended: EndedDelivery, { outcome, error }: Verdict): void {
-    const { events } = this.#options.context;
+  #tell(delivery: Delivery, ended: EndedDelivery, { outcome, error, attemptsLeft }: Verdict): void {
+    const { context } = this.#options;
+    const { events } = context;
     switch (outcome.kind) {
       case 'ack':
         return events.emit('acked', ended);
@@ -57,10 +60,10 @@ export class DeliveryReporter {
         if (events.wants('released')) events.emit('released', ended);
         return undefined;
       case 'retry':
-        this.#log(ended, `failed and is repeated in ${outcome.delay} ms: ${describeFailure(outcome.failure)}`);
+        this.#logRetry(ended, outcome, attemptsLeft === 1);
         return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'put-off':
-        this.#log(ended, `was put off by ${outcome.delay} ms`);
+        context.log.debug?.(`${this.#nameOf(ended)} was put off by ${outcome.delay} ms`);
         return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'dead':
         this.#tellDead({ ...ended, failure: outcome.failure });
@@ -81,10 +84,16 @@ export class DeliveryReporter {
     if (context.events.wants('dead')) context.events.emit('dead', dead);
   }
 
-  /** In production nobody looks at it: a retry is nothing to act upon. */
-  #log({ id, topic, attempt }: EndedDelivery, what: string): void {
-    const { context, handler } = this.#options;
-    context.log.debug?.(`Attempt ${attempt} of message '${id}' of topic '${topic}' in ${handler} ${what}`);
+  /** The last retry is worth a look, since a dead letter may follow; in production nobody looks at those before it. */
+  #logRetry(ended: EndedDelivery, { delay, failure }: RetryOutcome, isLast: boolean): void {
+    const { log } = this.#options.context;
+    const text = `${this.#nameOf(ended)} failed and is repeated in ${delay} ms`;
+    if (isLast) log.warn(`${text}, for the last time: ${describeFailure(failure)}`);
+    else log.debug?.(`${text}: ${describeFailure(failure)}`);
+  }
+
+  #nameOf({ id, topic, attempt }: EndedDelivery): string {
+    return `Attempt ${attempt} of message '${id}' of topic '${topic}' in ${this.#options.handler}`;
   }
 }
 

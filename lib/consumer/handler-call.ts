@@ -93,6 +93,7 @@ export class HandlerCall {
     if (!('failure' in outcome)) return { error, outcome };
     const duration = delivery.startedAt === undefined ? 0 : clock.now() - delivery.startedAt;
     const failedAttempt = toFailedAttempt(outcome.failure, { at: broker.now(), attempt: message.attempt, duration });
-    return { error, outcome: { ...outcome, failedAttempt } };
+    const attemptsLeft = message.maxAttempts - message.attempt;
+    return { error, attemptsLeft, outcome: { ...outcome, failedAttempt } };
   }
 }

@@ -2,33 +2,46 @@ import { MAX_BATCH, type Partition } from '../broker/broker.interface.js';
 import type { Timer } from '../common/clock.js';
 import type { Startable } from '../common/startable.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import { HandlerOverrunError } from '../errors/handler-overrun.error.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
+import { decodeEnvelope } from '../message/envelope.js';
+import type { HandlerSettings } from './message-handler.interface.js';
+
+/** A handler that runs for longer may hang. */
+const LONG_RUN = 3;
 
 /** The deliveries of one partition whose handlers run, by stored id. */
 export type RunningDeliveries = Map<string, Delivery>;
 
 /**
- * Renews the leases of a topic's running deliveries three times a lease, and aborts the handlers of those that are lost.
- * Where nothing runs, no timer does.
+ * Renews the leases of a topic's running deliveries three times a lease, aborts the handlers of those that are lost, and
+ * warns of those that run for long. Where nothing runs, no timer does.
  */
 export class LeaseRenewer implements Startable {
   readonly #context: ConsumerContext;
+  readonly #handler: string;
   readonly #lease: number;
+  readonly #timeout: number | undefined;
   readonly #running: () => Iterable<readonly [Partition, RunningDeliveries]>;
+  /** Deliveries whose long run was told of. */
+  readonly #overrun = new WeakSet<Delivery>();
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
   #stopped = false;
 
-  /** @param lease milliseconds */
+  /** @param handler its name, for the log */
   constructor(
     context: ConsumerContext,
-    lease: number,
+    handler: string,
+    { lease, timeout }: Pick<HandlerSettings, 'lease' | 'timeout'>,
     running: () => Iterable<readonly [Partition, RunningDeliveries]>,
   ) {
     this.#context = context;
+    this.#handler = handler;
     this.#lease = lease;
+    this.#timeout = timeout;
     this.#running = running;
   }
 
@@ -56,6 +69,7 @@ export class LeaseRenewer implements Startable {
       const [first] = this.#unsettled();
       if (!first) return;
       this.#schedule();
+      if (this.#timeout === undefined) this.#tellOverruns();
       if (this.#renewing) this.#abortExpired();
       else void this.renew();
     });
@@ -106,5 +120,33 @@ export class LeaseRenewer implements Startable {
         if (delivery.leaseEndsAt <= now) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
       }
     }
+  }
+
+  /** Tells once of each call that runs for long and is not limited, with all of its messages. */
+  #tellOverruns(): void {
+    const now = this.#context.clock.now();
+    const calls = new Map<unknown, Delivery[]>();
+    for (const [, deliveries] of this.#unsettled()) {
+      for (const delivery of deliveries) {
+        const { startedAt = now, slot } = delivery;
+        if (now - startedAt <= LONG_RUN * this.#lease || this.#overrun.has(delivery)) continue;
+        this.#overrun.add(delivery);
+        const call = calls.get(slot);
+        if (slot && call) call.push(delivery);
+        else calls.set(slot ?? delivery, [delivery]);
+      }
+    }
+    for (const deliveries of calls.values()) this.#tellOverrun(deliveries, now);
+  }
+
+  #tellOverrun(deliveries: readonly Delivery[], now: number): void {
+    // Whoever limits a message's time has said how long its handler may take.
+    if (deliveries.some(({ envelope }) => decodeEnvelope(envelope).timeout !== undefined)) return;
+    const { startedAt = now, partition } = deliveries[0] as Delivery;
+    const ids = deliveries.map(({ id }) => id);
+    const error = new HandlerOverrunError(this.#handler, partition.topic, ids, now - startedAt, this.#lease);
+    const { log, events } = this.#context;
+    log.warn(error.message);
+    events.emit('errors', { source: 'overrun', topic: partition.topic, partition: partition.index, error });
   }
 }

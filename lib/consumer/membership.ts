@@ -10,6 +10,11 @@ const HEARTBEATS_PER_SESSION = 3;
 /** How soon to try again where a heartbeat failed, in milliseconds. */
 const RETRY_PAUSE = 250;
 
+/** Time without a heartbeat after which a member counts as gone, in milliseconds as is the heartbeat. */
+export function sessionOf(heartbeat: number): number {
+  return heartbeat * HEARTBEATS_PER_SESSION;
+}
+
 export interface MembershipOptions {
   readonly context: ConsumerContext;
   readonly topic: string;
@@ -46,7 +51,7 @@ export class Membership implements Startable {
 
   /** Milliseconds without a heartbeat after which a member counts as gone. */
   get session(): number {
-    return this.#options.heartbeat * HEARTBEATS_PER_SESSION;
+    return sessionOf(this.#options.heartbeat);
   }
 
   /** When the latest heartbeat that was answered ended, or this was made; epoch milliseconds on the local clock. */

@@ -8,7 +8,7 @@ import type { HandledTopic, MessageHandler } from './message-handler.interface.j
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionConsumer } from './partition-consumer.js';
 import type { TopicProgress } from './progress.js';
-import { TopicLog } from './topic-log.js';
+import { type ConsumptionLog, TopicLog } from './topic-log.js';
 import type { WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';
 
@@ -24,6 +24,7 @@ export interface TopicConsumerOptions {
   /** The slots of the handler, shared by all of its topics. */
   readonly group: WorkerGroup;
   readonly notifier: DeadLetterNotifier;
+  readonly log: ConsumptionLog;
   /** Place of the topic among those of its handler, 0 for the first. */
   readonly priority: number;
   /** Milliseconds. */
@@ -44,7 +45,7 @@ export class TopicConsumer implements Startable {
     this.#options = options;
     const { context, handler, handled, partitions, pool, group, notifier, priority, heartbeat, onSignalLost } = options;
     const { topic, schema, settings } = handled;
-    this.#log = new TopicLog(context.log, topic, partitions);
+    this.#log = new TopicLog(context.log, options.log, topic, partitions);
     this.#membership = new Membership({
       context,
       topic,
@@ -74,7 +75,7 @@ export class TopicConsumer implements Startable {
           onPause: (paused) => this.#log.sawPaused(index, paused),
         }),
     );
-    this.#renewer = new LeaseRenewer(context, settings.lease, () => this.#running());
+    this.#renewer = new LeaseRenewer(context, handler.name, settings, () => this.#running());
   }
 
   async start(): Promise<void> {
@@ -136,6 +137,16 @@ export class TopicConsumer implements Startable {
   /** Deliveries whose handlers run, or wait for an earlier run of the same message to end. */
   get inFlight(): number {
     return this.#partitions.reduce((sum, { running }) => sum + running.size, 0);
+  }
+
+  /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */
+  get unfinished(): string[] {
+    const { handler } = this.#options;
+    return this.#partitions.flatMap(({ running }) =>
+      [...running.values()]
+        .filter(({ settled, startedAt }) => !settled && startedAt !== undefined)
+        .map(({ id }) => `'${id}' of topic '${this.topic}' in ${handler.name}`),
+    );
   }
 
   /** Outcomes that are not confirmed yet. */

@@ -6,6 +6,8 @@ export interface Verdict {
   readonly outcome: Outcome;
   /** What the handler threw. */
   readonly error?: unknown;
+  /** Attempts that are left after this one; of no meaning for what was not thrown. */
+  readonly attemptsLeft?: number;
 }
 
 export const ACKED: Verdict = { outcome: { kind: 'ack' } };

@@ -5,10 +5,12 @@ import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../delay-queue.con
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import { topicName } from '../message/topic.js';
 import { HandlerFactory } from '../pipeline/handler-factory.js';
+import type { InstanceWrapper } from '../pipeline/handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from '../options/resolve-handler.js';
 import { assertConnection, connectionsAmong } from './connections.js';
-import { classesFirst, decoratedMethods } from './decorated-methods.js';
+import { type DecoratedMethod, classesFirst, decoratedMethods } from './decorated-methods.js';
 import { argumentsFor } from './handler-arguments.js';
 
 /** Finds the methods marked with `@DelayedHandler` on the providers and controllers of the application. */
@@ -26,14 +28,10 @@ export class DelayedHandlerExplorer {
    * @throws ConfigurationError that names class and method of what cannot work
    */
   explore(options: ConsumingOptions): MessageHandler[] {
-    const wrappers = [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(classesFirst);
+    const wrappers = this.#wrappers();
     const connections = connectionsAmong(wrappers);
-    const { scanner, reflector } = this;
     const handlers: MessageHandler[] = [];
-    for (const found of decoratedMethods<DelayedHandlerMetadata>(
-      { wrappers, scanner, reflector },
-      DELAYED_HANDLER_METADATA,
-    )) {
+    for (const found of this.#decorated(wrappers)) {
       const { label, metadata, ...call } = found;
       const { connection = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
       assertConnection(`@DelayedHandler on ${label}`, connection, connections);
@@ -47,6 +45,22 @@ export class DelayedHandlerExplorer {
     }
     assertOnePerTopic(handlers);
     return handlers;
+  }
+
+  /** The handlers that the application has for a topic, whatever their connection and whether or not they are in use. */
+  handlersOf(topic: string): { readonly name: string; readonly connection: string }[] {
+    return [...this.#decorated(this.#wrappers())]
+      .filter(({ metadata }) => metadata.topics.some((ref) => topicName(ref) === topic))
+      .map(({ label, metadata }) => ({ name: label, connection: metadata.options.connection ?? DEFAULT_CONNECTION }));
+  }
+
+  #wrappers(): InstanceWrapper[] {
+    return [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(classesFirst);
+  }
+
+  #decorated(wrappers: readonly InstanceWrapper[]): Generator<DecoratedMethod<DelayedHandlerMetadata>> {
+    const { scanner, reflector } = this;
+    return decoratedMethods({ wrappers, scanner, reflector }, DELAYED_HANDLER_METADATA);
   }
 }
 

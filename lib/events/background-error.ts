@@ -2,16 +2,28 @@
  * What failed in the background:
  *
  * - `connection`: a connection to Redis was lost, or could not be made
- * - `membership`: a heartbeat, or taking and giving up partitions
+ * - `membership`: a heartbeat, taking and giving up partitions, or looking whether anybody handles a topic
  * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters
  * - `stale`: a settle came too late and changed nothing
  * - `hook`: a hook of the application threw
  * - `fleet`: sending or reading fleet-wide events
+ * - `unhandled`: this process publishes to a topic that no process handles (`UnhandledTopicError`)
+ * - `overrun`: a handler has run for longer than three leases, and goes on (`HandlerOverrunError`)
  *
  * @publicApi
  */
 export type BackgroundErrorSource =
-  'connection' | 'membership' | 'claim' | 'settle' | 'extend' | 'trim' | 'stale' | 'hook' | 'fleet';
+  | 'connection'
+  | 'membership'
+  | 'claim'
+  | 'settle'
+  | 'extend'
+  | 'trim'
+  | 'stale'
+  | 'hook'
+  | 'fleet'
+  | 'unhandled'
+  | 'overrun';
 
 /**
  * An error that no call was answered with. What it is about is tried again where that makes sense, so the same outage

@@ -5,6 +5,7 @@ import { assertOptions } from '../common/validate.js';
 import { within } from '../common/within.js';
 import type { TopicProgress } from '../consumer/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { UnhandledTopics } from '../topics/unhandled-topics.js';
 import type { ConnectionHealth, HealthCheckOptions, HealthReport } from './health-report.interface.js';
 import { failuresOf, impairmentsOf } from './problems.js';
 import { TopicInspector } from './topic-inspector.js';
@@ -15,6 +16,7 @@ export interface HealthDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly topics: TopicRegistry;
+  readonly unhandled: UnhandledTopics;
   /** Topics to look at beside those that this process handles. */
   readonly configured: readonly string[];
   /** What this process does with the topics it handles; empty where it only publishes. */
@@ -53,6 +55,7 @@ export class DelayQueueHealth {
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
     assertOptions('options', options, ['timeout']);
     const timeout = parseDuration('timeout', options.timeout ?? '2s', { min: 1, max: MAX_TIMEOUT });
+    const { broker, clock, unhandled } = this.#dependencies;
     const [connection, found] = await Promise.all([
       this.#connection(timeout),
       Promise.all(
@@ -60,17 +63,19 @@ export class DelayQueueHealth {
           this.#inspector.inspect(name, partitions, () => this.#progressOf(name), timeout),
         ),
       ),
+      within(clock, timeout, unhandled.refresh()).catch(() => {}),
     ]);
     // Without a connection there is no progress either, but that is no wedge, and ending this process mends nothing.
     const topics = connection.status === 'up' ? found : found.map((topic) => ({ ...topic, stalled: false }));
     const failures = failuresOf(connection, topics);
-    const impairments = impairmentsOf(connection, topics);
+    const impairments = impairmentsOf(connection, topics, unhandled.unhandled);
     return {
       status: failures.length > 0 ? 'down' : impairments.length > 0 ? 'degraded' : 'up',
       problems: [...failures, ...impairments],
       connection,
-      clockOffset: this.#dependencies.broker.now() - Date.now(),
+      clockOffset: broker.now() - Date.now(),
       topics,
+      unhandled: unhandled.unhandled.map(({ topic }) => topic),
     };
   }
 

@@ -2,7 +2,8 @@ import type { Duration } from '../common/duration.js';
 
 /**
  * `down`: Redis cannot be reached, or this process makes no progress though work is overdue. `degraded`: it works, but
- * partitions have no owner or cannot be reached, or signals do not come through, so that messages are late.
+ * partitions have no owner or cannot be reached, nobody handles a topic that this process publishes to, or signals do not
+ * come through, so that messages wait or are late.
  *
  * @publicApi
  */
@@ -22,6 +23,11 @@ export interface HealthReport {
   readonly clockOffset: number;
   /** The topics that this process handles, and those that the module's options name. */
   readonly topics: readonly TopicHealth[];
+  /**
+   * Topics that this process publishes to and that no process handles. It looks 30 s after its first publish to a topic, so
+   * that those who are to handle it have time to boot.
+   */
+  readonly unhandled: readonly string[];
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { UnhandledTopicError } from '../errors/unhandled-topic.error.js';
 import type { ConnectionHealth, TopicHealth } from './health-report.interface.js';
 
 /** What keeps this process from working. */
@@ -9,7 +10,11 @@ export function failuresOf(connection: ConnectionHealth, topics: readonly TopicH
 }
 
 /** What makes messages late, here or elsewhere. */
-export function impairmentsOf(connection: ConnectionHealth, topics: readonly TopicHealth[]): string[] {
+export function impairmentsOf(
+  connection: ConnectionHealth,
+  topics: readonly TopicHealth[],
+  unhandled: readonly UnhandledTopicError[],
+): string[] {
   if (connection.status === 'down') return [];
   const ofTopics = topics.flatMap(({ topic, unowned, unreachable }) => [
     ...(unowned.length > 0 ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
@@ -17,5 +22,9 @@ export function impairmentsOf(connection: ConnectionHealth, topics: readonly Top
       ? [`Topic '${topic}': Redis does not answer for partitions ${unreachable.join(', ')}`]
       : []),
   ]);
-  return connection.signals === 'down' ? ['Signals do not come through', ...ofTopics] : ofTopics;
+  const ofUnhandled = unhandled.map(({ topic, suggestion }) => {
+    const meant = suggestion === undefined ? '' : `; did you mean '${suggestion}'?`;
+    return `Topic '${topic}': this process publishes to it, and no process handles it${meant}`;
+  });
+  return [...(connection.signals === 'down' ? ['Signals do not come through'] : []), ...ofTopics, ...ofUnhandled];
 }

@@ -59,7 +59,8 @@ export function topic<In, Out = In>(
   return Object.freeze({ name, schema: options.schema });
 }
 
-function topicName(ref: TopicRef): string {
+/** Its name, be it valid or not. */
+export function topicName(ref: TopicRef): string {
   return typeof ref === 'object' && ref !== null ? ref.name : ref;
 }
 

@@ -34,6 +34,8 @@ export interface ProducerDependencies {
   readonly middleware: readonly DelayQueueMiddleware[];
   /** Told of what is not published; the event `published` tells of all else. */
   readonly onFailed?: OnPublishFailed | undefined;
+  /** See {@link PublishLaneOptions.onSent}. */
+  readonly onSent?: ((topic: string) => void) | undefined;
 }
 
 /**
@@ -57,9 +59,9 @@ export class DelayQueueProducer {
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
     this.#middleware = publishLayers(dependencies.middleware);
-    const { store, clock, events, publishTimeout: timeout, onFailed } = dependencies;
+    const { store, clock, events, publishTimeout: timeout, onFailed, onSent } = dependencies;
     const caller = uuidv7();
-    this.#publisher = new Publisher({ store, clock, events, timeout, caller, onFailed });
+    this.#publisher = new Publisher({ store, clock, events, timeout, caller, onFailed, onSent });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
     this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }

@@ -40,6 +40,8 @@ export interface PublishLaneOptions {
   readonly partition: Partition;
   /** Milliseconds. */
   readonly timeout: number;
+  /** Told of the topic once a call was answered: once a call, not once a message. */
+  readonly onSent?: ((topic: string) => void) | undefined;
 }
 
 /**
@@ -109,7 +111,7 @@ export class PublishLane {
 
   /** Never rejects: what goes wrong is told for each message. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
-    const { store, clock, caller, partition } = this.#options;
+    const { store, clock, caller, partition, onSent } = this.#options;
     this.#sent = publishes;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
     const call: CallId = { caller, sequence: ++this.#sequence };
@@ -120,6 +122,7 @@ export class PublishLane {
         signal: this.#abandon.signal,
         onFailure: (error) => (this.#lastFailure = error),
       });
+      onSent?.(partition.topic);
       let next = 0;
       for (const publish of publishes) {
         tellResults(publish, results, next);

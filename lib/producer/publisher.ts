@@ -18,6 +18,8 @@ export interface PublisherOptions {
   /** Milliseconds. */
   readonly timeout: number;
   readonly onFailed: OnPublishFailed | undefined;
+  /** See {@link PublishLaneOptions.onSent}. */
+  readonly onSent: ((topic: string) => void) | undefined;
 }
 
 /** Told of messages that were not published, and why; it does not throw. */
@@ -42,10 +44,10 @@ export class Publisher {
   readonly #onFailed: OnPublishFailed | undefined;
   readonly #lanes: Lanes<PublishLane>;
 
-  constructor({ store, clock, events, caller, timeout, onFailed }: PublisherOptions) {
+  constructor({ store, clock, events, caller, timeout, onFailed, onSent }: PublisherOptions) {
     this.#events = events;
     this.#onFailed = onFailed;
-    this.#lanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller }));
+    this.#lanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller, onSent }));
   }
 
   /** @throws DuplicateMessageError, BrokerUnavailableError */

@@ -54,6 +54,7 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   configOf: true,
   join: true,
   leave: true,
+  hasMembers: true,
   acquire: true,
   renew: true,
   release: true,

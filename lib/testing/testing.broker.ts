@@ -152,6 +152,10 @@ export class TestingBroker implements Broker {
     return this.#call('leave', (memory) => memory.leave(topic, member));
   }
 
+  async hasMembers(topic: string): Promise<boolean> {
+    return this.#call('hasMembers', (memory) => memory.hasMembers(topic));
+  }
+
   async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
     return this.#call('acquire', (memory) => memory.acquire(partition, member, session));
   }

@@ -10,6 +10,10 @@ export class TestingScheduler extends DelayQueueScheduler {
     this.#time = time;
   }
 
+  protected override get expectsSignals(): boolean {
+    return false;
+  }
+
   override async onModuleDestroy(): Promise<void> {
     await this.#time.runDuring(super.onModuleDestroy());
   }

@@ -103,6 +103,22 @@ export function groupContract(it: BrokerTest): void {
     });
   });
 
+  describe('hasMembers', () => {
+    it('says whether a member lives', async ({ bench }) => {
+      const { topic } = bench.partition;
+      expect(await bench.broker.hasMembers(topic)).toBe(false);
+      await bench.broker.join(topic, 'a', LONG, []);
+      await bench.broker.join(topic, 'b', 5, [1]);
+      await bench.broker.join(`${topic}.other`, 'c', LONG, []);
+
+      expect(await bench.broker.hasMembers(topic)).toBe(true);
+      await bench.broker.leave(topic, 'a');
+      await bench.advance(10);
+      expect(await bench.broker.hasMembers(topic)).toBe(false);
+      expect(await bench.broker.hasMembers(`${topic}.other`)).toBe(true);
+    });
+  });
+
   describe('watchMembers', () => {
     it('tells of members that come, go, or change what they hold, and of nothing else', async ({ bench }) => {
       const { topic } = bench.partition;

@@ -54,6 +54,7 @@ describe('DelayQueueHealth.check() where all is well', () => {
           saturated: false,
         },
       ],
+      unhandled: [],
     });
     expect(report.connection.roundTrip).toBeGreaterThan(0);
     expect(Math.abs(report.clockOffset)).toBeLessThan(1000);

@@ -118,6 +118,11 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     const closedAt = performance.now();
     await first.app.close();
     expect(performance.now() - closedAt).toBeLessThan(200 + 3000);
+    // Nest has one logger for all applications of a process.
+    const warning = second.app.logs.warnings.find((line) => line.includes('still run')) ?? '';
+    expect(warning).toMatch(
+      /^50 handlers still run after 200 ms; their messages are given back: ('m\d+' of topic 'jobs' in Jobs\.work(, )?){10} and 40 more$/,
+    );
     const redelivered = await second.jobs.called(50);
     expect(redelivered.map(({ message }) => message.attempt)).toEqual(Array(50).fill(1));
     await second.app.events.acked.take(50);

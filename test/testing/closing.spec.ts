@@ -45,7 +45,10 @@ describe('closing', () => {
     expect(await realDuration(app.close())).toBeLessThan(1000);
 
     expect(reasons).toMatchObject([{ code: 'SHUTDOWN' }, MINUTE + 10 * SECOND]);
-    expect(logs.warnings.join()).toContain('1 handlers still run after 10000 ms');
+    expect(logs.warnings).toEqual([
+      "1 handlers still run after 10000 ms; their messages are given back: 'a' of topic 'jobs' in Jobs.handle. If it awaits " +
+        'app.close(), it waits for itself: call app.close() there without await',
+    ]);
     expect(harness.scheduled('jobs')).toMatchObject([{ id: 'a', attempts: 0 }]);
   });
 
@@ -88,5 +91,44 @@ describe('closing', () => {
     await harness.advance('1h');
 
     expect(second.get(Jobs).calls).toHaveLength(1);
+  });
+});
+
+describe('closing in a handler', () => {
+  it('waits for the handler if that awaits it, and says so', async () => {
+    const { app, harness, producer, jobs, tape, logs, elapsed } = await start({ patience: 30 });
+    const released = tape('released');
+    const closed = new Promise<void>((resolve) => {
+      jobs.respond = async () => {
+        await app.close();
+        resolve();
+      };
+    });
+    await producer.publish('jobs', 1, { id: 'stop' });
+    await closed;
+
+    expect(elapsed()).toBe(10 * SECOND);
+    expect(released).toMatchObject([{ id: 'stop' }]);
+    expect(harness.scheduled('jobs')).toMatchObject([{ id: 'stop' }]);
+    expect(logs.warnings.join()).toContain(
+      "'stop' of topic 'jobs' in Jobs.handle. If it awaits app.close(), it waits for itself: call app.close() there without await",
+    );
+  });
+
+  it('acknowledges the message at once if the handler does not await it', async () => {
+    const { app, harness, producer, jobs, tape, logs, elapsed } = await start({ patience: 30 });
+    const acked = tape('acked');
+    const closed = new Promise<void>((resolve) => {
+      jobs.respond = () => {
+        void app.close().then(resolve);
+      };
+    });
+    await producer.publish('jobs', 1, { id: 'stop' });
+    await closed;
+
+    expect(elapsed()).toBe(0);
+    expect(acked).toMatchObject([{ id: 'stop' }]);
+    expect(harness.scheduled('jobs')).toEqual([]);
+    expect(logs.warnings).toEqual([]);
   });
 });

@@ -142,6 +142,11 @@ export class MemoryBroker implements Broker {
     if (this.#topic(topic).members.delete(member)) this.#announceMembers(topic);
   }
 
+  async hasMembers(topic: string): Promise<boolean> {
+    const now = this.#clock.now();
+    return [...(this.#topics.get(topic)?.members.values() ?? [])].some(({ expiresAt }) => expiresAt > now);
+  }
+
   async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
     const owner = this.#owner(partition);
     if (owner && owner.member !== member) return { acquired: false, retryAt: owner.expiresAt };

@@ -217,6 +217,13 @@ export class RedisBroker implements Broker {
     await this.#scripts.run('leave', keys, [this.#connection.publishCommand, this.#keys.membersChannel(topic), member]);
   }
 
+  async hasMembers(topic: string): Promise<boolean> {
+    const [, latestEnd] = await this.#command((redis) =>
+      redis.zrange(this.#keys.members(topic), '0', '0', 'REV', 'WITHSCORES'),
+    );
+    return latestEnd !== undefined && Number(latestEnd) > this.now();
+  }
+
   async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
     const k = this.#keys.partition(partition);
     const [acquired, value] = await this.#scripts.run('acquire', [k.owner, k.meta], [member, session]);

@@ -1,5 +1,5 @@
 import { describe as suite, expect, it } from 'vitest';
-import { describe } from '../../../lib/common/describe.js';
+import { describe, enumerate } from '../../../lib/common/describe.js';
 
 suite('a value in an error message', () => {
   for (const [value, text] of [
@@ -45,5 +45,14 @@ suite('a value in an error message', () => {
     cycle['self'] = cycle;
 
     expect(describe(cycle)).toContain('Circular');
+  });
+});
+
+suite('items in a line of the log', () => {
+  it('are named up to the tenth, and counted beyond', () => {
+    const letters = 'abcdefghijkl'.split('');
+    expect(enumerate(letters.slice(0, 2))).toBe('a, b');
+    expect(enumerate(letters.slice(0, 10))).toBe('a, b, c, d, e, f, g, h, i, j');
+    expect(enumerate(letters)).toBe('a, b, c, d, e, f, g, h, i, j and 2 more');
   });
 });

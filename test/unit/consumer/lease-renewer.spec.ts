@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { ExtendStatus, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { CallSlot } from '../../../lib/consumer/call-slot.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import type { BackgroundError } from '../../../lib/events/background-error.js';
 
 const LEASE = 3000;
 const PARTITION: Partition = { topic: 'jobs', index: 0 };
@@ -16,11 +18,13 @@ class Bench {
   readonly clock = new ManualClock(0);
   readonly running = new Map<string, Delivery>();
   readonly renewed: [at: number, ids: string][] = [];
+  readonly warnings: string[] = [];
+  readonly errors: BackgroundError[] = [];
   answer: (receipts: readonly Receipt[]) => Promise<ExtendStatus[]> = async (receipts) =>
     receipts.map(() => 'extended');
   readonly renewer: LeaseRenewer;
 
-  constructor() {
+  constructor(settings: { readonly timeout?: number } = {}) {
     const broker = new MemoryBroker(this.clock);
     broker.extend = async (_partition, _lease, receipts) => {
       this.renewed.push([this.clock.now(), receipts.map(({ storedId }) => storedId).join()]);
@@ -30,18 +34,20 @@ class Bench {
       {
         broker,
         clock: this.clock,
-        log: { log: silent, warn: silent, error: silent },
-        events: { wants: () => false, emit: silent },
+        log: { log: silent, warn: (line) => void this.warnings.push(line), error: silent },
+        events: { wants: () => true, emit: (_kind, event) => void this.errors.push(event as BackgroundError) },
         member: 'me',
       },
-      LEASE,
+      'Jobs.work',
+      { lease: LEASE, timeout: settings.timeout },
       () => (this.running.size > 0 ? [[PARTITION, this.running] as const] : []),
     );
   }
 
-  readonly begin = (storedId: string): Delivery => {
-    const claimed = { storedId, envelope: '[1,2]', token: 1, delivery: 1, attempt: 1, dueAt: 0 };
+  readonly begin = (storedId: string, envelope = '[1,2]'): Delivery => {
+    const claimed = { storedId, envelope, token: 1, delivery: 1, attempt: 1, dueAt: 0 };
     const delivery = new Delivery(PARTITION, claimed, this.clock.now() + LEASE);
+    delivery.startedAt = this.clock.now();
     this.running.set(storedId, delivery);
     this.renewer.start();
     return delivery;
@@ -99,7 +105,7 @@ describe('LeaseRenewer', () => {
 
   it('aborts what was lost or cancelled', async () => {
     const bench = new Bench();
-    const [kept, lost, cancelled] = ['a', 'b', 'c'].map(bench.begin);
+    const [kept, lost, cancelled] = ['a', 'b', 'c'].map((id) => bench.begin(id));
     bench.answer = async () => ['extended', 'lost', 'cancelled'];
 
     await bench.clock.advance(1000);
@@ -135,5 +141,69 @@ describe('LeaseRenewer', () => {
 
     expect(clock.nextTimerAt).toBeUndefined();
     expect(renewed).toEqual([]);
+  });
+});
+
+describe('a handler that runs for longer than three leases', () => {
+  it('is warned of once a run, with its message, and is renewed all the same', async () => {
+    const { clock, warnings, errors, renewed, running, begin } = new Bench();
+    begin('a');
+    await clock.advance(500);
+    begin('b');
+    await clock.advance(3 * LEASE - 500);
+    expect(warnings).toEqual([]);
+    running.delete('b');
+    await clock.advance(10 * LEASE);
+
+    expect(warnings).toEqual([
+      "Jobs.work has run for 10 s with message 'a' of topic 'jobs', longer than three leases of 3 s. While it runs its lease " +
+        "is renewed and its slot is taken. If it may hang, set a 'timeout' for the handler or the topic; if it is meant to " +
+        "take this long, set a 'timeout' or a 'lease' that says so.",
+    ]);
+    expect(errors).toMatchObject([
+      {
+        source: 'overrun',
+        topic: 'jobs',
+        partition: 0,
+        error: { code: 'HANDLER_OVERRUN', ids: ['a'], duration: 10_000 },
+      },
+    ]);
+    expect(renewed.at(-1)).toEqual([39_000, 'a']);
+    begin('a');
+    await clock.advance(4 * LEASE);
+    expect(warnings).toHaveLength(2);
+  });
+
+  it('is one for all messages of a batch', async () => {
+    const { clock, warnings, begin } = new Bench();
+    const slot = new CallSlot(25, silent);
+    for (let i = 0; i < 25; i++) begin(`m${i}`).slot = slot;
+    begin('other').slot = new CallSlot(1, silent);
+    await clock.advance(4 * LEASE);
+
+    expect(warnings).toEqual([
+      expect.stringContaining(
+        "with messages 'm0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7', 'm8', 'm9' and 15 more of",
+      ),
+      expect.stringContaining("with message 'other' of topic 'jobs'"),
+    ]);
+  });
+
+  it.each([
+    { where: 'its handler or topic', settings: { timeout: 60_000 }, envelope: '[1,2]' },
+    { where: 'its message', settings: {}, envelope: '[1,2,{"t":60000}]' },
+  ])('is not warned of if $where has a timeout: how long it may take was said', async ({ settings, envelope }) => {
+    const { clock, warnings, begin } = new Bench(settings);
+    begin('a', envelope);
+    await clock.advance(5 * LEASE);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is warned of while Redis does not answer, too', async () => {
+    const bench = new Bench();
+    bench.answer = () => new Promise<never>(() => {});
+    bench.begin('a');
+    await bench.clock.advance(4 * LEASE);
+    expect(bench.warnings).toHaveLength(1);
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { TopicLog } from '../../../lib/consumer/topic-log.js';
+import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ConsumptionLog, TopicLog } from '../../../lib/consumer/topic-log.js';
 
 function start() {
   const lines: string[] = [];
   const log = { log: (line: string) => void lines.push(line), warn: () => {}, error: () => {} };
-  return { lines, topic: new TopicLog(log, 'jobs', 8) };
+  return { lines, topic: new TopicLog(log, new ConsumptionLog(log, new ManualClock(), 1), 'jobs', 8) };
 }
 
 describe('TopicLog', () => {
@@ -49,5 +50,79 @@ describe('TopicLog', () => {
     topic.owns([1]);
     topic.sawPaused(1, true);
     expect(lines.filter((line) => line.endsWith('is paused'))).toHaveLength(3);
+  });
+});
+
+/** The topics of a process, and what it logs at each level. */
+function consume(count: number) {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  const details: string[] = [];
+  const log = {
+    log: (line: string) => void lines.push(line),
+    debug: (line: string) => void details.push(line),
+    warn: () => {},
+    error: () => {},
+  };
+  const consumption = new ConsumptionLog(log, clock, count);
+  const topics = Array.from({ length: count }, (_, i) => {
+    consumption.handles('Jobs.work', `jobs-${i}`);
+    return new TopicLog(log, consumption, `jobs-${i}`, 8);
+  });
+  const own = (indexes: number[]): void => {
+    for (const topic of topics) topic.owns(indexes);
+  };
+  return { clock, lines, details, consumption, own };
+}
+
+describe('ConsumptionLog', () => {
+  const ALL = [0, 1, 2, 3, 4, 5, 6, 7];
+
+  it('has a line for each of two topics, at boot and when they move', () => {
+    const { clock, lines, details, consumption, own } = consume(2);
+    own(ALL);
+    consumption.started();
+    own([0, 1]);
+    expect(lines).toEqual([
+      "Jobs.work handles topic 'jobs-0'",
+      "Jobs.work handles topic 'jobs-1'",
+      "Owns 8 of 8 partitions of topic 'jobs-0': 0-7",
+      "Owns 8 of 8 partitions of topic 'jobs-1': 0-7",
+      "Owns 2 of 8 partitions of topic 'jobs-0': 0-1",
+      "Owns 2 of 8 partitions of topic 'jobs-1': 0-1",
+    ]);
+    expect(details).toEqual([]);
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('has one line for fifty topics at boot, and one for each time they move, and the details at debug', async () => {
+    const { clock, lines, details, consumption, own } = consume(50);
+    own(ALL);
+    consumption.started();
+    expect(lines).toEqual(['Consumes 50 topics; owns 400 of 400 partitions']);
+    expect(details).toHaveLength(100);
+    expect(details[0]).toBe("Jobs.work handles topic 'jobs-0'");
+    expect(details.at(-1)).toBe("Owns 8 of 8 partitions of topic 'jobs-49': 0-7");
+
+    own([0, 1, 2, 3, 4]);
+    await clock.advance(1000);
+    own([0, 1, 2, 3]);
+    await clock.advance(10_000);
+    own([]);
+    await clock.advance(10_000);
+    expect(lines.slice(1)).toEqual([
+      'Owns 200 of 400 partitions of 50 topics',
+      'Owns 0 of 400 partitions of 50 topics',
+    ]);
+    expect(details).toHaveLength(250);
+  });
+
+  it('counts the partitions that others own, and has no timer once it is stopped', () => {
+    const { clock, lines, consumption, own } = consume(3);
+    consumption.started();
+    own([0]);
+    consumption.stop();
+    expect(lines).toEqual(['Consumes 3 topics; owns 0 of 24 partitions']);
+    expect(clock.nextTimerAt).toBeUndefined();
   });
 });

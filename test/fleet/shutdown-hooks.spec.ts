@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, inject, it } from 'vitest';
+import { TestProcess } from '../support/test-process.js';
+import type { ShutdownHooks } from './programs/shutdown-hooks.js';
+
+/** The lines of the library that an application prints, as in production unless another environment is named. */
+async function linesOf(hooks: ShutdownHooks, environment = 'production'): Promise<string[]> {
+  const program = 'dist-test/fleet/programs/shutdown-hooks.js';
+  const prefix = `hooks-${randomUUID()}`;
+  const application = new TestProcess(hooks, program, [inject('redisUrl'), prefix, hooks], { NODE_ENV: environment });
+  await application.exit();
+  expect(application.output).toContain('done');
+  expect(application.ending).toBe(0);
+  return application.output.split('\n').filter((line) => line.includes('SIGTERM'));
+}
+
+describe('an application that consumes', () => {
+  it.concurrent('is told once, for all of its connections, what it costs to have no shutdown hooks', async () => {
+    const lines = await linesOf('none');
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/WARN/);
+    expect(lines[0]).toContain(
+      'Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ' +
+        'handlers: their messages come again up to 20 s later, with an attempt spent, and its partitions wait up to 6 s ' +
+        'for another process. Call app.enableShutdownHooks() before app.listen().',
+    );
+  });
+
+  it.concurrent.each(['late', 'closes', 'publishes only'] as const)(
+    'is told nothing if its hooks are enabled, it closes by itself, or it only publishes: %s',
+    async (hooks) => {
+      expect(await linesOf(hooks)).toEqual([]);
+    },
+  );
+
+  it.concurrent('is told nothing in a test', async () => {
+    expect(await linesOf('none', 'test')).toEqual([]);
+  });
+});
