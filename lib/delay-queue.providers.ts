@@ -26,6 +26,7 @@ import type { ResolvedOptions } from './options/resolved-options.interface.js';
 import { HandlerFactory } from './pipeline/handler-factory.js';
 import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 import { TopicRegistry } from './topics/topic.registry.js';
+import { VERSION } from './version.js';
 
 /** What producer, admin and scheduler of a module have in common. */
 export interface QueueParts {
@@ -53,6 +54,10 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       provide: tokens.options,
       useFactory: (options: DelayQueueModuleOptions | undefined) => resolveOptions(options ?? {}, connection),
       inject: [givenOptions],
+    },
+    {
+      provide: tokens.version,
+      useValue: VERSION,
     },
     {
       provide: tokens.clock,
@@ -138,10 +143,19 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       inject: [tokens.parts],
     },
     {
-      provide: tokens.scheduler,
-      useFactory: (...injected: Parameters<typeof schedulerDependencies>) =>
-        new DelayQueueScheduler(schedulerDependencies(...injected)),
+      provide: tokens.schedulerDependencies,
+      useFactory: (
+        parts: QueueParts,
+        explorer: DelayedHandlerExplorer,
+        hookExplorer: DeadLetterHookExplorer,
+        discovery: DiscoveryService,
+      ): SchedulerDependencies => ({ ...parts, explorer, hookExplorer, discovery, log: new Logger(LOG_CONTEXT) }),
       inject: [tokens.parts, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
+    },
+    {
+      provide: tokens.scheduler,
+      useFactory: (dependencies: SchedulerDependencies) => new DelayQueueScheduler(dependencies),
+      inject: [tokens.schedulerDependencies],
     },
     {
       provide: tokens.health,
@@ -180,13 +194,4 @@ function fleetPublisher({
   });
   for (const kind of FLEET_KINDS) events.tap(kind, (event) => publisher.add(kind, event));
   return publisher;
-}
-
-export function schedulerDependencies(
-  parts: QueueParts,
-  explorer: DelayedHandlerExplorer,
-  hookExplorer: DeadLetterHookExplorer,
-  discovery: DiscoveryService,
-): SchedulerDependencies {
-  return { ...parts, explorer, hookExplorer, discovery, log: new Logger(LOG_CONTEXT) };
 }

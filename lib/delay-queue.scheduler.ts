@@ -2,11 +2,13 @@ import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, On
 import type { DiscoveryService } from '@nestjs/core';
 import type { Broker } from './broker/broker.interface.js';
 import type { Clock } from './common/clock.js';
+import { warnOfCopies } from './common/copies.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
 import { settleLayers } from './consumer/settle-middleware.js';
 import type { TopicProgress } from './consumer/progress.js';
 import { withMiddleware } from './consumer/with-middleware.js';
+import { isSchedulerToken } from './delay-queue.constants.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
 import type { DeadLetterHookExplorer } from './discovery/dead-letter-hook.explorer.js';
@@ -57,7 +59,8 @@ export class DelayQueueScheduler
    *   module of this connection has other options, or the metrics cannot work with it
    */
   async onModuleInit(): Promise<void> {
-    const { broker, topics, options } = this.#dependencies;
+    const { broker, topics, options, log } = this.#dependencies;
+    warnOfCopies(log);
     await this.#orDisconnect(async () => {
       assertUnambiguous(this.#connections());
       this.#recorder?.start();
@@ -137,14 +140,14 @@ export class DelayQueueScheduler
     try {
       await step();
     } catch (error) {
-      const instances = this.#dependencies.discovery.getProviders().map(({ instance }) => instance as unknown);
-      const schedulers = instances.filter((instance) => instance instanceof DelayQueueScheduler);
-      await Promise.all(schedulers.map(async (scheduler) => scheduler.#end()));
+      const schedulers = this.#dependencies.discovery.getProviders().filter(({ token }) => isSchedulerToken(token));
+      await Promise.all(schedulers.map(async ({ instance }) => (instance as DelayQueueScheduler).end()));
       throw error;
     }
   }
 
-  async #end(): Promise<void> {
+  /** Stops and disconnects at once. Another connection may call it, even one of another copy of this package. */
+  async end(): Promise<void> {
     await this.#runtime?.stop();
     await this.#disconnect();
   }
