@@ -52,7 +52,10 @@ export function toFailure(reason: FailureReason, error: unknown): Failure {
 
 export function toInvalidFailure(error: InvalidPayloadError): Failure {
   // A schema may throw one that another version of this package made.
-  return { ...toFailure('invalid', error), ...(Array.isArray(error.issues) && { issues: toPayloadIssues(error.issues) }) };
+  return {
+    ...toFailure('invalid', error),
+    ...(Array.isArray(error.issues) && { issues: toPayloadIssues(error.issues) }),
+  };
 }
 
 function textOf(error: Error): Omit<Failure, 'reason'> {

@@ -47,11 +47,7 @@ export class DelayQueueTestingModule extends DelayQueueModule {
 }
 
 /** Of two providers with the same token Nest takes the later one. */
-function onHarness(
-  definition: DynamicModule,
-  connection: string | undefined,
-  options: HarnessOptions,
-): DynamicModule {
+function onHarness(definition: DynamicModule, connection: string | undefined, options: HarnessOptions): DynamicModule {
   const token = getDelayQueueHarnessToken(connection);
   const replacements = replacementsOf(connection ?? DEFAULT_CONNECTION).map((replacement): FactoryProvider => ({
     provide: replacement.token,

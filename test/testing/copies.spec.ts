@@ -14,7 +14,9 @@ import { LazyModuleLoader } from '@nestjs/core';
 import { TerminusModule } from '@nestjs/terminus';
 import { Test } from '@nestjs/testing';
 import type { DeadLetter, DelayedMessage, DelayQueueProducer } from 'nestjs-delay-queue';
+import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VERSION } from '../../lib/version.js';
 import { type Copy, forgetCopies, loadCopy, loadVersion } from '../support/another-copy.js';
 import { MINUTE, START, bootBuilt, useBench } from './support/bench.js';
 
@@ -100,6 +102,19 @@ describe('what another copy decorates and injects', () => {
     expect(work.letters).toMatchObject([{ id: 'one', failure: { reason: 'unrecoverable' } }]);
   });
 
+  it('is what the testing module exports, too', async () => {
+    @Injectable()
+    class Deep {
+      constructor(@Inject(there.DelayQueueHarness) readonly harness: DelayQueueHarness) {}
+    }
+    @Module({ providers: [Deep], exports: [Deep] })
+    class DeepModule {}
+    const { module } = await bootBuilt(
+      Test.createTestingModule({ imports: [here.DelayQueueTestingModule.forRoot(), DeepModule] }),
+    );
+    expect(module.get(Deep).harness).toBe(module.get(here.DelayQueueHarness));
+  });
+
   it('is the same instance for every copy, of each class that a module exports', async () => {
     const { module } = await bootWorker();
     expect(module.get(there.DelayQueueProducer)).toBe(module.get(here.DelayQueueProducer));
@@ -123,7 +138,7 @@ describe('what another copy decorates and injects', () => {
     expect(module.get(there.DelayQueueProducer)).toBe(fake);
   });
 
-  it('is the worker of a named connection', async () => {
+  it('is the producer of a named connection', async () => {
     @Injectable()
     class Billing {
       constructor(@there.InjectDelayQueueProducer('billing') readonly producer: DelayQueueProducer) {}
@@ -252,26 +267,29 @@ describe('errors of another copy', () => {
   it.each([
     { issues: [{ message: 'no order' }], kept: [{ message: 'no order' }] },
     { issues: undefined, kept: undefined },
-  ])('InvalidPayloadError that a schema throws makes the message invalid, with issues $issues', async ({ issues, kept }) => {
-    const error = Object.assign(new there.InvalidPayloadError('orders', []), { issues });
-    const orders = there.topic('orders', {
-      schema: { '~standard': { version: 1, vendor: 'test', validate: throws(error) } },
-    });
-    @Injectable()
-    class Orders {
-      @there.DelayedHandler(orders)
-      handle(): void {}
-    }
-    const { module } = await bootBuilt(
-      Test.createTestingModule({ imports: [here.DelayQueueTestingModule.forRoot()], providers: [Orders] }),
-    );
-    const harness = module.get(here.DelayQueueHarness);
-    await module.get(here.DelayQueueProducer).publish('orders', 1);
-    await harness.settle();
-    const [letter] = harness.deadLetters('orders');
-    expect(letter?.failure.reason).toBe('invalid');
-    expect(letter?.failure.issues).toEqual(kept);
-  });
+  ])(
+    'InvalidPayloadError that a schema throws makes the message invalid, with issues $issues',
+    async ({ issues, kept }) => {
+      const error = Object.assign(new there.InvalidPayloadError('orders', []), { issues });
+      const orders = there.topic('orders', {
+        schema: { '~standard': { version: 1, vendor: 'test', validate: throws(error) } },
+      });
+      @Injectable()
+      class Orders {
+        @there.DelayedHandler(orders)
+        handle(): void {}
+      }
+      const { module } = await bootBuilt(
+        Test.createTestingModule({ imports: [here.DelayQueueTestingModule.forRoot()], providers: [Orders] }),
+      );
+      const harness = module.get(here.DelayQueueHarness);
+      await module.get(here.DelayQueueProducer).publish('orders', 1);
+      await harness.settle();
+      const [letter] = harness.deadLetters('orders');
+      expect(letter?.failure.reason).toBe('invalid');
+      expect(letter?.failure.issues).toEqual(kept);
+    },
+  );
 });
 
 describe('a copy that is loaded late', () => {
@@ -339,7 +357,7 @@ describe('the testing kit of another copy', () => {
     const builder = Test.createTestingModule({ imports: [here.DelayQueueModule.forRoot()] });
     const compiling = new other.DelayQueueHarness().override(builder).compile();
     await expect(compiling).rejects.toThrow(
-      'The testing kit is that of nestjs-delay-queue 9.8.7, and the application imports DelayQueueModule of 0.1.0',
+      `The testing kit is that of nestjs-delay-queue 9.8.7, and the application imports DelayQueueModule of ${VERSION}`,
     );
     await expect(compiling).rejects.toBeInstanceOf(here.ConfigurationError);
   });
@@ -364,16 +382,20 @@ describe('the warning', () => {
       booted.push(
         await bootBuilt(
           Test.createTestingModule({
-            imports: [copy.DelayQueueTestingModule.forRoot(), copy.DelayQueueTestingModule.forRoot({ name: 'billing' })],
+            imports: [
+              copy.DelayQueueTestingModule.forRoot(),
+              copy.DelayQueueTestingModule.forRoot({ name: 'billing' }),
+            ],
           }),
         ),
       );
     }
     const warnings = booted.flatMap(({ logs }) => logs.warnings);
     const folder = String.raw`(?: \(ES module\))? in \S+/lib/common`;
+    const mine = `${VERSION.replaceAll('.', String.raw`\.`)}${folder}`;
     expect(warnings).toEqual([
       expect.stringMatching(
-        String.raw`^3 copies .+ in this process: 0\.1\.0${folder}; 0\.1\.0${folder}; 9\.8\.7${folder}\. They work together`,
+        String.raw`^3 copies .+ in this process: ${mine}; ${mine}; 9\.8\.7${folder}\. They work together`,
       ),
     ]);
   });

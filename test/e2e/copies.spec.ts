@@ -1,0 +1,190 @@
+import { cp, mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type DynamicModule, Inject, Injectable, type Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import * as here from 'nestjs-delay-queue';
+import {
+  DelayQueueEvents,
+  type DelayedMessage,
+  type DelayQueueModuleOptions,
+  DelayQueueProducer,
+} from 'nestjs-delay-queue';
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { VERSION } from '../../lib/version.js';
+import { type Copy, forgetCopies, loadCopy } from '../support/another-copy.js';
+import { useBed } from './support/bed.js';
+import { LogBook } from './support/log-book.js';
+import { eventually } from './support/waiting.js';
+
+type Library = typeof here;
+
+const bed = useBed();
+let there: Copy;
+
+beforeAll(async () => {
+  there = await loadCopy();
+});
+
+function moduleOf(copy: Library, options: DelayQueueModuleOptions = {}): DynamicModule {
+  return copy.DelayQueueModule.forRoot(bed.options(options));
+}
+
+interface Worker {
+  readonly calls: DelayedMessage[];
+  respond: () => unknown;
+}
+
+/** Handles a topic, on a connection, with the decorator of a copy. */
+function worker(copy: Library, topic: string, connection?: string): Type<Worker> {
+  @Injectable()
+  class Handling implements Worker {
+    readonly calls: DelayedMessage[] = [];
+    respond: () => unknown = () => undefined;
+
+    @copy.DelayedHandler(topic, {
+      attempts: 3,
+      backoff: { type: 'fixed', delay: 1 },
+      ...(connection && { connection }),
+    })
+    handle(_payload: unknown, message: DelayedMessage): unknown {
+      this.calls.push(message);
+      return this.respond();
+    }
+  }
+  return Handling;
+}
+
+describe('a handler of another copy', () => {
+  async function start(error: Error) {
+    const Jobs = worker(there, 'jobs');
+    const app = await bed.start({ providers: [Jobs] });
+    const jobs = app.get(Jobs);
+    jobs.respond = () => {
+      // Comes through once it was called three times, if it ever is.
+      if (jobs.calls.length < 3) throw error;
+    };
+    await app.producer.publish('jobs', 1, { id: 'one' });
+    return { app, jobs };
+  }
+
+  it('is called once if it throws an UnrecoverableError, and the message is a dead letter', async () => {
+    const { app, jobs } = await start(new there.UnrecoverableError('no use'));
+    const { failure } = await app.events.dead.first();
+    expect(failure).toMatchObject({ reason: 'unrecoverable', message: 'no use' });
+    expect(jobs.calls).toHaveLength(1);
+  });
+
+  it('spends no attempt if it throws a RetryLaterError', async () => {
+    const { app, jobs } = await start(new there.RetryLaterError(1));
+    await app.events.acked.first();
+    expect(jobs.calls.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
+  });
+});
+
+describe('modules of two copies in one application', () => {
+  it('serve a connection each, with handlers and injections of either', async () => {
+    const Jobs = worker(there, 'jobs');
+    const Invoices = worker(here, 'invoices', 'billing');
+    @Injectable()
+    class Publishing {
+      constructor(
+        @Inject(there.DelayQueueProducer) readonly main: DelayQueueProducer,
+        @here.InjectDelayQueueProducer('billing') readonly billing: DelayQueueProducer,
+      ) {}
+    }
+    const app = await bed.compileWith({
+      imports: [moduleOf(here), moduleOf(there, { name: 'billing' })],
+      providers: [Jobs, Invoices, Publishing],
+    });
+    await app.nest.init();
+
+    const { main, billing } = app.get(Publishing);
+    await Promise.all([main.publish('jobs', 1), billing.publish('invoices', 2)]);
+    await eventually(() => {
+      expect(app.get(Jobs).calls).toHaveLength(1);
+      expect(app.get(Invoices).calls).toHaveLength(1);
+    });
+  });
+
+  it.each([
+    ['first', (): DynamicModule[] => [moduleOf(here), moduleOf(there)]],
+    ['last', (): DynamicModule[] => [moduleOf(there), moduleOf(here)]],
+  ])('of one connection, its own %s, are one: the first consumes, and is what all inject', async (_, imports) => {
+    const Jobs = worker(there, 'jobs');
+    @Injectable()
+    class Watching {
+      readonly acked: string[] = [];
+
+      constructor(
+        readonly events: DelayQueueEvents,
+        readonly producer: DelayQueueProducer,
+        @Inject(there.DelayQueueEvents) readonly theirEvents: DelayQueueEvents,
+        @Inject(there.DelayQueueProducer) readonly theirProducer: DelayQueueProducer,
+      ) {
+        events.acked.subscribe(({ id }) => this.acked.push(id));
+      }
+    }
+    const app = await bed.compileWith({ imports: imports(), providers: [Jobs, Watching] });
+    await app.nest.init();
+    expect(app.logs.warnings).toContainEqual(expect.stringContaining('imported more than once'));
+
+    const { events, theirEvents, producer, theirProducer, acked } = app.get(Watching);
+    expect(theirEvents).toBe(events);
+    expect(theirProducer).toBe(producer);
+    await producer.publish('jobs', 1, { id: 'one' });
+    await eventually(() => expect(acked).toEqual(['one']));
+    expect(app.get(Jobs).calls).toHaveLength(1);
+  });
+
+  it.each(['default', 'billing'])('leave nothing open if connection %s fails the boot', async (connection) => {
+    const error = await bed.failingBoot(async () =>
+      bed.compileWith({
+        imports: [moduleOf(here), moduleOf(there, { name: 'billing' })],
+        providers: [worker(here, 'jobs', connection), worker(there, 'jobs', connection)],
+      }),
+    );
+    expect(error.message).toContain("Topic 'jobs' has two handlers in this process");
+    await bed.expectNothingOpen();
+  });
+});
+
+describe('two built copies, in folders of their own', () => {
+  beforeEach(forgetCopies);
+  afterEach(forgetCopies);
+
+  /** Installs what was built into a folder below the dependencies of these tests, and loads it as its users do. */
+  async function install(folder: string): Promise<Library> {
+    const modules = join(folder, 'node_modules');
+    const installed = join(modules, 'nestjs-delay-queue');
+    await cp('dist', join(installed, 'dist'), { recursive: true });
+    await cp('package.json', join(installed, 'package.json'));
+    // What lies elsewhere is vitest's to load, with another idea of the name.
+    const entry = join(modules, 'entry.mjs');
+    await writeFile(entry, `export * from 'nestjs-delay-queue';`);
+    return (await import(/* @vite-ignore */ pathToFileURL(entry).href)) as Library;
+  }
+
+  it('work together, and one warning says where both are', async () => {
+    const folder = await mkdtemp(join(inject('runFolder'), 'two copies '));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const [app, plugin] = [await install(join(folder, 'app')), await install(join(folder, 'plugin'))];
+    expect(plugin.DelayQueueModule).not.toBe(app.DelayQueueModule);
+    const Jobs = worker(plugin, 'jobs');
+    const logs = new LogBook();
+    for (let i = 1; i <= 2; i++) {
+      const module = await Test.createTestingModule({ imports: [moduleOf(app)], providers: [Jobs] })
+        .setLogger(logs)
+        .compile();
+      await module.init();
+      await module.get(plugin.DelayQueueProducer).publish('jobs', i);
+      await eventually(() => expect(module.get(Jobs).calls).toHaveLength(1));
+      await module.close();
+    }
+    const warnings = logs.warnings.filter((line) => line.includes('copies'));
+    expect(warnings).toHaveLength(1);
+    for (const name of ['app', 'plugin']) {
+      expect(warnings[0]).toContain(`${VERSION} (ES module) in ${folder}/${name}/node_modules/nestjs-delay-queue/dist`);
+    }
+  });
+});
