@@ -74,13 +74,20 @@ function alive(): Copy[] {
   return copies().loaded.flatMap((reference) => reference.deref() ?? []);
 }
 
+const FORMATS = new Map([
+  ['cjs', 'CommonJS'],
+  ['esm', 'ES module'],
+]);
+
 /**
  * Where this copy lies, as a stack trace shows it: no way of asking for one's own file works in CommonJS, in ES modules and in
- * all that bundlers make of them. Only Node's ES modules have URLs there.
+ * all that bundlers make of them.
  */
 function place(): string {
   const [, file] = /^ +at (?:.*? \()?(.+?):\d+:\d+\)?$/m.exec(String(new Error().stack)) ?? [];
   if (file === undefined) return ' in an unknown folder';
-  if (file.startsWith('file:')) return ` (ES module) in ${dirname(fileURLToPath(file))}`;
-  return `${file.endsWith('.cjs') ? ' (CommonJS)' : ''} in ${dirname(file)}`;
+  const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+  const [folder = dirname(path), build = ''] = /^.*[\\/]dist[\\/](cjs|esm)(?=[\\/])/.exec(path) ?? [];
+  const format = FORMATS.get(build);
+  return `${format ? ` (${format})` : ''} in ${folder}`;
 }

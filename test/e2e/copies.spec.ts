@@ -1,4 +1,5 @@
 import { cp, mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type DynamicModule, Inject, Injectable, type Type } from '@nestjs/common';
@@ -35,6 +36,19 @@ interface Worker {
   respond: () => unknown;
 }
 
+/** Installs what was built below the dependencies of these tests, and loads it in both formats, as its users do. */
+async function install(folder: string): Promise<{ imported: Library; required: Library }> {
+  const modules = join(folder, 'node_modules');
+  const installed = join(modules, 'nestjs-delay-queue');
+  await cp('dist', join(installed, 'dist'), { recursive: true });
+  await cp('package.json', join(installed, 'package.json'));
+  // What lies elsewhere is vitest's to load, with another idea of the name.
+  const entry = join(modules, 'entry.mjs');
+  await writeFile(entry, `export * from 'nestjs-delay-queue';`);
+  const imported = (await import(/* @vite-ignore */ pathToFileURL(entry).href)) as Library;
+  return { imported, required: createRequire(entry)('nestjs-delay-queue') as Library };
+}
+
 /** Handles a topic, on a connection, with the decorator of a copy. */
 function worker(copy: Library, topic: string, connection?: string): Type<Worker> {
   @Injectable()
@@ -55,19 +69,20 @@ function worker(copy: Library, topic: string, connection?: string): Type<Worker>
   return Handling;
 }
 
-describe('a handler of another copy', () => {
-  async function start(error: Error) {
-    const Jobs = worker(there, 'jobs');
-    const app = await bed.start({ providers: [Jobs] });
-    const jobs = app.get(Jobs);
-    jobs.respond = () => {
-      // Comes through once it was called three times, if it ever is.
-      if (jobs.calls.length < 3) throw error;
-    };
-    await app.producer.publish('jobs', 1, { id: 'one' });
-    return { app, jobs };
-  }
+/** An application whose handler was made with the other copy, and a message in it. */
+async function start(error: Error) {
+  const Jobs = worker(there, 'jobs');
+  const app = await bed.start({ providers: [Jobs] });
+  const jobs = app.get(Jobs);
+  jobs.respond = () => {
+    // Comes through once it was called three times, if it ever is.
+    if (jobs.calls.length < 3) throw error;
+  };
+  await app.producer.publish('jobs', 1, { id: 'one' });
+  return { app, jobs };
+}
 
+describe('a handler of another copy', () => {
   it('is called once if it throws an UnrecoverableError, and the message is a dead letter', async () => {
     const { app, jobs } = await start(new there.UnrecoverableError('no use'));
     const { failure } = await app.events.dead.first();
@@ -149,42 +164,47 @@ describe('modules of two copies in one application', () => {
   });
 });
 
-describe('two built copies, in folders of their own', () => {
+describe('built copies', () => {
   beforeEach(forgetCopies);
   afterEach(forgetCopies);
 
-  /** Installs what was built into a folder below the dependencies of these tests, and loads it as its users do. */
-  async function install(folder: string): Promise<Library> {
-    const modules = join(folder, 'node_modules');
-    const installed = join(modules, 'nestjs-delay-queue');
-    await cp('dist', join(installed, 'dist'), { recursive: true });
-    await cp('package.json', join(installed, 'package.json'));
-    // What lies elsewhere is vitest's to load, with another idea of the name.
-    const entry = join(modules, 'entry.mjs');
-    await writeFile(entry, `export * from 'nestjs-delay-queue';`);
-    return (await import(/* @vite-ignore */ pathToFileURL(entry).href)) as Library;
-  }
-
-  it('work together, and one warning says where both are', async () => {
-    const folder = await mkdtemp(join(inject('runFolder'), 'two copies '));
+  it('work together, of either format and in several folders, and one warning says where they are', async () => {
+    const folder = await mkdtemp(join(inject('runFolder'), 'copies '));
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     const [app, plugin] = [await install(join(folder, 'app')), await install(join(folder, 'plugin'))];
-    expect(plugin.DelayQueueModule).not.toBe(app.DelayQueueModule);
-    const Jobs = worker(plugin, 'jobs');
+    const Jobs = worker(app.required, 'jobs');
+    const Invoices = worker(plugin.imported, 'invoices');
     const logs = new LogBook();
     for (let i = 1; i <= 2; i++) {
-      const module = await Test.createTestingModule({ imports: [moduleOf(app)], providers: [Jobs] })
+      const imports = [moduleOf(app.imported)];
+      const module = await Test.createTestingModule({ imports, providers: [Jobs, Invoices] })
         .setLogger(logs)
         .compile();
       await module.init();
-      await module.get(plugin.DelayQueueProducer).publish('jobs', i);
-      await eventually(() => expect(module.get(Jobs).calls).toHaveLength(1));
+      await module.get(app.required.DelayQueueProducer).publish('jobs', i);
+      await module.get(plugin.imported.DelayQueueProducer).publish('invoices', i);
+      await eventually(() => {
+        expect(module.get(Jobs).calls).toHaveLength(1);
+        expect(module.get(Invoices).calls).toHaveLength(1);
+      });
       await module.close();
     }
-    const warnings = logs.warnings.filter((line) => line.includes('copies'));
-    expect(warnings).toHaveLength(1);
-    for (const name of ['app', 'plugin']) {
-      expect(warnings[0]).toContain(`${VERSION} (ES module) in ${folder}/${name}/node_modules/nestjs-delay-queue/dist`);
-    }
+    const [warning, ...others] = logs.warnings.filter((line) => line.includes('copies'));
+    expect(others).toEqual([]);
+    const dist = (name: string): string => `${folder}/${name}/node_modules/nestjs-delay-queue/dist`;
+    expect(warning).toContain(
+      `4 copies of nestjs-delay-queue are loaded in this process: ` +
+        `${VERSION} (ES module) in ${dist('app')}/esm; ${VERSION} (CommonJS) in ${dist('app')}/cjs; ` +
+        `${VERSION} (ES module) in ${dist('plugin')}/esm; ${VERSION} (CommonJS) in ${dist('plugin')}/cjs. `,
+    );
+  });
+
+  it('recognise the errors of the other format', async () => {
+    const folder = await mkdtemp(join(inject('runFolder'), 'formats '));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const { imported, required } = await install(join(folder, 'app'));
+    expect(required.RetryLaterError).not.toBe(imported.RetryLaterError);
+    expect(new required.RetryLaterError(1)).toBeInstanceOf(imported.RetryLaterError);
+    expect(new imported.RetryLaterError(1)).toBeInstanceOf(required.RetryLaterError);
   });
 });

@@ -1,11 +1,12 @@
-import * as here from 'nestjs-delay-queue';
+import * as library from 'nestjs-delay-queue';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Copy, loadCopy } from '../../support/another-copy.js';
 
-type ErrorName = Extract<keyof typeof here, `${string}Error`>;
+type Library = typeof library;
+type ErrorName = Extract<keyof Library, `${string}Error`>;
 
 /** One of each class. */
-const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: typeof here) => Error> = {
+const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Error> = {
   BrokerUnavailableError: (copy) => new copy.BrokerUnavailableError('gone'),
   ConfigurationError: (copy) => new copy.ConfigurationError('wrong'),
   DeliveryAbortedError: (copy) => new copy.DeliveryAbortedError('CANCELLED'),
@@ -22,8 +23,9 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: typeof here) =>
   UnrecoverableError: (copy) => new copy.UnrecoverableError('no use'),
 };
 
-const CLASSES = Object.entries(MAKE) as [keyof typeof MAKE, (copy: typeof here) => Error][];
+const CLASSES = Object.entries(MAKE) as [keyof typeof MAKE, (copy: Library) => Error][];
 
+const here: Library = { ...library };
 let there: Copy;
 
 beforeAll(async () => {
