@@ -11,6 +11,7 @@ import {
   type DelayQueueModuleOptions,
   DelayQueueProducer,
 } from 'nestjs-delay-queue';
+import { build } from 'rolldown';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { VERSION } from '../../lib/version.js';
 import { type Copy, forgetCopies, loadCopy } from '../support/another-copy.js';
@@ -197,6 +198,38 @@ describe('built copies', () => {
         `${VERSION} (ES module) in ${dist('app')}/esm; ${VERSION} (CommonJS) in ${dist('app')}/cjs; ` +
         `${VERSION} (ES module) in ${dist('plugin')}/esm; ${VERSION} (CommonJS) in ${dist('plugin')}/cjs. `,
     );
+  });
+
+  it('work together if one of them is what a bundler has left of it', async () => {
+    const folder = await mkdtemp(join(inject('runFolder'), 'bundled '));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const { imported } = await install(join(folder, 'app'));
+    const input = join(folder, 'app/node_modules/plugin.mjs');
+    await writeFile(
+      input,
+      `export { DelayedHandler, DelayQueueProducer, UnrecoverableError } from 'nestjs-delay-queue';`,
+    );
+    const file = join(folder, 'plugin/node_modules/plugin.mjs');
+    const external = /^(?!.*nestjs-delay-queue)[^./]/;
+    const { output } = await build({ input, platform: 'node', external, output: { file, minify: true } });
+    expect(output[0].code).not.toContain('DelayQueueScheduler(');
+    const plugin = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
+
+    const Jobs = worker(plugin, 'jobs');
+    const logs = new LogBook();
+    const module = await Test.createTestingModule({ imports: [moduleOf(imported)], providers: [Jobs] })
+      .setLogger(logs)
+      .compile();
+    await module.init();
+    const jobs = module.get(Jobs);
+    jobs.respond = () => {
+      throw new plugin.UnrecoverableError('no use');
+    };
+    await module.get(plugin.DelayQueueProducer).publish('jobs', 1);
+    await eventually(() => expect(logs.errors.join()).toContain('is dead (unrecoverable)'));
+    expect(jobs.calls).toHaveLength(1);
+    await module.close();
+    expect(logs.warnings).toContainEqual(expect.stringContaining(`${VERSION} in ${folder}/plugin/node_modules.`));
   });
 
   it('recognise the errors of the other format', async () => {
