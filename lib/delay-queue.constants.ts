@@ -12,6 +12,7 @@ export const ENTRY_PROVIDER_METADATA = '__entryProvider__';
 export const DEFAULT_CONNECTION = 'default';
 
 const OPTIONS_TOKEN = 'DELAY_QUEUE_OPTIONS';
+const SCHEDULER_TOKEN = 'DelayQueueScheduler';
 
 /** Injection token of a module's options with all defaults filled in. */
 export function optionsToken(connection: string): string {
@@ -20,6 +21,15 @@ export function optionsToken(connection: string): string {
 
 export function isOptionsToken(token: unknown): boolean {
   return typeof token === 'string' && token.startsWith(OPTIONS_TOKEN);
+}
+
+/** Injection token of what ties a connection to the application's life. */
+export function schedulerToken(connection: string): string {
+  return `${SCHEDULER_TOKEN}(${connection})`;
+}
+
+export function isSchedulerToken(token: unknown): boolean {
+  return typeof token === 'string' && token.startsWith(SCHEDULER_TOKEN);
 }
 
 /** Context of all log lines. */

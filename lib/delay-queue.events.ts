@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Observable, Subject, share } from 'rxjs';
+import { shareClass } from './common/copies.js';
 import type { FleetEvent } from './events/fleet-event.js';
 import type { EventSink, QueueEvents } from './events/queue-events.interface.js';
 
@@ -16,6 +17,10 @@ import type { EventSink, QueueEvents } from './events/queue-events.interface.js'
  */
 @Injectable()
 export class DelayQueueEvents implements EventSink {
+  static {
+    shareClass('DelayQueueEvents', this);
+  }
+
   readonly #subjects: { readonly [K in keyof QueueEvents]: Subject<QueueEvents[K]> } = {
     published: new Subject(),
     delivered: new Subject(),

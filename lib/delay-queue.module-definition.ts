@@ -1,7 +1,7 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
 import { DEFAULT_CONNECTION } from './delay-queue.constants.js';
 import { connectionProviders } from './delay-queue.providers.js';
-import { tokensOf } from './delay-queue.tokens.js';
+import { aliasesOf, tokensOf } from './delay-queue.tokens.js';
 import type { DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
 
 /** What is decided when the module is imported, before its options are known. */
@@ -11,7 +11,7 @@ const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
 export type RuntimeOptions = Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
 
 /** Injection token of the options as the application gave them. */
-export const MODULE_OPTIONS = Symbol('DELAY_QUEUE_MODULE_OPTIONS');
+export const MODULE_OPTIONS = Symbol.for('nestjs-delay-queue.MODULE_OPTIONS');
 
 export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RuntimeOptions>({
   moduleName: 'DelayQueue',
@@ -21,11 +21,18 @@ export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<Runtime
   .setFactoryMethodName('createDelayQueueOptions')
   .setExtras(EXTRAS, (definition, { isGlobal, name }) => {
     const { producer, admin, events, health, redis } = tokensOf(name);
+    const providers = [...(definition.providers ?? []), ...connectionProviders(name, MODULE_OPTIONS)];
+    const exported = [producer, admin, events, health, redis];
     return {
       ...definition,
       global: isGlobal,
-      providers: [...(definition.providers ?? []), ...connectionProviders(name, MODULE_OPTIONS)],
-      exports: [producer, admin, events, health, redis],
+      // Nest reads these when it makes the application, and by then other copies of this package may have been loaded.
+      get providers() {
+        return [...providers, ...aliasesOf(exported)];
+      },
+      get exports() {
+        return [...exported, ...aliasesOf(exported).map(({ provide }) => provide)];
+      },
     };
   })
   .build();

@@ -27,6 +27,7 @@ import { HandlerFactory } from './pipeline/handler-factory.js';
 import { DelayQueueProducer } from './producer/delay-queue.producer.js';
 import { TopicRegistry } from './topics/topic.registry.js';
 import { UnhandledTopics } from './topics/unhandled-topics.js';
+import { VERSION } from './version.js';
 
 /** What producer, admin and scheduler of a module have in common. */
 export interface QueueParts {
@@ -55,6 +56,10 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       provide: tokens.options,
       useFactory: (options: DelayQueueModuleOptions | undefined) => resolveOptions(options ?? {}, connection),
       inject: [givenOptions],
+    },
+    {
+      provide: tokens.version,
+      useValue: VERSION,
     },
     {
       provide: tokens.clock,
@@ -142,10 +147,19 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
       inject: [tokens.parts],
     },
     {
-      provide: tokens.scheduler,
-      useFactory: (...injected: Parameters<typeof schedulerDependencies>) =>
-        new DelayQueueScheduler(schedulerDependencies(...injected)),
+      provide: tokens.schedulerDependencies,
+      useFactory: (
+        parts: QueueParts,
+        explorer: DelayedHandlerExplorer,
+        hookExplorer: DeadLetterHookExplorer,
+        discovery: DiscoveryService,
+      ): SchedulerDependencies => ({ ...parts, explorer, hookExplorer, discovery, log: new Logger(LOG_CONTEXT) }),
       inject: [tokens.parts, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
+    },
+    {
+      provide: tokens.scheduler,
+      useFactory: (dependencies: SchedulerDependencies) => new DelayQueueScheduler(dependencies),
+      inject: [tokens.schedulerDependencies],
     },
     {
       provide: tokens.health,
@@ -185,13 +199,4 @@ function fleetPublisher({
   });
   for (const kind of FLEET_KINDS) events.tap(kind, (event) => publisher.add(kind, event));
   return publisher;
-}
-
-export function schedulerDependencies(
-  parts: QueueParts,
-  explorer: DelayedHandlerExplorer,
-  hookExplorer: DeadLetterHookExplorer,
-  discovery: DiscoveryService,
-): SchedulerDependencies {
-  return { ...parts, explorer, hookExplorer, discovery, log: new Logger(LOG_CONTEXT) };
 }

@@ -3,6 +3,7 @@ import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, On
 import type { DiscoveryService } from '@nestjs/core';
 import type { Broker } from './broker/broker.interface.js';
 import type { Clock, Timer } from './common/clock.js';
+import { warnOfCopies } from './common/copies.js';
 import type { Log } from './common/log.js';
 import { ConsumerRuntime } from './consumer/consumer.runtime.js';
 import { sessionOf } from './consumer/membership.js';
@@ -10,6 +11,7 @@ import type { MessageHandler } from './consumer/message-handler.interface.js';
 import { settleLayers } from './consumer/settle-middleware.js';
 import type { TopicProgress } from './consumer/progress.js';
 import { withMiddleware } from './consumer/with-middleware.js';
+import { isSchedulerToken } from './delay-queue.constants.js';
 import type { DelayQueueEvents } from './delay-queue.events.js';
 import { assertUnambiguous, connectionsAmong, isFirst } from './discovery/connections.js';
 import type { DeadLetterHookExplorer } from './discovery/dead-letter-hook.explorer.js';
@@ -68,7 +70,8 @@ export class DelayQueueScheduler
    *   module of this connection has other options, or the metrics cannot work with it
    */
   async onModuleInit(): Promise<void> {
-    const { broker, topics, options } = this.#dependencies;
+    const { broker, topics, options, log } = this.#dependencies;
+    warnOfCopies(log);
     await this.#orDisconnect(async () => {
       assertUnambiguous(this.#connections());
       this.#recorder?.start();
@@ -191,14 +194,14 @@ export class DelayQueueScheduler
     try {
       await step();
     } catch (error) {
-      const instances = this.#dependencies.discovery.getProviders().map(({ instance }) => instance as unknown);
-      const schedulers = instances.filter((instance) => instance instanceof DelayQueueScheduler);
-      await Promise.all(schedulers.map(async (scheduler) => scheduler.#end()));
+      const schedulers = this.#dependencies.discovery.getProviders().filter(({ token }) => isSchedulerToken(token));
+      await Promise.all(schedulers.map(async ({ instance }) => (instance as DelayQueueScheduler).end()));
       throw error;
     }
   }
 
-  async #end(): Promise<void> {
+  /** Stops and disconnects at once. Another connection may call it, even one of another copy of this package. */
+  async end(): Promise<void> {
     await this.#stop();
     await this.#disconnect();
   }

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { MAX_BATCH, type Broker, type CancelResult } from '../broker/broker.interface.js';
 import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
+import { shareClass } from '../common/copies.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
@@ -46,6 +47,10 @@ export interface AdminDependencies {
  * @publicApi
  */
 export class DelayQueueAdmin {
+  static {
+    shareClass('DelayQueueAdmin', this);
+  }
+
   readonly #dependencies: AdminDependencies;
   readonly #changes: MessageChanges;
   readonly #deadLetters: DeadLetterOperator;

@@ -13,11 +13,20 @@ export function outcomeOf(
   { attempt, maxAttempts }: { readonly attempt: number; readonly maxAttempts: number },
   backoff: ActiveBackoff,
 ): Outcome {
-  if (error instanceof RetryLaterError) return { kind: 'put-off', delay: error.delay };
+  if (error instanceof RetryLaterError) return { kind: 'put-off', delay: putOff(error, backoff, attempt) };
   if (error instanceof UnrecoverableError) return { kind: 'dead', failure: toFailure('unrecoverable', error) };
   const failure = toFailure('failed', error);
   if (attempt >= maxAttempts) return { kind: 'dead', failure };
   return { kind: 'retry', delay: retryDelay(backoff, attempt, error), failure };
+}
+
+/** An error of another version of this package need not have the fields of this one's; that it spends no attempt stays true. */
+function putOff(error: RetryLaterError, backoff: ActiveBackoff, attempt: number): number {
+  try {
+    return parseDuration('delay', error.delay, { max: MAX_DELAY });
+  } catch {
+    return retryDelay(backoff, attempt, error);
+  }
 }
 
 function retryDelay(backoff: ActiveBackoff, attempt: number, error: unknown): number {

@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * Redis could not be reached, did not answer in time, or refused to serve; `cause` holds what it said.
@@ -6,6 +7,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class BrokerUnavailableError extends DelayQueueError {
+  static {
+    defineKind(this, 'BROKER_UNAVAILABLE');
+  }
+
   readonly code = 'BROKER_UNAVAILABLE';
   /** Whether the same call may succeed soon: a lost connection passes, a denied command does not. */
   readonly transient: boolean;

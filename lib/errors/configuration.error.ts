@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * The application is set up in a way that cannot work. Thrown while it boots, when a topic is first used, or where middleware
@@ -7,5 +8,9 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class ConfigurationError extends DelayQueueError {
+  static {
+    defineKind(this, 'CONFIGURATION');
+  }
+
   readonly code = 'CONFIGURATION';
 }

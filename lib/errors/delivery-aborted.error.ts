@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * The reason of a `message.signal` that was aborted from outside the handler.
@@ -10,6 +11,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class DeliveryAbortedError extends DelayQueueError {
+  static {
+    defineKind(this, 'DELIVERY_ABORTED');
+  }
+
   constructor(readonly code: 'LEASE_LOST' | 'CANCELLED' | 'SHUTDOWN') {
     super(REASONS[code]);
   }

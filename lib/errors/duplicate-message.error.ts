@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * A message with this id exists already; neither its payload nor its due time has moved.
@@ -6,6 +7,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class DuplicateMessageError extends DelayQueueError {
+  static {
+    defineKind(this, 'DUPLICATE_MESSAGE');
+  }
+
   readonly code = 'DUPLICATE_MESSAGE';
 
   constructor(

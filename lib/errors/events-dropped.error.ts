@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * Events of this process did not reach the fleet: Redis could not be reached, or did not take them. The work that they
@@ -7,6 +8,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class EventsDroppedError extends DelayQueueError {
+  static {
+    defineKind(this, 'EVENTS_DROPPED');
+  }
+
   readonly code = 'EVENTS_DROPPED';
 
   /** @param dropped how many */

@@ -1,5 +1,6 @@
 import { enumerate } from '../common/describe.js';
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * A handler has run for longer than three leases and has no `timeout`: it may hang. It goes on, and its lease is renewed.
@@ -7,6 +8,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class HandlerOverrunError extends DelayQueueError {
+  static {
+    defineKind(this, 'HANDLER_OVERRUN');
+  }
+
   readonly code = 'HANDLER_OVERRUN';
 
   constructor(

@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * A handler ran longer than its `timeout`. The reason of the aborted signal, and the error of the failed attempt.
@@ -6,6 +7,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class HandlerTimeoutError extends DelayQueueError {
+  static {
+    defineKind(this, 'HANDLER_TIMEOUT');
+  }
+
   readonly code = 'HANDLER_TIMEOUT';
 
   constructor(

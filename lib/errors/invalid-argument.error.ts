@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * An argument is outside its bounds. Thrown before anything reaches Redis.
@@ -6,5 +7,9 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class InvalidArgumentError extends DelayQueueError {
+  static {
+    defineKind(this, 'INVALID_ARGUMENT');
+  }
+
   readonly code = 'INVALID_ARGUMENT';
 }

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { toPayloadIssues } from '../message/payload-issues.js';
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /** How many issues the text of the error names. */
 const NAMED_ISSUES = 3;
@@ -12,6 +13,10 @@ const NAMED_ISSUES = 3;
  * @publicApi
  */
 export class InvalidPayloadError extends DelayQueueError {
+  static {
+    defineKind(this, 'INVALID_PAYLOAD');
+  }
+
   readonly code = 'INVALID_PAYLOAD';
 
   constructor(

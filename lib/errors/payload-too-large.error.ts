@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * The encoded payload, with its headers, is over the limit. Nothing was written.
@@ -6,6 +7,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class PayloadTooLargeError extends DelayQueueError {
+  static {
+    defineKind(this, 'PAYLOAD_TOO_LARGE');
+  }
+
   readonly code = 'PAYLOAD_TOO_LARGE';
 
   constructor(

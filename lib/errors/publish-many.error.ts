@@ -1,5 +1,6 @@
 import type { PublishedMessage } from '../message/publish-options.interface.js';
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * Some messages of a `publishMany()` were refused; the others were published.
@@ -7,6 +8,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class PublishManyError extends DelayQueueError {
+  static {
+    defineKind(this, 'PUBLISH_MANY');
+  }
+
   readonly code = 'PUBLISH_MANY';
 
   constructor(

@@ -1,6 +1,7 @@
 import { type Duration, parseDuration } from '../common/duration.js';
 import { MAX_DELAY } from '../message/limits.js';
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * Thrown by a handler: not now. The message is put off by `delay` and no attempt is spent, however often this happens.
@@ -13,6 +14,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class RetryLaterError extends DelayQueueError {
+  static {
+    defineKind(this, 'RETRY_LATER');
+  }
+
   readonly code = 'RETRY_LATER';
 
   /** How long the message is put off, in milliseconds. */

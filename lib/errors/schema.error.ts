@@ -1,5 +1,6 @@
 import { describe } from '../common/describe.js';
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * The schema of a topic failed by itself, so whether it accepts the payload is not known; `cause` is what it threw. Nothing
@@ -8,6 +9,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class SchemaError extends DelayQueueError {
+  static {
+    defineKind(this, 'SCHEMA');
+  }
+
   readonly code = 'SCHEMA';
 
   constructor(

@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * A payload that JSON cannot hold, or a stored message that cannot be read back.
@@ -6,5 +7,9 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class SerializationError extends DelayQueueError {
+  static {
+    defineKind(this, 'SERIALIZATION');
+  }
+
   readonly code = 'SERIALIZATION';
 }

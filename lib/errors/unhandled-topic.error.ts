@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * This process publishes to a topic that no process of the fleet handles. Its messages are kept, and wait until one does.
@@ -6,6 +7,10 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class UnhandledTopicError extends DelayQueueError {
+  static {
+    defineKind(this, 'UNHANDLED_TOPIC');
+  }
+
   readonly code = 'UNHANDLED_TOPIC';
 
   constructor(

@@ -1,4 +1,5 @@
 import { DelayQueueError } from './delay-queue.error.js';
+import { defineKind } from './kinds.js';
 
 /**
  * Thrown by a handler: retrying cannot help, the message becomes a dead letter at once.
@@ -6,5 +7,9 @@ import { DelayQueueError } from './delay-queue.error.js';
  * @publicApi
  */
 export class UnrecoverableError extends DelayQueueError {
+  static {
+    defineKind(this, 'UNRECOVERABLE');
+  }
+
   readonly code = 'UNRECOVERABLE';
 }

@@ -1,5 +1,6 @@
 import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../common/clock.js';
+import { shareClass } from '../common/copies.js';
 import { parseDuration } from '../common/duration.js';
 import { assertOptions } from '../common/validate.js';
 import { within } from '../common/within.js';
@@ -38,6 +39,10 @@ export interface HealthDependencies {
  * @publicApi
  */
 export class DelayQueueHealth {
+  static {
+    shareClass('DelayQueueHealth', this);
+  }
+
   readonly #dependencies: HealthDependencies;
   readonly #inspector: TopicInspector;
 

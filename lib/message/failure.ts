@@ -51,7 +51,11 @@ export function toFailure(reason: FailureReason, error: unknown): Failure {
 }
 
 export function toInvalidFailure(error: InvalidPayloadError): Failure {
-  return { ...toFailure('invalid', error), issues: toPayloadIssues(error.issues) };
+  // A schema may throw one that another version of this package made.
+  return {
+    ...toFailure('invalid', error),
+    ...(Array.isArray(error.issues) && { issues: toPayloadIssues(error.issues) }),
+  };
 }
 
 function textOf(error: Error): Omit<Failure, 'reason'> {

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
 import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
+import { shareClass } from '../common/copies.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
@@ -51,6 +52,10 @@ export interface ProducerDependencies {
  * @publicApi
  */
 export class DelayQueueProducer {
+  static {
+    shareClass('DelayQueueProducer', this);
+  }
+
   readonly #dependencies: ProducerDependencies;
   readonly #middleware: readonly PublishLayer[];
   readonly #publisher: Publisher;

@@ -2,6 +2,7 @@ import { type DynamicModule, type FactoryProvider, type InjectionToken, Module }
 import { DiscoveryModule } from '@nestjs/core';
 import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
 import { DelayQueueModule } from '../delay-queue.module.js';
+import { aliasesOf } from '../delay-queue.tokens.js';
 import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
 import { DelayQueueHarness } from './delay-queue.harness.js';
 import type { HarnessOptions } from './harness-options.interface.js';
@@ -46,20 +47,22 @@ export class DelayQueueTestingModule extends DelayQueueModule {
 }
 
 /** Of two providers with the same token Nest takes the later one. */
-function onHarness(
-  { providers = [], exports = [], ...definition }: DynamicModule,
-  connection: string | undefined,
-  options: HarnessOptions,
-): DynamicModule {
+function onHarness(definition: DynamicModule, connection: string | undefined, options: HarnessOptions): DynamicModule {
   const token = getDelayQueueHarnessToken(connection);
   const replacements = replacementsOf(connection ?? DEFAULT_CONNECTION).map((replacement): FactoryProvider => ({
     provide: replacement.token,
     useFactory: ({ backend }: DelayQueueHarness, ...injected: never[]) => replacement.make(backend, ...injected),
     inject: [token, ...replacement.inject],
   }));
+  const harness = { provide: token, useFactory: () => new DelayQueueHarness(options) };
   return {
     ...definition,
-    providers: [...providers, { provide: token, useFactory: () => new DelayQueueHarness(options) }, ...replacements],
-    exports: [...exports, token],
+    // Read when Nest makes the application, as those of the module itself.
+    get providers() {
+      return [...(definition.providers ?? []), harness, ...replacements, ...aliasesOf([token])];
+    },
+    get exports() {
+      return [...(definition.exports ?? []), token, ...aliasesOf([token]).map(({ provide }) => provide)];
+    },
   };
 }

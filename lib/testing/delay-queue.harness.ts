@@ -1,5 +1,6 @@
 import type { InjectionToken } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
+import { shareClass } from '../common/copies.js';
 import { type Duration, parseDuration } from '../common/duration.js';
 import { assertOptions } from '../common/validate.js';
 import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
@@ -44,6 +45,10 @@ export interface OverridableModule {
  * @publicApi
  */
 export class DelayQueueHarness {
+  static {
+    shareClass('DelayQueueHarness', this);
+  }
+
   /** @internal */
   readonly backend: TestBackend;
   readonly #time: VirtualTime;

@@ -1,11 +1,10 @@
 import type { InjectionToken } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
 import { MODULE_OPTIONS } from '../delay-queue.module-definition.js';
-import { schedulerDependencies } from '../delay-queue.providers.js';
+import type { SchedulerDependencies } from '../delay-queue.scheduler.js';
 import { tokensOf } from '../delay-queue.tokens.js';
-import { DeadLetterHookExplorer } from '../discovery/dead-letter-hook.explorer.js';
-import { DelayedHandlerExplorer } from '../discovery/delayed-handler.explorer.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
 import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
+import { VERSION } from '../version.js';
 import { noRedis } from './no-redis.js';
 import type { TestBackend } from './test-backend.js';
 import { testingOptions } from './testing-options.js';
@@ -18,9 +17,32 @@ export interface Replacement {
   readonly make: (backend: TestBackend, ...injected: never[]) => unknown;
 }
 
-/** All that tells a connection in a test from one to a Redis. */
+/**
+ * All that tells a connection in a test from one to a Redis. The module may be of another copy of this package than the testing
+ * kit, since the tokens are the same; but not of another version, whose parts may need something else of each other.
+ */
 export function replacementsOf(connection: string): Replacement[] {
-  const { options, clock, broker, redis, scheduler, parts } = tokensOf(connection);
+  const { version } = tokensOf(connection);
+  return replacements(connection).map(({ token, inject, make }) => ({
+    token,
+    inject: [version, ...inject],
+    make: (backend, ...[given, ...injected]: never[]) => {
+      assertSameVersion(given);
+      return make(backend, ...injected);
+    },
+  }));
+}
+
+function assertSameVersion(given: unknown): void {
+  if (given === VERSION) return;
+  throw new ConfigurationError(
+    `The testing kit is that of nestjs-delay-queue ${VERSION}, and the application imports DelayQueueModule of ` +
+      `${String(given)}. Install one version for both: 'npm ls nestjs-delay-queue' shows where they come from.`,
+  );
+}
+
+function replacements(connection: string): Replacement[] {
+  const { options, clock, broker, redis, scheduler, schedulerDependencies } = tokensOf(connection);
   return [
     {
       token: options,
@@ -32,9 +54,8 @@ export function replacementsOf(connection: string): Replacement[] {
     { token: redis, inject: [], make: () => noRedis() },
     {
       token: scheduler,
-      inject: [parts, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
-      make: ({ time }, ...injected: Parameters<typeof schedulerDependencies>) =>
-        new TestingScheduler(schedulerDependencies(...injected), time),
+      inject: [schedulerDependencies],
+      make: ({ time }, dependencies: SchedulerDependencies) => new TestingScheduler(dependencies, time),
     },
   ];
 }
