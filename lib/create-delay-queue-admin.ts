@@ -1,6 +1,6 @@
 import { type AdminDependencies, DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import type { RedisSettings } from './broker/redis/redis-settings.js';
-import { RedisBroker } from './broker/redis/redis.broker.js';
+import { createRedisBroker } from './broker/redis/create-redis-broker.js';
 import { SystemClock } from './common/clock.js';
 import type { Duration } from './common/duration.js';
 import { resolveAdminOptions } from './options/resolve-admin-options.js';
@@ -60,7 +60,7 @@ export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
 export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}): Promise<ConnectedDelayQueueAdmin> {
   const { redis, prefix, timeout, log } = resolveAdminOptions(options);
   const clock = new SystemClock();
-  const broker = new RedisBroker({ redis, prefix, connectTimeout: timeout, clock, log });
+  const broker = await createRedisBroker({ redis, prefix, connectTimeout: timeout, clock, log });
   try {
     await broker.connect();
   } catch (error) {

@@ -4,7 +4,8 @@ import { DiscoveryService } from '@nestjs/core';
 import { v7 as uuidv7 } from 'uuid';
 import { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 import type { Broker } from './broker/broker.interface.js';
-import { RedisBroker } from './broker/redis/redis.broker.js';
+import { createRedisBroker } from './broker/redis/create-redis-broker.js';
+import type { RedisBroker } from './broker/redis/redis.broker.js';
 import { type Clock, SystemClock } from './common/clock.js';
 import { LOG_CONTEXT } from './delay-queue.constants.js';
 import { patienceOf } from './consumer/progress.js';
@@ -67,12 +68,12 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     },
     {
       provide: tokens.broker,
-      useFactory: (
+      useFactory: async (
         { redis, prefix, publishTimeout }: ResolvedOptions,
         clock: Clock,
         metrics: DelayQueueMetrics | undefined,
       ) =>
-        new RedisBroker({
+        createRedisBroker({
           redis,
           prefix,
           connectTimeout: publishTimeout,

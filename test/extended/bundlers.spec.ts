@@ -156,5 +156,6 @@ async function movedAway(output: string): Promise<string> {
   const place = join(inject('runFolder'), `alone-${randomUUID()}`);
   await mkdir(place);
   await cp(output, place, { recursive: true });
+  await writeFile(join(place, 'package.json'), JSON.stringify({ type: 'commonjs' }));
   return place;
 }

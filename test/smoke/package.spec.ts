@@ -54,6 +54,14 @@ describe('the packed library', () => {
     expect(code).not.toMatch(/import\.meta|createRequire|__dirname|__filename|node:fs|require\.resolve/);
   });
 
+  it('loads ioredis no sooner than a module needs it', async () => {
+    const program = `
+      require('nestjs-delay-queue');
+      console.log(Object.keys(require.cache).filter((path) => path.includes('/ioredis/')).length);
+    `;
+    expect(await runProgram(process.execPath, ['-e', program], { cwd: await installOnNest12() })).toBe('0');
+  });
+
   it('is of the version that it tells', async () => {
     expect(VERSION).toBe((await readJson<{ version: string }>('package.json')).version);
   });
