@@ -51,7 +51,7 @@ export class DelayQueueHealth {
    * @throws InvalidArgumentError where an option is wrong
    */
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
-    assertOptions('options', options, ['timeout']);
+    assertOptions('The options of check', options, ['timeout']);
     const timeout = parseDuration('timeout', options.timeout ?? '2s', { min: 1, max: MAX_TIMEOUT });
     const [connection, found] = await Promise.all([
       this.#connection(timeout),
