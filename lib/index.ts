@@ -26,6 +26,7 @@ export {
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
 export type { PublishedMessage, PublishOptions } from './message/publish-options.interface.js';
+export type { PayloadSerializer } from './message/serializer.js';
 export { type Topic, type TopicRef, topic } from './message/topic.js';
 export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js';
 

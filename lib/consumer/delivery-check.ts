@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { toFailure } from '../message/failure.js';
+import { fromStored } from '../message/serializer.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 import { checkStored } from './check-stored.js';
 import { ConsumedMessage } from './consumed-message.js';
@@ -47,7 +48,7 @@ export class DeliveryCheck {
 
   /** Neither throws nor rejects. Answers at once where nothing has to be waited for: most messages need no promise. */
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
-    const { context, settings, schema } = this.#options;
+    const { context, partition, settings, schema } = this.#options;
     // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
     if (this.#isOver(delivery)) return RELEASED;
     let envelope: Envelope;
@@ -62,6 +63,12 @@ export class DeliveryCheck {
     if (expireAfter !== undefined) {
       const lateness = context.broker.now() - delivery.dueAt;
       if (lateness > expireAfter) return expired(expireAfter, lateness);
+    }
+    // Only now: a payload whose reading kills the process has to use up its attempts.
+    try {
+      envelope = deserialized(partition.topic, settings, envelope);
+    } catch (error) {
+      return dead(toFailure('undecodable', error));
     }
     const checked = { delivery, envelope, maxAttempts };
     return schema === undefined ? this.#accepted(checked) : this.#bySchema(checked, schema);
@@ -103,6 +110,13 @@ export class DeliveryCheck {
     );
     return dead(stored?.failure ? { ...failure, lastError: stored.failure } : failure);
   }
+}
+
+/** @throws SerializationError */
+function deserialized(topic: string, { serializer }: HandlerSettings, envelope: Envelope): Envelope {
+  // So with most messages, which need no copy.
+  if (!envelope.serialized) return envelope;
+  return { ...envelope, payload: fromStored(topic, serializer, envelope) };
 }
 
 function expired(expireAfter: number, lateness: number): Verdict {

@@ -69,6 +69,7 @@ export function resolveHandler(
           timeout: own.timeout ?? settings.timeout,
           lease: own.lease,
           expireAfter: settings.expireAfter,
+          serializer: settings.serializer,
           deadLetter: settings.deadLetter,
         },
       };

@@ -137,7 +137,9 @@ export class DelayQueueHarness {
    * @throws InvalidArgumentError where it is no topic
    */
   published<T>(topic: TopicRef<T>): RecordedMessage<T>[] {
-    return this.backend.published.of(checkedTopicName(topic)).map(toRecorded<T>);
+    const name = checkedTopicName(topic);
+    const serializer = this.backend.serializerOf(name);
+    return this.backend.published.of(name).map((message) => toRecorded<T>(message, serializer));
   }
 
   /**
@@ -146,7 +148,9 @@ export class DelayQueueHarness {
    * @throws InvalidArgumentError where it is no topic
    */
   scheduled<T>(topic: TopicRef<T>): WaitingMessage<T>[] {
-    return this.backend.memory.list(checkedTopicName(topic), 'scheduled').map(toWaiting<T>);
+    const name = checkedTopicName(topic);
+    const serializer = this.backend.serializerOf(name);
+    return this.backend.memory.list(name, 'scheduled').map((placed) => toWaiting<T>(placed, serializer));
   }
 
   /**
@@ -155,7 +159,9 @@ export class DelayQueueHarness {
    * @throws InvalidArgumentError where it is no topic
    */
   deadLetters<T>(topic: TopicRef<T>): DeadLetter<T>[] {
-    return this.backend.memory.list(checkedTopicName(topic), 'dead').map(toDeadLetter<T>);
+    const name = checkedTopicName(topic);
+    const serializer = this.backend.serializerOf(name);
+    return this.backend.memory.list(name, 'dead').map((placed) => toDeadLetter<T>(placed, serializer));
   }
 
   /**

@@ -12,7 +12,7 @@ const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;
 
 function request(options?: unknown, payload: unknown = { a: 1 }): ReturnType<typeof toPublishRequest> {
-  return toPublishRequest(payload, options as PublishOptions | undefined, NOW);
+  return toPublishRequest({ payload }, options as PublishOptions | undefined, NOW);
 }
 
 describe('toPublishRequest', () => {
@@ -166,7 +166,7 @@ describe('toPublishRequest', () => {
 
   it('refuses a payload that JSON cannot hold, or that is too large', () => {
     expect(() => request({}, 10n)).toThrow(SerializationError);
-    expect(() => toPublishRequest(undefined, {}, NOW)).toThrow(SerializationError);
+    expect(() => toPublishRequest({ payload: undefined }, {}, NOW)).toThrow(SerializationError);
     expect(() => request({}, 'x'.repeat(1024 * 1024))).toThrow(PayloadTooLargeError);
     expect(() => request({ headers: { a: 'x'.repeat(1024 * 1024) } })).toThrow(PayloadTooLargeError);
   });
