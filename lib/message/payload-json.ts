@@ -85,7 +85,9 @@ function isSurelyKept(value: unknown, depth: number): boolean {
 
 function refusal(name: string, found: Found | undefined, cause?: unknown): SerializationError {
   if (!found) {
-    return new SerializationError(`${name} cannot be written as JSON (${reasonOf(cause)}). Publish plain data.`, { cause });
+    return new SerializationError(`${name} cannot be written as JSON (${reasonOf(cause)}). Publish plain data.`, {
+      cause,
+    });
   }
   const { text, advice, keepable } = found.fault;
   const orElse = keepable && name === 'payload' ? OR_SERIALIZE : '';

@@ -13,7 +13,14 @@ import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { DEFAULT_PREFIX, DEFAULT_REDIS, DEFAULT_TIMEOUT, MAX_TIMEOUT, assertRedis } from './connection-checks.js';
-import { MAX_CONCURRENCY, asConfiguration, optionalDuration, optionalSerializer, resolveBackoff, resolveLease } from './option-checks.js';
+import {
+  MAX_CONCURRENCY,
+  asConfiguration,
+  optionalDuration,
+  optionalSerializer,
+  resolveBackoff,
+  resolveLease,
+} from './option-checks.js';
 import { resolveMetrics } from './resolve-metrics.js';
 import { resolveFleetEvents } from './resolve-fleet-events.js';
 import { resolveMiddleware } from './resolve-middleware.js';

@@ -213,7 +213,8 @@ export class DelayQueueProducer {
     const schema = schemaOf(topic);
     const { serializer } = this.#dependencies.topics.settings(name);
     try {
-      if (schema) await Promise.all(requests.map((request) => assertPayload({ topic: name, schema, serializer }, request)));
+      if (schema)
+        await Promise.all(requests.map((request) => assertPayload({ topic: name, schema, serializer }, request)));
       return { topic: name, partitions: await this.#partitions(name) };
     } catch (error) {
       throw this.#failed(name, error, requests.length);

@@ -32,7 +32,11 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'an unknown module option',
       options: untyped({ topcis: {} }),
-      says: ["no option 'topcis'", "Did you mean 'topics'?", 'redis, prefix, topics, defaults, consumer, publishTimeout'],
+      says: [
+        "no option 'topcis'",
+        "Did you mean 'topics'?",
+        'redis, prefix, topics, defaults, consumer, publishTimeout',
+      ],
     },
     {
       what: 'an unknown option of a topic',

@@ -87,7 +87,10 @@ describe('requiredDueTime', () => {
     [undefined, 'must be an object. Given: undefined.'],
     [[5], 'must be an object. Given: [ 5 ].'],
     [{ dealy: 5 }, "({ delay } or { deliverAt }). Did you mean 'delay'? Known options: delay, deliverAt."],
-    [{ delay: 5, id: 'a' }, "no option 'id' in the new due time ({ delay } or { deliverAt }). Known options: delay, deliverAt."],
+    [
+      { delay: 5, id: 'a' },
+      "no option 'id' in the new due time ({ delay } or { deliverAt }). Known options: delay, deliverAt.",
+    ],
   ] as const) {
     it(`refuses ${shown(when)}: ${text}`, () => {
       expect(() => CHECKS['requiredDueTime']?.(when)).toThrow(InvalidArgumentError);

@@ -105,7 +105,9 @@ describe('parseDuration', () => {
 
   it('says how to write months', () => {
     for (const wrong of ['1mo', '2 months', '1 Month', '6 mons']) {
-      expect(() => parseDuration('delay', wrong)).toThrow("Months differ in length: write days, such as '30d'. Given: ");
+      expect(() => parseDuration('delay', wrong)).toThrow(
+        "Months differ in length: write days, such as '30d'. Given: ",
+      );
     }
   });
 

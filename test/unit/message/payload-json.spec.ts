@@ -79,8 +79,16 @@ describe('toJson', () => {
     ['a symbol', { kind: Symbol('a') }, 'payload.kind is a symbol, which JSON would leave out'],
     ['a Map', { tags: new Map([['a', 1]]) }, 'payload.tags is an instance of Map, which JSON would turn into {}'],
     ['a Set', { tags: new Set(['a']) }, 'payload.tags is an instance of Set, which JSON would turn into {}'],
-    ['a class of maps', new Registry(), 'payload is an instance of Registry, which JSON would turn into a plain object'],
-    ['an Error', { error: new TypeError('x') }, 'payload.error is an instance of TypeError, which JSON would turn into {}'],
+    [
+      'a class of maps',
+      new Registry(),
+      'payload is an instance of Registry, which JSON would turn into a plain object',
+    ],
+    [
+      'an Error',
+      { error: new TypeError('x') },
+      'payload.error is an instance of TypeError, which JSON would turn into {}',
+    ],
     ['an Error with a code', [new PaymentFailed()], 'payload[0] is an instance of PaymentFailed, which JSON'],
     ['a RegExp', { match: /a/ }, 'payload.match is an instance of RegExp, which JSON would turn into {}'],
     ['a promise', { user: Promise.resolve(1) }, 'payload.user is a promise. Await it first'],

@@ -108,7 +108,10 @@ describe('toPublishRequest', () => {
     ['5m', 'The publish options must be an object'],
     [5000, 'The publish options must be an object'],
     [[], 'The publish options must be an object'],
-    [{ dealy: 5 }, "There is no option 'dealy' in the publish options. Did you mean 'delay'? Known options: id, key, delay"],
+    [
+      { dealy: 5 },
+      "There is no option 'dealy' in the publish options. Did you mean 'delay'? Known options: id, key, delay",
+    ],
     [{ priority: 1 }, "no option 'priority'"],
     [{ id: '' }, 'id must be a string of 1 to 256 characters'],
     [{ id: 'x'.repeat(257) }, 'id must be a string of 1 to 256 characters'],
