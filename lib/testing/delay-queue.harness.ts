@@ -14,6 +14,14 @@ import { TestBackend } from './test-backend.js';
 import { toDeadLetter, toRecorded, toWaiting } from './to-harness-message.js';
 import { VirtualTime, toEpoch } from './virtual-time.js';
 
+const NOT_INITIALIZED =
+  `The application on this harness is not initialized, so no handler runs and nothing would happen. Before you move time, ` +
+  `call 'await module.init()', or 'await app.init()' for one that createNestApplication() made.`;
+
+const NOT_USED =
+  `No application is on this harness, so nothing would happen. Import DelayQueueTestingModule, or call override() before ` +
+  `compile(), with the name of the connection if it has one; then call init() of the module or the application.`;
+
 /**
  * What the harness needs of a `TestingModuleBuilder` of `@nestjs/testing`.
  *
@@ -100,7 +108,7 @@ export class DelayQueueHarness {
    * messages that handlers publish, retries, timeouts, ends of leases. Before each step, and in the end, handlers are waited
    * for, in real time too, as long as `patience` allows.
    *
-   * @throws InvalidArgumentError, and ConfigurationError where no application runs on this harness
+   * @throws InvalidArgumentError, and ConfigurationError if no application on this harness is initialized
    */
   async advance(duration: Duration): Promise<void> {
     const milliseconds = parseDuration('duration', duration);
@@ -110,7 +118,7 @@ export class DelayQueueHarness {
   /**
    * Moves time forward to a date (a number is epoch milliseconds), like {@link advance}.
    *
-   * @throws InvalidArgumentError where it has passed, and ConfigurationError where no application runs on this harness
+   * @throws InvalidArgumentError where it has passed, and ConfigurationError if no application on this harness is initialized
    */
   async advanceTo(date: Date | number): Promise<void> {
     const time = toEpoch('date', date);
@@ -125,7 +133,7 @@ export class DelayQueueHarness {
   /**
    * Waits until all that is due now was handled, and does not move time.
    *
-   * @throws ConfigurationError where no application runs on this harness
+   * @throws ConfigurationError if no application on this harness is initialized
    */
   async settle(): Promise<void> {
     await this.advance(0);
@@ -203,12 +211,7 @@ export class DelayQueueHarness {
   }
 
   async #moveTo(target: () => number): Promise<void> {
-    if (!this.#time.activity.isAny) {
-      throw new ConfigurationError(
-        `No application runs on this harness, so nothing would happen. After compile(), call init() of the module or the ` +
-          `application; and give override() the name of the connection, if it has one.`,
-      );
-    }
+    if (!this.#time.activity.hasBegun) throw new ConfigurationError(this.backend.isUsed ? NOT_INITIALIZED : NOT_USED);
     await this.#time.moveTo(target);
   }
 }

@@ -31,6 +31,11 @@ export class TestBackend {
     this.#options.push(options);
   }
 
+  /** Whether an application was made on it, booted or not. */
+  get isUsed(): boolean {
+    return this.#options.length > 0;
+  }
+
   /** What the applications say makes the payloads of a topic readable. */
   serializerOf(topic: string): PayloadSerializer | undefined {
     return this.#options

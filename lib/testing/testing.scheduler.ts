@@ -10,6 +10,11 @@ export class TestingScheduler extends DelayQueueScheduler {
     this.#time = time;
   }
 
+  override async onApplicationBootstrap(): Promise<void> {
+    await super.onApplicationBootstrap();
+    this.#time.activity.booted();
+  }
+
   override async onModuleDestroy(): Promise<void> {
     await this.#time.runDuring(super.onModuleDestroy());
   }

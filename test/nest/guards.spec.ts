@@ -41,7 +41,7 @@ describe('a guard that refuses', () => {
     const { failure, attempt } = await app.events.dead.first();
     expect(failure).toMatchObject({ reason: 'unrecoverable', name: 'UnrecoverableError' });
     expect(failure.message).toBe(
-      "The guard Refusing refused the message. If it is meant for requests only, let it answer true if context.getType() is " +
+      'The guard Refusing refused the message. If it is meant for requests only, let it answer true if context.getType() is ' +
         "'delay-queue'.",
     );
     expect(attempt).toBe(1);
