@@ -35,6 +35,7 @@ export interface DelayQueueAdminOptions {
 export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
   readonly #close: () => Promise<void>;
 
+  /** @internal */
   constructor(dependencies: AdminDependencies) {
     super(dependencies);
     const { broker } = dependencies;

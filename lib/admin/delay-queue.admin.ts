@@ -53,6 +53,7 @@ export class DelayQueueAdmin {
   readonly #changes: MessageChanges;
   readonly #deadLetters: DeadLetterOperator;
 
+  /** @internal */
   constructor(dependencies: AdminDependencies) {
     this.#dependencies = dependencies;
     const { broker, clock, timeout, serializerOf } = dependencies;

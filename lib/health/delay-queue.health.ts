@@ -39,6 +39,7 @@ export class DelayQueueHealth {
   readonly #dependencies: HealthDependencies;
   readonly #inspector: TopicInspector;
 
+  /** @internal */
   constructor(dependencies: HealthDependencies) {
     this.#dependencies = dependencies;
     this.#inspector = new TopicInspector(dependencies);

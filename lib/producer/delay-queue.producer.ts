@@ -55,6 +55,7 @@ export class DelayQueueProducer {
   readonly #publisher: Publisher;
   readonly #changes: MessageChanges;
 
+  /** @internal */
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
     this.#middleware = publishLayers(dependencies.middleware);

@@ -59,10 +59,13 @@ export class DelayQueueHarness {
   readonly #caller = uuidv7();
   #sequence = 0;
 
+  /** @throws InvalidArgumentError */
+  constructor(options?: HarnessOptions);
   /**
-   * @param time for {@link withSameClock}, and nothing else
-   * @throws InvalidArgumentError
+   * @param time of the harness whose clock this one has
+   * @internal
    */
+  constructor(options: HarnessOptions, time: VirtualTime);
   constructor(options: HarnessOptions = {}, time: VirtualTime = new VirtualTime(options)) {
     this.#time = time;
     this.backend = new TestBackend(time);
