@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
+import { describeDuration } from '../common/duration.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { toFailure } from '../message/failure.js';
 import { fromStored } from '../message/serializer.js';
@@ -106,7 +107,7 @@ export class DeliveryCheck {
     const stored = await context.broker.get(partition, storedId).catch(() => undefined);
     const failure = toFailure(
       'crashed',
-      new Error(`Attempt ${attempt - 1} was the last, and its process crashed or lost its lease before it settled.`),
+      new Error(`Attempt ${attempt - 1} was the last, and it never ended: its process crashed or lost its lease.`),
     );
     return dead(stored?.failure ? { ...failure, lastError: stored.failure } : failure);
   }
@@ -120,6 +121,6 @@ function deserialized(topic: string, { serializer }: HandlerSettings, envelope: 
 }
 
 function expired(expireAfter: number, lateness: number): Verdict {
-  const text = `Not delivered within ${expireAfter} ms of its due time, but ${Math.round(lateness)} ms after it.`;
+  const text = `Not delivered within ${describeDuration(expireAfter)} after it was due (expireAfter), but ${Math.round(lateness)} ms after.`;
   return dead(toFailure('expired', new Error(text)));
 }

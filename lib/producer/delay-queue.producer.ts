@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
 import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
+import { describe } from '../common/describe.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
@@ -240,6 +241,8 @@ export class DelayQueueProducer {
 }
 
 function assertMessages(messages: readonly GivenMessage[]): void {
-  if (!Array.isArray(messages)) throw new InvalidArgumentError('publishMany takes an array of { payload, options }.');
+  if (!Array.isArray(messages)) {
+    throw new InvalidArgumentError(`publishMany takes an array of { payload, options }. Given: ${describe(messages)}.`);
+  }
   for (const message of messages) assertOptions('A message of publishMany', message, ['payload', 'options']);
 }

@@ -70,7 +70,7 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'a lease that is too short',
       options: { consumer: { lease: 999 } },
-      says: ['lease', '1000 ms', 'Given: 999'],
+      says: ['lease', 'between 1 second and 10 years', 'Given: 999'],
     },
     {
       what: 'a time that is none',
