@@ -2,6 +2,7 @@ import { describe } from '../common/describe.js';
 import { firstLine } from '../common/log.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
+import { toFailure } from './failure.js';
 
 /**
  * Takes payloads into a form that JSON can hold, and back, so that handlers get a `Date`, a `Map` or a `BigInt` as it was
@@ -80,5 +81,5 @@ export function fromStored(
 
 /** What an error says, in one line. */
 export function reasonOf(error: unknown): string {
-  return firstLine(error instanceof Error ? String(error.message) : describe(error));
+  return firstLine(toFailure('failed', error).message);
 }

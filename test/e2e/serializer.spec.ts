@@ -109,14 +109,10 @@ describe('a serializer', () => {
   });
 
   it('may be a class with static functions', async () => {
-    class Static {
-      static serialize(value: unknown): unknown {
-        return serializer.serialize(value);
-      }
-      static deserialize(json: unknown): unknown {
-        return serializer.deserialize(json as never);
-      }
-    }
+    const Static = Object.assign(class extends TypedJson {}, {
+      serialize: (value: unknown) => serializer.serialize(value),
+      deserialize: (json: unknown) => serializer.deserialize(json as never),
+    });
     const { producer, jobs } = await start({ serializer: Static });
     await producer.publish('jobs', ORDER);
     expect((await jobs.called())[0]?.payload).toEqual(ORDER);
@@ -273,7 +269,7 @@ describe('a serializer', () => {
         },
       }),
     });
-    const error = await refusalOf(producer.publish(dated, { at: new Date(5) } as never));
+    const error = await refusalOf(producer.publish(dated, { at: new Date(5) }));
     expect(error.message).toBe("The serializer of topic 'jobs' failed on the stored payload: version 2");
   });
 

@@ -47,7 +47,9 @@ export function unexportedTypes(entries: readonly string[]): string[] {
 
 /** What the compiler makes of the sources for those who use them, without files. */
 function declarationsOf(entries: readonly string[]): ts.Program {
-  const { config } = ts.readConfigFile(resolve(LIB, '../tsconfig.json'), ts.sys.readFile) as { config: object };
+  const { config } = ts.readConfigFile(resolve(LIB, '../tsconfig.json'), (file) => ts.sys.readFile(file)) as {
+    config: object;
+  };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, resolve(LIB, '..'));
   const emitting = {
     ...options,
@@ -57,18 +59,33 @@ function declarationsOf(entries: readonly string[]): ts.Program {
     outDir: LIB,
     rootDir: LIB,
   };
+  const files = readingOnce(ts.createCompilerHost(emitting));
   const declarations = new Map<string, string>();
-  ts.createProgram(entries, emitting).emit(undefined, (file, text) => declarations.set(file, text));
-  const host = ts.createCompilerHost(options);
-  const { fileExists, readFile } = host;
-  host.fileExists = (file) => declarations.has(file) || (!isSource(file) && fileExists(file));
-  host.readFile = (file) => declarations.get(file) ?? readFile(file);
-  const { getSourceFile } = host;
-  host.getSourceFile = (file, version, ...rest) => {
-    const text = declarations.get(file);
-    return text === undefined ? getSourceFile(file, version, ...rest) : ts.createSourceFile(file, text, version, true);
+  ts.createProgram(entries, emitting, files).emit(undefined, (file, text) => declarations.set(file, text));
+  const host: ts.CompilerHost = {
+    ...files,
+    fileExists: (file) => declarations.has(file) || (!isSource(file) && files.fileExists(file)),
+    readFile: (file) => declarations.get(file) ?? files.readFile(file),
+    getSourceFile: (file, version, ...rest) => {
+      const text = declarations.get(file);
+      return text === undefined
+        ? files.getSourceFile(file, version, ...rest)
+        : ts.createSourceFile(file, text, version, true);
+    },
   };
   return ts.createProgram(entries.map(declarationName), options, host);
+}
+
+/** Both programs have the same dependencies, and these are most of what there is to read. */
+function readingOnce(host: ts.CompilerHost): ts.CompilerHost {
+  const read = new Map<string, ts.SourceFile | undefined>();
+  return {
+    ...host,
+    getSourceFile: (file, ...rest) => {
+      if (!read.has(file)) read.set(file, host.getSourceFile(file, ...rest));
+      return read.get(file);
+    },
+  };
 }
 
 /** In the place of which its declarations are to be read. */
