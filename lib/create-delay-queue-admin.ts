@@ -3,6 +3,8 @@ import type { RedisSettings } from './broker/redis/redis-settings.js';
 import { createRedisBroker } from './broker/redis/create-redis-broker.js';
 import { SystemClock } from './common/clock.js';
 import type { Duration } from './common/duration.js';
+import type { TopicOptions } from './interfaces/delay-queue-options.interface.js';
+import type { PayloadSerializer } from './message/serializer.js';
 import { resolveAdminOptions } from './options/resolve-admin-options.js';
 
 /**
@@ -17,6 +19,10 @@ export interface DelayQueueAdminOptions {
   prefix?: string;
   /** Longest time for an answer, 1 ms to 1 min. @defaultValue '5s' */
   timeout?: Duration;
+  /** As `serializer` of the module's options: without it, payloads that were published with one are not shown. */
+  serializer?: PayloadSerializer;
+  /** Topics that have a serializer of their own. */
+  topics?: Record<string, Pick<TopicOptions, 'serializer'>>;
   /** Told of trouble with the connection. @defaultValue console */
   log?: { log(message: string): void; warn(message: string): void; error(message: string): void };
 }
@@ -29,6 +35,7 @@ export interface DelayQueueAdminOptions {
 export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
   readonly #close: () => Promise<void>;
 
+  /** @internal */
   constructor(dependencies: AdminDependencies) {
     super(dependencies);
     const { broker } = dependencies;
@@ -58,7 +65,7 @@ export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
  * @publicApi
  */
 export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}): Promise<ConnectedDelayQueueAdmin> {
-  const { redis, prefix, timeout, log } = resolveAdminOptions(options);
+  const { redis, prefix, timeout, log, serializerOf } = resolveAdminOptions(options);
   const clock = new SystemClock();
   const broker = await createRedisBroker({ redis, prefix, connectTimeout: timeout, clock, log });
   try {
@@ -67,5 +74,5 @@ export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}
     await broker.close();
     throw error;
   }
-  return new ConnectedDelayQueueAdmin({ broker, clock, timeout });
+  return new ConnectedDelayQueueAdmin({ broker, clock, timeout, serializerOf });
 }

@@ -1,7 +1,20 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { assertOptions } from './common/validate.js';
 import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
 import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from './interfaces/delay-queue-options.interface.js';
+import { asConfiguration } from './options/option-checks.js';
+
+const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
+  'name',
+  'isGlobal',
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
+];
 
 /**
  * Delayed messages on Redis. Import it once for each connection, in the root module.
@@ -24,8 +37,11 @@ export class DelayQueueModule extends ConfigurableModuleClass {
   /**
    * Options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider; `name` and `isGlobal` are given
    * beside them.
+   *
+   * @throws ConfigurationError if there is an option that it does not know
    */
   static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
+    asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ASYNC_OPTIONS));
     return super.forRootAsync(withoutUndefined(options));
   }
 }

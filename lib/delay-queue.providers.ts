@@ -144,7 +144,12 @@ export function connectionProviders(connection: string, givenOptions: InjectionT
     {
       provide: tokens.admin,
       useFactory: ({ broker, clock, options }: QueueParts) =>
-        new DelayQueueAdmin({ broker, clock, timeout: options.publishTimeout }),
+        new DelayQueueAdmin({
+          broker,
+          clock,
+          timeout: options.publishTimeout,
+          serializerOf: (topic) => options.topicSettings(topic).serializer,
+        }),
       inject: [tokens.parts],
     },
     {

@@ -26,11 +26,15 @@ export {
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
 export type { PublishedMessage, PublishOptions } from './message/publish-options.interface.js';
+export type { PayloadSerializer } from './message/serializer.js';
 export { type Topic, type TopicRef, topic } from './message/topic.js';
 export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js';
+export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './message/payload-types.js';
+export type { CancelResult } from './broker/broker.interface.js';
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
+export type { HandlerDecorator, HandlerMethodFor } from './decorators/handler-decorator.js';
 export { OnDeadLetter, type OnDeadLetterOptions } from './decorators/on-dead-letter.decorator.js';
 export type { DeadLetter } from './message/dead-letter.interface.js';
 export { Message } from './decorators/message.decorator.js';

@@ -16,6 +16,7 @@ import type {
   RequeueResult,
 } from '../dead-letters/dead-letter-options.interface.js';
 import { assertMessageName } from '../message/assert-id.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import { type TopicRef, checkedTopicName } from '../message/topic.js';
 import { assertClearOptions } from './assert-clear-options.js';
 import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
@@ -36,6 +37,8 @@ export interface AdminDependencies {
   readonly clock: Clock;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
+  /** What makes the payloads of a topic readable; `undefined`: they are plain JSON. */
+  readonly serializerOf: (topic: string) => PayloadSerializer | undefined;
 }
 
 /**
@@ -55,13 +58,14 @@ export class DelayQueueAdmin {
   readonly #changes: MessageChanges;
   readonly #deadLetters: DeadLetterOperator;
 
+  /** @internal */
   constructor(dependencies: AdminDependencies) {
     this.#dependencies = dependencies;
-    const { broker, clock, timeout } = dependencies;
+    const { broker, clock, timeout, serializerOf } = dependencies;
     const partitionsOf = (topic: string): Promise<number | undefined> =>
       this.#served(() => partitionCount(broker, topic));
     this.#changes = new MessageChanges({ store: broker, clock, timeout, caller: `${uuidv7()}:change`, partitionsOf });
-    this.#deadLetters = new DeadLetterOperator({ store: broker, clock, timeout });
+    this.#deadLetters = new DeadLetterOperator({ store: broker, clock, timeout, serializerOf });
   }
 
   /**
@@ -91,7 +95,7 @@ export class DelayQueueAdmin {
   async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
     const name = checkedTopicName(topic);
     assertMessageName(id);
-    return this.#served((broker) => findMessage(broker, name, id));
+    return this.#served((broker) => findMessage(broker, name, id, this.#dependencies.serializerOf(name)));
   }
 
   /**
@@ -119,8 +123,9 @@ export class DelayQueueAdmin {
     assertOptions('The options of peek', options, ['limit', 'cursor']);
     const { limit = DEFAULT_PAGE, cursor } = options;
     assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+    const serializer = this.#dependencies.serializerOf(name);
     const start = cursor === undefined ? new Map() : decodeCursor(cursor, name, state);
-    return this.#served((broker) => listTopic(broker, { topic: name, state, limit, start }));
+    return this.#served((broker) => listTopic(broker, { topic: name, state, limit, start, serializer }));
   }
 
   /**
@@ -166,7 +171,8 @@ export class DelayQueueAdmin {
 
   /**
    * Gives a message that waits another payload. Its due time, headers, options and attempts stay as they are. No schema is
-   * looked at here; where the topic has one, it is checked before delivery.
+   * looked at here; where the topic has one, it is checked before delivery. If the message was published with a serializer,
+   * the admin needs it too.
    *
    * @returns whether it was edited; `false` where there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was changed
@@ -174,7 +180,9 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError where the topic speaks another protocol
    */
   async edit(topic: TopicRef, id: string | { id: string; key: string }, payload: unknown): Promise<boolean> {
-    return editPayload(this.#dependencies.broker, this.#changes, checkedTopicName(topic), id, payload);
+    const name = checkedTopicName(topic);
+    const { broker, serializerOf } = this.#dependencies;
+    return editPayload(broker, this.#changes, { topic: name, id, payload, serializer: serializerOf(name) });
   }
 
   /**

@@ -3,8 +3,16 @@ import type { CallId, MessageStore, StoredMessage } from '../broker/broker.inter
 import type { MessageChanges } from '../changes/message-changes.js';
 import type { MessageName } from '../message/assert-id.js';
 import { encodeEnvelope, withPayload } from '../message/envelope.js';
+import { type PayloadSerializer, toStored } from '../message/serializer.js';
 
 type EditedStore = Pick<MessageStore, 'get'> & { readonly admin: Pick<AdminStore, 'edit'> };
+
+export interface PayloadEdit {
+  readonly topic: string;
+  readonly id: MessageName;
+  readonly payload: unknown;
+  readonly serializer: PayloadSerializer | undefined;
+}
 
 /**
  * Replaces the payload of a message that waits; begins anew where somebody else has replaced it meanwhile.
@@ -14,12 +22,11 @@ type EditedStore = Pick<MessageStore, 'get'> & { readonly admin: Pick<AdminStore
 export async function editPayload(
   store: EditedStore,
   changes: MessageChanges,
-  topic: string,
-  id: MessageName,
-  payload: unknown,
+  { topic, id, payload, serializer }: PayloadEdit,
 ): Promise<boolean> {
   // Whatever cannot be stored is refused before anything is asked for.
-  encodeEnvelope({ payload, publishedAt: 0 });
+  const replacement = toStored(topic, serializer, payload);
+  encodeEnvelope({ ...replacement, publishedAt: 0 });
   let result: EditResult | 'not-found';
   do {
     let read: { readonly call: CallId; readonly stored: StoredMessage | undefined } | undefined;
@@ -30,7 +37,7 @@ export async function editPayload(
       if (!stored) return 'not-found';
       if (stored.state !== 'scheduled') return 'not-waiting';
       const { envelope: expected } = stored;
-      return store.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, payload) });
+      return store.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
     });
   } while (result === 'changed');
   return result === 'edited';

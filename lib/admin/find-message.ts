@@ -1,5 +1,6 @@
 import type { GroupStore, MessageStore, Partition } from '../broker/broker.interface.js';
 import { partitionOf } from '../message/partitioner.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import { toStoredId } from '../message/stored-id.js';
 import { locateById } from '../topics/locate-by-id.js';
 import { toDetails } from './message-details.js';
@@ -12,12 +13,13 @@ export async function findMessage(
   store: SearchedStore,
   topic: string,
   id: string | { id: string; key: string },
+  serializer: PayloadSerializer | undefined,
 ): Promise<MessageDetails | undefined> {
   const partitions = (await store.configOf(topic))?.partitions;
   if (partitions === undefined) return undefined;
   const look = async (partition: Partition, storedId: string): Promise<MessageDetails | undefined> => {
     const stored = await store.get(partition, storedId);
-    return stored && toDetails(partition, stored);
+    return stored && toDetails(partition, stored, serializer);
   };
   if (typeof id === 'object') {
     return look({ topic, index: partitionOf(id.key, partitions) }, toStoredId(id.id, id.key));

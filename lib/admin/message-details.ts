@@ -1,11 +1,16 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
 import { readablePart } from '../message/readable-part.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import { fromStoredId } from '../message/stored-id.js';
 import type { MessageDetails } from './topic-stats.interface.js';
 
-export function toDetails({ topic, index }: Partition, stored: StoredMessage): MessageDetails {
+export function toDetails(
+  { topic, index }: Partition,
+  stored: StoredMessage,
+  serializer: PayloadSerializer | undefined,
+): MessageDetails {
   const { storedId, envelope, state, at, deliveries, attempts, failure, history } = stored;
-  const { payload, headers } = readablePart(envelope);
+  const { payload, headers } = readablePart(topic, serializer, envelope);
   const common = {
     topic,
     partition: index,

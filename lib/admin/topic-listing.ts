@@ -1,5 +1,6 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore } from '../broker/broker.interface.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import { toDetails } from './message-details.js';
 import { type FetchMessages, PartitionList } from './partition-list.js';
 import { type Positions, encodeCursor } from './peek-cursor.js';
@@ -17,12 +18,16 @@ export interface ListRequest {
   readonly state: PeekState;
   readonly limit: number;
   readonly start: Positions;
+  readonly serializer: PayloadSerializer | undefined;
 }
 
 type ListedStore = Pick<GroupStore, 'configOf'> & { readonly admin: Pick<AdminStore, 'peek'> };
 
 /** Merges the lists of all partitions into one, as far as a page goes. */
-export async function listTopic(store: ListedStore, { topic, state, limit, start }: ListRequest): Promise<PeekPage> {
+export async function listTopic(
+  store: ListedStore,
+  { topic, state, limit, start, serializer }: ListRequest,
+): Promise<PeekPage> {
   const count = (await store.configOf(topic))?.partitions ?? 0;
   const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
   const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
@@ -40,7 +45,7 @@ export async function listTopic(store: ListedStore, { topic, state, limit, start
     const list = lists.reduce<PartitionList | undefined>(earlier, undefined);
     const stored = list?.take();
     if (!list || !stored) break;
-    messages.push(toDetails(list.partition, stored));
+    messages.push(toDetails(list.partition, stored, serializer));
     length += stored.envelope.length;
   }
   const ended = lists.every((list) => list.ended);

@@ -112,7 +112,7 @@ export interface MessageDetails {
   readonly state: 'scheduled' | 'in-flight' | 'dead';
   /** Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. */
   readonly at: Date;
-  /** `undefined` where what is stored cannot be decoded; {@link raw} has it. */
+  /** `undefined` if what is stored cannot be decoded, or this process lacks its serializer; {@link raw} has it. */
   readonly payload: unknown;
   readonly headers: Readonly<Record<string, string>>;
   /** Deliveries so far. */

@@ -43,6 +43,11 @@ export interface CallId {
   readonly sequence: number;
 }
 
+/**
+ * What became of a call to cancel a message. `in-flight`: its handler runs; its signal aborts, and no retry follows.
+ *
+ * @publicApi
+ */
 export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
 export type RescheduleResult = 'rescheduled' | 'in-flight' | 'not-found';
 

@@ -45,7 +45,7 @@ export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): 
  * @throws InvalidArgumentError where it is not one of `delay` and `deliverAt`, or out of bounds
  */
 export function requiredDueTime(when: DueOptions, now: number): DueTime {
-  assertOptions('The new due time, { delay } or { deliverAt },', when, DUE_OPTIONS);
+  assertOptions('The new due time ({ delay } or { deliverAt })', when, DUE_OPTIONS);
   const due = optionalDueTime(when, now);
   if (!due) throw new InvalidArgumentError(`Give either delay or deliverAt. Given: ${describe(when)}.`);
   return due;

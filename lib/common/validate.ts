@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { describe } from './describe.js';
+import { didYouMean } from './nearest.js';
 
 /** Whether it is an object of properties, and not a Map, an array or an instance of anything. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -8,7 +9,10 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || prototype === Object.prototype;
 }
 
-/** @throws InvalidArgumentError where `value` is no object, or has a property that is not `allowed` */
+/**
+ * @param name such as `consumer`, or `The publish options`
+ * @throws InvalidArgumentError if `value` is no object, or has a property that is not `allowed`
+ */
 export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
@@ -16,7 +20,10 @@ export function assertOptions(name: string, value: unknown, allowed: readonly st
   // Not `Object.keys`, whose array would be made for every message.
   for (const property in value) {
     if (Object.hasOwn(value, property) && !allowed.includes(property)) {
-      throw new InvalidArgumentError(`${name} has no option '${property}'. Known options: ${allowed.join(', ')}.`);
+      throw new InvalidArgumentError(
+        `There is no option '${property}' in ${withinSentence(name)}.${didYouMean(property, allowed)} ` +
+          `Known options: ${allowed.join(', ')}.`,
+      );
     }
   }
 }
@@ -39,4 +46,8 @@ export function assertOneOf<T extends string>(name: string, value: unknown, allo
       `${name} must be one of ${allowed.map((option) => `'${option}'`).join(', ')}. Given: ${describe(value)}.`,
     );
   }
+}
+
+function withinSentence(name: string): string {
+  return name.replace(/^(?:The|A|Its) /, (article) => article.toLowerCase());
 }

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../message/dead-letter.interface.js';
 import { readablePart } from '../message/readable-part.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadLetterHook } from './dead-letter-hook.interface.js';
 import type { DeadOutcome } from './delivery-reporter.js';
@@ -15,6 +16,7 @@ interface NewDeath {
   readonly delivery: Delivery;
   readonly outcome: DeadOutcome;
   readonly hooks: readonly DeadLetterHook[];
+  readonly serializer: PayloadSerializer | undefined;
 }
 
 /** Calls the hooks of the dead letters that this process makes, after it is confirmed that they are dead. */
@@ -37,14 +39,15 @@ export class DeadLetterNotifier {
     return this.#running + this.#waiting.length;
   }
 
-  notify(delivery: Delivery, outcome: DeadOutcome): void {
+  /** @param serializer of the topic */
+  notify(delivery: Delivery, outcome: DeadOutcome, serializer?: PayloadSerializer): void {
     const hooks = this.#hooks.get(delivery.partition.topic);
     if (!hooks || this.#closed) return;
     if (this.#waiting.length >= MAX_WAITING) {
       this.#drop(delivery);
       return;
     }
-    this.#waiting.push({ delivery, outcome, hooks });
+    this.#waiting.push({ delivery, outcome, hooks, serializer });
     this.#startNext();
   }
 
@@ -72,8 +75,8 @@ export class DeadLetterNotifier {
   }
 
   /** Never rejects. */
-  async #callAll({ delivery, outcome, hooks }: NewDeath): Promise<void> {
-    const letter = await this.#letterOf(delivery, outcome);
+  async #callAll({ hooks, ...death }: NewDeath): Promise<void> {
+    const letter = await this.#letterOf(death);
     if (!this.#closed) await Promise.all(hooks.map(async (hook) => this.#call(hook, letter)));
     this.#running--;
     this.#startNext();
@@ -89,7 +92,7 @@ export class DeadLetterNotifier {
   }
 
   /** With the history that is stored; where that is out of reach, with what this process knows itself. */
-  async #letterOf(delivery: Delivery, outcome: DeadOutcome): Promise<DeadLetter> {
+  async #letterOf({ delivery, outcome, serializer }: Omit<NewDeath, 'hooks'>): Promise<DeadLetter> {
     const { broker } = this.#context;
     const { partition, storedId, id, key, envelope, attempt } = delivery;
     const { failure, failedAttempt, spent = true } = outcome;
@@ -100,7 +103,7 @@ export class DeadLetterNotifier {
       key,
       topic: partition.topic,
       partition: partition.index,
-      ...readablePart(envelope),
+      ...readablePart(partition.topic, serializer, envelope),
       failure,
       attempts: spent ? attempt : attempt - 1,
       history: isStillDead ? stored.history : failedAttempt ? [failedAttempt] : [],

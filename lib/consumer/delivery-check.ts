@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
+import { describeDuration } from '../common/duration.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { toFailure } from '../message/failure.js';
+import { fromStored } from '../message/serializer.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 import { checkStored } from './check-stored.js';
 import { ConsumedMessage } from './consumed-message.js';
@@ -47,7 +49,7 @@ export class DeliveryCheck {
 
   /** Neither throws nor rejects. Answers at once where nothing has to be waited for: most messages need no promise. */
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
-    const { context, settings, schema } = this.#options;
+    const { context, partition, settings, schema } = this.#options;
     // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
     if (this.#isOver(delivery)) return RELEASED;
     let envelope: Envelope;
@@ -62,6 +64,12 @@ export class DeliveryCheck {
     if (expireAfter !== undefined) {
       const lateness = context.broker.now() - delivery.dueAt;
       if (lateness > expireAfter) return expired(expireAfter, lateness);
+    }
+    // Only now: a payload whose reading kills the process has to use up its attempts.
+    try {
+      envelope = deserialized(partition.topic, settings, envelope);
+    } catch (error) {
+      return dead(toFailure('undecodable', error));
     }
     const checked = { delivery, envelope, maxAttempts };
     return schema === undefined ? this.#accepted(checked) : this.#bySchema(checked, schema);
@@ -99,13 +107,20 @@ export class DeliveryCheck {
     const stored = await context.broker.get(partition, storedId).catch(() => undefined);
     const failure = toFailure(
       'crashed',
-      new Error(`Attempt ${attempt - 1} was the last, and its process crashed or lost its lease before it settled.`),
+      new Error(`Attempt ${attempt - 1} was the last, and it never ended: its process crashed or lost its lease.`),
     );
     return dead(stored?.failure ? { ...failure, lastError: stored.failure } : failure);
   }
 }
 
+/** @throws SerializationError */
+function deserialized(topic: string, { serializer }: HandlerSettings, envelope: Envelope): Envelope {
+  // So with most messages, which need no copy.
+  if (!envelope.serialized) return envelope;
+  return { ...envelope, payload: fromStored(topic, serializer, envelope) };
+}
+
 function expired(expireAfter: number, lateness: number): Verdict {
-  const text = `Not delivered within ${expireAfter} ms of its due time, but ${Math.round(lateness)} ms after it.`;
+  const text = `Not delivered within ${describeDuration(expireAfter)} after it was due (expireAfter), but ${Math.round(lateness)} ms after.`;
   return dead(toFailure('expired', new Error(text)));
 }

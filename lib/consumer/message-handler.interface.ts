@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 
 /** What handles the messages of one or several topics: the runtime's view of a decorated method. */
@@ -34,5 +35,6 @@ export interface HandlerSettings {
   readonly timeout: number | undefined;
   readonly lease: number;
   readonly expireAfter: number | undefined;
+  readonly serializer: PayloadSerializer | undefined;
   readonly deadLetter: { readonly maxAge: number | undefined; readonly maxCount: number | undefined };
 }

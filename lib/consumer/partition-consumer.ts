@@ -66,7 +66,7 @@ export class PartitionConsumer {
       onSlotFree: () => pool.release(group, 1),
       onDead: (delivery, outcome) => {
         this.#owned?.trimmer.trim();
-        notifier.notify(delivery, outcome);
+        notifier.notify(delivery, outcome, settings.serializer);
       },
     });
   }

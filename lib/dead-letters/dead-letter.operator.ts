@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interface.js';
 import type { DeadLetterStore, Death } from '../broker/dead-letter-store.interface.js';
+import { type PayloadSerializer, toStored } from '../message/serializer.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import { assertPayload } from '../producer/assert-payload.js';
 import {
@@ -27,12 +28,16 @@ import { Pace } from './pace.js';
 /** A call that changes some dead letters of one partition; answers which of them it has changed. */
 type Change = (partition: Partition, call: CallId, letters: readonly Death[]) => Promise<boolean[]>;
 
+export interface DeadLetterOperatorOptions extends DeadLetterFinderOptions {
+  readonly serializerOf: (topic: string) => PayloadSerializer | undefined;
+}
+
 /** Requeues, removes and groups dead letters, one or many, in bounded steps. */
 export class DeadLetterOperator {
-  readonly #options: DeadLetterFinderOptions;
+  readonly #options: DeadLetterOperatorOptions;
   readonly #finder: DeadLetterFinder;
 
-  constructor(options: DeadLetterFinderOptions) {
+  constructor(options: DeadLetterOperatorOptions) {
     this.#options = options;
     this.#finder = new DeadLetterFinder(options);
   }
@@ -80,15 +85,17 @@ export class DeadLetterOperator {
     const { store } = this.#options;
     const topicName = checkedTopicName(topic);
     // Tried before anything is asked of the broker: what cannot be stored fails whether or not there is such a message.
-    const trial = editedEnvelope('', payload, store.now());
+    const serializer = this.#options.serializerOf(topicName);
+    const replacement = toStored(topicName, serializer, payload);
+    const trial = editedEnvelope('', replacement, store.now());
     const schema = schemaOf(topic);
-    if (schema) await assertPayload(topicName, schema, { envelope: trial });
+    if (schema) await assertPayload({ topic: topicName, schema, serializer }, { envelope: trial });
     if (signal.aborted) return { matched: 0, requeued: 0, aborted: true };
     const found = await this.#finder.one(topicName, name);
     if (!found) return { matched: 0, requeued: 0, aborted: false };
     if (dryRun) return { matched: 1, requeued: 0, aborted: false };
     const { partition, storedId, diedAt } = found;
-    const edited = { storedId, diedAt, envelope: editedEnvelope(found.envelope, payload, store.now()) };
+    const edited = { storedId, diedAt, envelope: editedEnvelope(found.envelope, replacement, store.now()) };
     const call: CallId = { caller: uuidv7(), sequence: 1 };
     const [isRequeued] = await this.#finder.serve(() => this.#store.requeueDead(partition, call, [edited], delay));
     return { matched: 1, requeued: isRequeued ? 1 : 0, aborted: false };

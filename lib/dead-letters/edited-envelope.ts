@@ -1,5 +1,6 @@
 import { SerializationError } from '../errors/serialization.error.js';
-import { encodeEnvelope, withPayload } from '../message/envelope.js';
+import { decodeEnvelope, encodeEnvelope, withPayload } from '../message/envelope.js';
+import type { StoredPayload } from '../message/serializer.js';
 
 /**
  * An envelope with another payload. One that cannot be decoded has nothing that could be kept, and becomes a new one.
@@ -7,12 +8,16 @@ import { encodeEnvelope, withPayload } from '../message/envelope.js';
  * @param now the broker's clock, epoch milliseconds
  * @throws SerializationError, PayloadTooLargeError
  */
-export function editedEnvelope(envelope: string, payload: unknown, now: number): string {
+export function editedEnvelope(envelope: string, stored: StoredPayload, now: number): string {
+  return isReadable(envelope) ? withPayload(envelope, stored) : encodeEnvelope({ ...stored, publishedAt: now });
+}
+
+function isReadable(envelope: string): boolean {
   try {
-    return withPayload(envelope, payload);
+    decodeEnvelope(envelope);
+    return true;
   } catch (error) {
-    // Where it is the payload that cannot be stored, this fails in the same way.
-    if (error instanceof SerializationError) return encodeEnvelope({ publishedAt: now, payload });
+    if (error instanceof SerializationError) return false;
     throw error;
   }
 }

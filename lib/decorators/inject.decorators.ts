@@ -2,8 +2,6 @@ import { Inject } from '@nestjs/common';
 import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
 import { tokensOf } from '../delay-queue.tokens.js';
 
-type InjectDecorator = ParameterDecorator & PropertyDecorator;
-
 /**
  * Injects the `DelayQueueProducer` of a named connection, that of `DelayQueueModule.forRoot({ name })`. The one of a module
  * without a name is injected by its class.
@@ -15,7 +13,9 @@ type InjectDecorator = ParameterDecorator & PropertyDecorator;
  *
  * @publicApi
  */
-export function InjectDelayQueueProducer(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+export function InjectDelayQueueProducer(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
   return Inject(tokensOf(connection).producer);
 }
 
@@ -24,7 +24,7 @@ export function InjectDelayQueueProducer(connection: string = DEFAULT_CONNECTION
  *
  * @publicApi
  */
-export function InjectDelayQueueAdmin(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+export function InjectDelayQueueAdmin(connection: string = DEFAULT_CONNECTION): ParameterDecorator & PropertyDecorator {
   return Inject(tokensOf(connection).admin);
 }
 
@@ -33,7 +33,9 @@ export function InjectDelayQueueAdmin(connection: string = DEFAULT_CONNECTION): 
  *
  * @publicApi
  */
-export function InjectDelayQueueEvents(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+export function InjectDelayQueueEvents(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
   return Inject(tokensOf(connection).events);
 }
 
@@ -42,7 +44,9 @@ export function InjectDelayQueueEvents(connection: string = DEFAULT_CONNECTION):
  *
  * @publicApi
  */
-export function InjectDelayQueueHealth(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+export function InjectDelayQueueHealth(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
   return Inject(tokensOf(connection).health);
 }
 
@@ -51,6 +55,6 @@ export function InjectDelayQueueHealth(connection: string = DEFAULT_CONNECTION):
  *
  * @publicApi
  */
-export function InjectDelayQueueRedis(connection: string = DEFAULT_CONNECTION): InjectDecorator {
+export function InjectDelayQueueRedis(connection: string = DEFAULT_CONNECTION): ParameterDecorator & PropertyDecorator {
   return Inject(tokensOf(connection).redis);
 }

@@ -20,8 +20,11 @@ const MessageParameter = createParamDecorator((property: unknown, context: Execu
  *
  * @publicApi
  */
-export function Message(...pipes: Pipe[]): ParameterDecorator;
-export function Message(property: keyof DelayedMessage, ...pipes: Pipe[]): ParameterDecorator;
+export function Message(...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator;
+export function Message(
+  property: keyof DelayedMessage,
+  ...pipes: (Type<PipeTransform> | PipeTransform)[]
+): ParameterDecorator;
 export function Message(property?: string | Pipe, ...pipes: Pipe[]): ParameterDecorator {
   return MessageParameter(property, ...pipes);
 }

@@ -14,8 +14,8 @@ type Pipe = Type<PipeTransform> | PipeTransform;
  *
  * @publicApi
  */
-export function Payload(...pipes: Pipe[]): ParameterDecorator;
-export function Payload(property: string, ...pipes: Pipe[]): ParameterDecorator;
+export function Payload(...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator;
+export function Payload(property: string, ...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator;
 export function Payload(...propertyAndPipes: (string | Pipe)[]): ParameterDecorator {
   // To a pipe, a payload is what a body is: something from outside that has to be checked.
   return Body(...(propertyAndPipes as Pipe[]));

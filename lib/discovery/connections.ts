@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { didYouMean } from '../common/nearest.js';
 import { isOptionsToken } from '../delay-queue.constants.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import type { ResolvedOptions } from '../options/resolved-options.interface.js';
@@ -20,8 +21,8 @@ export function assertUnambiguous(connections: readonly ResolvedOptions[]): void
     const first = connections.find((other) => other.connection === connection);
     if (isDeepStrictEqual(first?.given, given)) continue;
     throw new ConfigurationError(
-      `DelayQueueModule is imported more than once as connection '${connection}', with different options (of functions and ` +
-        `instances, only the very same is equal). Import it once, or give each a name of its own: forRoot({ name }).`,
+      `DelayQueueModule is imported more than once as connection '${connection}', with different options (functions and ` +
+        `instances are equal only if they are the same). Import it once, or give each a name of its own: forRoot({ name }).`,
     );
   }
 }
@@ -39,7 +40,7 @@ export function assertConnection(where: string, connection: string, connections:
   const known = new Set(connections.map((options) => options.connection));
   if (known.has(connection)) return;
   throw new ConfigurationError(
-    `${where}: there is no connection '${connection}', but ${[...known].join(', ')}. Choose one of them ` +
-      `as its 'connection', or import DelayQueueModule.forRoot({ name: '${connection}' }).`,
+    `${where}: there is no connection '${connection}'.${didYouMean(connection, known)} Known connections: ` +
+      `${[...known].join(', ')}. Choose one of them as its 'connection', or import DelayQueueModule.forRoot({ name: '${connection}' }).`,
   );
 }

@@ -1,3 +1,4 @@
+import { describeDuration } from '../common/duration.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 
@@ -17,6 +18,6 @@ export class HandlerTimeoutError extends DelayQueueError {
     /** The timeout that was exceeded, in milliseconds. */
     readonly timeout: number,
   ) {
-    super(`The handler did not finish within its timeout of ${timeout} ms.`);
+    super(`The handler did not finish within its timeout of ${describeDuration(timeout)}.`);
   }
 }

@@ -25,8 +25,8 @@ export class InvalidPayloadError extends DelayQueueError {
     readonly issues: readonly StandardSchemaV1.Issue[],
   ) {
     super(
-      `The payload does not fit the schema of topic '${topic}': ${summary(issues)}. It is checked as JSON gives it back, ` +
-        `where a Date, for one, is a string.`,
+      `The payload does not fit the schema of topic '${topic}': ${summary(issues)}. The schema is given what the ` +
+        `handler would get: unless a serializer keeps it, JSON makes a string of a Date.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { type Duration, parseDuration } from '../common/duration.js';
+import { type Duration, describeDuration, parseDuration } from '../common/duration.js';
 import { MAX_DELAY } from '../message/limits.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
@@ -26,7 +26,7 @@ export class RetryLaterError extends DelayQueueError {
   /** @throws InvalidArgumentError where `delay` is no duration between 0 and 10 years */
   constructor(delay: Duration, message?: string) {
     const milliseconds = parseDuration('delay', delay, { max: MAX_DELAY });
-    super(message ?? `Put off by ${milliseconds} ms.`);
+    super(message ?? `The handler asked for the message again in ${describeDuration(milliseconds)}.`);
     this.delay = milliseconds;
   }
 }

@@ -46,6 +46,7 @@ export class DelayQueueHealth {
   readonly #dependencies: HealthDependencies;
   readonly #inspector: TopicInspector;
 
+  /** @internal */
   constructor(dependencies: HealthDependencies) {
     this.#dependencies = dependencies;
     this.#inspector = new TopicInspector(dependencies);
@@ -58,7 +59,7 @@ export class DelayQueueHealth {
    * @throws InvalidArgumentError where an option is wrong
    */
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
-    assertOptions('options', options, ['timeout']);
+    assertOptions('The options of check', options, ['timeout']);
     const timeout = parseDuration('timeout', options.timeout ?? '2s', { min: 1, max: MAX_TIMEOUT });
     const { broker, clock, unhandled } = this.#dependencies;
     const [connection, found] = await Promise.all([

@@ -3,6 +3,7 @@ import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { Duration } from '../common/duration.js';
 import type { Backoff } from '../message/backoff.js';
 import type { DelayQueueMiddleware } from '../message/middleware.interface.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import type { DelayQueueMetrics } from '../metrics/delay-queue-metrics.interface.js';
 
 /**
@@ -42,6 +43,13 @@ export interface DelayQueueModuleOptions {
    * the event loop in which something happens; see docs/events.md. @defaultValue false
    */
   fleetEvents?: boolean | FleetEventsOptions;
+  /**
+   * Takes payloads into JSON and back, for all topics that have none of their own. Every process that publishes to a topic,
+   * handles it, or looks at its payloads needs the same. Give it to those that handle first: a message that was published
+   * with a serializer is a dead letter (`'undecodable'`) to a process without one. The other way round is no trouble: what
+   * was published without one is left as it is. @defaultValue none: plain JSON
+   */
+  serializer?: PayloadSerializer;
 }
 
 /**
@@ -78,6 +86,8 @@ export interface TopicOptions {
   expireAfter?: Duration;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all, for ever */
   deadLetter?: DeadLetterOptions;
+  /** Takes payloads into JSON and back. @defaultValue the module's */
+  serializer?: PayloadSerializer;
 }
 
 /**

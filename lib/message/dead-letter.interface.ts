@@ -11,7 +11,7 @@ export interface DeadLetter<T = unknown> {
   readonly key: string;
   readonly topic: string;
   readonly partition: number;
-  /** As it is stored, not checked by a schema; `undefined` where it cannot be decoded, {@link raw} has it. */
+  /** Not checked by a schema; `undefined` if it cannot be decoded, or not by the topic's serializer: {@link raw} has it. */
   readonly payload: T;
   readonly headers: Readonly<Record<string, string>>;
   /** Why it died. */

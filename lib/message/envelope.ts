@@ -5,10 +5,11 @@ import { describe } from '../common/describe.js';
 import { isPlainObject } from '../common/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
 import { MAX_PAYLOAD_BYTES } from './limits.js';
+import { toJson } from './payload-json.js';
+import type { StoredPayload } from './serializer.js';
 
 /** What is stored of a message beside its id and due time. Written once, when the message is published. */
-export interface Envelope {
-  readonly payload: unknown;
+export interface Envelope extends StoredPayload {
   /** Epoch milliseconds, the publisher's estimate of the Redis server's clock. */
   readonly publishedAt: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,8 +20,7 @@ export interface Envelope {
 }
 
 /** What a publisher puts into an envelope. */
-export interface EnvelopeFields {
-  readonly payload: unknown;
+export interface EnvelopeFields extends StoredPayload {
   readonly publishedAt: number;
   readonly headers?: Record<string, string> | undefined;
   readonly attempts?: number | undefined;
@@ -36,6 +36,8 @@ interface EncodedOptions {
   b?: EncodedBackoff | undefined;
   t?: number | undefined;
   e?: number | undefined;
+  /** Whether a serializer made the payload. */
+  s?: 1 | undefined;
 }
 
 type EncodedEnvelope = readonly [publishedAt: number, payload: unknown, options?: EncodedOptions | null];
@@ -47,11 +49,11 @@ const NO_OPTIONS: EncodedOptions = Object.freeze({});
  * Encodes a message as `[publishedAt, payload]` or `[publishedAt, payload, options]` in JSON: nothing but the payload and
  * 16 bytes for a message without options.
  *
- * @throws SerializationError where JSON cannot hold the payload
+ * @throws SerializationError if JSON cannot hold the payload, or would change it
  * @throws PayloadTooLargeError where payload and headers are over 1 MiB
  */
 export function encodeEnvelope(fields: EnvelopeFields): string {
-  const payload = encodePayload(fields.payload);
+  const payload = toJson(fields);
   const options = encodeOptions(fields);
   const envelope =
     options === undefined
@@ -65,14 +67,22 @@ export function encodeEnvelope(fields: EnvelopeFields): string {
 /**
  * The same envelope with another payload. Options that this version does not know stay, too.
  *
- * @throws SerializationError where JSON cannot hold the payload, or the envelope was not written by {@link encodeEnvelope}
+ * @throws SerializationError if JSON cannot hold the payload, if a serializer made the payload that is there and not the new
+ *   one, or if the envelope was not written by {@link encodeEnvelope}
  * @throws PayloadTooLargeError where payload and headers are over 1 MiB
  */
-export function withPayload(text: string, payload: unknown): string {
-  const [publishedAt, , options] = parseEnvelope(text);
-  const json = encodePayload(payload);
-  assertSize(json, options?.h);
-  return `[${publishedAt},${json}${options ? `,${JSON.stringify(options)}` : ''}]`;
+export function withPayload(text: string, stored: StoredPayload): string {
+  const [publishedAt, , given] = parseEnvelope(text);
+  if (given?.s && !stored.serialized) {
+    throw new SerializationError(
+      `The payload was published with a serializer. To replace it, give the admin the same option 'serializer'.`,
+    );
+  }
+  const options: EncodedOptions = { ...given, s: stored.serialized && 1 };
+  const json = toJson(stored);
+  assertSize(json, options.h);
+  const optionsJson = JSON.stringify(options);
+  return `[${publishedAt},${json}${optionsJson === '{}' ? '' : `,${optionsJson}`}]`;
 }
 
 /** @throws SerializationError where it was not written by {@link encodeEnvelope} */
@@ -81,6 +91,7 @@ export function decodeEnvelope(text: string): Envelope {
   const options = parts[2] ?? NO_OPTIONS;
   return {
     payload: parts[1],
+    serialized: options.s && true,
     publishedAt: parts[0],
     headers: options.h ?? NO_HEADERS,
     attempts: options.a,
@@ -103,31 +114,23 @@ function parseEnvelope(text: string): EncodedEnvelope {
   return parts as unknown as EncodedEnvelope;
 }
 
-function encodePayload(payload: unknown): string {
-  let json: string | undefined;
-  try {
-    json = JSON.stringify(payload);
-  } catch (error) {
-    throw new SerializationError(
-      `The payload cannot be written as JSON (${reasonOf(error)}). Publish plain data: no cycles, no BigInt.`,
-      { cause: error },
-    );
-  }
-  if (json === undefined) {
-    throw new SerializationError(
-      `The payload cannot be written as JSON: ${describe(payload)}. Publish null where there is none.`,
-    );
-  }
-  return json;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : describe(error);
-}
-
-function encodeOptions({ headers, attempts, backoff, timeout, expireAfter }: EnvelopeFields): string | undefined {
+function encodeOptions({
+  headers,
+  attempts,
+  backoff,
+  timeout,
+  expireAfter,
+  serialized,
+}: EnvelopeFields): string | undefined {
   // Most messages have none.
-  if (!headers && attempts === undefined && !backoff && timeout === undefined && expireAfter === undefined)
+  if (
+    !headers &&
+    attempts === undefined &&
+    !backoff &&
+    timeout === undefined &&
+    expireAfter === undefined &&
+    !serialized
+  )
     return undefined;
   const options: EncodedOptions = {
     h: headers && Object.keys(headers).length > 0 ? headers : undefined,
@@ -135,6 +138,7 @@ function encodeOptions({ headers, attempts, backoff, timeout, expireAfter }: Env
     b: backoff && encodeBackoff(backoff),
     t: timeout,
     e: expireAfter,
+    s: serialized && 1,
   };
   for (const name in options) if (options[name as keyof EncodedOptions] !== undefined) return JSON.stringify(options);
   return undefined;

@@ -1,13 +1,32 @@
 import { SerializationError } from '../errors/serialization.error.js';
 import { type Envelope, decodeEnvelope } from './envelope.js';
+import { type PayloadSerializer, type StoredPayload, fromStored } from './serializer.js';
 
-/** What people want to see of an envelope; nothing where it cannot be decoded. */
-export function readablePart(envelope: string): Pick<Envelope, 'payload' | 'headers'> {
+/** What people want to see of an envelope; nothing of it if it cannot be decoded, and no payload if that cannot be read. */
+export function readablePart(
+  topic: string,
+  serializer: PayloadSerializer | undefined,
+  envelope: string,
+): Pick<Envelope, 'payload' | 'headers'> {
+  const decoded = unlessUnreadable(() => decodeEnvelope(envelope));
+  if (!decoded) return { payload: undefined, headers: {} };
+  return { payload: readablePayload(topic, serializer, decoded), headers: decoded.headers };
+}
+
+/** A payload as a handler would be given it; `undefined` if this process cannot read it. */
+export function readablePayload(
+  topic: string,
+  serializer: PayloadSerializer | undefined,
+  stored: StoredPayload,
+): unknown {
+  return unlessUnreadable(() => fromStored(topic, serializer, stored));
+}
+
+function unlessUnreadable<T>(read: () => T): T | undefined {
   try {
-    const { payload, headers } = decodeEnvelope(envelope);
-    return { payload, headers };
+    return read();
   } catch (error) {
-    if (!(error instanceof SerializationError)) throw error;
-    return { payload: undefined, headers: {} };
+    if (error instanceof SerializationError) return undefined;
+    throw error;
   }
 }

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { type Backoff, resolveStoredBackoff } from '../message/backoff.js';
 import { MAX_DELAY } from '../message/limits.js';
+import { type PayloadSerializer, assertSerializer } from '../message/serializer.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 
 /** Most handler calls at once, in a process and of a handler. */
@@ -19,6 +20,14 @@ export function resolveLease(lease: unknown): number {
 
 export function optionalDuration(name: string, value: unknown): number | undefined {
   return value === undefined ? undefined : parseDuration(name, value, { min: 1, max: MAX_DELAY });
+}
+
+export function optionalSerializer(
+  name: string,
+  serializer: PayloadSerializer | undefined,
+): PayloadSerializer | undefined {
+  if (serializer !== undefined) assertSerializer(name, serializer);
+  return serializer;
 }
 
 /** What is wrong with an option is an argument error to the checks, and a configuration error to the application. */

@@ -69,6 +69,7 @@ export function resolveHandler(
           timeout: own.timeout ?? settings.timeout,
           lease: own.lease,
           expireAfter: settings.expireAfter,
+          serializer: settings.serializer,
           deadLetter: settings.deadLetter,
         },
       };
@@ -79,7 +80,7 @@ export function resolveHandler(
 
 function checkedNames(topics: readonly TopicRef[]): string[] {
   const names = topics.map(checkedTopicName);
-  if (names.length === 0) throw new InvalidArgumentError('It has no topic. Name one at least.');
+  if (names.length === 0) throw new InvalidArgumentError('It has no topic. Name at least one.');
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new InvalidArgumentError(`It names topic '${twice}' twice. Name each topic once.`);
   return names;

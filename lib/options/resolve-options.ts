@@ -13,7 +13,14 @@ import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../message/limits.js';
 import { assertName } from '../message/topic.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { DEFAULT_PREFIX, DEFAULT_REDIS, DEFAULT_TIMEOUT, MAX_TIMEOUT, assertRedis } from './connection-checks.js';
-import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from './option-checks.js';
+import {
+  MAX_CONCURRENCY,
+  asConfiguration,
+  optionalDuration,
+  optionalSerializer,
+  resolveBackoff,
+  resolveLease,
+} from './option-checks.js';
 import { resolveMetrics } from './resolve-metrics.js';
 import { resolveFleetEvents } from './resolve-fleet-events.js';
 import { resolveMiddleware } from './resolve-middleware.js';
@@ -32,10 +39,19 @@ const MODULE_OPTIONS = [
   'middleware',
   'metrics',
   'fleetEvents',
+  'serializer',
 ] as const;
 /** Known when the module is imported, and so given to `forRoot()` and beside a factory. */
 const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
-const TOPIC_OPTIONS = ['partitions', 'attempts', 'backoff', 'timeout', 'expireAfter', 'deadLetter'] as const;
+const TOPIC_OPTIONS = [
+  'partitions',
+  'attempts',
+  'backoff',
+  'timeout',
+  'expireAfter',
+  'deadLetter',
+  'serializer',
+] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
 
 const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
@@ -44,6 +60,7 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   backoff: DEFAULT_BACKOFF,
   timeout: undefined,
   expireAfter: undefined,
+  serializer: undefined,
   deadLetter: { maxAge: undefined, maxCount: undefined },
 };
 
@@ -62,12 +79,13 @@ export function resolveOptions(
     assertNotFromFactory(options);
     const { redis = DEFAULT_REDIS, prefix = DEFAULT_PREFIX, publishTimeout = DEFAULT_TIMEOUT } = options;
     const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
+    const serializer = optionalSerializer('serializer', options.serializer);
     assertName('prefix', prefix);
     assertRedis(redis);
     if (!isPlainObject(topics)) {
       throw new InvalidArgumentError(`topics must be an object of options by topic. Given: ${describe(topics)}.`);
     }
-    const base = resolveTopic('defaults', defaults, DEFAULT_TOPIC_SETTINGS);
+    const base = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
     const own = new Map<string, TopicSettings>();
     for (const [topic, topicOptions] of Object.entries(topics)) {
       assertName('topic', topic);
@@ -119,6 +137,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
     backoff: backoff === undefined ? base.backoff : resolveBackoff(`${name}.backoff`, backoff),
     timeout: optionalDuration(`${name}.timeout`, timeout) ?? base.timeout,
     expireAfter: optionalDuration(`${name}.expireAfter`, expireAfter) ?? base.expireAfter,
+    serializer: optionalSerializer(`${name}.serializer`, options.serializer) ?? base.serializer,
     deadLetter: {
       maxAge: optionalDuration(`${name}.deadLetter.maxAge`, deadLetter.maxAge) ?? base.deadLetter.maxAge,
       maxCount,

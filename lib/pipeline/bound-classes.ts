@@ -13,7 +13,7 @@ export function assertBoundClassesAreMade(label: string, { wrapper, type, name, 
   for (const enhancer of [...enhancersOf(type), ...enhancersOf(method), ...pipes]) {
     if (typeof enhancer !== 'function' || wrapper.host?.injectables.has(enhancer)) continue;
     throw new ConfigurationError(
-      `@DelayedHandler on ${label}: ${enhancer.name} would not run, since Nest makes what is bound to a class only where it ` +
+      `@DelayedHandler on ${label}: ${enhancer.name} would not run, since Nest makes what is bound to a class only if it ` +
         `makes the class itself, and this one comes from a factory or is a value. List the class among the providers, or ` +
         `bind an instance, such as new ${enhancer.name}().`,
     );

@@ -40,7 +40,7 @@ export class DelayQueueContext<T = unknown> {
     if (type !== CONTEXT_TYPE) {
       throw new InvalidArgumentError(
         `DelayQueueContext.from() takes the context of a delayed handler, whose type is '${CONTEXT_TYPE}'. Given: one of ` +
-          `type '${type}'. Ask context.getType() first where the same class serves others too.`,
+          `type '${type}'. Ask context.getType() first if the same class serves others too.`,
       );
     }
     return new DelayQueueContext<T>(host.getArgByIndex(0), host.getArgByIndex(1));

@@ -3,6 +3,7 @@ import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCre
 import { UnrecoverableError } from '../errors/unrecoverable.error.js';
 import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
 import { assertBoundClassesAreMade } from './bound-classes.js';
+import { describeRefusal, isRefusal, rememberingGuards } from './guard-refusals.js';
 import { checkParameters } from './handler-parameters.js';
 import {
   type HandlerMethod,
@@ -12,9 +13,6 @@ import {
   directCall,
 } from './handler-pipeline.js';
 import { isEnhanced, isFiltered } from './nest-metadata.js';
-
-/** What Nest says where a guard has answered `false`. */
-const REFUSAL = 'Forbidden resource';
 
 /** Makes the calls of handlers: on which instance, and with what around them. */
 @Injectable()
@@ -31,7 +29,7 @@ export class HandlerFactory {
     const decorated = checkParameters(label, type, name, method.length);
     const filtered = isFiltered(type) || isFiltered(method) || this.#isFilteredGlobally();
     const enhanced = decorated || filtered || isEnhanced(type) || isEnhanced(method) || this.#isEnhancedGlobally();
-    const pipeline = enhanced ? new HandlerPipeline(this.creator, handler, filtered) : undefined;
+    const pipeline = enhanced ? new HandlerPipeline(rememberingGuards(this.creator), handler, filtered) : undefined;
     const around = (instance: object, contextId?: ContextId): Invoke =>
       pipeline ? pipeline.around(instance, contextId) : directCall(instance, name);
     const invoke = isStatic(wrapper) ? around(wrapper.instance as object) : perDelivery(wrapper, around);
@@ -78,14 +76,14 @@ function perDelivery(wrapper: InstanceWrapper, around: (instance: object, contex
 }
 
 function refusing(invoke: Invoke, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
-  if (onRefusal === 'retry') return invoke;
   return async (payload, message) => {
     try {
       return await invoke(payload, message);
     } catch (error) {
-      if (!(error instanceof ForbiddenException && error.message === REFUSAL)) throw error;
+      if (!isRefusal(error)) throw error;
       if (onRefusal === 'ack') return undefined;
-      throw new UnrecoverableError('A guard refused the message.', { cause: error });
+      const Refused = onRefusal === 'retry' ? ForbiddenException : UnrecoverableError;
+      throw new Refused(describeRefusal(error), { cause: error });
     }
   };
 }

@@ -4,18 +4,27 @@ import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
 import { SchemaError } from '../errors/schema.error.js';
 import { checkPayload } from '../message/check-payload.js';
 import { decodeEnvelope } from '../message/envelope.js';
+import { type PayloadSerializer, fromStored } from '../message/serializer.js';
+
+/** How the payloads of a topic are checked. */
+export interface PayloadRules {
+  readonly topic: string;
+  readonly schema: StandardSchemaV1;
+  readonly serializer: PayloadSerializer | undefined;
+}
 
 /**
- * Checks what the handler would be given, which is not always what was published: JSON makes a string of a `Date`.
+ * Checks what the handler would be given, which is not always what was published: without a serializer, JSON makes a string
+ * of a `Date`.
  *
  * @throws InvalidPayloadError, SchemaError
+ * @throws SerializationError if the serializer cannot read what it has made
  */
 export async function assertPayload(
-  topic: string,
-  schema: StandardSchemaV1,
+  { topic, schema, serializer }: PayloadRules,
   { envelope }: Pick<NewMessage, 'envelope'>,
 ): Promise<void> {
-  const { payload } = decodeEnvelope(envelope);
+  const payload = fromStored(topic, serializer, decodeEnvelope(envelope));
   try {
     await checkPayload(topic, schema, payload);
   } catch (error) {

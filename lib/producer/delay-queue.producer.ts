@@ -3,6 +3,7 @@ import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
 import { MessageChanges } from '../changes/message-changes.js';
 import type { Clock } from '../common/clock.js';
 import { shareClass } from '../common/copies.js';
+import { describe } from '../common/describe.js';
 import type { Duration } from '../common/duration.js';
 import { serveWithin } from '../common/serve-within.js';
 import { assertOptions } from '../common/validate.js';
@@ -11,6 +12,7 @@ import type { EventSink } from '../events/queue-events.interface.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../message/middleware.interface.js';
 import type { PublishedPayload, TopicName } from '../message/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
+import { toStored } from '../message/serializer.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { assertPayload } from './assert-payload.js';
@@ -61,6 +63,7 @@ export class DelayQueueProducer {
   readonly #publisher: Publisher;
   readonly #changes: MessageChanges;
 
+  /** @internal */
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
     this.#middleware = publishLayers(dependencies.middleware);
@@ -176,8 +179,10 @@ export class DelayQueueProducer {
     let name: string | undefined;
     try {
       name = checkedTopicName(topic);
-      const request = toPublishRequest(payload, options, this.#dependencies.store.now());
-      const partitions = this.#dependencies.topics.knownPartitions(name);
+      const { store, topics } = this.#dependencies;
+      const stored = toStored(name, topics.settings(name).serializer, payload);
+      const request = toPublishRequest(stored, options, store.now());
+      const partitions = topics.knownPartitions(name);
       // So with all but a few calls: there is nothing to wait for.
       if (partitions !== undefined && !schemaOf(topic))
         return this.#publisher.publish({ topic: name, partitions }, request);
@@ -200,9 +205,13 @@ export class DelayQueueProducer {
   }
 
   #toRequests(topic: string, messages: readonly GivenMessage[]): PublishRequest[] {
-    const now = this.#dependencies.store.now();
+    const { store, topics } = this.#dependencies;
+    const now = store.now();
+    const { serializer } = topics.settings(topic);
     try {
-      return messages.map(({ payload, options }) => toPublishRequest(payload, options, now));
+      return messages.map(({ payload, options }) =>
+        toPublishRequest(toStored(topic, serializer, payload), options, now),
+      );
     } catch (error) {
       throw this.#failed(topic, error, messages.length);
     }
@@ -211,8 +220,10 @@ export class DelayQueueProducer {
   /** Where messages go, once they were found to fit the schema of their topic. */
   async #checkedDestination(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Destination> {
     const schema = schemaOf(topic);
+    const { serializer } = this.#dependencies.topics.settings(name);
     try {
-      if (schema) await Promise.all(requests.map((request) => assertPayload(name, schema, request)));
+      if (schema)
+        await Promise.all(requests.map((request) => assertPayload({ topic: name, schema, serializer }, request)));
       return { topic: name, partitions: await this.#partitions(name) };
     } catch (error) {
       throw this.#failed(name, error, requests.length);
@@ -237,6 +248,8 @@ export class DelayQueueProducer {
 }
 
 function assertMessages(messages: readonly GivenMessage[]): void {
-  if (!Array.isArray(messages)) throw new InvalidArgumentError('publishMany takes an array of { payload, options }.');
+  if (!Array.isArray(messages)) {
+    throw new InvalidArgumentError(`publishMany takes an array of { payload, options }. Given: ${describe(messages)}.`);
+  }
   for (const message of messages) assertOptions('A message of publishMany', message, ['payload', 'options']);
 }

@@ -6,6 +6,7 @@ import { resolveStoredBackoff } from '../message/backoff.js';
 import { assertId } from '../message/assert-id.js';
 import { assertHeaders, encodeEnvelope } from '../message/envelope.js';
 import { MAX_ATTEMPTS, MAX_DELAY } from '../message/limits.js';
+import type { StoredPayload } from '../message/serializer.js';
 import type { PublishOptions } from '../message/publish-options.interface.js';
 import { toStoredId } from '../message/stored-id.js';
 import { MessageIds } from './message-ids.js';
@@ -39,7 +40,11 @@ const AT_ONCE: DueTime = Object.freeze({ after: 0 });
  * @param now the broker's clock, epoch milliseconds
  * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
  */
-export function toPublishRequest(payload: unknown, options: PublishOptions = NO_OPTIONS, now: number): PublishRequest {
+export function toPublishRequest(
+  { payload, serialized }: StoredPayload,
+  options: PublishOptions = NO_OPTIONS,
+  now: number,
+): PublishRequest {
   if (options !== NO_OPTIONS) assertPublishOptions(options);
   const { attempts, backoff, timeout, expireAfter, headers, onDuplicate = 'reject' } = options;
   if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
@@ -50,6 +55,7 @@ export function toPublishRequest(payload: unknown, options: PublishOptions = NO_
   const key = options.key ?? id;
   const envelope = encodeEnvelope({
     payload,
+    serialized,
     publishedAt: now,
     headers,
     attempts,

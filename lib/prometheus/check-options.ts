@@ -36,7 +36,7 @@ function checked(options: PrometheusMetricsOptions): CheckedOptions {
   }
   if (typeof prefix !== 'string' || !/^[A-Za-z_:][A-Za-z0-9_:]*$/.test(prefix)) {
     throw new InvalidArgumentError(
-      `prefix must be letters, digits, '_' and ':', the first no digit, such as 'delay_queue_'. Given: ${describe(prefix)}.`,
+      `prefix must be letters, digits, '_' and ':', and not begin with a digit, such as 'delay_queue_'. Given: ${describe(prefix)}.`,
     );
   }
   assertOptions('buckets', buckets, Object.keys(DEFAULT_BUCKETS));

@@ -62,7 +62,7 @@ export class DelayQueueHealthIndicator {
     key: Key,
     options: DelayQueueIndicatorOptions = {},
   ): Promise<HealthIndicatorResult<Key>> {
-    assertOptions('options', options, OPTIONS);
+    assertOptions('The options of isHealthy', options, OPTIONS);
     const { connection = DEFAULT_CONNECTION, failOnDegraded = false, ...checkOptions } = options;
     const health = this.#find<DelayQueueHealth>(
       tokensOf(connection).health,

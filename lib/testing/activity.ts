@@ -18,6 +18,7 @@ export class Activity {
   readonly #patience: number;
   /** The deliveries that run, and the real time at which waiting for them began. */
   readonly #running = new Map<string, number | undefined>();
+  #hasBegun = false;
   #calls = 0;
   #deliveries = 0;
   #latestTopic = '';
@@ -28,9 +29,14 @@ export class Activity {
     this.#patience = patience;
   }
 
-  /** Whether there was any. */
-  get isAny(): boolean {
-    return this.#calls > 0;
+  /** Whether an application has booted, so that there is somebody to handle what falls due. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** To be called when an application has booted. */
+  booted(): void {
+    this.#hasBegun = true;
   }
 
   /** To be called whenever an application calls a broker. */

@@ -15,6 +15,14 @@ import { TestBackend } from './test-backend.js';
 import { toDeadLetter, toRecorded, toWaiting } from './to-harness-message.js';
 import { VirtualTime, toEpoch } from './virtual-time.js';
 
+const NOT_INITIALIZED =
+  `The application on this harness is not initialized, so no handler runs and nothing would happen. Before you move time, ` +
+  `call 'await module.init()', or 'await app.init()' for one that createNestApplication() made.`;
+
+const NOT_USED =
+  `No application is on this harness, so nothing would happen. Import DelayQueueTestingModule, or call override() before ` +
+  `compile(), with the name of the connection if it has one; then call init() of the module or the application.`;
+
 /**
  * What the harness needs of a `TestingModuleBuilder` of `@nestjs/testing`.
  *
@@ -56,10 +64,13 @@ export class DelayQueueHarness {
   readonly #caller = uuidv7();
   #sequence = 0;
 
+  /** @throws InvalidArgumentError */
+  constructor(options?: HarnessOptions);
   /**
-   * @param time for {@link withSameClock}, and nothing else
-   * @throws InvalidArgumentError
+   * @param time of the harness whose clock this one has
+   * @internal
    */
+  constructor(options: HarnessOptions, time: VirtualTime);
   constructor(options: HarnessOptions = {}, time: VirtualTime = new VirtualTime(options)) {
     this.#time = time;
     this.backend = new TestBackend(time);
@@ -105,7 +116,7 @@ export class DelayQueueHarness {
    * messages that handlers publish, retries, timeouts, ends of leases. Before each step, and in the end, handlers are waited
    * for, in real time too, as long as `patience` allows.
    *
-   * @throws InvalidArgumentError, and ConfigurationError where no application runs on this harness
+   * @throws InvalidArgumentError, and ConfigurationError if no application on this harness is initialized
    */
   async advance(duration: Duration): Promise<void> {
     const milliseconds = parseDuration('duration', duration);
@@ -115,7 +126,7 @@ export class DelayQueueHarness {
   /**
    * Moves time forward to a date (a number is epoch milliseconds), like {@link advance}.
    *
-   * @throws InvalidArgumentError where it has passed, and ConfigurationError where no application runs on this harness
+   * @throws InvalidArgumentError where it has passed, and ConfigurationError if no application on this harness is initialized
    */
   async advanceTo(date: Date | number): Promise<void> {
     const time = toEpoch('date', date);
@@ -130,7 +141,7 @@ export class DelayQueueHarness {
   /**
    * Waits until all that is due now was handled, and does not move time.
    *
-   * @throws ConfigurationError where no application runs on this harness
+   * @throws ConfigurationError if no application on this harness is initialized
    */
   async settle(): Promise<void> {
     await this.advance(0);
@@ -142,7 +153,9 @@ export class DelayQueueHarness {
    * @throws InvalidArgumentError where it is no topic
    */
   published<T>(topic: TopicRef<T>): RecordedMessage<T>[] {
-    return this.backend.published.of(checkedTopicName(topic)).map(toRecorded<T>);
+    const name = checkedTopicName(topic);
+    const serializer = this.backend.serializerOf(name);
+    return this.backend.published.of(name).map((message) => toRecorded<T>(message, serializer));
   }
 
   /**
@@ -151,7 +164,9 @@ export class DelayQueueHarness {
    * @throws InvalidArgumentError where it is no topic
    */
   scheduled<T>(topic: TopicRef<T>): WaitingMessage<T>[] {
-    return this.backend.memory.list(checkedTopicName(topic), 'scheduled').map(toWaiting<T>);
+    const name = checkedTopicName(topic);
+    const serializer = this.backend.serializerOf(name);
+    return this.backend.memory.list(name, 'scheduled').map((placed) => toWaiting<T>(placed, serializer));
   }
 
   /**
@@ -160,7 +175,9 @@ export class DelayQueueHarness {
    * @throws InvalidArgumentError where it is no topic
    */
   deadLetters<T>(topic: TopicRef<T>): DeadLetter<T>[] {
-    return this.backend.memory.list(checkedTopicName(topic), 'dead').map(toDeadLetter<T>);
+    const name = checkedTopicName(topic);
+    const serializer = this.backend.serializerOf(name);
+    return this.backend.memory.list(name, 'dead').map((placed) => toDeadLetter<T>(placed, serializer));
   }
 
   /**
@@ -202,12 +219,7 @@ export class DelayQueueHarness {
   }
 
   async #moveTo(target: () => number): Promise<void> {
-    if (!this.#time.activity.isAny) {
-      throw new ConfigurationError(
-        `No application runs on this harness, so nothing would happen. After compile(), call init() of the module or the ` +
-          `application; and give override() the name of the connection, if it has one.`,
-      );
-    }
+    if (!this.#time.activity.hasBegun) throw new ConfigurationError(this.backend.isUsed ? NOT_INITIALIZED : NOT_USED);
     await this.#time.moveTo(target);
   }
 }

@@ -23,7 +23,7 @@ export interface HarnessMessage<T = unknown> {
   readonly key: string;
   readonly topic: string;
   readonly partition: number;
-  /** As it is stored and will be delivered: what JSON made of it. */
+  /** As it will be delivered: what JSON, or the topic's serializer, makes of it. `undefined` if the serializer cannot read it. */
   readonly payload: T;
   readonly headers: Readonly<Record<string, string>>;
   readonly publishedAt: Date;

@@ -47,7 +47,11 @@ function replacements(connection: string): Replacement[] {
     {
       token: options,
       inject: [MODULE_OPTIONS],
-      make: (_backend, given: DelayQueueModuleOptions | undefined) => testingOptions(given ?? {}, connection),
+      make: (backend, given: DelayQueueModuleOptions | undefined) => {
+        const resolved = testingOptions(given ?? {}, connection);
+        backend.serves(resolved);
+        return resolved;
+      },
     },
     { token: clock, inject: [], make: ({ time }) => time.clock },
     { token: broker, inject: [], make: ({ broker: memory }) => memory },

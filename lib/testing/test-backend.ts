@@ -1,4 +1,6 @@
 import { MemoryBroker } from '../broker/memory/memory.broker.js';
+import type { PayloadSerializer } from '../message/serializer.js';
+import type { ResolvedOptions } from '../options/resolved-options.interface.js';
 import { Faults } from './faults.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';
@@ -13,6 +15,8 @@ export class TestBackend {
   readonly outages: Outages;
   readonly published = new PublishedMessages();
   readonly broker: TestingBroker;
+  /** Of the applications on this backend. */
+  readonly #options: ResolvedOptions[] = [];
 
   constructor(time: VirtualTime) {
     this.time = time;
@@ -20,5 +24,22 @@ export class TestBackend {
     this.outages = new Outages(time.clock);
     const { memory, faults, outages, published } = this;
     this.broker = new TestingBroker({ memory, activity: time.activity, faults, outages, published });
+  }
+
+  /** To be called with the options of each application. */
+  serves(options: ResolvedOptions): void {
+    this.#options.push(options);
+  }
+
+  /** Whether an application was made on it, booted or not. */
+  get isUsed(): boolean {
+    return this.#options.length > 0;
+  }
+
+  /** What the applications say makes the payloads of a topic readable. */
+  serializerOf(topic: string): PayloadSerializer | undefined {
+    return this.#options
+      .map(({ topicSettings }) => topicSettings(topic).serializer)
+      .find((serializer) => serializer !== undefined);
   }
 }

@@ -14,6 +14,11 @@ export class TestingScheduler extends DelayQueueScheduler {
     return false;
   }
 
+  override async onApplicationBootstrap(): Promise<void> {
+    await super.onApplicationBootstrap();
+    this.#time.activity.booted();
+  }
+
   override async onModuleDestroy(): Promise<void> {
     await this.#time.runDuring(super.onModuleDestroy());
   }

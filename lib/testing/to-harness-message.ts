@@ -1,6 +1,8 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
 import { decodeEnvelope } from '../message/envelope.js';
 import type { Failure } from '../message/failure.js';
+import { readablePayload } from '../message/readable-part.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 import { fromStoredId } from '../message/stored-id.js';
 import type { DeadLetter, HarnessMessage, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
 import type { Published } from './published-messages.js';
@@ -11,34 +13,44 @@ export interface Placed {
   readonly stored: StoredMessage;
 }
 
-export function toRecorded<T>({ partition, storedId, envelope, dueAt }: Published): RecordedMessage<T> {
-  const message = describeMessage<T>(partition, storedId, envelope);
+export function toRecorded<T>(
+  { partition, storedId, envelope, dueAt }: Published,
+  serializer: PayloadSerializer | undefined,
+): RecordedMessage<T> {
+  const message = describeMessage<T>(partition, { storedId, envelope }, serializer);
   const delay = Math.max(0, dueAt - message.publishedAt.getTime());
   return { ...message, dueAt: new Date(dueAt), delay };
 }
 
-export function toWaiting<T>({ partition, stored }: Placed): WaitingMessage<T> {
-  const { storedId, envelope, at, attempts, failure } = stored;
-  return { ...describeMessage<T>(partition, storedId, envelope), dueAt: new Date(at), attempts, failure };
+export function toWaiting<T>(
+  { partition, stored }: Placed,
+  serializer: PayloadSerializer | undefined,
+): WaitingMessage<T> {
+  const { at, attempts, failure } = stored;
+  return { ...describeMessage<T>(partition, stored, serializer), dueAt: new Date(at), attempts, failure };
 }
 
-export function toDeadLetter<T>({ partition, stored }: Placed): DeadLetter<T> {
-  const { storedId, envelope, at, attempts, failure } = stored;
-  const message = describeMessage<T>(partition, storedId, envelope);
+export function toDeadLetter<T>(
+  { partition, stored }: Placed,
+  serializer: PayloadSerializer | undefined,
+): DeadLetter<T> {
+  const { at, attempts, failure } = stored;
+  const message = describeMessage<T>(partition, stored, serializer);
   return { ...message, diedAt: new Date(at), attempts, failure: failure as Failure };
 }
 
 function describeMessage<T>(
   { topic, index }: Partition,
-  storedId: string,
-  envelope: string,
+  { storedId, envelope }: Pick<StoredMessage, 'storedId' | 'envelope'>,
+  serializer: PayloadSerializer | undefined,
 ): Omit<HarnessMessage<T>, 'dueAt'> {
-  const { payload, headers, publishedAt, attempts, backoff, timeout, expireAfter } = decodeEnvelope(envelope);
+  const decoded = decodeEnvelope(envelope);
+  const { headers, publishedAt, attempts, backoff, timeout, expireAfter } = decoded;
   return {
     ...fromStoredId(storedId),
     topic,
     partition: index,
-    payload: payload as T,
+    payload: readablePayload(topic, serializer, decoded) as T,
     headers,
     publishedAt: new Date(publishedAt),
     settings: { attempts, backoff, timeout, expireAfter },

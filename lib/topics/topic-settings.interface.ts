@@ -1,5 +1,6 @@
 import type { Duration } from '../common/duration.js';
 import type { ResolvedBackoff } from '../message/backoff.js';
+import type { PayloadSerializer } from '../message/serializer.js';
 
 /** A backoff ready to use: resolved, or the user's function. */
 export type ActiveBackoff = ResolvedBackoff | ((attempt: number, error: unknown) => Duration);
@@ -12,6 +13,7 @@ export interface TopicSettings {
   readonly backoff: ActiveBackoff;
   readonly timeout: number | undefined;
   readonly expireAfter: number | undefined;
+  readonly serializer: PayloadSerializer | undefined;
   readonly deadLetter: { readonly maxAge: number | undefined; readonly maxCount: number | undefined };
 }
 

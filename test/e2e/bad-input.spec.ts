@@ -33,21 +33,27 @@ describe('publish refuses options with an InvalidArgumentError that says what wa
     {
       what: 'an unknown option',
       options: wrong({ dealy: '30m' }),
-      says: ["no option 'dealy'", 'id, key, delay, deliverAt, attempts, backoff, timeout, expireAfter, headers'],
+      says: [
+        "no option 'dealy' in the publish options",
+        "Did you mean 'delay'?",
+        'id, key, delay, deliverAt, attempts, backoff, timeout, expireAfter, headers',
+      ],
     },
     { what: 'no object', options: wrong('30m'), says: ['must be an object', "'30m'"] },
     { what: 'a list', options: wrong(['30m']), says: ['must be an object', "'30m'"] },
     { what: 'null', options: wrong(null), says: ['must be an object', 'null'] },
     { what: 'a delay that is NaN', options: { delay: NaN }, says: ['delay', "'30m'", 'Given: NaN'] },
-    { what: 'a delay of no unit', options: { delay: '30 bananas' }, says: ['delay', "Given: '30 bananas'"] },
+    { what: 'a delay of no unit', options: { delay: '30 bananas' }, says: ['Units: ms, s, m', "Given: '30 bananas'"] },
+    { what: 'a delay in months', options: { delay: '1mo' }, says: ['Units: ', "such as '30d'", "Given: '1mo'"] },
+    { what: 'a delay that could be months', options: { delay: '1M' }, says: ["write 'm' for minutes", "Given: '1M'"] },
     { what: 'an empty delay', options: { delay: '' }, says: ['delay', "Given: ''"] },
     { what: 'a delay that is a Date', options: wrong({ delay: new Date(0) }), says: ['delay', '1970'] },
     { what: 'a delay that is null', options: wrong({ delay: null }), says: ['delay', 'Given: null'] },
     { what: 'a delay that is a BigInt', options: wrong({ delay: 5n }), says: ['delay', 'Given: 5n'] },
-    { what: 'a negative delay', options: { delay: -1 }, says: ['between 0 ms', `${TEN_YEARS} ms`, 'Given: -1'] },
+    { what: 'a negative delay', options: { delay: -1 }, says: ['between 0 ms and 10 years', 'Given: -1'] },
     { what: 'a negative delay in words', options: { delay: '-5m' }, says: ['between 0 ms', "Given: '-5m'"] },
     { what: 'a delay below zero that would be rounded up to it', options: { delay: -0.5 }, says: ['Given: -0.5'] },
-    { what: 'a delay over 10 years', options: { delay: TEN_YEARS + 1 }, says: ['delay', `${TEN_YEARS} ms`] },
+    { what: 'a delay over 10 years', options: { delay: TEN_YEARS + 1 }, says: ['delay', '10 years'] },
     { what: 'a delay that is endless', options: { delay: Infinity }, says: ['delay', 'Given: Infinity'] },
     {
       what: 'both delay and deliverAt',
@@ -152,11 +158,25 @@ describe('publish refuses a payload', () => {
   cycle['self'] = cycle;
 
   it.each<{ what: string; payload: unknown; says: RegExp }>([
-    { what: 'with a cycle', payload: cycle, says: /circular.*no cycles/ },
-    { what: 'with a BigInt', payload: { amount: 5n }, says: /BigInt.*no BigInt/ },
+    { what: 'with a cycle', payload: cycle, says: /payload\.self leads back .* cycle/ },
+    { what: 'with a BigInt', payload: { amount: 5n }, says: /payload\.amount is a BigInt, .* as a string/ },
+    {
+      what: 'with a number that is none',
+      payload: { items: [1, 2, 3, { price: NaN }] },
+      says: /^payload\.items\[3\]\.price is NaN, which JSON would turn into null\. Publish a finite number, or null, or/,
+    },
+    {
+      what: 'with a Map',
+      payload: { tags: new Map([['a', 1]]) },
+      says: /^payload\.tags is an instance of Map, .* 'serializer'/,
+    },
+    { what: 'with an Error', payload: [new Error('x')], says: /^payload\[0\] is an instance of Error, .* plain data/ },
+    { what: 'with a function', payload: { done: () => 1 }, says: /^payload\.done is a function, .* leave out/ },
+    { what: 'with undefined in a list', payload: [1, undefined], says: /^payload\[1\] is undefined, .* null/ },
+    { what: 'that nobody awaited', payload: Promise.resolve(1), says: /^payload is a promise\. Await it first/ },
     { what: 'that is undefined', payload: undefined, says: /undefined.*Publish null/ },
     { what: 'that is a function', payload: () => 1, says: /function.*Publish null/i },
-    { what: 'that is a symbol', payload: Symbol('s'), says: /Symbol\(s\).*Publish null/ },
+    { what: 'that is a symbol', payload: Symbol('s'), says: /symbol.*Publish null/ },
     {
       what: 'whose toJSON throws',
       payload: {
@@ -164,7 +184,7 @@ describe('publish refuses a payload', () => {
           throw new Error('no way');
         },
       },
-      says: /no/,
+      says: /no way/,
     },
   ])('$what, with a SerializationError', async ({ payload, says }) => {
     const producer = await startProducer();

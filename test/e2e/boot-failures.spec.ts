@@ -32,7 +32,11 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'an unknown module option',
       options: untyped({ topcis: {} }),
-      says: ["no option 'topcis'", 'redis, prefix, topics, defaults, consumer, publishTimeout'],
+      says: [
+        "no option 'topcis'",
+        "Did you mean 'topics'?",
+        'redis, prefix, topics, defaults, consumer, publishTimeout',
+      ],
     },
     {
       what: 'an unknown option of a topic',
@@ -51,7 +55,7 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'an unknown option of the consumer',
       options: { consumer: untyped({ threads: 3 }) },
-      says: ["consumer has no option 'threads'", 'concurrency, lease, shutdownTimeout, maxIdleWait'],
+      says: ["no option 'threads' in consumer", 'concurrency, lease, shutdownTimeout, maxIdleWait'],
     },
     {
       what: 'concurrency 0',
@@ -66,7 +70,7 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'a lease that is too short',
       options: { consumer: { lease: 999 } },
-      says: ['lease', '1000 ms', 'Given: 999'],
+      says: ['lease', 'between 1 second and 10 years', 'Given: 999'],
     },
     {
       what: 'a time that is none',

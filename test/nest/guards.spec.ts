@@ -1,5 +1,6 @@
-import { type CanActivate, Injectable, type Type, UseGuards } from '@nestjs/common';
+import { type CanActivate, Injectable, Scope, type Type, UseGuards } from '@nestjs/common';
 import { DelayedHandler, UnrecoverableError } from 'nestjs-delay-queue';
+import { type Observable, of } from 'rxjs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { useBed } from '../e2e/support/bed.js';
 import { handleOne } from './support/handle-one.js';
@@ -39,7 +40,10 @@ describe('a guard that refuses', () => {
 
     const { failure, attempt } = await app.events.dead.first();
     expect(failure).toMatchObject({ reason: 'unrecoverable', name: 'UnrecoverableError' });
-    expect(failure.message).toContain('guard refused');
+    expect(failure.message).toBe(
+      'The guard Refusing refused the message. If it is meant for requests only, let it answer true if context.getType() is ' +
+        "'delay-queue'.",
+    );
     expect(attempt).toBe(1);
     expect(trail).toEqual([]);
   });
@@ -50,6 +54,7 @@ describe('a guard that refuses', () => {
     await app.producer.publish('jobs', 1, { id: 'one' });
     const { error } = await app.events.retried.first();
     expect(error).toMatchObject({ name: 'ForbiddenException' });
+    expect((error as Error).message).toContain('The guard Refusing refused the message.');
 
     allow();
     await app.events.acked.first();
@@ -61,6 +66,54 @@ describe('a guard that refuses', () => {
     await handleOne(app);
 
     expect(trail).toEqual([]);
+  });
+
+  it('is named among several, whether it answers at once, later or with an Observable', async () => {
+    class Open implements CanActivate {
+      canActivate(): boolean {
+        trail.push('open');
+        return true;
+      }
+    }
+    class Later implements CanActivate {
+      canActivate(): Promise<boolean> {
+        return Promise.resolve(false);
+      }
+    }
+    class Streaming implements CanActivate {
+      canActivate(): Observable<boolean> {
+        return of(false);
+      }
+    }
+    @Injectable({ scope: Scope.REQUEST })
+    class Scoped extends Later {}
+    const refusedBy: Record<string, string> = {};
+    for (const [name, ...guards] of [
+      ['later', Open, Later, Streaming],
+      ['streaming', Open, Streaming],
+      ['scoped', Open, Scoped],
+      ['unnamed', Open, { canActivate: () => false }],
+    ] as const) {
+      @Injectable()
+      class Jobs {
+        @DelayedHandler(name)
+        @UseGuards(...guards)
+        work(): void {
+          trail.push('work');
+        }
+      }
+      const app = await bed.start({ providers: [Jobs] });
+      await app.producer.publish(name, 1);
+      refusedBy[name] = (await app.events.dead.first()).failure.message.split('.')[0] ?? '';
+    }
+
+    expect(refusedBy).toEqual({
+      later: 'The guard Later refused the message',
+      streaming: 'The guard Streaming refused the message',
+      scoped: 'The guard Scoped refused the message',
+      unnamed: 'A guard refused the message',
+    });
+    expect(trail).toEqual(['open', 'open', 'open', 'open']);
   });
 
   it('by an error of its own decides like a handler', async () => {

@@ -58,7 +58,7 @@ describe('a guard runs where the class of the handler is provided', () => {
     const app = await bed.start(setup);
     await app.producer.publish('jobs', 1);
 
-    expect((await app.events.dead.first()).failure.message).toContain('guard refused');
+    expect((await app.events.dead.first()).failure.message).toContain('The guard Guard refused');
   });
 
   it('by a factory, where an instance of the guard is bound', async () => {
@@ -70,7 +70,7 @@ describe('a guard runs where the class of the handler is provided', () => {
     const app = await bed.start({ providers: [{ provide: GuardedJobs, useFactory: () => new GuardedJobs() }] });
     await app.producer.publish('jobs', 1);
 
-    expect((await app.events.dead.first()).failure.message).toContain('guard refused');
+    expect((await app.events.dead.first()).failure.message).toContain('The guard Guard refused');
   });
 });
 

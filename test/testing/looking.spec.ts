@@ -2,6 +2,7 @@ import { UnrecoverableError, topic } from 'nestjs-delay-queue';
 import type { DeadLetter, RecordedMessage, WaitingMessage } from 'nestjs-delay-queue/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { Gate } from '../e2e/support/waiting.js';
+import { TypedJson } from '../support/typed-json.js';
 import { MINUTE, START, start, useBench } from './support/bench.js';
 
 interface Job {
@@ -215,4 +216,22 @@ describe('the types', () => {
       expect(() => harness[look]('no topic')).toThrow('A topic must be');
     },
   );
+});
+
+describe('a serializer', () => {
+  it('serves whatever the harness shows', async () => {
+    const options = { serializer: new TypedJson(), defaults: { attempts: 1 } };
+    const { harness, producer, jobs } = await start({ options });
+    jobs.respond = () => {
+      throw new UnrecoverableError('no');
+    };
+    const payload = { at: new Date(5), amounts: new Map([['EUR', 10n]]) };
+    await producer.publish('jobs', payload, { delay: '1h' });
+
+    expect(harness.published('jobs')).toMatchObject([{ payload }]);
+    expect(harness.scheduled('jobs')).toMatchObject([{ payload }]);
+    await harness.advance('1h');
+    expect(jobs.calls).toMatchObject([{ payload }]);
+    expect(harness.deadLetters('jobs')).toMatchObject([{ payload }]);
+  });
 });

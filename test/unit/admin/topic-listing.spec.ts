@@ -27,7 +27,7 @@ async function open(partitions = 8): Promise<Bench> {
   await broker.configure('orders', partitions);
   let sequence = 0;
   return {
-    admin: new DelayQueueAdmin({ broker, clock, timeout: 1000 }),
+    admin: new DelayQueueAdmin({ broker, clock, timeout: 1000, serializerOf: () => undefined }),
     broker,
     requests,
     publish: async (id, at, envelope = '[1,1]') => {

@@ -41,12 +41,12 @@ for (const [name, dueTime] of Object.entries(CHECKS)) {
       [{ delay: Infinity }, 'delay must be between 0 ms'],
       [
         { delay: 'soon' },
-        "delay must be a duration: milliseconds as a number, or a string such as '30m'. Given: 'soon'",
+        "delay must be a duration: milliseconds as a number, or a number with a unit, such as '30m' or '1h30m'. Units: ",
       ],
       [{ delay: '' }, 'delay must be a duration'],
       [{ delay: null }, 'delay must be a duration'],
       [{ delay: new Date() }, 'delay must be a duration'],
-      [{ delay: TEN_YEARS + 1 }, 'delay must be between 0 ms and 315576000000 ms'],
+      [{ delay: TEN_YEARS + 1 }, 'delay must be between 0 ms and 10 years'],
       [{ delay: '11y' }, 'delay must be between 0 ms'],
       [{ deliverAt: new Date(NaN) }, 'deliverAt must be a valid Date or epoch milliseconds. Given: Invalid Date'],
       [{ deliverAt: NaN }, 'deliverAt must be a valid Date'],
@@ -81,13 +81,16 @@ describe('where neither delay nor deliverAt is given', () => {
 
 describe('requiredDueTime', () => {
   for (const [when, text] of [
-    ['30m', "{ delay } or { deliverAt }, must be an object. Given: '30m'."],
+    ['30m', "({ delay } or { deliverAt }) must be an object. Given: '30m'."],
     [5000, 'must be an object. Given: 5000.'],
     [null, 'must be an object. Given: null.'],
     [undefined, 'must be an object. Given: undefined.'],
     [[5], 'must be an object. Given: [ 5 ].'],
-    [{ dealy: 5 }, "has no option 'dealy'. Known options: delay, deliverAt."],
-    [{ delay: 5, id: 'a' }, "has no option 'id'. Known options: delay, deliverAt."],
+    [{ dealy: 5 }, "({ delay } or { deliverAt }). Did you mean 'delay'? Known options: delay, deliverAt."],
+    [
+      { delay: 5, id: 'a' },
+      "no option 'id' in the new due time ({ delay } or { deliverAt }). Known options: delay, deliverAt.",
+    ],
   ] as const) {
     it(`refuses ${shown(when)}: ${text}`, () => {
       expect(() => CHECKS['requiredDueTime']?.(when)).toThrow(InvalidArgumentError);

@@ -15,7 +15,7 @@ describe('assertOptions', () => {
   it('refuses an option that it does not know, and lists those it does', () => {
     expect(() => assertOptions('The options', { a: 1, c: 2 }, allowed)).toThrow(InvalidArgumentError);
     expect(() => assertOptions('The options', { a: 1, c: 2 }, allowed)).toThrow(
-      "The options has no option 'c'. Known options: a, b.",
+      "There is no option 'c' in the options. Known options: a, b.",
     );
   });
 

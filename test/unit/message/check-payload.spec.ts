@@ -33,7 +33,9 @@ describe.each(Object.entries(SCHEMAS))('checkPayload with a schema of %s', (_lib
     const { topic, code, issues, message } = error as InvalidPayloadError;
     expect({ topic, code }).toEqual({ topic: 'orders', code: 'INVALID_PAYLOAD' });
     expect(issues).toHaveLength(2);
-    expect(message).toMatch(/^The payload does not fit the schema of topic 'orders': count: .+; note: .+\. It is /);
+    expect(message).toMatch(
+      /^The payload does not fit the schema of topic 'orders': count: .+; note: .+\. The schema /,
+    );
   });
 });
 
@@ -71,7 +73,9 @@ describe('checkPayload', () => {
       issues: ['a', 'b', 'c', 'd', 'e'].map((key) => ({ message: 'no', path: [key] })),
     }));
 
-    await expect(checkPayload('orders', picky, 1)).rejects.toThrow("'orders': a: no; b: no; c: no; and 2 more. It is");
+    await expect(checkPayload('orders', picky, 1)).rejects.toThrow(
+      "'orders': a: no; b: no; c: no; and 2 more. The schema",
+    );
   });
 
   it('throws what the schema throws, now or later', async () => {

@@ -119,12 +119,20 @@ describe('resolveHandler', () => {
     }
   }
 
-  for (const options of [null, 5, 'x', [], { partitions: 5 }, { expireAfter: 5 }, { retries: 5 }]) {
+  for (const [options, says] of [
+    [null, 'Its options must be an object'],
+    [5, 'Its options must be an object'],
+    ['x', 'Its options must be an object'],
+    [[], 'Its options must be an object'],
+    [{ partitions: 5 }, "There is no option 'partitions' in its options. Known options: "],
+    [{ expireAfter: 5 }, "There is no option 'expireAfter' in its options."],
+    [{ concurency: 5 }, "There is no option 'concurency' in its options. Did you mean 'concurrency'? Known options: "],
+  ] as const) {
     it(`refuses the options ${shown(options)}, and names the handler`, () => {
-      const error = failureOf(() => resolve(options as HandlerOptions));
+      const error = failureOf(() => resolve(options as unknown as HandlerOptions));
 
       expect(error).toBeInstanceOf(ConfigurationError);
-      expect(error.message).toContain('@DelayedHandler on Orders.onTimeout: Its options');
+      expect(error.message).toContain(`@DelayedHandler on Orders.onTimeout: ${says}`);
     });
   }
 });

@@ -266,7 +266,7 @@ describe('resolveOptions', () => {
   }
 
   for (const [where, options] of [
-    ['The module options', { topic: {} }],
+    ['the module options', { topic: {} }],
     ['consumer', { consumer: { leases: 1 } }],
     ["topics['t']", { topics: { t: { retries: 1 } } }],
     ["topics['t'].deadLetter", { topics: { t: { deadLetter: { max: 1 } } } }],
@@ -277,7 +277,7 @@ describe('resolveOptions', () => {
       const error = failureOf(() => resolveOptions(options as unknown as DelayQueueModuleOptions));
 
       expect(error).toBeInstanceOf(ConfigurationError);
-      expect(error.message).toContain(`${where} has no option '`);
+      expect(error.message).toContain(`' in ${where}.`);
       expect(error.message).toContain('Known options: ');
     });
   }

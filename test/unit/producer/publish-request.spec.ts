@@ -12,7 +12,7 @@ const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;
 
 function request(options?: unknown, payload: unknown = { a: 1 }): ReturnType<typeof toPublishRequest> {
-  return toPublishRequest(payload, options as PublishOptions | undefined, NOW);
+  return toPublishRequest({ payload }, options as PublishOptions | undefined, NOW);
 }
 
 describe('toPublishRequest', () => {
@@ -108,8 +108,11 @@ describe('toPublishRequest', () => {
     ['5m', 'The publish options must be an object'],
     [5000, 'The publish options must be an object'],
     [[], 'The publish options must be an object'],
-    [{ dealy: 5 }, "The publish options has no option 'dealy'. Known options: id, key, delay"],
-    [{ priority: 1 }, "has no option 'priority'"],
+    [
+      { dealy: 5 },
+      "There is no option 'dealy' in the publish options. Did you mean 'delay'? Known options: id, key, delay",
+    ],
+    [{ priority: 1 }, "no option 'priority'"],
     [{ id: '' }, 'id must be a string of 1 to 256 characters'],
     [{ id: 'x'.repeat(257) }, 'id must be a string of 1 to 256 characters'],
     [{ id: 42 }, 'id must be a string of 1 to 256 characters. Given: 42'],
@@ -166,7 +169,7 @@ describe('toPublishRequest', () => {
 
   it('refuses a payload that JSON cannot hold, or that is too large', () => {
     expect(() => request({}, 10n)).toThrow(SerializationError);
-    expect(() => toPublishRequest(undefined, {}, NOW)).toThrow(SerializationError);
+    expect(() => toPublishRequest({ payload: undefined }, {}, NOW)).toThrow(SerializationError);
     expect(() => request({}, 'x'.repeat(1024 * 1024))).toThrow(PayloadTooLargeError);
     expect(() => request({ headers: { a: 'x'.repeat(1024 * 1024) } })).toThrow(PayloadTooLargeError);
   });

@@ -16,14 +16,14 @@ async function scrape(registry: Registry): Promise<Scrape> {
 
 describe('the options of prometheusMetrics()', () => {
   it.each<[string, unknown]>([
-    ["has no option 'prefx'", { prefx: 'a' }],
+    ["no option 'prefx' in its options. Did you mean 'prefix'?", { prefx: 'a' }],
     ['Its options must be an object', null],
     ['registry must be a Registry of prom-client. Given: null', { registry: null }],
     ['registry must be a Registry', { registry: {} }],
     ["prefix must be letters, digits, '_' and ':'", { prefix: 'delay-queue-' }],
     ['prefix must be', { prefix: '1a' }],
     ['prefix must be', { prefix: '' }],
-    ["buckets has no option 'duration'", { buckets: { duration: [1] } }],
+    ["no option 'duration' in buckets", { buckets: { duration: [1] } }],
     ['buckets.lateness must be numbers of seconds above 0, ascending. Given: []', { buckets: { lateness: [] } }],
     ['buckets.handler must be', { buckets: { handler: [1, 1] } }],
     ['buckets.script must be', { buckets: { script: [0, 1] } }],

@@ -19,6 +19,7 @@ const SETTINGS: HandlerSettings = {
   timeout: undefined,
   lease: LEASE,
   expireAfter: undefined,
+  serializer: undefined,
   deadLetter: { maxAge: undefined, maxCount: undefined },
 };
 

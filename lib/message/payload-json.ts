@@ -1,0 +1,253 @@
+import { types } from 'node:util';
+import { SerializationError } from '../errors/serialization.error.js';
+import { type StoredPayload, reasonOf } from './serializer.js';
+
+/** An object or array within a payload, and where it stands. */
+interface Place {
+  readonly value: object;
+  readonly parent: Place | undefined;
+  readonly key: string | number;
+}
+
+/** What is wrong with a value. */
+interface Fault {
+  /** Goes on after its path: `is NaN, which JSON would turn into null`. */
+  readonly text: string;
+  readonly advice: string;
+  /** Whether a serializer may keep it. */
+  readonly keepable: boolean;
+}
+
+interface Found {
+  readonly fault: Fault;
+  readonly parent: Place;
+  readonly key: string | number;
+}
+
+/** Some objects make new ones whenever they are asked for their JSON, so the search for what JSON cannot hold has to end. */
+const MAX_SEARCHED = 100_000;
+
+/** How deep a payload is looked into without a list of what is still to be searched. */
+const MAX_RECURSION = 50;
+
+const MAX_PATH_LENGTH = 200;
+
+const OR_SERIALIZE = `, or keep it with the option 'serializer' of the module or the topic (superjson fits)`;
+
+/** Built-in classes whose instances may have properties of their own, which are not what they hold. */
+const CONTAINERS: ReadonlySet<string> = new Set(['[object Map]', '[object Set]', '[object RegExp]']);
+
+/**
+ * Writes a payload as JSON, and refuses what would come back as something else. It is no surprise that a `Date` comes back
+ * as a string and an instance without its methods, that properties which are `undefined` are left out, and that a `toJSON()`
+ * is heeded.
+ *
+ * @throws SerializationError with the path of what JSON cannot hold, or would change
+ */
+export function toJson({ payload, serialized }: StoredPayload): string {
+  const name = serialized ? 'serialize(payload)' : 'payload';
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(payload);
+  } catch (error) {
+    throw refusal(name, findFault(payload, new Set()), error);
+  }
+  if (json === undefined) {
+    throw new SerializationError(
+      `${name} is ${nameOf(payload)}, which JSON cannot hold. Publish null if there is no payload.`,
+    );
+  }
+  if (isSurelyKept(payload, MAX_RECURSION)) return json;
+  const found = findFault(payload);
+  if (found) throw refusal(name, found);
+  return json;
+}
+
+/** A quick yes to nearly all payloads; a no means that a closer look is needed. To be called when JSON can hold the value. */
+function isSurelyKept(value: unknown, depth: number): boolean {
+  if (isKept(value)) return true;
+  if (typeof value !== 'object' || value === null || depth === 0) return false;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isSurelyKept(value[i], depth - 1)) return false;
+    return true;
+  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') {
+    return value instanceof Date && !Number.isNaN(value.getTime());
+  }
+  if (faultOfObject(value)) return false;
+  // Not `Object.values`, whose array would be made for every message.
+  for (const key in value) {
+    const property: unknown = (value as Record<string, unknown>)[key];
+    if (property !== undefined && !isSurelyKept(property, depth - 1)) return false;
+  }
+  return true;
+}
+
+function refusal(name: string, found: Found | undefined, cause?: unknown): SerializationError {
+  if (!found) {
+    return new SerializationError(`${name} cannot be written as JSON (${reasonOf(cause)}). Publish plain data.`, {
+      cause,
+    });
+  }
+  const { text, advice, keepable } = found.fault;
+  const orElse = keepable && name === 'payload' ? OR_SERIALIZE : '';
+  return new SerializationError(`${pathOf(name, found)} ${text}. ${advice}${orElse}.`, { cause });
+}
+
+/** @param seen to be filled; given if there may be no end to the value, since JSON cannot hold it */
+function findFault(root: unknown, seen?: Set<object>): Found | undefined {
+  try {
+    return new Search(seen).run(root);
+  } catch {
+    // Whatever throws when it is looked at has thrown in JSON.stringify() too, which has said so.
+    return undefined;
+  }
+}
+
+/** Goes through a value without recursion: payloads may be nested deeper than the stack goes. */
+class Search {
+  readonly #seen: Set<object> | undefined;
+  readonly #open: Place[] = [];
+  #searched = 0;
+
+  constructor(seen: Set<object> | undefined) {
+    this.#seen = seen;
+  }
+
+  run(root: unknown): Found | undefined {
+    let place: Place | undefined = { value: { '': root }, parent: undefined, key: '' };
+    for (; place; place = this.#open.pop()) {
+      this.#seen?.add(place.value);
+      const found = this.#searchIn(place);
+      if (found) return found;
+      if (this.#seen && ++this.#searched > MAX_SEARCHED) return undefined;
+    }
+    return undefined;
+  }
+
+  #searchIn(parent: Place): Found | undefined {
+    const { value } = parent;
+    if (Array.isArray(value)) {
+      for (let key = 0; key < value.length; key++) {
+        const element: unknown = value[key];
+        const fault = isKept(element) ? undefined : this.#faultOf(element, parent, key);
+        if (fault) return { fault, parent, key };
+      }
+      return undefined;
+    }
+    for (const [key, property] of Object.entries(value) as [string, unknown][]) {
+      const fault = isKept(property) ? undefined : this.#faultOf(property, parent, key);
+      if (fault) return { fault, parent, key };
+    }
+    return undefined;
+  }
+
+  /** What is wrong with a value itself; what it holds is searched later. */
+  #faultOf(given: unknown, parent: Place, key: string | number): Fault | undefined {
+    const value = whatJsonTakes(given, key);
+    if (isKept(value)) return undefined;
+    if (typeof value !== 'object' || value === null) return faultOfPrimitive(value, Array.isArray(parent.value));
+    const fault = faultOfObject(value) ?? (this.#isWithinItself(value, parent) ? CYCLE : undefined);
+    if (!fault) this.#open.push({ value, parent, key });
+    return fault;
+  }
+
+  #isWithinItself(value: object, parent: Place): boolean {
+    if (!this.#seen?.has(value)) return false;
+    let place: Place | undefined = parent;
+    while (place && place.value !== value) place = place.parent;
+    return place !== undefined;
+  }
+}
+
+/** So with nearly all values. */
+function isKept(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true;
+    case 'number':
+      return Number.isFinite(value);
+    default:
+      return value === null;
+  }
+}
+
+/** What `JSON.stringify()` goes on with: the answer of a `toJSON()`, which is not asked for its own. */
+function whatJsonTakes(value: unknown, key: string | number): unknown {
+  const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+  if (typeof toJSON !== 'function') return value;
+  // Spared, as what they answer is known: Dates are everywhere, and Buffers may be long.
+  if (types.isDate(value)) return Number.isNaN(value.getTime()) ? value : null;
+  if (Buffer.isBuffer(value)) return null;
+  return toJSON.call(value, String(key)) as unknown;
+}
+
+const CYCLE: Fault = {
+  text: 'leads back to an object that it is part of, and JSON cannot hold a cycle',
+  advice: 'Publish an id in its place',
+  keepable: true,
+};
+
+function faultOfPrimitive(value: unknown, isElement: boolean): Fault | undefined {
+  switch (typeof value) {
+    case 'number':
+      return { text: `is ${value}, ${BECOMES_NULL}`, advice: 'Publish a finite number, or null', keepable: true };
+    case 'bigint':
+      return { text: 'is a BigInt, which JSON cannot hold', advice: 'Publish it as a string', keepable: true };
+    case 'undefined':
+      if (!isElement) return undefined;
+      return { text: `is undefined, ${BECOMES_NULL}`, advice: 'Publish null, or leave it out', keepable: true };
+    default:
+      return {
+        text: `is a ${typeof value}, ${isElement ? BECOMES_NULL : 'which JSON would leave out'}`,
+        advice: 'Leave it out',
+        keepable: false,
+      };
+  }
+}
+
+const BECOMES_NULL = 'which JSON would turn into null';
+
+/** Objects of which JSON keeps nothing, or not what they hold. An instance of the application's own classes is not one. */
+function faultOfObject(value: object): Fault | undefined {
+  const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: string } } | null;
+  if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
+  if (types.isDate(value) && Number.isNaN(value.getTime())) {
+    return { text: `is an invalid Date, ${BECOMES_NULL}`, advice: 'Publish a valid one, or null', keepable: true };
+  }
+  if (typeof (value as { then?: unknown }).then === 'function') {
+    return { text: 'is a promise', advice: 'Await it first', keepable: false };
+  }
+  const kind = Object.prototype.toString.call(value);
+  if (kind === '[object Object]' || types.isBoxedPrimitive(value)) return undefined;
+  const isEmpty = Object.keys(value).length === 0;
+  const isContainer = CONTAINERS.has(kind) || ArrayBuffer.isView(value) || value instanceof Error;
+  if (!isEmpty && !isContainer) return undefined;
+  return {
+    text: `is an instance of ${prototype.constructor?.name ?? 'a class'}, which JSON would turn into ${isEmpty ? '{}' : 'a plain object'}`,
+    advice: 'Publish what it holds as plain data',
+    keepable: true,
+  };
+}
+
+function nameOf(payload: unknown): string {
+  if (payload === undefined) return 'undefined';
+  return typeof payload === 'object' ? 'an object whose toJSON() answers nothing' : `a ${typeof payload}`;
+}
+
+/** Such as `payload.items[3]['unit price']`. */
+function pathOf(name: string, { parent, key }: Found): string {
+  const keys = [key];
+  for (let place = parent; place.parent; place = place.parent) keys.push(place.key);
+  // The first is that of the payload in the object in which it is looked for.
+  keys.pop();
+  const path = keys.reduceRight<string>((text, each) => `${text}${segment(each)}`, name);
+  const half = MAX_PATH_LENGTH / 2;
+  return path.length > MAX_PATH_LENGTH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
+}
+
+function segment(key: string | number): string {
+  if (typeof key === 'number') return `[${key}]`;
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `['${key}']`;
+}

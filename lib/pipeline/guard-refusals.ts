@@ -1,0 +1,49 @@
+import { type CanActivate, type ExecutionContext, ForbiddenException } from '@nestjs/common';
+import type { ExternalContextCreator } from '@nestjs/core';
+import { CONTEXT_TYPE } from './delay-queue-context.js';
+
+/** What Nest says if a guard has answered `false`. */
+const REFUSAL = 'Forbidden resource';
+
+/** The guard that was asked last before an error came, by the error. */
+const guards = new WeakMap<object, CanActivate>();
+
+type GuardsFn = (args: unknown[]) => Promise<void>;
+
+/** A creator whose calls remember which guard has refused: Nest itself tells nobody. */
+export function rememberingGuards(creator: ExternalContextCreator): ExternalContextCreator {
+  const createGuardsFn: ExternalContextCreator['createGuardsFn'] = (bound: CanActivate[], ...rest) => {
+    if (bound.length === 0) return null;
+    return async (args: unknown[]): Promise<void> => {
+      let asked: CanActivate | undefined;
+      const watched = bound.map((guard) => ({
+        canActivate: (context: ExecutionContext) => {
+          asked = guard;
+          return guard.canActivate(context);
+        },
+      }));
+      const activate = creator.createGuardsFn(watched, ...rest) as GuardsFn;
+      try {
+        await activate(args);
+      } catch (error) {
+        if (asked && isRefusal(error)) guards.set(error, asked);
+        throw error;
+      }
+    };
+  };
+  return Object.create(creator, { createGuardsFn: { value: createGuardsFn } }) as ExternalContextCreator;
+}
+
+export function isRefusal(error: unknown): error is ForbiddenException {
+  return error instanceof ForbiddenException && error.message === REFUSAL;
+}
+
+/** Which guard has refused, and what to do if it should not have. */
+export function describeRefusal(refusal: ForbiddenException): string {
+  const name = guards.get(refusal)?.constructor.name;
+  const guard = name === undefined || name === '' || name === 'Object' ? 'A guard' : `The guard ${name}`;
+  return (
+    `${guard} refused the message. If it is meant for requests only, let it answer true if context.getType() is ` +
+    `'${CONTEXT_TYPE}'.`
+  );
+}
