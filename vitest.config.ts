@@ -1,12 +1,27 @@
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { luaScripts } from './scripts/setup/lua-scripts.mjs';
 
 const source = (path: string): string => new URL(path, import.meta.url).pathname;
 
+/**
+ * The ioredis that the library and its tests use in place of the installed one: what `IOREDIS` names, a package or the path of
+ * one. The programs of `test/fleet` and `test/faults` are processes of their own, and use the installed one.
+ */
+function otherIoredis(): { find: RegExp; replacement: string }[] {
+  const given = process.env['IOREDIS'];
+  if (!given) return [];
+  const isPath = given.startsWith('.') || given.startsWith('/');
+  const replacement = createRequire(import.meta.url).resolve(isPath ? resolve(given) : given);
+  return [{ find: /^ioredis$/, replacement }];
+}
+
 const shared = {
   plugins: [luaScripts()],
   resolve: {
     alias: [
+      ...otherIoredis(),
       { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
       { find: /^nestjs-delay-queue\/terminus$/, replacement: source('./lib/terminus/index.ts') },
       { find: /^nestjs-delay-queue\/testing$/, replacement: source('./lib/testing/index.ts') },

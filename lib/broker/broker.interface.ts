@@ -253,10 +253,20 @@ export interface GroupStore {
 
 /** Signals between processes. They may get lost; whoever listens has to look by itself now and then. */
 export interface SignalSource {
-  watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe>;
-  /** Calls the listener when members of the topic come, go, or change what they hold. */
-  watchMembers(topic: string, listener: () => void): Promise<Unsubscribe>;
-  /** Calls the listener each time the broker can be reached again; signals may have been lost meanwhile. */
+  /**
+   * Listens from now on. If the broker cannot be told so, it is told again until it has confirmed it; nobody has to wait.
+   *
+   * @param onListening told each time signals begin to come after a time in which they may have been lost, the first one
+   *   included: then it is time to look
+   */
+  watchPartition(
+    partition: Partition,
+    listener: (signal: PartitionSignal) => void,
+    onListening?: () => void,
+  ): Unsubscribe;
+  /** Calls the listener when members of the topic come, go, or change what they hold. The rest as above. */
+  watchMembers(topic: string, listener: () => void, onListening?: () => void): Unsubscribe;
+  /** Calls the listener each time the broker can be reached again by calls. */
   onAvailable(listener: () => void): () => void;
   /** Calls the listener with each error of a connection; whoever waits for a call is told by that call. */
   onError(listener: (error: Error) => void): () => void;

@@ -59,7 +59,7 @@ export class ConsumerRuntime implements Startable {
    * Resolves once this process has its share of every topic's partitions.
    *
    * @throws ConfigurationError where a topic has another number of partitions, or another protocol version
-   * @throws BrokerUnavailableError
+   * @throws BrokerUnavailableError if it cannot be reached, or does not let this process listen
    */
   async start(): Promise<void> {
     if (this.#consumers.length > 0 || this.#stopping) return;
@@ -95,6 +95,7 @@ export class ConsumerRuntime implements Startable {
     });
     this.#watch.start();
     await Promise.all(byHandler.map(startInOrder));
+    await this.#watch.assertListening();
     this.#log.started();
   }
 

@@ -69,7 +69,8 @@ export class Membership implements Startable {
     if (this.#joined || this.#stopped) return;
     this.#joined = true;
     const { context, topic } = this.#options;
-    this.#unsubscribe = await context.broker.watchMembers(topic, () => this.refresh());
+    const look = (): void => this.refresh();
+    this.#unsubscribe = context.broker.watchMembers(topic, look, look);
     await this.#beat();
   }
 

@@ -34,6 +34,8 @@ export interface PartitionConsumerOptions {
   readonly signalGrace: number;
   /** Told when something was due, and the signal that should have said so had not come. */
   readonly onSignalLost: () => void;
+  /** Told when signals may have been lost while deliveries ran. */
+  readonly onSignalsMissed: () => void;
   /** Told when the partition turns out to belong to another process. */
   readonly onLost: () => void;
   /** See {@link PartitionClaimerOptions.onPause}. */
@@ -148,8 +150,12 @@ export class PartitionConsumer {
 
   async #acquire(): Promise<number | undefined> {
     const { context, partition, handler, settings, pool, group, priority, session, onLost, onPause } = this.#options;
-    // Listening comes first, so that nothing falls between the first claim and the first signal.
-    this.#unsubscribe ??= await context.broker.watchPartition(partition, (signal) => this.#onSignal(signal));
+    // Nobody waits for it: a partition whose signals do not come has to have an owner too, who looks now and then.
+    this.#unsubscribe ??= context.broker.watchPartition(
+      partition,
+      (signal) => this.#onSignal(signal),
+      () => this.#onListening(),
+    );
     const result = await context.broker.acquire(partition, context.member, session);
     if (!result.acquired) return result.retryAt;
     const claimer = new PartitionClaimer({
@@ -194,6 +200,12 @@ export class PartitionConsumer {
     }
     const delivery = this.running.get(signal.storedId);
     if (delivery?.token === signal.token) delivery.abort(new DeliveryAbortedError('CANCELLED'));
+  }
+
+  /** What was signalled before is lost: that something is due, or that a message in flight was cancelled. */
+  #onListening(): void {
+    this.#owned?.claimer.wake(0);
+    if (this.running.size > 0) this.#options.onSignalsMissed();
   }
 
   #announceOwnership(owned: boolean): void {

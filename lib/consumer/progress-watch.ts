@@ -1,6 +1,7 @@
 import type { Timer } from '../common/clock.js';
 import type { Startable } from '../common/startable.interface.js';
 import { TimeUp, within } from '../common/within.js';
+import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { patienceOf, type TopicProgress } from './progress.js';
 
@@ -47,6 +48,21 @@ export class ProgressWatch implements Startable {
     this.#timer?.cancel();
   }
 
+  /**
+   * To be called at boot, once this process listens to what it has to. Whatever keeps signals away for a while must not
+   * keep the process from working, but a right that is missing would be missing for good.
+   *
+   * @throws BrokerUnavailableError if the broker refuses this process its signals
+   */
+  async assertListening(): Promise<void> {
+    const { clock, broker } = this.#options.context;
+    try {
+      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), this.#stop.signal);
+    } catch (error) {
+      if (error instanceof BrokerUnavailableError && !error.transient) throw error;
+    }
+  }
+
   /** To be called when a signal turns out to be lost. One may be; finds out whether any still come. */
   async signalLost(): Promise<void> {
     const { clock, broker, log } = this.#options.context;
@@ -55,7 +71,7 @@ export class ProgressWatch implements Startable {
     try {
       await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), this.#stop.signal);
     } catch (error) {
-      // Every other failure is a connection that is lost, and made anew already.
+      // Of every other failure the broker knows, and subscribes again by itself.
       if (error instanceof TimeUp && !this.#stop.signal.aborted) {
         log.warn('Signals do not come through any more, though the connection for them is up; it is made anew');
         broker.link.rebuild('signals');

@@ -71,6 +71,7 @@ export class TopicConsumer implements Startable {
           signalGrace: Math.min(heartbeat / 2, MAX_SIGNAL_GRACE),
           onSignalLost,
           onDelivery: () => this.#renewer.start(),
+          onSignalsMissed: () => void this.#renewer.renew(),
           onLost: () => this.#membership.refresh(),
           onPause: (paused) => this.#log.sawPaused(index, paused),
         }),

@@ -169,11 +169,11 @@ export class TestingBroker implements Broker {
   }
 
   /** During an outage nothing changes, so there is no signal that could come through. */
-  async watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe> {
+  watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Unsubscribe {
     return this.#options.memory.watchPartition(partition, listener);
   }
 
-  async watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
+  watchMembers(topic: string, listener: () => void): Unsubscribe {
     return this.#options.memory.watchMembers(topic, listener);
   }
 

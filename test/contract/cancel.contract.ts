@@ -38,7 +38,8 @@ export function cancelContract(it: BrokerTest): void {
       const signals = new Received<PartitionSignal>();
       const storedId = toStoredId('id with spaces', 'the key');
       const { token } = await bench.deliver(storedId);
-      await bench.broker.watchPartition(bench.partition, signals.listener);
+      bench.broker.watchPartition(bench.partition, signals.listener);
+      await bench.broker.link.listen();
       const before = await bench.get(storedId);
 
       expect(await bench.cancel(storedId)).toBe('in-flight');

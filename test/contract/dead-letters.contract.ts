@@ -201,7 +201,8 @@ export function deadLettersContract(it: BrokerTest): void {
       const [death] = (await die(bench, ['a'])) as [Death];
       await bench.publish('later', { due: { after: 2 * LONG } });
       const received = new Received();
-      await bench.broker.watchPartition(bench.partition, received.listener);
+      bench.broker.watchPartition(bench.partition, received.listener);
+      await bench.broker.link.listen();
 
       await requeue(bench, [death], LONG);
       await bench.signalsArrived();

@@ -124,7 +124,8 @@ export function groupContract(it: BrokerTest): void {
       const { topic } = bench.partition;
       const { broker } = bench;
       const received = new Received<void>();
-      await broker.watchMembers(topic, () => received.listener());
+      broker.watchMembers(topic, () => received.listener());
+      await broker.link.listen();
 
       const steps: readonly (readonly [changes: number, step: () => Promise<unknown>])[] = [
         [1, () => broker.join(topic, 'a', LONG, [])],
@@ -150,7 +151,8 @@ export function groupContract(it: BrokerTest): void {
       await bench.broker.join(topic, 'a', LONG, []);
       await bench.broker.join(topic, 'dead', 5, []);
       const received = new Received<void>();
-      await bench.broker.watchMembers(topic, () => received.listener());
+      bench.broker.watchMembers(topic, () => received.listener());
+      await bench.broker.link.listen();
       await bench.advance(5);
       await bench.broker.join(topic, 'a', LONG, []);
       await received.atLeast(1);
@@ -163,8 +165,9 @@ export function groupContract(it: BrokerTest): void {
       const { topic } = bench.partition;
       const gone = new Received<void>();
       const staying = new Received<void>();
-      const unsubscribe = await bench.broker.watchMembers(topic, () => gone.listener());
-      await bench.broker.watchMembers(topic, () => staying.listener());
+      const unsubscribe = bench.broker.watchMembers(topic, () => gone.listener());
+      bench.broker.watchMembers(topic, () => staying.listener());
+      await bench.broker.link.listen();
       await unsubscribe();
       await bench.broker.join(topic, 'a', LONG, []);
       await staying.atLeast(1);

@@ -82,7 +82,8 @@ export function pauseContract(it: BrokerTest): void {
       const received = new Received<PartitionSignal>();
       await bench.publish('a');
       await bench.broker.admin.pause(bench.partition);
-      const unsubscribe = await bench.broker.watchPartition(bench.partition, received.listener);
+      const unsubscribe = bench.broker.watchPartition(bench.partition, received.listener);
+      await bench.broker.link.listen();
       const before = Math.floor(await bench.time());
       await bench.broker.admin.resume(bench.partition);
 

@@ -1,14 +1,16 @@
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConfigurationError } from '../../lib/errors/configuration.error.js';
 import { newRedisBroker, serverTime, serverTimeReaches } from '../support/contract-redis.js';
+import { servesClusters } from '../support/ioredis.js';
 import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
 import { describeBroker } from './broker-contract.js';
 
-describe('on a cluster of three masters', () => {
+describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) => {
   let cluster: PrivateCluster;
 
   beforeAll(async () => {
-    cluster = await startRedisCluster(3);
+    cluster = await startRedisCluster(size);
   }, 40_000);
 
   afterAll(async () => {
@@ -49,5 +51,27 @@ describe('on a cluster of three masters', () => {
     );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(32);
     expect(Math.min(...counts)).toBeGreaterThan(3);
+  });
+});
+
+describe.each(servesClusters ? [] : [3])('with an ioredis that does not follow slots, a cluster of %i', (size) => {
+  let cluster: PrivateCluster;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster(size);
+  }, 40_000);
+
+  afterAll(async () => {
+    await cluster.stop();
+  });
+
+  it.each([
+    { what: 'its nodes', settings: () => ({ nodes: cluster.nodes }) },
+    { what: 'a client', settings: () => new Cluster(cluster.nodes, { lazyConnect: true }) },
+  ])('is refused, with the way out: given by $what', async ({ settings }) => {
+    const connecting = newRedisBroker(settings()).connect();
+
+    await expect(connecting).rejects.toThrow(ConfigurationError);
+    await expect(connecting).rejects.toThrow(/needs ioredis 6 or newer.*Install ioredis@6/);
   });
 });

@@ -206,7 +206,8 @@ describe('a connection to Redis', () => {
       const connected = broker(redis.url);
       await connected.connect();
       const signals = new Received<unknown>();
-      await connected.watchPartition(partition, signals.listener);
+      connected.watchPartition(partition, signals.listener);
+      await connected.link.listen();
       const other = new Redis(redis.url);
       cleanups.push(() => other.disconnect());
 

@@ -6,6 +6,7 @@ import { message } from '../support/contract-bench.js';
 import { newRedisBroker } from '../support/contract-redis.js';
 import { Received } from '../support/contract-signals.js';
 import { eventually } from '../support/eventually.js';
+import { servesClusters } from '../support/ioredis.js';
 import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
 
 /** Whether a call is served. */
@@ -22,7 +23,8 @@ function describeLink(settings: () => RedisSettings): void {
     broker = newRedisBroker(settings());
     await broker.connect();
     signals = new Received();
-    await broker.watchPartition(PARTITION, signals.listener);
+    broker.watchPartition(PARTITION, signals.listener);
+    await broker.link.listen();
   });
 
   afterEach(async () => broker.close());
@@ -90,11 +92,11 @@ describe('the link to one Redis', () => {
   describeLink(() => inject('redisUrl'));
 });
 
-describe('the link to a cluster', () => {
+describe.each(servesClusters ? [3] : [])('the link to a cluster of %i', (size) => {
   let cluster: PrivateCluster;
 
   beforeAll(async () => {
-    cluster = await startRedisCluster(3);
+    cluster = await startRedisCluster(size);
   }, 40_000);
 
   afterAll(async () => cluster.stop());

@@ -262,7 +262,8 @@ describe('where Redis refuses to serve', () => {
       await broker.connect();
       await allow(bench, 'resetchannels');
 
-      const error = await refusal(broker.watchPartition(bench.partition, () => {}));
+      broker.watchPartition(bench.partition, () => {});
+      const error = await refusal(broker.link.listen());
 
       expect(error.message).toContain(DENIED);
       expect(error.transient).toBe(false);

@@ -153,7 +153,8 @@ export class Bench {
   async signalsArrived(): Promise<void> {
     const barrier = { ...this.partition, index: ++this.#barriers + 100 };
     const arrived = new Received<PartitionSignal>();
-    const unsubscribe = await this.broker.watchPartition(barrier, arrived.listener);
+    const unsubscribe = this.broker.watchPartition(barrier, arrived.listener);
+    await this.broker.link.listen();
     await this.broker.publish(barrier, this.nextCall(), [message('barrier')]);
     await arrived.atLeast(1);
     await unsubscribe();

@@ -7,12 +7,20 @@ const SLOTS = 16_384;
 /** A Redis Cluster of a test's own. */
 export interface PrivateCluster {
   readonly nodes: { host: string; port: number }[];
+  /** The nodes, which a test may end and start again. */
+  readonly servers: readonly PrivateRedis[];
   stop(): Promise<void>;
 }
 
-/** Starts a cluster of `size` masters without replicas on the loopback interface, each with its share of the slots. */
-export async function startRedisCluster(size = 3): Promise<PrivateCluster> {
-  const servers = await Promise.all(Array.from({ length: size }, () => startRedis(['--cluster-enabled', 'yes'])));
+/**
+ * Starts a cluster of `size` masters without replicas on the loopback interface, each with its share of the slots.
+ *
+ * @param args options of each node
+ */
+export async function startRedisCluster(size = 3, args: readonly string[] = []): Promise<PrivateCluster> {
+  const servers = await Promise.all(
+    Array.from({ length: size }, () => startRedis(['--cluster-enabled', 'yes', ...args])),
+  );
   const clients = servers.map(({ port }) => new Redis({ host: '127.0.0.1', port }));
   try {
     await joinTogether(servers, clients);
@@ -21,6 +29,7 @@ export async function startRedisCluster(size = 3): Promise<PrivateCluster> {
   }
   return {
     nodes: servers.map(({ port }) => ({ host: '127.0.0.1', port })),
+    servers,
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop()));
     },

@@ -164,11 +164,12 @@ export class MemoryBroker implements Broker {
     if (this.#owner(partition)?.member === member) this.#owners.delete(nameOf(partition));
   }
 
-  async watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe> {
+  /** No signal is ever lost here. */
+  watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Unsubscribe {
     return subscribe(this.#partitionListeners, nameOf(partition), listener);
   }
 
-  async watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
+  watchMembers(topic: string, listener: () => void): Unsubscribe {
     return subscribe(this.#memberListeners, topic, listener);
   }
 

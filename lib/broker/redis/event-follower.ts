@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, Redis } from 'ioredis';
 import type { Startable } from '../../common/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { EventReader } from '../event-log.interface.js';
@@ -65,8 +64,7 @@ export class EventFollower implements Startable {
   }
 
   #open(): RedisClient {
-    const { commands } = this.#connection;
-    const client = commands.isCluster ? (commands as Cluster).duplicate() : (commands as Redis).duplicate();
+    const client = this.#connection.openAnother();
     // A read that fails says the same.
     client.on('error', () => {});
     return client;

@@ -2,7 +2,7 @@ import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis'
 import type { Log } from '../../common/log.js';
 import { ConfigurationError } from '../../errors/configuration.error.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
-import { isConnectionLoss, toBrokerError } from './redis-errors.js';
+import { isConnectionLoss, isReadOnly, toBrokerError } from './redis-errors.js';
 import { addressOf } from './redis-address.js';
 import type { RedisSettings } from './redis-settings.js';
 
@@ -15,6 +15,24 @@ const MIN_VERSION = [6, 2] as const;
 const SOCKET_TIMEOUT = 10_000;
 
 /**
+ * After the last READONLY, in milliseconds: by then calls go to the primary, and what is signalled comes from there. Signals
+ * that were made anew at once could end at the same replica.
+ */
+const SIGNALS_FOLLOW_AFTER = 500;
+
+/**
+ * Calls that a replica refuses within this time, in milliseconds, were sent on the same connection: it takes longer until
+ * there is another one.
+ */
+const LEAVING_TIME = 50;
+
+/** Calls that a replica refuses within this time, in milliseconds, tell of one failover, which is worth one warning. */
+const FAILOVER_TIME = 10_000;
+
+/** Replies as ioredis 5 gives them, which does not know the option, whatever an application wants of its own. */
+const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
+
+/**
  * How the module's own connections behave. Commands fail as soon as their connection does, and are never resent behind
  * the caller's back: who sent them knows best whether, how often and until when to repeat them. Reconnecting goes on for
  * ever, at least twice a second, so that a Redis that is back is used within a second.
@@ -23,7 +41,7 @@ const BEHAVIOUR = {
   lazyConnect: true,
   // When a connection is closed nothing is awaited any more; a timer would only keep the process from ending.
   disconnectTimeout: 0,
-  replyMapping: 'legacy',
+  ...LEGACY_REPLIES,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   socketTimeout: SOCKET_TIMEOUT,
@@ -32,27 +50,35 @@ const BEHAVIOUR = {
   retryStrategy: (attempt: number): number => Math.min(25 * 2 ** attempt, 400) + Math.random() * 50,
 } satisfies RedisOptions;
 
-function clusterBehaviour(options: ClusterOptions = {}) {
+/** Whether a connection that was answered with this error is to be made anew, in the words of ioredis. */
+type ReconnectOnError = NonNullable<RedisOptions['reconnectOnError']>;
+
+function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
   return {
     ...options,
     lazyConnect: true,
-    redisOptions: {
-      ...options.redisOptions,
-      replyMapping: BEHAVIOUR.replyMapping,
-      socketTimeout: SOCKET_TIMEOUT,
-    },
+    redisOptions: { ...options.redisOptions, ...LEGACY_REPLIES, socketTimeout: SOCKET_TIMEOUT },
     clusterRetryStrategy: BEHAVIOUR.retryStrategy,
-    shardedSubscribers: true,
+    shardedSubscribers: purpose === 'subscriber',
   } satisfies ClusterOptions;
 }
+
+type Purpose = 'commands' | 'subscriber';
 
 /** The two connections of a module: one for commands, and one for the signals of other processes. */
 export class RedisConnection {
   readonly commands: RedisClient;
-  readonly subscriber: RedisClient;
   /** Host and port, for messages. */
   readonly address: string;
   readonly #log: Log;
+  readonly #open: (purpose: Purpose) => RedisClient;
+  readonly #attachments: ((subscriber: RedisClient) => void)[] = [];
+  #subscriber: RedisClient;
+  #signalsFollow: NodeJS.Timeout | undefined;
+  /** When a call was last refused by a replica, on the clock of `performance`. */
+  #readOnlyAt = -Infinity;
+  /** When a connection was last left for that, on the same clock. */
+  #leftAt = -Infinity;
   #isRedis7 = false;
   #lastError: Error | undefined;
   #closing = false;
@@ -60,12 +86,25 @@ export class RedisConnection {
 
   constructor(settings: RedisSettings, log: Log) {
     this.#log = log;
-    const { commands, subscriber, address } = open(settings);
-    assertNoKeyPrefix(commands);
-    this.commands = commands;
-    this.subscriber = subscriber;
+    const { open, address } = opener(settings, () => this.#followPrimary());
+    this.#open = open;
     this.address = address;
-    for (const client of new Set([commands, subscriber])) this.#watch(client);
+    this.commands = open('commands');
+    assertNoKeyPrefix(this.commands);
+    this.#subscriber = open('subscriber');
+    this.#watch(this.commands);
+    this.#watch(this.#subscriber);
+  }
+
+  /** The client for signals at this moment; see {@link useSubscriber}. */
+  get subscriber(): RedisClient {
+    return this.#subscriber;
+  }
+
+  /** Calls `attach` with the client for signals, and with each that takes its place. */
+  useSubscriber(attach: (subscriber: RedisClient) => void): void {
+    this.#attachments.push(attach);
+    attach(this.#subscriber);
   }
 
   /**
@@ -92,7 +131,7 @@ export class RedisConnection {
    *
    * @param timeout milliseconds
    * @throws BrokerUnavailableError where it cannot be reached in time; the message has host and port
-   * @throws ConfigurationError where it is older than Redis 6.2
+   * @throws ConfigurationError where it is older than Redis 6.2, or a cluster is to be used with an ioredis older than 6
    */
   async connect(timeout: number): Promise<void> {
     try {
@@ -104,19 +143,41 @@ export class RedisConnection {
     }
   }
 
+  /** A client like that for commands, for whoever would keep other commands waiting. Its errors are its user's business. */
+  openAnother(): RedisClient {
+    const client = this.#open('commands');
+    endSocketTimers(client);
+    return client;
+  }
+
   /** The command by which scripts signal. */
   get publishCommand(): 'SPUBLISH' | 'PUBLISH' {
     return this.#isRedis7 ? 'SPUBLISH' : 'PUBLISH';
   }
 
   /** Whether a connection takes commands; one that is half dead does so too. */
-  isUp(connection: 'commands' | 'subscriber'): boolean {
+  isUp(connection: Purpose): boolean {
     return !this.#closing && this[connection].status === 'ready';
   }
 
-  /** Ends a connection and makes it anew; what waits for an answer on it fails. One that is not up is being made already. */
-  rebuild(connection: 'commands' | 'subscriber'): void {
-    if (this.isUp(connection)) this[connection].disconnect(true);
+  /**
+   * Ends a connection and makes it anew; what waits for an answer on it fails. One for commands that is not up is being made
+   * already. That for signals gets a new client: a client can be in a state in which it subscribes no more, see
+   * docs/decisions/0041.
+   */
+  rebuild(connection: Purpose): void {
+    if (this.#closing) return;
+    if (connection === 'commands') {
+      if (this.isUp('commands')) this.commands.disconnect(true);
+      return;
+    }
+    clearTimeout(this.#signalsFollow);
+    this.#subscriber.disconnect();
+    this.#subscriber = this.#open('subscriber');
+    this.#watch(this.#subscriber);
+    for (const attach of this.#attachments) attach(this.#subscriber);
+    // Where this fails it is tried again, as on a connection that was lost.
+    this.#subscriber.connect().catch(() => {});
   }
 
   /** Calls the listener with each error that nobody waits for, until the connections are closed. */
@@ -133,12 +194,14 @@ export class RedisConnection {
 
   close(): void {
     this.#closing = true;
+    clearTimeout(this.#signalsFollow);
     this.commands.disconnect();
-    if (this.subscriber !== this.commands) this.subscriber.disconnect();
+    this.#subscriber.disconnect();
   }
 
   async #connect(): Promise<void> {
-    await Promise.all([...new Set([this.commands, this.subscriber])].map((client) => client.connect()));
+    await Promise.all([this.commands, this.#subscriber].map((client) => client.connect()));
+    assertFollowsSlots(this.commands);
     const version = readVersion(await this.commands.info('server'));
     if (version[0] < MIN_VERSION[0] || (version[0] === MIN_VERSION[0] && version[1] < MIN_VERSION[1])) {
       throw new ConfigurationError(
@@ -148,13 +211,36 @@ export class RedisConnection {
     this.#isRedis7 = version[0] >= 7;
   }
 
+  /**
+   * The primary has become a replica, behind an address that leads to another server or will. ioredis makes the connection
+   * of the refused call anew; that for signals is never refused anything, so it has to be told.
+   *
+   * @returns whether the connection of the refused call is to be made anew: once, however many calls are refused on it
+   */
+  #followPrimary(): boolean {
+    if (this.#closing) return false;
+    const now = performance.now();
+    if (now - this.#readOnlyAt > FAILOVER_TIME) {
+      this.#log.warn(`Redis at ${this.address} has become a read-only replica; the connections are made anew`);
+    }
+    this.#readOnlyAt = now;
+    clearTimeout(this.#signalsFollow);
+    this.#signalsFollow = setTimeout(() => this.rebuild('subscriber'), SIGNALS_FOLLOW_AFTER);
+    if (now - this.#leftAt < LEAVING_TIME) return false;
+    this.#leftAt = now;
+    return true;
+  }
+
   #watch(client: RedisClient): void {
     client.on('error', (error: Error) => {
+      // Of a client whose place was taken nothing is of interest any more.
+      if (client !== this.commands && client !== this.#subscriber) return;
       const isNew = error.message !== this.#lastError?.message;
       this.#lastError = error;
       if (isNew && !this.#closing) this.#log.warn(`Redis at ${this.address}: ${error.message || error.name}`);
       this.tellError(error);
     });
+    endSocketTimers(client);
     client.on('ready', () => {
       if (this.#lastError) this.#log.log(`Redis at ${this.address} is back`);
       this.#lastError = undefined;
@@ -162,38 +248,67 @@ export class RedisConnection {
   }
 }
 
-function open(settings: RedisSettings): { commands: RedisClient; subscriber: RedisClient; address: string } {
-  if (isInstance(settings)) return settings.isCluster ? openCluster(settings as Cluster) : openLike(settings as Redis);
-  if (typeof settings === 'object' && 'nodes' in settings) {
-    const cluster = new Cluster(settings.nodes, clusterBehaviour(settings.options));
-    return { commands: cluster, subscriber: cluster, address: `cluster ${JSON.stringify(settings.nodes)}` };
+/** What makes a client for either purpose, and where it leads. */
+interface Opener {
+  readonly open: (purpose: Purpose) => RedisClient;
+  readonly address: string;
+}
+
+/**
+ * @param onReadOnly told when a call is refused since it has reached a replica; says whether to make its connection anew
+ */
+function opener(settings: RedisSettings, onReadOnly: () => boolean): Opener {
+  const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({
+    reconnectOnError: (error) => (isReadOnly(error) ? onReadOnly() : (given.reconnectOnError?.(error) ?? false)),
+  });
+  const behaviour = (given?: RedisOptions) => ({ ...BEHAVIOUR, ...reconnecting(given) });
+  const clusterOptions = (purpose: Purpose, given: ClusterOptions = {}) =>
+    clusterBehaviour(purpose, {
+      ...given,
+      redisOptions: { ...given.redisOptions, ...reconnecting(given.redisOptions) },
+    });
+
+  if (typeof settings === 'string') {
+    return { open: () => new Redis(settings, behaviour()), address: addressOf(settings) };
   }
-  const connect = (options: typeof BEHAVIOUR & RedisOptions): Redis =>
-    typeof settings === 'string' ? new Redis(settings, options) : new Redis({ ...settings, ...options });
-  return {
-    commands: connect(BEHAVIOUR),
-    subscriber: connect(BEHAVIOUR),
-    address: addressOf(settings),
-  };
-}
-
-function openLike(template: Redis): ReturnType<typeof open> {
-  return {
-    commands: template.duplicate(BEHAVIOUR),
-    subscriber: template.duplicate(BEHAVIOUR),
-    address: addressOf(template.options),
-  };
-}
-
-function openCluster(template: Cluster): ReturnType<typeof open> {
-  const cluster = template.duplicate([], clusterBehaviour(template.options));
-  const nodes = template.nodes('all').map(({ options }) => addressOf(options));
-  return { commands: cluster, subscriber: cluster, address: `cluster ${nodes.join(', ')}` };
+  if (isInstance(settings) && settings.isCluster) {
+    const cluster = settings as Cluster;
+    return {
+      open: (purpose) => cluster.duplicate([], clusterOptions(purpose, cluster.options)),
+      address: `cluster ${cluster
+        .nodes('all')
+        .map(({ options }) => addressOf(options))
+        .join(', ')}`,
+    };
+  }
+  if (isInstance(settings)) {
+    const redis = settings as Redis;
+    return { open: () => redis.duplicate(behaviour(redis.options)), address: addressOf(redis.options) };
+  }
+  if ('nodes' in settings) {
+    return {
+      open: (purpose) => new Cluster(settings.nodes, clusterOptions(purpose, settings.options)),
+      address: `cluster ${JSON.stringify(settings.nodes)}`,
+    };
+  }
+  return { open: () => new Redis({ ...settings, ...behaviour(settings) }), address: addressOf(settings) };
 }
 
 /** Not `instanceof`: the application may use another copy of ioredis than this module. */
 function isInstance(settings: RedisSettings): settings is Redis | Cluster {
   return typeof settings === 'object' && 'duplicate' in settings && typeof settings.duplicate === 'function';
+}
+
+/**
+ * ioredis 5 does not end the timer of `socketTimeout` with the connection that it was set for: it would keep the process from
+ * ending, and cut the next connection.
+ */
+function endSocketTimers(client: RedisClient): void {
+  const holder = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+  client.on('close', () => {
+    clearTimeout(holder.socketTimeoutTimer);
+    holder.socketTimeoutTimer = undefined;
+  });
 }
 
 function assertNoKeyPrefix(client: RedisClient): void {
@@ -205,6 +320,22 @@ function assertNoKeyPrefix(client: RedisClient): void {
         `Use the module's option 'prefix' instead.`,
     );
   }
+}
+
+/**
+ * ioredis 6 is told by its connections, which choose a protocol; the number of its version is in its package.json alone, which
+ * a bundler leaves out. A node of the client is looked at, since the client may be of another copy than this module's.
+ *
+ * @throws ConfigurationError if the client is of an older version
+ */
+function assertFollowsSlots(client: RedisClient): void {
+  if (!client.isCluster) return;
+  const [node] = (client as Cluster).nodes('all');
+  if (!node || 'protocol' in node.options) return;
+  throw new ConfigurationError(
+    'A Redis Cluster needs ioredis 6 or newer, and this client is of an older one, which does not notice that a slot it ' +
+      'listens to has moved to another node. Install ioredis@6; if you gave the module a Cluster, make it with that.',
+  );
 }
 
 function readVersion(info: string): [number, number] {

@@ -49,7 +49,12 @@ export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === CONNECTION_CLOSED);
 }
 
-const CONNECTION_CLOSED = 'Connection is closed.';
+export const CONNECTION_CLOSED = 'Connection is closed.';
+
+/** Whether the server answered that it is a replica, to a command or out of a script. */
+export function isReadOnly(error: Error): boolean {
+  return codeOf(error.message) === 'READONLY';
+}
 
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');

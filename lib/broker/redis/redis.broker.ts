@@ -71,7 +71,7 @@ export class RedisBroker implements Broker {
     this.#connection = new RedisConnection(redis, log);
     this.#serverClock = new ServerClock(clock);
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock, onScript);
-    this.#subscriber = new SignalSubscriber(this.#connection);
+    this.#subscriber = new SignalSubscriber({ connection: this.#connection, clock, log });
     this.link = new RedisLink({
       connection: this.#connection,
       subscriber: this.#subscriber,
@@ -109,6 +109,7 @@ export class RedisBroker implements Broker {
 
   async close(): Promise<void> {
     await this.eventLog.stop();
+    this.#subscriber.close();
     this.#connection.close();
   }
 
@@ -243,24 +244,26 @@ export class RedisBroker implements Broker {
     await this.#scripts.run('release', [this.#keys.partition(partition).owner], [member]);
   }
 
-  watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Promise<Unsubscribe> {
-    return this.#subscriber.subscribe(this.#keys.partition(partition).channel, (message) => {
+  watchPartition(
+    partition: Partition,
+    listener: (signal: PartitionSignal) => void,
+    onListening?: () => void,
+  ): Unsubscribe {
+    const onMessage = (message: string): void => {
       const signal = decodeSignal(message);
       if (signal) listener(signal);
-    });
+    };
+    return this.#subscriber.subscribe(this.#keys.partition(partition).channel, onMessage, onListening);
   }
 
-  watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
-    return this.#subscriber.subscribe(this.#keys.membersChannel(topic), listener);
+  watchMembers(topic: string, listener: () => void, onListening?: () => void): Unsubscribe {
+    return this.#subscriber.subscribe(this.#keys.membersChannel(topic), listener, onListening);
   }
 
   onAvailable(listener: () => void): () => void {
-    const { commands, subscriber } = this.#connection;
-    const clients = new Set([commands, subscriber]);
-    for (const client of clients) client.on('ready', listener);
-    return () => {
-      for (const client of clients) client.off('ready', listener);
-    };
+    const { commands } = this.#connection;
+    commands.on('ready', listener);
+    return () => commands.off('ready', listener);
   }
 
   onError(listener: (error: Error) => void): () => void {

@@ -18,7 +18,8 @@ export async function warnOfLosses(redis: RedisClient, address: string, log: Log
         `Set maxmemory-policy to noeviction.`,
     );
   }
-  const snapshots = save?.[1];
+  // The types of ioredis 5 leave open what it answers.
+  const [, snapshots] = (save ?? []) as readonly string[];
   if (field(persistence, 'aof_enabled') === '0' && snapshots === '') {
     log.warn(
       `Redis at ${address} keeps nothing on disk (appendonly no, save ""): when it restarts, all messages are lost. ` +

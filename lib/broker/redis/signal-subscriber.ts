@@ -1,43 +1,91 @@
+import type { Clock } from '../../common/clock.js';
+import type { Log } from '../../common/log.js';
+import { sleep } from '../../common/repeat.js';
+import { within } from '../../common/within.js';
 import type { Unsubscribe } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
+import { CONNECTION_CLOSED } from './redis-errors.js';
 
-type Listener = (message: string) => void;
+/** How long a subscription, or a call that is made to compare, may wait for its answer; in milliseconds. */
+const ANSWER_TIMEOUT = 2000;
 
-/** Receives what other processes publish on channels, and subscribes again after each reconnect. */
+/** Between a subscription that failed and the next try, in milliseconds. */
+const FIRST_PAUSE = 25;
+const LONGEST_PAUSE = 1000;
+
+/** How long subscriptions may fail while calls are answered before their client is replaced, in milliseconds. */
+const FIRST_PATIENCE = 2000;
+const LONGEST_PATIENCE = 60_000;
+
+export interface SignalSubscriberOptions {
+  readonly connection: RedisConnection;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Listener {
+  readonly onMessage: (message: string) => void;
+  readonly onListening: (() => void) | undefined;
+}
+
+interface Failure {
+  readonly channel: Channel;
+  readonly error: unknown;
+}
+
+interface Channel {
+  readonly name: string;
+  readonly listeners: Set<Listener>;
+  /** Whether the server has confirmed it, on the connection that there is now. */
+  confirmed: boolean;
+}
+
+/**
+ * Receives what other processes publish on channels. It subscribes until every channel is confirmed: again after each
+ * reconnect, and on a new client if this one keeps failing where calls are answered.
+ */
 export class SignalSubscriber {
   readonly #connection: RedisConnection;
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #channels = new Map<string, Channel>();
+  /** Counts the connections: what was confirmed on an earlier one holds no more. */
+  #epoch = 0;
+  #closed = false;
+  #trying = false;
+  /** Ends the pause between two tries. */
+  #hurry = new AbortController();
+  #patience = FIRST_PATIENCE;
+  /** Since when subscriptions fail though calls are answered, epoch milliseconds on the local clock. */
+  #failingSince: number | undefined;
 
-  constructor(connection: RedisConnection) {
+  constructor({ connection, clock, log }: SignalSubscriberOptions) {
     this.#connection = connection;
+    this.#clock = clock;
+    this.#log = log;
     const deliver = (channel: string, message: string): void => {
-      for (const listener of this.#listeners.get(channel) ?? []) listener(message);
+      for (const { onMessage } of this.#channels.get(channel)?.listeners ?? []) onMessage(message);
     };
-    connection.subscriber.on('message', deliver);
-    connection.subscriber.on('smessage', deliver);
-    connection.subscriber.on('ready', () => {
-      for (const channel of this.#listeners.keys()) {
-        // Where this fails the connection is lost again, and the next one subscribes.
-        this.#send('subscribe', channel).catch((error: unknown) => connection.tellError(connection.toError(error)));
-      }
+    connection.useSubscriber((client) => {
+      client.on('message', deliver);
+      client.on('smessage', deliver);
+      // By the second a cluster says that it has connected to one of its nodes anew, or to another one.
+      for (const event of ['ready', 'subscribersReady']) client.on(event, () => this.#beginAnew());
     });
   }
 
-  /** @throws BrokerUnavailableError */
-  async subscribe(channel: string, listener: Listener): Promise<Unsubscribe> {
-    let listeners = this.#listeners.get(channel);
-    if (!listeners) this.#listeners.set(channel, (listeners = new Set()));
-    listeners.add(listener);
-    try {
-      await this.#send('subscribe', channel);
-    } catch (error) {
-      this.#remove(channel, listener);
-      throw this.#connection.toError(error);
-    }
+  /** @param onListening see {@link SignalSource.watchPartition} */
+  subscribe(name: string, onMessage: Listener['onMessage'], onListening?: () => void): Unsubscribe {
+    let channel = this.#channels.get(name);
+    if (!channel) this.#channels.set(name, (channel = { name, listeners: new Set(), confirmed: false }));
+    const listener: Listener = { onMessage, onListening };
+    channel.listeners.add(listener);
+    // At once, and not behind a round of tries that waits for others.
+    if (this.#connection.isUp('subscriber')) this.#subscribeInTime(channel).catch(() => this.#tryAgain());
+    else this.#tryAgain();
     return async () => {
-      const isLast = this.#remove(channel, listener);
       // Where this fails the connection is gone, and the subscription with it.
-      if (isLast) await this.#send('unsubscribe', channel).catch(() => {});
+      if (this.#remove(name, listener)) await this.#send('unsubscribe', name).catch(() => {});
     };
   }
 
@@ -49,22 +97,119 @@ export class SignalSubscriber {
    */
   async confirm(): Promise<void> {
     try {
-      await Promise.all([...this.#listeners.keys()].map((channel) => this.#send('subscribe', channel)));
+      await Promise.all([...this.#channels.values()].map((channel) => this.#subscribe(channel)));
     } catch (error) {
+      this.#tryAgain();
       throw this.#connection.toError(error);
     }
   }
 
+  close(): void {
+    this.#closed = true;
+    this.#hurry.abort();
+  }
+
+  #beginAnew(): void {
+    this.#epoch++;
+    for (const channel of this.#channels.values()) channel.confirmed = false;
+    this.#hurry.abort();
+    this.#tryAgain();
+  }
+
+  #tryAgain(): void {
+    if (this.#trying || this.#closed) return;
+    this.#trying = true;
+    void this.#tryUntilConfirmed().finally(() => (this.#trying = false));
+  }
+
+  /** Never rejects. */
+  async #tryUntilConfirmed(): Promise<void> {
+    let pause = FIRST_PAUSE;
+    while (!this.#closed) {
+      const missing = [...this.#channels.values()].filter(({ confirmed }) => !confirmed);
+      if (missing.length === 0) break;
+      this.#hurry = new AbortController();
+      const failures = await this.#subscribeToAll(missing);
+      // Another one each time: those of one node may fail because it is away.
+      const failure = failures[Math.floor(Math.random() * failures.length)];
+      if (!failure) continue;
+      await this.#judge(failure);
+      await sleep(this.#clock, pause, this.#hurry.signal);
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
+    }
+    this.#failingSince = undefined;
+    this.#patience = FIRST_PATIENCE;
+  }
+
+  async #subscribeToAll(channels: readonly Channel[]): Promise<Failure[]> {
+    if (!this.#connection.isUp('subscriber')) {
+      return channels.map((channel) => ({ channel, error: new Error('their connection is not up') }));
+    }
+    const results = await Promise.allSettled(channels.map(async (channel) => this.#subscribeInTime(channel)));
+    const failures = results.flatMap((result, i) =>
+      result.status === 'rejected' ? [{ channel: channels[i] as Channel, error: result.reason as unknown }] : [],
+    );
+    if (failures[0]) this.#connection.tellError(this.#connection.toError(failures[0].error));
+    return failures;
+  }
+
+  /** Replaces the client where it is to blame: calls to the place of the channel are answered, and have been for a while. */
+  async #judge({ channel, error }: Failure): Promise<void> {
+    if (!(await this.#answersCalls(channel))) {
+      this.#failingSince = undefined;
+      return;
+    }
+    const now = this.#clock.now();
+    this.#failingSince ??= now;
+    if (now - this.#failingSince < this.#patience || this.#closed) return;
+    this.#failingSince = undefined;
+    this.#patience = Math.min(this.#patience * 2, LONGEST_PATIENCE);
+    const { message, transient } = this.#connection.toError(error);
+    this.#log.warn(
+      `Signals cannot be subscribed to, though Redis answers calls: ${message}` +
+        (transient ? '; their connection is made anew' : ''),
+    );
+    // A right that is missing would be missing on a new connection too.
+    if (transient) this.#connection.rebuild('subscriber');
+  }
+
+  async #answersCalls({ name }: Channel): Promise<boolean> {
+    if (!this.#connection.isUp('commands')) return false;
+    return within(this.#clock, ANSWER_TIMEOUT, this.#connection.commands.pttl(name)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #subscribeInTime(channel: Channel): Promise<void> {
+    await within(this.#clock, ANSWER_TIMEOUT, this.#subscribe(channel));
+  }
+
+  async #subscribe(channel: Channel): Promise<void> {
+    const epoch = this.#epoch;
+    try {
+      await this.#send('subscribe', channel.name);
+    } catch (error) {
+      if (epoch === this.#epoch) channel.confirmed = false;
+      throw error;
+    }
+    if (epoch !== this.#epoch || channel.confirmed) return;
+    channel.confirmed = true;
+    for (const { onListening } of channel.listeners) onListening?.();
+  }
+
   async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
     const { subscriber, isRedis7 } = this.#connection;
+    // A cluster's client that was closed keeps what it is sent, and never answers it.
+    if (this.#closed) throw new Error(CONNECTION_CLOSED);
     if (command === 'subscribe') await (isRedis7 ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
     else await (isRedis7 ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
   }
 
   /** @returns whether nobody listens to the channel any more */
-  #remove(channel: string, listener: Listener): boolean {
-    const listeners = this.#listeners.get(channel);
-    if (!listeners?.delete(listener) || listeners.size > 0) return false;
-    return this.#listeners.delete(channel);
+  #remove(name: string, listener: Listener): boolean {
+    const channel = this.#channels.get(name);
+    if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) return false;
+    return this.#channels.delete(name);
   }
 }

@@ -11,6 +11,7 @@ export interface Violation {
     | 'overlap'
     | 'early'
     | 'late'
+    | 'rejected'
     | 'stale-settle'
     | 'attempts'
     | 'two-owners';

@@ -13,6 +13,7 @@ import {
   longOutage,
   lostReplies,
   lostSignals,
+  movedPrimary,
   restartedRedis,
   stalledConnection,
   unreachableRedis,
@@ -35,4 +36,5 @@ export const scenarios: readonly Scenario[] = [
   unreachableRedis,
   longOutage,
   lostSignals,
+  movedPrimary(2),
 ];

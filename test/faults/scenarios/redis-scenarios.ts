@@ -128,3 +128,24 @@ export const lostSignals: Scenario = {
     }
   },
 };
+
+/** For how long publishing and handling may stand still while the primary moves, in milliseconds. */
+const STANDSTILL = 2000;
+
+export const movedPrimary = (times: number): Scenario => ({
+  name: 'moved-primary',
+  shows: 'the primary moves behind one address, and connections that stay open end at a replica',
+  maxLateness: STANDSTILL,
+  confirmsAll: true,
+  async run(world) {
+    await world.startReplica();
+    // A heartbeat that is rarer than what is allowed: whatever waits for one is too late.
+    for (let i = 0; i < 3; i++) await world.startConsumer({ maxIdleWait: 5000 });
+    for (let i = 0; i < 2; i++) await world.startPublisher({ rate: 250, publishTimeout: STANDSTILL });
+    for (let i = 0; i < times; i++) {
+      await world.pause(1500, 2500);
+      await world.fault('FAILOVER', undefined, async () => world.failover(world.random.between(0, 300)));
+    }
+    await world.pause(1500, 2500);
+  },
+});

@@ -9,6 +9,8 @@ export interface Scenario {
   readonly long?: boolean;
   /** How late a message may be, in milliseconds, where the faults are no reason to be late. */
   readonly maxLateness?: number;
+  /** Every publish is confirmed, since the faults leave it time. */
+  readonly confirmsAll?: boolean;
   /** Starts the processes and makes the faults; the checker comes afterwards. */
   run(world: World): Promise<void>;
 }

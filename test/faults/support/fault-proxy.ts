@@ -16,6 +16,7 @@ interface Pair {
 export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
+  #target: number;
   #stalled = false;
   #refusing = false;
   /** How many more bytes of replies pass before the connection that carries them is cut. */
@@ -23,7 +24,8 @@ export class FaultProxy {
 
   private constructor(server: Server, target: number) {
     this.#server = server;
-    server.on('connection', (client) => this.#open(client, target));
+    this.#target = target;
+    server.on('connection', (client) => this.#open(client));
   }
 
   /** @param target the port on the loopback interface to which it leads */
@@ -37,6 +39,11 @@ export class FaultProxy {
 
   get url(): string {
     return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** New connections lead to another port from now on; those that there are stay where they are. */
+  point(target: number): void {
+    this.#target = target;
   }
 
   /** Nothing passes any more, and nobody is told. */
@@ -92,12 +99,12 @@ export class FaultProxy {
     await once(this.#server, 'close');
   }
 
-  #open(client: Socket, target: number): void {
+  #open(client: Socket): void {
     if (this.#refusing) {
       client.resetAndDestroy();
       return;
     }
-    const upstream = connect(target, '127.0.0.1');
+    const upstream = connect(this.#target, '127.0.0.1');
     const pair: Pair = { client, upstream, traffic: 'calls', deaf: false };
     this.#pairs.add(pair);
     client.on('data', (chunk) => {

@@ -27,7 +27,11 @@ export async function play(scenario: Scenario, seed: number): Promise<Result> {
     await scenario.run(world);
     const history = await world.finish();
     const count = (kind: string): number => history.records.filter((record) => record.kind === kind).length;
-    const violations = [...check(history), ...checkLateness(scenario, history)];
+    const violations = [
+      ...check(history),
+      ...checkLateness(scenario, history),
+      ...checkConfirmations(scenario, history),
+    ];
     return {
       scenario: scenario.name,
       seed,
@@ -63,4 +67,11 @@ function checkLateness({ maxLateness }: Scenario, history: History): Violation[]
           detail: `${late.length} messages were up to ${Math.max(...late)} ms late, ${maxLateness} ms are allowed`,
         },
       ];
+}
+
+function checkConfirmations({ confirmsAll }: Scenario, { records }: History): Violation[] {
+  if (!confirmsAll) return [];
+  return records.flatMap((record) =>
+    record.kind === 'publish-failed' ? [{ rule: 'rejected', detail: `${record.id}: ${record.code}` }] : [],
+  );
 }

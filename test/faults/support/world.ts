@@ -28,20 +28,53 @@ export class World {
   #started = 0;
   #leftovers = '';
 
+  #primary: Server;
+  #replica: Server | undefined;
+
   private constructor(
     readonly random: Random,
-    readonly redis: PrivateRedis,
-    /** Reaches Redis directly. */
-    readonly client: Redis,
+    primary: Server,
     readonly folder: string,
-  ) {}
+  ) {
+    this.#primary = primary;
+  }
+
+  /** The one that takes writes. */
+  get redis(): PrivateRedis {
+    return this.#primary.redis;
+  }
+
+  /** Reaches it directly. */
+  get client(): Redis {
+    return this.#primary.client;
+  }
 
   static async create(random: Random): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'delay-queue-faults-'));
-    const redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
-    client.on('error', () => {});
-    return new World(random, redis, client, folder);
+    return new World(random, await startServer(), folder);
+  }
+
+  async startReplica(): Promise<void> {
+    this.#replica = await startServer(['--replicaof', '127.0.0.1', String(this.redis.port)]);
+    await this.#replicaCaughtUp();
+  }
+
+  /**
+   * Primary and replica change places, and after a while so does what the proxies lead to, as behind a managed endpoint:
+   * connections that there are stay open, and end at what is a replica now.
+   *
+   * @param lag until new connections lead to the new primary, in milliseconds
+   */
+  async failover(lag: number): Promise<void> {
+    const [former, next] = [this.#primary, this.#replica];
+    if (!next) throw new Error('There is no replica');
+    await this.#replicaCaughtUp();
+    await former.client.call('FAILOVER', 'TO', '127.0.0.1', next.redis.port);
+    await eventually('the replica to be the primary', async () => (await roleOf(next)) === 'master');
+    await eventually('the primary to be a replica', async () => (await roleOf(former)) === 'slave');
+    await sleep(lag);
+    [this.#primary, this.#replica] = [next, former];
+    for (const { proxy } of this.#programs.values()) proxy.point(next.redis.port);
   }
 
   async startConsumer(options: Partial<ConsumerConfig> = {}): Promise<string> {
@@ -115,8 +148,10 @@ export class World {
       await program.kill();
       await proxy.close();
     }
-    this.client.disconnect();
-    await this.redis.stop();
+    for (const server of [this.#primary, this.#replica]) {
+      server?.client.disconnect();
+      await server?.redis.stop();
+    }
     await rm(this.folder, { recursive: true });
   }
 
@@ -131,6 +166,12 @@ export class World {
     this.#programs.set(name, { program, proxy });
     await program.ready();
     return name;
+  }
+
+  async #replicaCaughtUp(): Promise<void> {
+    await eventually('the replica to have caught up', async () =>
+      /^slave0:.*state=online.*lag=[01]\b/m.test(await this.client.info('replication')),
+    );
   }
 
   /** Nothing scheduled, nothing in flight. */
@@ -175,6 +216,24 @@ export class World {
   #historyFile(name: string): string {
     return join(this.folder, `${name}.jsonl`);
   }
+}
+
+/** A Redis of the world's own, and what reaches it directly. */
+interface Server {
+  readonly redis: PrivateRedis;
+  readonly client: Redis;
+}
+
+async function startServer(args: readonly string[] = []): Promise<Server> {
+  const options = ['--appendonly', 'yes', '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
+  const redis = await startRedis([...options, ...args]);
+  const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
+  client.on('error', () => {});
+  return { redis, client };
+}
+
+async function roleOf({ client }: Server): Promise<string | undefined> {
+  return /^role:(\w+)/m.exec(await client.info('replication'))?.[1];
 }
 
 /** A process that was killed may have left half a line at the end. */

@@ -21,8 +21,8 @@ class SlowBroker extends MemoryBroker {
     return super.join(topic, ...rest);
   }
 
-  override async watchMembers(topic: string, listener: () => void): Promise<Unsubscribe> {
-    const unsubscribe = await super.watchMembers(topic, listener);
+  override watchMembers(topic: string, listener: () => void): Unsubscribe {
+    const unsubscribe = super.watchMembers(topic, listener);
     return async () => {
       await turns(20);
       await unsubscribe();

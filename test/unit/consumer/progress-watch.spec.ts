@@ -134,6 +134,28 @@ describe('ProgressWatch', () => {
     expect(bench.asked).toBe(0);
   });
 
+  describe('at boot', () => {
+    it('lets a right to listen that is missing fail it', async () => {
+      const bench = new WatchBench();
+      const denied = new BrokerUnavailableError('denied', { transient: false });
+      bench.confirm = async () => Promise.reject(denied);
+
+      await expect(bench.watch.assertListening()).rejects.toBe(denied);
+    });
+
+    it('goes on where signals stay away for another reason', async () => {
+      const bench = new WatchBench();
+      bench.confirm = async () => Promise.reject(new BrokerUnavailableError('gone'));
+      await bench.watch.assertListening();
+      bench.confirm = async () => new Promise(() => {});
+      const waiting = bench.watch.assertListening();
+      await bench.clock.advance(2000);
+      await waiting;
+
+      expect(bench.rebuilt).toEqual([]);
+    });
+  });
+
   describe('where a signal was lost', () => {
     it('is content with a confirmation that signals come', async () => {
       const bench = new WatchBench();

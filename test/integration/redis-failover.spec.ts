@@ -1,0 +1,133 @@
+import { type Cluster, Redis, ReplyError } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
+import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { FaultProxy } from '../faults/support/fault-proxy.js';
+import { message } from '../support/contract-bench.js';
+import { SILENT, newRedisBroker } from '../support/contract-redis.js';
+import { Received } from '../support/contract-signals.js';
+import { eventually } from '../support/eventually.js';
+import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+
+const PARTITION = { topic: 'orders', index: 0 };
+const READONLY = new ReplyError("READONLY You can't write against a read only replica.");
+
+describe('a primary that becomes a replica behind one address', () => {
+  let former: PrivateRedis;
+  let next: PrivateRedis;
+  let proxy: FaultProxy;
+  let broker: RedisBroker;
+  let sequence = 0;
+
+  beforeEach(async () => {
+    [former, next] = await Promise.all([startRedis(), startRedis()]);
+    proxy = await FaultProxy.start(former.port);
+    broker = newRedisBroker(proxy.url);
+    await broker.connect();
+  });
+
+  afterEach(async () => {
+    await broker.close();
+    await proxy.close();
+    await Promise.all([former.stop(), next.stop()]);
+  });
+
+  async function publish(): Promise<unknown> {
+    const call = { caller: 'test', sequence: ++sequence };
+    return broker.publish(PARTITION, call, [message(`m${sequence}`, { due: { at: 1_000_000 - sequence } })]);
+  }
+
+  const demote = async (): Promise<void> => {
+    await on(former, (redis) => redis.replicaof('127.0.0.1', next.port));
+  };
+
+  it('is left for the one that the address leads to now, by calls and by signals', async () => {
+    const signals = new Received<unknown>();
+    const listening = new Received<void>();
+    broker.watchPartition(PARTITION, signals.listener, () => listening.listener());
+    await listening.atLeast(1);
+    await demote();
+    proxy.point(next.port);
+    const first = await publish().catch((error: unknown) => error);
+    expect(first).toBeInstanceOf(BrokerUnavailableError);
+    expect(first).toMatchObject({ transient: true, message: expect.stringContaining('READONLY') });
+    await eventually(
+      'a publish to be served',
+      async () =>
+        publish().then(
+          () => true,
+          () => false,
+        ),
+      2000,
+    );
+    await listening.atLeast(2);
+    await publish();
+    await signals.atLeast(1);
+
+    expect(await channelsOf(next)).toHaveLength(1);
+    expect(await channelsOf(former)).toEqual([]);
+  });
+
+  it('is asked again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
+    await demote();
+    const connectionsBefore = await on(former, connectionsOf);
+    const until = performance.now() + 2000;
+    while (performance.now() < until) {
+      await Promise.all(Array.from({ length: 50 }, async () => publish().catch(() => {})));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const made = (await on(former, connectionsOf)) - connectionsBefore;
+
+    // 50 ms at least between two, and nothing for signals before that has come to rest.
+    expect(made).toBeGreaterThan(5);
+    expect(made).toBeLessThan(2000 / 50 + 5);
+  });
+});
+
+async function on<T>({ url }: PrivateRedis, look: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url);
+  return look(redis).finally(() => redis.disconnect());
+}
+
+/** What is subscribed to on a server, sharded or not; Redis 6.2 knows only the latter. */
+async function channelsOf(server: PrivateRedis): Promise<unknown> {
+  return on(server, async (redis) => {
+    const sharded = await redis.pubsub('SHARDCHANNELS').catch(() => []);
+    return [...sharded, ...(await redis.pubsub('CHANNELS'))];
+  });
+}
+
+async function connectionsOf(redis: Redis): Promise<number> {
+  return Number(/^total_connections_received:(\d+)/m.exec(await redis.info('stats'))?.[1]);
+}
+
+/** What an application may give. */
+const given = (error: Error): 1 | false => (error.message.startsWith('LOADING') ? 1 : false);
+
+describe('reconnectOnError of the application', () => {
+  const { hostname: host, port } = new URL(inject('redisUrl'));
+
+  it.each([
+    { where: 'options', settings: () => ({ host, port: Number(port), reconnectOnError: given }) },
+    { where: 'a client', settings: () => new Redis({ host, lazyConnect: true, reconnectOnError: given }) },
+  ])('is asked about all but READONLY: in $where', ({ settings }) => {
+    const connection = new RedisConnection(settings(), SILENT);
+    const { reconnectOnError } = (connection.commands as Redis).options;
+
+    expect(reconnectOnError?.(new ReplyError('LOADING'))).toBe(1);
+    expect(reconnectOnError?.(new ReplyError('ERR'))).toBe(false);
+    expect(reconnectOnError?.(READONLY)).toBe(true);
+    connection.close();
+  });
+
+  it("is asked about all but READONLY: in the options of a cluster's nodes", () => {
+    const settings = { nodes: [{ host, port: 1 }], options: { redisOptions: { reconnectOnError: given } } };
+    const connection = new RedisConnection(settings, SILENT);
+    const { reconnectOnError } = (connection.commands as Cluster).options.redisOptions ?? {};
+
+    expect(reconnectOnError?.(new ReplyError('LOADING'))).toBe(1);
+    expect(reconnectOnError?.(READONLY)).toBe(true);
+    connection.close();
+  });
+});

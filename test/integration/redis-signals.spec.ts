@@ -1,0 +1,141 @@
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
+import { SignalSubscriber } from '../../lib/broker/redis/signal-subscriber.js';
+import { SystemClock } from '../../lib/common/clock.js';
+import { SILENT } from '../support/contract-redis.js';
+import { Received } from '../support/contract-signals.js';
+import { eventually } from '../support/eventually.js';
+import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+
+/** A channel that a user named 'limited' may be kept from. */
+const CHANNEL = '{signals}:orders';
+
+const fail = (): Promise<never> => Promise.reject(new Error('No sharded subscriber for slot: 1'));
+
+describe('subscriptions', () => {
+  let server: PrivateRedis;
+  let admin: Redis;
+  let connection: RedisConnection;
+  let subscriber: SignalSubscriber;
+  let warnings: Received<string>;
+  let received: Received<string>;
+  /** How often signals began to come. */
+  let begun: Received<void>;
+
+  beforeEach(async () => {
+    server = await startRedis();
+    admin = new Redis(server.url);
+    await allow('&*');
+    warnings = new Received();
+    received = new Received();
+    begun = new Received();
+    connection = new RedisConnection(
+      { host: '127.0.0.1', port: server.port, username: 'limited', password: 'secret' },
+      { ...SILENT, warn: warnings.listener },
+    );
+    subscriber = new SignalSubscriber({
+      connection,
+      clock: new SystemClock(),
+      log: { ...SILENT, warn: warnings.listener },
+    });
+    await connection.connect(5000);
+  });
+
+  afterEach(async () => {
+    subscriber.close();
+    connection.close();
+    admin.disconnect();
+    await server.stop();
+  });
+
+  /** Users are gone when a server was killed. */
+  async function allow(channels: string): Promise<void> {
+    await admin.acl('SETUSER', 'limited', 'on', '>secret', '~*', '+@all', channels);
+  }
+
+  function listen(): () => Promise<void> {
+    return subscriber.subscribe(CHANNEL, received.listener, () => begun.listener());
+  }
+
+  async function signal(text: string): Promise<void> {
+    await admin.call(connection.publishCommand, CHANNEL, text);
+  }
+
+  it('that are confirmed are told of, and again after the connection was lost', async () => {
+    listen();
+    await begun.atLeast(1);
+    await signal('first');
+    await received.atLeast(1);
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await begun.atLeast(2);
+    await signal('second');
+
+    expect(await received.atLeast(2)).toEqual(['first', 'second']);
+    expect(warnings.all).toEqual([]);
+  });
+
+  it.each([
+    { how: 'fails', answer: fail },
+    { how: 'hangs', answer: () => new Promise<number>(() => {}) },
+  ])('are made on a new client where this one keeps failing: it $how', async ({ answer }) => {
+    const broken = connection.subscriber;
+    broken.ssubscribe = answer;
+    broken.subscribe = answer;
+    listen();
+    await begun.atLeast(1);
+    await signal('after all');
+
+    expect(await received.atLeast(1)).toEqual(['after all']);
+    expect(connection.subscriber).not.toBe(broken);
+    expect(warnings.all).toEqual([
+      expect.stringMatching(/^Signals cannot be subscribed to, though Redis answers calls: .*made anew$/),
+    ]);
+    await eventually('the old client to be closed', () => broken.status === 'end');
+  });
+
+  it('wait where calls are not answered either, and keep their client', async () => {
+    const before = connection.subscriber;
+    process.kill(Number(/^process_id:(\d+)/m.exec(await admin.info('server'))?.[1]), 'SIGSTOP');
+    listen();
+    // Longer than it takes to blame a client whose calls are answered.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    expect(connection.subscriber).toBe(before);
+    await server.kill();
+    await server.start();
+    await allow('&*');
+    await begun.atLeast(1);
+    await signal('back');
+
+    expect(await received.atLeast(1)).toEqual(['back']);
+    expect(connection.subscriber).toBe(before);
+  }, 30_000);
+
+  it('that are denied keep their client, are told of, and are made once they are allowed', async () => {
+    const errors = new Received<Error>();
+    connection.onError(errors.listener);
+    await allow('resetchannels');
+    await eventually('the client to be back', () => connection.isUp('subscriber'));
+    const before = connection.subscriber;
+    listen();
+    await warnings.atLeast(1);
+    expect(warnings.all[0]).toMatch(/^Signals cannot be subscribed to.*denies a command or key that is needed/);
+    expect(errors.all[0]).toMatchObject({ code: 'BROKER_UNAVAILABLE', transient: false });
+    await allow('&*');
+    await begun.atLeast(1);
+
+    expect(connection.subscriber).toBe(before);
+  });
+
+  it('end with their listener, though they were never confirmed', async () => {
+    const broken = connection.subscriber;
+    broken.ssubscribe = fail;
+    broken.subscribe = fail;
+    await listen()();
+    // Longer than it takes to replace a client.
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+
+    expect(connection.subscriber).toBe(broken);
+    expect(begun.all).toEqual([]);
+  });
+});
