@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, Redis } from 'ioredis';
 import type { Startable } from '../../common/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { EventReader } from '../event-log.interface.js';
@@ -53,7 +52,7 @@ export class EventFollower implements Startable {
     while (!this.#stop.signal.aborted) {
       try {
         await this.#locate(client);
-        client = this.#client ??= this.#open();
+        client = this.#client ??= this.#connection.duplicate();
         while (!this.#stop.signal.aborted) await this.#read(client);
       } catch (error) {
         if (this.#stop.signal.aborted) break;
@@ -62,14 +61,6 @@ export class EventFollower implements Startable {
       }
     }
     this.#client?.disconnect();
-  }
-
-  #open(): RedisClient {
-    const { commands } = this.#connection;
-    const client = commands.isCluster ? (commands as Cluster).duplicate() : (commands as Redis).duplicate();
-    // A read that fails says the same.
-    client.on('error', () => {});
-    return client;
   }
 
   /** Finds out where to begin; and later, whether the stream goes on from there. */
