@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { countTests } from './checks/test-results.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { Interruption, SetupFailure, runScript } from './setup/failure.mjs';
-import { startRedis } from './setup/redis.mjs';
+import { ensureRedisServer, startRedis } from './setup/redis.mjs';
 import { localBin, run } from './setup/run.mjs';
 
 // The build comes first: the samples are linted against the built library's types.
@@ -48,7 +48,9 @@ async function runTests(redisUrl) {
     const file = join(folder, 'results.json');
     const chosen = process.argv.slice(2);
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const env = { ...process.env, REDIS_URL: redisUrl };
+    // Tests start more servers, of the same kind.
+    const { path: REDIS_SERVER } = await ensureRedisServer();
+    const env = { ...process.env, REDIS_URL: redisUrl, REDIS_SERVER };
     const exitCode = await runVisibly(localBin('vitest'), ['run', ...reporters, ...chosen], env);
     return countTests(file, { exitCode, skipsAllowed: choosesTests(chosen) });
   } finally {
