@@ -8,6 +8,7 @@ import {
   type PublishedMessage,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
+import { startFakeRedis } from '../support/contract-fake-redis.js';
 import { freePort } from '../support/redis-server.js';
 import { useBed } from './support/bed.js';
 import { Jobs } from './support/jobs.js';
@@ -107,6 +108,20 @@ describe('publish() before the module is initialized', () => {
 
     expect(await app.get(UsesRedis).answer).toBe('PONG');
     await app.events.acked.first(({ id }) => id === 'constructor');
+  });
+
+  it('sends nothing to a server that is too old', async () => {
+    const server = await startFakeRedis('# Server\r\nredis_version:5.0.7\r\n');
+    const error = await bed.failingBoot({
+      providers: [FACTORY],
+      options: { redis: { host: '127.0.0.1', port: server.port }, publishTimeout: 1000 },
+    });
+
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error.message).toContain('6.2');
+    expect(server.commands).not.toContain('EVALSHA');
+    await bed.expectNothingOpen();
+    await server.stop();
   });
 
   it.each([
