@@ -1,5 +1,5 @@
 import type { Log } from '../../common/log.js';
-import { rootOf, textOf } from './redis-errors.js';
+import { isConnectionLoss, rootOf, textOf } from './redis-errors.js';
 
 /** How long a connection may be gone without an error before that is told, in milliseconds: one that is made anew at once is no outage. */
 const GRACE = 1000;
@@ -48,7 +48,8 @@ export class OutageLog {
 
   /** To be called each time a connection fails, or is closed without an error. */
   failed(connection: string, error?: Error): void {
-    if (error) this.#error = rootOf(error);
+    // What follows from a loss says nothing of where it came from.
+    if (error && !(this.#error && isConnectionLoss(error))) this.#error = rootOf(error);
     if (!this.#isTelling) return;
     if (this.#away.size === 0) this.#since = performance.now();
     this.#away.add(connection);

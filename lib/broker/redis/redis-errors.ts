@@ -131,10 +131,14 @@ function databaseAdvice({ command }: DetailedError, text: string): string {
 
 /** Whether ioredis gave a command up because its connection ended; its own text speaks of options that are ours. */
 export function isConnectionLoss(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === CONNECTION_CLOSED);
+  if (!(error instanceof Error)) return false;
+  // ioredis 5 puts this before what its ready check failed with.
+  const text = error.message.replace(/^Ready check failed: /, '');
+  return error.name === 'MaxRetriesPerRequestError' || text === CONNECTION_CLOSED || text.startsWith(MAX_RETRIES);
 }
 
 const CONNECTION_CLOSED = 'Connection is closed.';
+const MAX_RETRIES = 'Reached the max retries per request limit';
 
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');

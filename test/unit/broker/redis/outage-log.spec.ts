@@ -124,6 +124,13 @@ describe('OutageLog', () => {
     expect(outage.cause).toBeUndefined();
   });
 
+  it('does not take what follows from a loss for its cause', () => {
+    outage.failed('commands', RESET);
+    outage.failed('commands', new Error('Connection is closed.'));
+
+    expect(outage.cause).toBe(RESET);
+  });
+
   it('is silent before it is started, and once it is closed', async () => {
     outage.close();
     outage.failed('commands', REFUSED);

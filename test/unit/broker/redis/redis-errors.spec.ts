@@ -87,6 +87,11 @@ describe('toBrokerError', () => {
   for (const [error, text] of [
     [new Error('Connection is closed.'), 'the connection was lost'],
     [Object.assign(new Error('Reached the max …'), { name: 'MaxRetriesPerRequestError' }), 'the connection was lost'],
+    [new Error('Ready check failed: Connection is closed.'), 'the connection was lost'],
+    [
+      new Error('Ready check failed: Reached the max retries per request limit (which is 0).'),
+      'the connection was lost',
+    ],
     [Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }), 'connect ECONNREFUSED'],
     [new Error('Socket timeout.'), 'Socket timeout.'],
   ] as const) {
