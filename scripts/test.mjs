@@ -23,10 +23,7 @@ async function checkEverything() {
   const redis = await startRedis();
   try {
     const projects = ['--project', 'in-process', '--project', 'processes'];
-    return [
-      ...(await runChecks()),
-      await runTests([...projects, ...process.argv.slice(2)], { REDIS_URL: redis.url }),
-    ];
+    return [...(await runChecks()), await runTests([...projects, ...process.argv.slice(2)], { REDIS_URL: redis.url })];
   } finally {
     await redis.stop();
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Interruption } from '../setup/failure.mjs';
+import { ensureRedisServer } from '../setup/redis.mjs';
 import { localBin, run } from '../setup/run.mjs';
 import { countTests } from './test-results.mjs';
 
@@ -20,7 +21,10 @@ export async function runTests(args, env) {
   try {
     const file = join(folder, 'results.json');
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const exitCode = await runVisibly(localBin('vitest'), ['run', ...reporters, ...args], { ...process.env, ...env });
+    // Tests start more servers, of the same kind.
+    const { path: REDIS_SERVER } = await ensureRedisServer();
+    const whole = { ...process.env, REDIS_SERVER, ...env };
+    const exitCode = await runVisibly(localBin('vitest'), ['run', ...reporters, ...args], whole);
     return countTests(file, { exitCode, skipsAllowed: choosesTests(args) });
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,14 +1,22 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
+
+import { SetupFailure } from './failure.mjs';
 
 const NAMES = ['redis-server', 'valkey-server'];
 const NEEDED = [6, 2];
 
 export const NEEDED_VERSION = NEEDED.join('.');
 
-/** The servers on PATH: those that are new enough, and a description of each that is not. */
+/**
+ * The server that REDIS_SERVER names, else those on PATH: the ones that are new enough, and a description of each that is not.
+ *
+ * @throws {SetupFailure} where REDIS_SERVER names none
+ */
 export function findRedisServers() {
+  const { REDIS_SERVER } = process.env;
+  if (REDIS_SERVER) return { usable: [givenServer(REDIS_SERVER)], unusable: [] };
   const usable = [];
   const unusable = [];
   for (const name of NAMES) {
@@ -19,6 +27,15 @@ export function findRedisServers() {
     else unusable.push(`${path} (${version ?? 'it does not tell its version'})`);
   }
   return { usable, unusable };
+}
+
+function givenServer(path) {
+  const version = isExecutable(path) ? versionOf(path) : undefined;
+  if (version && isNewEnough(version)) return { name: basename(path), path, version };
+  const reason = version ? `it is version ${version}` : 'it cannot be run, or does not tell its version';
+  throw new SetupFailure(
+    `REDIS_SERVER must be the path of a redis-server or valkey-server from ${NEEDED_VERSION} on. Given: ${path} (${reason}).`,
+  );
 }
 
 export function findOnPath(name) {

@@ -261,13 +261,13 @@ describe('the boot fails with a BrokerUnavailableError', () => {
 
 describe('the boot fails with a typed error that says what was given, where the Redis setting is useless:', () => {
   it.each<{ what: string; redis: unknown; says: string }>([
-    { what: 'no URL', redis: 'not a url', says: 'not a url' },
-    { what: 'an empty text', redis: '', says: "''" },
-    { what: 'a URL of something else', redis: 'https://127.0.0.1:6379', says: 'https:' },
-    { what: 'a port that is none', redis: 'redis://127.0.0.1:99999', says: '99999' },
-    { what: 'a number', redis: 42, says: '42' },
+    { what: 'no URL', redis: 'not a url', says: 'neither redis:// nor rediss://' },
+    { what: 'an empty text', redis: '', says: 'an empty string' },
+    { what: 'a URL of something else', redis: 'https://127.0.0.1:6379', says: 'neither redis:// nor rediss://' },
+    { what: 'a port that is none', redis: 'redis://127.0.0.1:99999', says: 'redis://user:password@host:port/database' },
+    { what: 'a number', redis: 42, says: 'a number' },
     { what: 'null', redis: null, says: 'null' },
-    { what: 'a list', redis: [], says: '[]' },
+    { what: 'a list', redis: [], says: '{ nodes: […] }' },
     { what: 'a cluster without nodes', redis: { nodes: [] }, says: 'node' },
   ])('$what', async ({ redis, says }) => {
     const error = await bed.failingBoot({ options: { redis: untyped(redis), publishTimeout: 300 } });

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
 import { message } from '../support/contract-bench.js';
 import { startFakeRedis } from '../support/contract-fake-redis.js';
-import { SILENT, newRedisBroker } from '../support/contract-redis.js';
+import { newRedisBroker } from '../support/contract-redis.js';
 import { Received } from '../support/contract-signals.js';
 import { freePort, startRedis } from '../support/redis-server.js';
 
@@ -220,23 +219,5 @@ describe('a connection to Redis', () => {
 
       expect(signals.all[0]).toMatchObject({ kind: 'due' });
     });
-  });
-
-  it('warns once that it lost Redis, and tells that it is back', async () => {
-    const redis = await startRedis();
-    cleanups.push(() => redis.stop());
-    const told = new Received<string>();
-    const connection = new RedisConnection(redis.url, { ...SILENT, log: told.listener, warn: told.listener });
-    cleanups.push(() => connection.close());
-    await connection.connect(5000);
-
-    connection.commands.emit('error', new Error('read ECONNRESET'));
-    connection.commands.emit('error', new Error('read ECONNRESET'));
-    connection.commands.disconnect(true);
-
-    expect(await told.atLeast(2)).toEqual([
-      `Redis at 127.0.0.1:${redis.port}: read ECONNRESET`,
-      `Redis at 127.0.0.1:${redis.port} is back`,
-    ]);
   });
 });

@@ -112,7 +112,7 @@ describe('reconnectOnError of the application', () => {
     { where: 'options', settings: () => ({ host, port: Number(port), reconnectOnError: given }) },
     { where: 'a client', settings: () => new Redis({ host, lazyConnect: true, reconnectOnError: given }) },
   ])('is asked about all but READONLY: in $where', ({ settings }) => {
-    const connection = new RedisConnection(settings(), SILENT);
+    const connection = new RedisConnection(settings(), SILENT, 5000);
     const { reconnectOnError } = (connection.commands as Redis).options;
 
     expect(reconnectOnError?.(new ReplyError('LOADING'))).toBe(1);
@@ -123,7 +123,7 @@ describe('reconnectOnError of the application', () => {
 
   it("is asked about all but READONLY: in the options of a cluster's nodes", () => {
     const settings = { nodes: [{ host, port: 1 }], options: { redisOptions: { reconnectOnError: given } } };
-    const connection = new RedisConnection(settings, SILENT);
+    const connection = new RedisConnection(settings, SILENT, 5000);
     const { reconnectOnError } = (connection.commands as Cluster).options.redisOptions ?? {};
 
     expect(reconnectOnError?.(new ReplyError('LOADING'))).toBe(1);

@@ -33,13 +33,14 @@ describe('subscriptions', () => {
     connection = new RedisConnection(
       { host: '127.0.0.1', port: server.port, username: 'limited', password: 'secret' },
       { ...SILENT, warn: warnings.listener },
+      5000,
     );
     subscriber = new SignalSubscriber({
       connection,
       clock: new SystemClock(),
       log: { ...SILENT, warn: warnings.listener },
     });
-    await connection.connect(5000);
+    await connection.connect();
   });
 
   afterEach(async () => {

@@ -6,16 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 
+/** The server that tests start: the one that `REDIS_SERVER` names, else that of `PATH`. */
+export const REDIS_SERVER = process.env['REDIS_SERVER'] || 'redis-server';
+
 /** A Redis server of a test's own, on a free port of the loopback interface. */
 export class PrivateRedis {
   readonly port: number;
-  readonly #folder: string;
+  readonly folder: string;
   readonly #args: readonly string[];
   #server: ChildProcess | undefined;
 
+  /** @param args all that the server is started with */
   constructor(port: number, folder: string, args: readonly string[]) {
     this.port = port;
-    this.#folder = folder;
+    this.folder = folder;
     this.#args = args;
   }
 
@@ -25,12 +29,15 @@ export class PrivateRedis {
 
   /** Starts it, again after a {@link kill}; resolves once it answers. */
   async start(): Promise<void> {
-    const options = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--dir', this.#folder];
-    const server = spawn('redis-server', [...options, ...this.#args], { stdio: 'ignore' });
+    const server = spawn(REDIS_SERVER, this.#args, {
+      stdio: 'ignore',
+      // Redis 7.2 and newer end at once under a locale that the machine does not have.
+      env: { ...process.env, LC_ALL: 'C' },
+    });
     this.#server = server;
     const probe = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
     probe.on('error', () => {});
-    const failed = once(server, 'exit').then(() => Promise.reject(new Error('redis-server did not start')));
+    const failed = once(server, 'exit').then(() => Promise.reject(new Error(`${REDIS_SERVER} did not start`)));
     await Promise.race([probe.ping(), failed]).finally(() => probe.disconnect());
     failed.catch(() => {});
   }
@@ -46,15 +53,34 @@ export class PrivateRedis {
 
   async stop(): Promise<void> {
     await this.kill();
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
+
+  /** Starts it for the first time; one that does not start leaves nothing. */
+  async startOrStop(): Promise<void> {
+    try {
+      await this.start();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+}
+
+/** A server on a free port, with a folder of its own, that is not started yet. */
+export async function newRedis(args: (folder: string, port: number) => readonly string[]): Promise<PrivateRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'delay-queue-test-'));
+  const port = await freePort();
+  return new PrivateRedis(port, folder, args(folder, port));
 }
 
 /** Starts a Redis without persistence, unless `args` say otherwise. */
 export async function startRedis(args: readonly string[] = []): Promise<PrivateRedis> {
-  const folder = await mkdtemp(join(tmpdir(), 'delay-queue-test-'));
-  const redis = new PrivateRedis(await freePort(), folder, args);
-  await redis.start();
+  const redis = await newRedis((folder, port) => {
+    const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+    return [...options, ...args];
+  });
+  await redis.startOrStop();
   return redis;
 }
 

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Startable } from '../../common/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { EventReader } from '../event-log.interface.js';
-import type { RedisClient, RedisConnection } from './redis-connection.js';
+import type { RedisClient } from './redis-clients.js';
+import type { RedisConnection } from './redis-connection.js';
 
 /** How long a read waits for entries, in milliseconds; a connection that is silent for longer is taken for dead. */
 const BLOCK = 5000;
@@ -52,7 +53,7 @@ export class EventFollower implements Startable {
     while (!this.#stop.signal.aborted) {
       try {
         await this.#locate(client);
-        client = this.#client ??= this.#open();
+        client = this.#client ??= this.#connection.openAnother();
         while (!this.#stop.signal.aborted) await this.#read(client);
       } catch (error) {
         if (this.#stop.signal.aborted) break;
@@ -61,13 +62,6 @@ export class EventFollower implements Startable {
       }
     }
     this.#client?.disconnect();
-  }
-
-  #open(): RedisClient {
-    const client = this.#connection.openAnother();
-    // A read that fails says the same.
-    client.on('error', () => {});
-    return client;
   }
 
   /** Finds out where to begin; and later, whether the stream goes on from there. */

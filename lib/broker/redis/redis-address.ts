@@ -1,15 +1,83 @@
-import type { RedisOptions } from 'ioredis';
+import { isIPv6 } from 'node:net';
+import type { Cluster, ClusterNode, Redis, RedisOptions } from 'ioredis';
 
-/** Host and port for messages; never a user name or password. */
-export function addressOf(settings: string | RedisOptions): string {
-  if (typeof settings === 'string') {
-    const url = URL.canParse(settings) ? new URL(settings) : undefined;
-    return url?.hostname ? `${url.hostname}:${url.port || 6379}` : settings.replace(/^.*@/, '').replace(/\?.*$/, '');
+/** Where a server listens. */
+export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/** What ioredis takes where nothing is given. */
+const DEFAULT_PORT = 6379;
+const DEFAULT_SENTINEL_PORT = 26_379;
+const DEFAULT_NODE_HOST = '127.0.0.1';
+
+/** What can be a host name or an IP address, and so neither a URL nor anything with a password. */
+const HOST = /^[\w.:%-]+$/;
+
+/** Where a server or its Sentinels are, for messages. Of what was given it shows nothing else: any of it may hold a password. */
+export function addressOf(options: RedisOptions): string {
+  const addresses = endpointsOf(options).map(endpointText).join(', ');
+  return options.sentinels?.length ? `sentinels ${addresses} (${options.name})` : addresses;
+}
+
+/** The same of the nodes of a cluster. */
+export function clusterAddress(nodes: readonly ClusterNode[]): string {
+  return `cluster ${nodes.map((node) => endpointText(nodeEndpoint(node))).join(', ')}`;
+}
+
+/** The nodes that a client of a cluster was given, even if it was never connected. */
+export function startupNodesOf(cluster: Cluster): readonly ClusterNode[] {
+  const { startupNodes = [] } = cluster as unknown as { readonly startupNodes?: readonly ClusterNode[] };
+  return startupNodes;
+}
+
+/** Which servers a client asks first: its own, its Sentinels, or the nodes it was given. */
+export function clientEndpoints(client: Redis | Cluster): Endpoint[] {
+  return client.isCluster
+    ? startupNodesOf(client as Cluster).map(nodeEndpoint)
+    : endpointsOf((client as Redis).options);
+}
+
+function endpointsOf({ sentinels, path, host = 'localhost', port = DEFAULT_PORT }: RedisOptions): Endpoint[] {
+  if (sentinels?.length) {
+    return sentinels.map((sentinel) => ({
+      host: sentinel.host ?? 'localhost',
+      port: sentinel.port ?? DEFAULT_SENTINEL_PORT,
+    }));
   }
-  if (settings.path) return settings.path;
-  if (settings.sentinels?.length) {
-    const nodes = settings.sentinels.map(({ host, port }) => `${host}:${port}`).join(', ');
-    return `sentinels ${nodes} (${settings.name})`;
-  }
-  return `${settings.host ?? 'localhost'}:${settings.port ?? 6379}`;
+  return [path ? { path } : { host, port }];
+}
+
+function nodeEndpoint(node: ClusterNode): Endpoint {
+  if (typeof node === 'object') return { host: node.host ?? DEFAULT_NODE_HOST, port: node.port ?? DEFAULT_PORT };
+  if (typeof node === 'number' || /^\d+$/.test(node)) return { host: DEFAULT_NODE_HOST, port: Number(node) };
+  const url = parseNode(node);
+  return { host: url?.hostname.replace(/^\[|\]$/g, '') ?? '', port: Number(url?.port || DEFAULT_PORT) };
+}
+
+/** A node's URL as ioredis reads it, which puts a scheme before one that has none. */
+export function parseNode(node: string): URL | undefined {
+  const url = /^rediss?:\/\//i.test(node) ? node : `redis://${node.replace(/^\/\//, '')}`;
+  return URL.canParse(url) ? new URL(url) : undefined;
+}
+
+/** The database that a node of a cluster was given with. */
+export function databaseOf(node: ClusterNode): number {
+  const given = typeof node === 'object' ? (node as RedisOptions).db : parseNode(String(node))?.pathname.slice(1);
+  return Number(given ?? 0);
+}
+
+/** Whether a server is on this machine, as far as its address says. */
+export function isLocal(endpoint: Endpoint): endpoint is { readonly host: string; readonly port: number } {
+  return 'host' in endpoint && /^(localhost|127\..*|::1)$/.test(endpoint.host);
+}
+
+/** Whether a host is a name or an IP address. */
+export function isHost(host: unknown): boolean {
+  return typeof host === 'string' && HOST.test(host);
+}
+
+function endpointText(endpoint: Endpoint): string {
+  if ('path' in endpoint) return endpoint.path;
+  const { host, port } = endpoint;
+  if (!isHost(host)) return '(a host that is not shown)';
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

@@ -84,11 +84,9 @@ export class RedisAdminStore implements AdminStore {
   }
 
   async #topicsAfter(min: string): Promise<string[]> {
-    try {
-      return await this.#connection.commands.zrangebylex(this.#keys.topics(), min, '+', 'LIMIT', 0, TOPICS_PER_CALL);
-    } catch (error) {
-      throw this.#connection.toError(error);
-    }
+    return this.#connection.send((redis) =>
+      redis.zrangebylex(this.#keys.topics(), min, '+', 'LIMIT', 0, TOPICS_PER_CALL),
+    );
   }
 }
 

@@ -1,18 +1,42 @@
-import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import type { EventEmitter } from 'node:events';
+import type { Redis } from 'ioredis';
 import type { Log } from '../../common/log.js';
-import { ConfigurationError } from '../../errors/configuration.error.js';
+import { TimeUp } from '../../common/within.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
-import { isConnectionLoss, isReadOnly, toBrokerError } from './redis-errors.js';
-import { addressOf } from './redis-address.js';
+import { ConfigurationError } from '../../errors/configuration.error.js';
+import type { DelayQueueError } from '../../errors/delay-queue.error.js';
+import { diagnose } from './diagnosis.js';
+import { OutageLog } from './outage-log.js';
+import { clientEndpoints, isLocal } from './redis-address.js';
+import {
+  type OpenClient,
+  type Purpose,
+  type RedisClient,
+  addressOfClient,
+  assertDatabase,
+  assertFollowsSlots,
+  assertNoKeyPrefix,
+  clientsOf,
+  endIfRefused,
+  endSocketTimers,
+  tlsOf,
+} from './redis-clients.js';
+import {
+  isConnectionLoss,
+  isRefusedDatabase,
+  isReply,
+  isTelling,
+  textOf,
+  toBrokerError,
+  withoutSecrets,
+} from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';
-
-export type RedisClient = Redis | Cluster;
 
 /** Oldest Redis that has all commands the scripts use. */
 const MIN_VERSION = [6, 2] as const;
 
-/** What is sent must be answered within this time, in milliseconds; else the connection is taken for dead and made anew. */
-const SOCKET_TIMEOUT = 10_000;
+/** Longest time to find out why a connection fails, in milliseconds. */
+const DIAGNOSIS_TIME = 1000;
 
 /**
  * After the last READONLY, in milliseconds: by then calls go to the primary, and what is signalled comes from there. Signals
@@ -29,49 +53,15 @@ const LEAVING_TIME = 50;
 /** Calls that a replica refuses within this time, in milliseconds, tell of one failover, which is worth one warning. */
 const FAILOVER_TIME = 10_000;
 
-/** Replies as ioredis 5 gives them, which does not know the option, whatever an application wants of its own. */
-const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
-
-/**
- * How the module's own connections behave. Commands fail as soon as their connection does, and are never resent behind
- * the caller's back: who sent them knows best whether, how often and until when to repeat them. Reconnecting goes on for
- * ever, at least twice a second, so that a Redis that is back is used within a second.
- */
-const BEHAVIOUR = {
-  lazyConnect: true,
-  // When a connection is closed nothing is awaited any more; a timer would only keep the process from ending.
-  disconnectTimeout: 0,
-  ...LEGACY_REPLIES,
-  maxRetriesPerRequest: 0,
-  autoResendUnfulfilledCommands: false,
-  socketTimeout: SOCKET_TIMEOUT,
-  // ioredis would subscribe without anybody to catch its failure, which ends the process.
-  autoResubscribe: false,
-  retryStrategy: (attempt: number): number => Math.min(25 * 2 ** attempt, 400) + Math.random() * 50,
-} satisfies RedisOptions;
-
-/** Whether a connection that was answered with this error is to be made anew, in the words of ioredis. */
-type ReconnectOnError = NonNullable<RedisOptions['reconnectOnError']>;
-
-function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
-  return {
-    ...options,
-    lazyConnect: true,
-    redisOptions: { ...options.redisOptions, ...LEGACY_REPLIES, socketTimeout: SOCKET_TIMEOUT },
-    clusterRetryStrategy: BEHAVIOUR.retryStrategy,
-    shardedSubscribers: purpose === 'subscriber',
-  } satisfies ClusterOptions;
-}
-
-type Purpose = 'commands' | 'subscriber';
-
 /** The two connections of a module: one for commands, and one for the signals of other processes. */
 export class RedisConnection {
   readonly commands: RedisClient;
   /** Host and port, for messages. */
   readonly address: string;
   readonly #log: Log;
-  readonly #open: (purpose: Purpose) => RedisClient;
+  readonly #timeout: number;
+  readonly #outage: OutageLog;
+  readonly #openClient: OpenClient;
   readonly #attachments: ((subscriber: RedisClient) => void)[] = [];
   #subscriber: RedisClient;
   #signalsFollow: NodeJS.Timeout | undefined;
@@ -79,21 +69,32 @@ export class RedisConnection {
   #readOnlyAt = -Infinity;
   /** When a connection was last left for that, on the same clock. */
   #leftAt = -Infinity;
+  #opening: Promise<void> | undefined;
+  #isOpen = false;
   #isRedis7 = false;
-  #lastError: Error | undefined;
   #closing = false;
   readonly #errorListeners = new Set<(error: Error) => void>();
 
-  constructor(settings: RedisSettings, log: Log) {
+  /**
+   * @param timeout longest time until the connections are there, in milliseconds
+   * @throws ConfigurationError if the settings have a keyPrefix, or a database that there cannot be
+   */
+  constructor(settings: RedisSettings, log: Log, timeout: number) {
     this.#log = log;
-    const { open, address } = opener(settings, () => this.#followPrimary());
-    this.#open = open;
-    this.address = address;
-    this.commands = open('commands');
+    this.#timeout = timeout;
+    this.#openClient = clientsOf(settings, () => this.#followPrimary());
+    this.commands = this.#openClient('commands');
     assertNoKeyPrefix(this.commands);
-    this.#subscriber = open('subscriber');
-    this.#watch(this.commands);
-    this.#watch(this.#subscriber);
+    assertDatabase(this.commands);
+    this.address = addressOfClient(this.commands);
+    this.#outage = new OutageLog({
+      address: this.address,
+      log,
+      explain: async (error) => this.#explain(error, DIAGNOSIS_TIME),
+    });
+    this.#subscriber = this.#openClient('subscriber');
+    this.#watch(this.commands, 'commands');
+    this.#watch(this.#subscriber, 'subscriber');
   }
 
   /** The client for signals at this moment; see {@link useSubscriber}. */
@@ -111,14 +112,9 @@ export class RedisConnection {
    * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. Where it was
    * closed on purpose, the error is not transient: nobody opens it again.
    */
-  toError(error: unknown): BrokerUnavailableError {
-    if (this.#closing && isConnectionLoss(error)) {
-      return new BrokerUnavailableError(`The connection to Redis at ${this.address} was closed`, {
-        cause: error,
-        transient: false,
-      });
-    }
-    return toBrokerError(isConnectionLoss(error) ? (this.#lastError ?? error) : error, this.address);
+  toError(error: unknown): DelayQueueError {
+    if (this.#closing && isConnectionLoss(error)) return this.#closedError(withoutSecrets(error));
+    return toBrokerError(isConnectionLoss(error) ? (this.#outage.cause ?? error) : error, this.address);
   }
 
   /** Whether the server has what came with Redis 7: script flags, and pub/sub that stays on a partition's cluster node. */
@@ -127,30 +123,48 @@ export class RedisConnection {
   }
 
   /**
-   * Connects and looks at the server's version.
+   * Connects and looks at the server's version; once, however many ask for it.
    *
-   * @param timeout milliseconds
    * @throws BrokerUnavailableError where it cannot be reached in time; the message has host and port
-   * @throws ConfigurationError where it is older than Redis 6.2, or a cluster is to be used with an ioredis older than 6
+   * @throws ConfigurationError where it is older than Redis 6.2, or does not let this connection have its database, or a
+   *   cluster is to be used with an ioredis older than 6
    */
-  async connect(timeout: number): Promise<void> {
+  async connect(): Promise<void> {
+    this.#opening ??= this.#open();
+    await this.#opening;
+  }
+
+  /** Whether the connections were made: from then on commands can be sent, though they fail while Redis is away. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /**
+   * Resolves once commands can be sent. Who publishes before the module is initialized, in a constructor or a factory, is
+   * the one who connects.
+   *
+   * @throws what {@link connect} throws; BrokerUnavailableError that does not pass, after that
+   */
+  async ready(): Promise<void> {
+    if (this.#closing) throw this.#closedError(undefined);
+    await this.connect();
+  }
+
+  /**
+   * Sends a command, as soon as that can be.
+   *
+   * @throws BrokerUnavailableError, or what {@link connect} throws
+   */
+  async send<T>(command: (redis: RedisClient) => Promise<T>): Promise<T> {
     try {
-      await withDeadline(`Redis at ${this.address}`, this.#connect(), timeout);
+      if (!this.#isOpen) await this.ready();
+      return await command(this.commands);
     } catch (error) {
-      const reason = error instanceof ConfigurationError ? error : this.toError(this.#lastError ?? error);
-      this.close();
-      throw reason;
+      throw this.toError(error);
     }
   }
 
-  /** A client like that for commands, for whoever would keep other commands waiting. Its errors are its user's business. */
-  openAnother(): RedisClient {
-    const client = this.#open('commands');
-    endSocketTimers(client);
-    return client;
-  }
-
-  /** The command by which scripts signal. */
+  /** The command by which scripts signal; known once connected. */
   get publishCommand(): 'SPUBLISH' | 'PUBLISH' {
     return this.#isRedis7 ? 'SPUBLISH' : 'PUBLISH';
   }
@@ -173,8 +187,8 @@ export class RedisConnection {
     }
     clearTimeout(this.#signalsFollow);
     this.#subscriber.disconnect();
-    this.#subscriber = this.#open('subscriber');
-    this.#watch(this.#subscriber);
+    this.#subscriber = this.#openClient('subscriber');
+    this.#watch(this.#subscriber, 'subscriber');
     for (const attach of this.#attachments) attach(this.#subscriber);
     // Where this fails it is tried again, as on a connection that was lost.
     this.#subscriber.connect().catch(() => {});
@@ -192,15 +206,42 @@ export class RedisConnection {
     for (const listener of this.#errorListeners) listener(error);
   }
 
+  /** A further client like that for commands, for reads that wait. What its connection fails with, its commands say. */
+  openAnother(): RedisClient {
+    const client = this.#openClient('commands');
+    endSocketTimers(client);
+    client.on('error', (error: Error) => endIfRefused(client, error));
+    return client;
+  }
+
   close(): void {
     this.#closing = true;
     clearTimeout(this.#signalsFollow);
+    this.#outage.close();
     this.commands.disconnect();
     this.#subscriber.disconnect();
   }
 
+  async #open(): Promise<void> {
+    let hint: Promise<Error | undefined> | undefined;
+    // A server that says nothing is looked at before the time is over.
+    const timer = setTimeout(() => (hint = this.#explain(this.#outage.cause, this.#timeout / 2)), this.#timeout / 2);
+    try {
+      await withDeadline(this.#connect(), this.#timeout);
+      this.#isOpen = true;
+      this.#outage.start();
+    } catch (error) {
+      const cause = error instanceof ConfigurationError ? error : ((await (hint ?? this.#outage.explained())) ?? error);
+      const reason = this.#bootError(cause, error instanceof TimeUp);
+      this.close();
+      throw reason;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   async #connect(): Promise<void> {
-    await Promise.all([this.commands, this.#subscriber].map((client) => client.connect()));
+    await Promise.all([this.commands, this.#subscriber].map(connected));
     assertFollowsSlots(this.commands);
     const version = readVersion(await this.commands.info('server'));
     if (version[0] < MIN_VERSION[0] || (version[0] === MIN_VERSION[0] && version[1] < MIN_VERSION[1])) {
@@ -209,6 +250,27 @@ export class RedisConnection {
       );
     }
     this.#isRedis7 = version[0] >= 7;
+  }
+
+  /** What the boot fails with: it is read by somebody who may be running this for the first time. */
+  #bootError(cause: unknown, isTimeUp: boolean): DelayQueueError {
+    if (cause instanceof ConfigurationError) return cause;
+    if (isRefusedDatabase(cause)) {
+      return new ConfigurationError(`Redis at ${this.address}: ${textOf(withoutSecrets(cause))}.`, { cause });
+    }
+    if (isReply(cause)) return this.toError(cause);
+    const what = isTimeUp ? `gave no answer within ${this.#timeout} ms` : 'cannot be reached';
+    const why = cause instanceof TimeUp ? '' : `: ${textOf(withoutSecrets(cause))}`;
+    return new BrokerUnavailableError(`Redis at ${this.address} ${what}${why}. ${whatToDo(this.commands, cause)}`, {
+      cause,
+    });
+  }
+
+  #closedError(cause: unknown): BrokerUnavailableError {
+    return new BrokerUnavailableError(`The connection to Redis at ${this.address} was closed`, {
+      cause,
+      transient: false,
+    });
   }
 
   /**
@@ -231,111 +293,32 @@ export class RedisConnection {
     return true;
   }
 
-  #watch(client: RedisClient): void {
+  /** What is behind an error of a connection that says little by itself. */
+  async #explain(error: Error | undefined, patience: number): Promise<Error | undefined> {
+    if (error && isTelling(error)) return error;
+    return (await diagnose(clientEndpoints(this.commands), tlsOf(this.commands), patience)) ?? error;
+  }
+
+  #watch(client: RedisClient, connection: Purpose): void {
+    let isRefused = false;
+    endSocketTimers(client);
     client.on('error', (error: Error) => {
       // Of a client whose place was taken nothing is of interest any more.
-      if (client !== this.commands && client !== this.#subscriber) return;
-      const isNew = error.message !== this.#lastError?.message;
-      this.#lastError = error;
-      if (isNew && !this.#closing) this.#log.warn(`Redis at ${this.address}: ${error.message || error.name}`);
+      if (client !== this[connection]) return;
+      withoutSecrets(error);
+      isRefused ||= endIfRefused(client, error);
+      // What a cluster says while it serves is of one of its nodes.
+      if (!client.isCluster || client.status !== 'ready') this.#outage.failed(connection, error);
       this.tellError(error);
     });
-    endSocketTimers(client);
+    client.on('close', () => {
+      isRefused = false;
+      if (client === this[connection]) this.#outage.failed(connection);
+    });
     client.on('ready', () => {
-      if (this.#lastError) this.#log.log(`Redis at ${this.address} is back`);
-      this.#lastError = undefined;
+      if (!isRefused && client === this[connection]) this.#outage.recovered(connection);
     });
   }
-}
-
-/** What makes a client for either purpose, and where it leads. */
-interface Opener {
-  readonly open: (purpose: Purpose) => RedisClient;
-  readonly address: string;
-}
-
-/**
- * @param onReadOnly told when a call is refused since it has reached a replica; says whether to make its connection anew
- */
-function opener(settings: RedisSettings, onReadOnly: () => boolean): Opener {
-  const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({
-    reconnectOnError: (error) => (isReadOnly(error) ? onReadOnly() : (given.reconnectOnError?.(error) ?? false)),
-  });
-  const behaviour = (given?: RedisOptions) => ({ ...BEHAVIOUR, ...reconnecting(given) });
-  const clusterOptions = (purpose: Purpose, given: ClusterOptions = {}) =>
-    clusterBehaviour(purpose, {
-      ...given,
-      redisOptions: { ...given.redisOptions, ...reconnecting(given.redisOptions) },
-    });
-
-  if (typeof settings === 'string') {
-    return { open: () => new Redis(settings, behaviour()), address: addressOf(settings) };
-  }
-  if (isInstance(settings) && settings.isCluster) {
-    const cluster = settings as Cluster;
-    return {
-      open: (purpose) => cluster.duplicate([], clusterOptions(purpose, cluster.options)),
-      address: `cluster ${cluster
-        .nodes('all')
-        .map(({ options }) => addressOf(options))
-        .join(', ')}`,
-    };
-  }
-  if (isInstance(settings)) {
-    const redis = settings as Redis;
-    return { open: () => redis.duplicate(behaviour(redis.options)), address: addressOf(redis.options) };
-  }
-  if ('nodes' in settings) {
-    return {
-      open: (purpose) => new Cluster(settings.nodes, clusterOptions(purpose, settings.options)),
-      address: `cluster ${JSON.stringify(settings.nodes)}`,
-    };
-  }
-  return { open: () => new Redis({ ...settings, ...behaviour(settings) }), address: addressOf(settings) };
-}
-
-/** Not `instanceof`: the application may use another copy of ioredis than this module. */
-function isInstance(settings: RedisSettings): settings is Redis | Cluster {
-  return typeof settings === 'object' && 'duplicate' in settings && typeof settings.duplicate === 'function';
-}
-
-/**
- * ioredis 5 does not end the timer of `socketTimeout` with the connection that it was set for: it would keep the process from
- * ending, and cut the next connection.
- */
-function endSocketTimers(client: RedisClient): void {
-  const holder = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
-  client.on('close', () => {
-    clearTimeout(holder.socketTimeoutTimer);
-    holder.socketTimeoutTimer = undefined;
-  });
-}
-
-function assertNoKeyPrefix(client: RedisClient): void {
-  const options = client instanceof Cluster ? { ...client.options.redisOptions, ...client.options } : client.options;
-  const { keyPrefix } = options;
-  if (keyPrefix) {
-    throw new ConfigurationError(
-      `The Redis option keyPrefix ('${keyPrefix}') is not supported, since channels would not have it. ` +
-        `Use the module's option 'prefix' instead.`,
-    );
-  }
-}
-
-/**
- * ioredis 6 is told by its connections, which choose a protocol; the number of its version is in its package.json alone, which
- * a bundler leaves out. A node of the client is looked at, since the client may be of another copy than this module's.
- *
- * @throws ConfigurationError if the client is of an older version
- */
-function assertFollowsSlots(client: RedisClient): void {
-  if (!client.isCluster) return;
-  const [node] = (client as Cluster).nodes('all');
-  if (!node || 'protocol' in node.options) return;
-  throw new ConfigurationError(
-    'A Redis Cluster needs ioredis 6 or newer, and this client is of an older one, which does not notice that a slot it ' +
-      'listens to has moved to another node. Install ioredis@6; if you gave the module a Cluster, make it with that.',
-  );
 }
 
 function readVersion(info: string): [number, number] {
@@ -344,17 +327,34 @@ function readVersion(info: string): [number, number] {
   return [Number(major ?? 0), Number(minor ?? 0)];
 }
 
-async function withDeadline<T>(what: string, promise: Promise<T>, timeout: number): Promise<T> {
+async function withDeadline(promise: Promise<void>, timeout: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new BrokerUnavailableError(`${what} gave no answer within ${timeout} ms`)),
-      timeout,
-    );
+    timer = setTimeout(() => reject(new TimeUp(timeout)), timeout);
   });
   try {
-    return await Promise.race([promise, deadline]);
+    await Promise.race([promise, deadline]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Resolves once a client is connected; a command of the application may have made it connect already. */
+async function connected(client: RedisClient): Promise<void> {
+  if (client.status === 'wait') return client.connect();
+  if (client.status === 'ready') return undefined;
+  const emitter: EventEmitter = client;
+  return new Promise((resolve, reject) => {
+    emitter.once('ready', resolve);
+    emitter.once('close', () => reject(new Error('the connection was closed')));
+  });
+}
+
+function whatToDo(client: RedisClient, cause: unknown): string {
+  const [endpoint] = clientEndpoints(client);
+  const where = "Its address is set by the option 'redis' of DelayQueueModule.forRoot() or createDelayQueueAdmin().";
+  const isAbsent = cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+  if (!isAbsent || client.isCluster || (client as Redis).options.sentinels || !endpoint || !isLocal(endpoint))
+    return where;
+  return `${where} To start a Redis there: docker run --rm -p ${endpoint.port}:6379 redis:8, or redis-server --port ${endpoint.port}.`;
 }

@@ -1,4 +1,5 @@
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+import { DelayQueueError } from '../../errors/delay-queue.error.js';
 
 /** What a Redis error code means for the one who operates it. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -18,38 +19,126 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Error replies that pass by themselves: a server that is starting, or a failover that is under way. */
 const PASSING = new Set(['LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN', 'READONLY']);
 
+/** How Redis says inside a script that the user may not do something: 7.0 and 7.2, then from 7.4 on and Valkey. */
+const DENIED_IN_SCRIPT = ['The user executing the script', 'ACL failure in script'];
+
+/** What an error of ioredis may have beside its message. */
+interface DetailedError extends Error {
+  command?: { readonly name: string; readonly args?: readonly unknown[] };
+  /** What Node.js could not read as a URL. */
+  input?: unknown;
+  /** Why the last node of a cluster that was asked did not answer. */
+  readonly lastNodeError?: unknown;
+}
+
 /** Turns whatever a Redis call rejected with into an error of this library, with the original as its cause. */
-export function toBrokerError(error: unknown, address: string): BrokerUnavailableError {
-  if (error instanceof BrokerUnavailableError) return error;
-  const text = isConnectionLoss(error)
-    ? 'the connection was lost'
-    : error instanceof Error
-      ? error.message
-      : String(error);
+export function toBrokerError(error: unknown, address: string): DelayQueueError {
+  if (error instanceof DelayQueueError) return error;
+  const cause = withoutSecrets(error);
+  const text = textOf(cause);
   const code = codeOf(text);
-  const advice = ADVICE[code];
-  const message = advice ? `${advice} (${text})` : text;
-  const transient = !isReply(error) || PASSING.has(code);
-  return new BrokerUnavailableError(`Redis at ${address} failed: ${message}`, { cause: error, transient });
+  const transient = !isReply(cause) || PASSING.has(code);
+  return new BrokerUnavailableError(`Redis at ${address} failed: ${text}`, { cause, transient });
+}
+
+/** What an error means, in one line. */
+export function textOf(error: unknown): string {
+  if (isConnectionLoss(error)) return 'the connection was lost';
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  const advice = isRefusedDatabase(error) ? databaseAdvice(error, text) : ADVICE[codeOf(text)];
+  return advice ? `${advice} (${text})` : text;
+}
+
+/**
+ * Takes out of an error of ioredis, and out of those behind it, what may hold a password: the arguments of a command (AUTH
+ * and HELLO have it there), which some servers repeat in their text, and what was not readable as a URL. In place, so that the cause of
+ * an error stays the error that ioredis made, with its class, code and stack.
+ */
+export function withoutSecrets<T>(error: T, seen = new Set<unknown>()): T {
+  if (!(error instanceof Error) || seen.has(error)) return error;
+  seen.add(error);
+  const detailed = error as DetailedError;
+  if (detailed.command && !isRefusedDatabase(error)) detailed.command = { name: detailed.command.name };
+  delete detailed.input;
+  const message = withoutArguments(error.message);
+  if (message !== error.message) {
+    const stack = error.stack?.replace(error.message, () => message);
+    error.message = message;
+    if (stack !== undefined) error.stack = stack;
+  }
+  for (const inner of [error.cause, detailed.lastNodeError]) withoutSecrets(inner, seen);
+  return error;
+}
+
+/** A server that does not know a command repeats how its arguments begin; Node.js shows an argument of a wrong type. */
+function withoutArguments(text: string): string {
+  return text.replace(/, with args beginning with: .*/s, '').replace(/\. Received (type|an instance) .*/s, '.');
+}
+
+/**
+ * The error behind one of ioredis that only says that it has tried everything. It remains 'Connection is closed.' if that is all
+ * ioredis knows, which loses what its connection to a Sentinel or a node failed with.
+ */
+export function rootOf(error: Error): Error {
+  const { lastNodeError } = error as DetailedError;
+  if (lastNodeError instanceof Error) return lastNodeError;
+  if (!error.message.startsWith('All sentinels are unreachable')) return error;
+  const [, last] = / Last error: (.*)$/s.exec(error.message) ?? [];
+  return new Error(last ?? 'the Sentinels answer, and none of them knows a primary of that name', { cause: error });
 }
 
 /** Inside a script Redis says it in other words, or puts the code somewhere into a longer text. */
 function codeOf(text: string): string {
-  if (text.includes('The user executing the script')) return 'NOPERM';
+  if (DENIED_IN_SCRIPT.some((words) => text.includes(words))) return 'NOPERM';
   return Object.keys(ADVICE).find((code) => new RegExp(`\\b${code}\\b`).test(text)) ?? '';
 }
 
 /** Whether the server answered with an error; everything else is a failed connection. */
-function isReply(error: unknown): boolean {
+export function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
+}
+
+/** Codes of connections that were ended, which does not say why. */
+const VAGUE = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+
+/** Whether an error says what it comes from. */
+export function isTelling(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return isReply(error) || (code !== undefined && !VAGUE.has(code));
+}
+
+/** Whether the server does not let a connection have the database that it was made for. One that wants a password says so itself. */
+export function isRefusedDatabase(error: unknown): error is DetailedError {
+  return isReply(error) && (error as DetailedError).command?.name === 'select' && codeOf(String(error)) !== 'NOAUTH';
+}
+
+function databaseAdvice({ command }: DetailedError, text: string): string {
+  const database = String(command?.args?.[0]);
+  if (text.includes('cluster mode')) {
+    return `database ${database} was asked for, and a node of a Redis Cluster has database 0 only; leave the database out`;
+  }
+  if (codeOf(text) === 'NOPERM') {
+    return (
+      `database ${database} was asked for, and the Redis user may not select one; allow it (ACL SETUSER <user> +select), ` +
+      `or use database 0`
+    );
+  }
+  return (
+    `there is no database ${database}; Redis has those from 0 to one less than its setting 'databases', which is 16 unless it ` +
+    `was changed. Ask for one of them, or raise the setting`
+  );
 }
 
 /** Whether ioredis gave a command up because its connection ended; its own text speaks of options that are ours. */
 export function isConnectionLoss(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === CONNECTION_CLOSED);
+  if (!(error instanceof Error)) return false;
+  // ioredis 5 puts this before what its ready check failed with.
+  const text = error.message.replace(/^Ready check failed: /, '');
+  return error.name === 'MaxRetriesPerRequestError' || text === CONNECTION_CLOSED || text.startsWith(MAX_RETRIES);
 }
 
 export const CONNECTION_CLOSED = 'Connection is closed.';
+const MAX_RETRIES = 'Reached the max retries per request limit';
 
 /** Whether the server answered that it is a replica, to a command or out of a script. */
 export function isReadOnly(error: Error): boolean {

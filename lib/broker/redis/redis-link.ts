@@ -27,12 +27,8 @@ export class RedisLink implements BrokerLink {
   async ping(): Promise<void> {
     const { connection, clock, serverClock } = this.#options;
     const sentAt = clock.now();
-    try {
-      const [seconds, microseconds] = await connection.commands.time();
-      serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
-    } catch (error) {
-      throw connection.toError(error);
-    }
+    const [seconds, microseconds] = await connection.send((redis) => redis.time());
+    serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
   }
 
   async listen(): Promise<void> {

@@ -31,7 +31,8 @@ import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
 import { RedisAdminStore } from './redis-admin-store.js';
-import { RedisConnection, type RedisClient } from './redis-connection.js';
+import type { RedisClient } from './redis-clients.js';
+import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisDeadLetterStore } from './redis-dead-letter-store.js';
 import { RedisKeys } from './redis-keys.js';
@@ -64,11 +65,10 @@ export class RedisBroker implements Broker {
   readonly #scripts: ScriptRunner;
   readonly #subscriber: SignalSubscriber;
   readonly #keys: RedisKeys;
-  readonly #connectTimeout: number;
   readonly #log: Log;
 
   constructor({ redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
-    this.#connection = new RedisConnection(redis, log);
+    this.#connection = new RedisConnection(redis, log, connectTimeout);
     this.#serverClock = new ServerClock(clock);
     this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock, onScript);
     this.#subscriber = new SignalSubscriber({ connection: this.#connection, clock, log });
@@ -82,7 +82,6 @@ export class RedisBroker implements Broker {
     this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
     this.admin = new RedisAdminStore(this.#connection, this.#scripts, this.#keys);
     this.deadLetters = new RedisDeadLetterStore(this.#connection, this.#scripts, this.#keys);
-    this.#connectTimeout = connectTimeout;
     this.#log = log;
   }
 
@@ -96,7 +95,7 @@ export class RedisBroker implements Broker {
   }
 
   async connect(): Promise<void> {
-    await this.#connection.connect(this.#connectTimeout);
+    await this.#connection.connect();
     const { commands, address } = this.#connection;
     await this.#assertPermissions();
     await warnOfLosses(commands, address, this.#log);
@@ -140,7 +139,9 @@ export class RedisBroker implements Broker {
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
     const name = toStoredId(id);
-    return this.#command((redis) => redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH));
+    return this.#connection.send((redis) =>
+      redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH),
+    );
   }
 
   async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
@@ -195,7 +196,7 @@ export class RedisBroker implements Broker {
   }
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {
-    const [partitions, protocol] = await this.#command((redis) =>
+    const [partitions, protocol] = await this.#connection.send((redis) =>
       redis.hmget(this.#keys.config(topic), 'partitions', 'protocol'),
     );
     return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
@@ -219,7 +220,7 @@ export class RedisBroker implements Broker {
   }
 
   async hasMembers(topic: string): Promise<boolean> {
-    const [, latestEnd] = await this.#command((redis) =>
+    const [, latestEnd] = await this.#connection.send((redis) =>
       redis.zrange(this.#keys.members(topic), '0', '0', 'REV', 'WITHSCORES'),
     );
     return latestEnd !== undefined && Number(latestEnd) > this.now();
@@ -234,7 +235,7 @@ export class RedisBroker implements Broker {
   async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
     // Two plain commands instead of a script, since this is all that an idle partition costs.
     const k = this.#keys.partition(partition);
-    const [owner, head] = await this.#command((redis) =>
+    const [owner, head] = await this.#connection.send((redis) =>
       Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
     );
     return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : Number(head[1]) };
@@ -279,13 +280,5 @@ export class RedisBroker implements Broker {
       `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +
         `says. Denied: ${denied.join('; ')}`,
     );
-  }
-
-  async #command<T>(send: (redis: RedisClient) => Promise<T>): Promise<T> {
-    try {
-      return await send(this.#connection.commands);
-    } catch (error) {
-      throw this.#connection.toError(error);
-    }
   }
 }

@@ -44,6 +44,7 @@ export class ScriptRunner {
    * @throws BrokerUnavailableError
    */
   async run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    if (!this.#connection.isOpen) await this.#connection.ready();
     const { commands, isRedis7 } = this.#connection;
     const script = (isRedis7 ? this.#flagged : this.#plain)[name];
     let sentAt = this.#clock.now();

@@ -1,5 +1,5 @@
 import type { Log } from '../../common/log.js';
-import type { RedisClient } from './redis-connection.js';
+import type { RedisClient } from './redis-clients.js';
 
 /** A clock that is off by more than this, in milliseconds, is worth a warning. */
 const MAX_CLOCK_OFFSET = 1000;

@@ -2,6 +2,7 @@ import type { Clock } from '../../common/clock.js';
 import type { Log } from '../../common/log.js';
 import { sleep } from '../../common/repeat.js';
 import { within } from '../../common/within.js';
+import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { Unsubscribe } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import { CONNECTION_CLOSED } from './redis-errors.js';
@@ -164,13 +165,14 @@ export class SignalSubscriber {
     if (now - this.#failingSince < this.#patience || this.#closed) return;
     this.#failingSince = undefined;
     this.#patience = Math.min(this.#patience * 2, LONGEST_PATIENCE);
-    const { message, transient } = this.#connection.toError(error);
+    const failure = this.#connection.toError(error);
+    const passes = failure instanceof BrokerUnavailableError && failure.transient;
     this.#log.warn(
-      `Signals cannot be subscribed to, though Redis answers calls: ${message}` +
-        (transient ? '; their connection is made anew' : ''),
+      `Signals cannot be subscribed to, though Redis answers calls: ${failure.message}` +
+        (passes ? '; their connection is made anew' : ''),
     );
     // A right that is missing would be missing on a new connection too.
-    if (transient) this.#connection.rebuild('subscriber');
+    if (passes) this.#connection.rebuild('subscriber');
   }
 
   async #answersCalls({ name }: Channel): Promise<boolean> {

@@ -12,10 +12,22 @@ local wake_command, channel = ARGV[1], ARGV[2]
 
 local reply = { now_us }
 
+-- A denied key or channel, in 6.2 and 7.0; then any denial in newer ones and in Valkey.
+local DENIALS = { 'NOPERM', 'The user executing', 'ACL failure in script' }
+
+local function is_denial(refusal)
+  for _, words in ipairs(DENIALS) do
+    if string.find(refusal, words, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
 local function try(...)
   local result = redis.pcall(...)
   local refusal = type(result) == 'table' and result.err
-  if refusal and (string.find(refusal, 'NOPERM', 1, true) or string.find(refusal, 'The user executing', 1, true)) then
+  if refusal and is_denial(refusal) then
     reply[#reply + 1] = select(1, ...) .. ': ' .. refusal
   end
 end

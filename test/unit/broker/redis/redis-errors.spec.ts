@@ -1,10 +1,23 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { isNoScript, toBrokerError } from '../../../../lib/broker/redis/redis-errors.js';
+import {
+  isNoScript,
+  isRefusedDatabase,
+  rootOf,
+  toBrokerError,
+  withoutSecrets,
+} from '../../../../lib/broker/redis/redis-errors.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/broker-unavailable.error.js';
+import { failureOf } from '../../options/support/wrong-options.js';
 
 /** What ioredis rejects with where the server answered with an error. */
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+/** The same, to a SELECT. */
+function select(message: string): Error {
+  return Object.assign(reply(message), { command: { name: 'select', args: ['99'] } });
 }
 
 const AT = 'redis.example:6379';
@@ -46,6 +59,10 @@ describe('toBrokerError', () => {
       'ACL',
       false,
     ],
+    // From Redis 7.2 on, and in Valkey.
+    ["ERR ACL failure in script: User app has no permissions to run the 'zadd' command script: abc", 'ACL', false],
+    ['ERR ACL failure in script: No permissions to access a key script: abc, on @user_script:33.', 'ACL', false],
+    ['ERR ACL failure in script: No permissions to access a channel script: abc', 'ACL', false],
     ["NOPERM ACL failure in script: User app has no permissions to run the 'zadd' command script: abc", 'ACL', false],
     [
       "READONLY You can't write against a read only replica. script: abc, on @user_script:77.",
@@ -62,7 +79,7 @@ describe('toBrokerError', () => {
       expect(error.message.startsWith(`Redis at ${AT} failed: `)).toBe(true);
       expect(error.message).toContain(advice);
       expect(error.message).toContain(message);
-      expect(error.transient).toBe(transient);
+      expect(error).toMatchObject({ transient });
       expect(error.cause).toBe(cause);
     });
   }
@@ -70,6 +87,11 @@ describe('toBrokerError', () => {
   for (const [error, text] of [
     [new Error('Connection is closed.'), 'the connection was lost'],
     [Object.assign(new Error('Reached the max …'), { name: 'MaxRetriesPerRequestError' }), 'the connection was lost'],
+    [new Error('Ready check failed: Connection is closed.'), 'the connection was lost'],
+    [
+      new Error('Ready check failed: Reached the max retries per request limit (which is 0).'),
+      'the connection was lost',
+    ],
     [Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }), 'connect ECONNREFUSED'],
     [new Error('Socket timeout.'), 'Socket timeout.'],
   ] as const) {
@@ -89,6 +111,97 @@ describe('toBrokerError', () => {
 
     expect(toBrokerError(error, AT)).toBe(error);
   });
+});
+
+describe('a database that was refused', () => {
+  for (const [message, ...says] of [
+    ['ERR DB index is out of range', 'there is no database 99', "'databases'"],
+    ["NOPERM this user has no permissions to run the 'select' command", 'database 99', '+select'],
+    ["NOPERM User app has no permissions to run the 'select' command", 'database 99', '+select'],
+    ['ERR SELECT is not allowed in cluster mode', 'database 99', 'database 0 only'],
+  ] as const) {
+    it(`is told with the way out: '${message}'`, () => {
+      const error = toBrokerError(select(message), AT);
+
+      expect(error).toMatchObject({ transient: false });
+      for (const text of [message, ...says]) expect(error.message).toContain(text);
+    });
+  }
+
+  it('is none where the server wants a password first', () => {
+    expect(isRefusedDatabase(select('NOAUTH Authentication required.'))).toBe(false);
+    expect(isRefusedDatabase(select('ERR DB index is out of range'))).toBe(true);
+    expect(isRefusedDatabase(reply('ERR DB index is out of range'))).toBe(false);
+  });
+});
+
+describe('withoutSecrets', () => {
+  const SECRET = 'pass-word';
+
+  it('keeps the error, and takes the arguments of its command out', () => {
+    const error = Object.assign(reply('WRONGPASS invalid username-password pair'), {
+      command: { name: 'auth', args: ['user', SECRET] },
+    });
+
+    const cleaned = withoutSecrets(error);
+
+    expect(cleaned).toBe(error);
+    expect(cleaned).toMatchObject({ name: 'ReplyError', command: { name: 'auth' } });
+    expect(inspect(cleaned, { depth: null })).not.toContain(SECRET);
+  });
+
+  for (const [what, make] of Object.entries<() => Error>({
+    'a URL that cannot be read': () => failureOf(() => new URL(`redis://user:${SECRET}@host:port`)),
+    'a command that the server does not know': () =>
+      reply(`ERR unknown command \`AUTH\`, with args beginning with: \`user\`, \`${SECRET}\`, `),
+    'an option of a wrong type': () =>
+      new TypeError(`The "options.key" property must be of type string. Received type string ('${SECRET}')`),
+  })) {
+    it(`leaves nothing of ${what}, neither in the text nor in the stack`, () => {
+      expect(inspect(make(), { depth: null })).toContain(SECRET);
+      expect(inspect(withoutSecrets(make()), { depth: null })).not.toContain(SECRET);
+    });
+  }
+
+  it('goes to the bottom of it, be it a circle', () => {
+    const bottom = Object.assign(new Error('bottom'), { command: { name: 'hello', args: ['3', 'AUTH', SECRET] } });
+    const node = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: bottom });
+    const top = new Error('top', { cause: node });
+    bottom.cause = top;
+
+    expect(inspect(withoutSecrets(top), { depth: null })).not.toContain(SECRET);
+  });
+
+  it('leaves alone what is no error', () => {
+    expect(withoutSecrets('a text')).toBe('a text');
+    expect(withoutSecrets(undefined)).toBeUndefined();
+  });
+});
+
+describe('rootOf', () => {
+  const node = new Error('ERR This instance has cluster support disabled');
+  for (const [message, error, root] of [
+    [
+      'the last node',
+      Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: node }),
+      node.message,
+    ],
+    [
+      'the last Sentinel',
+      new Error('All sentinels are unreachable. Retrying from scratch after 20ms. Last error: Connection is closed.'),
+      'Connection is closed.',
+    ],
+    [
+      'Sentinels that do not know the primary',
+      new Error('All sentinels are unreachable. Retrying from scratch after 20ms.'),
+      'the Sentinels answer, and none of them knows a primary of that name',
+    ],
+    ['itself', new Error('connect ECONNREFUSED'), 'connect ECONNREFUSED'],
+  ] as const) {
+    it(`finds ${message}`, () => {
+      expect(rootOf(error).message).toBe(root);
+    });
+  }
 });
 
 describe('isNoScript', () => {

@@ -1,0 +1,174 @@
+import type { ConnectionOptions } from 'node:tls';
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { ConfigurationError } from '../../errors/configuration.error.js';
+import { addressOf, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
+import { isReadOnly, isRefusedDatabase } from './redis-errors.js';
+import type { RedisSettings } from './redis-settings.js';
+
+export type RedisClient = Redis | Cluster;
+
+/** What a client is for; the signals of other processes need one of their own. */
+export type Purpose = 'commands' | 'subscriber';
+
+/** What is sent must be answered within this time, in milliseconds; else the connection is taken for dead and made anew. */
+const SOCKET_TIMEOUT = 10_000;
+
+/** Replies as ioredis 5 gives them, which does not know the option, whatever an application wants of its own. */
+const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
+
+/**
+ * How the module's own connections behave. Commands fail as soon as their connection does, and are never resent behind
+ * the caller's back: who sent them knows best whether, how often and until when to repeat them. Reconnecting goes on for
+ * ever, at least twice a second, so that a Redis that is back is used within a second.
+ */
+const BEHAVIOUR = {
+  lazyConnect: true,
+  // When a connection is closed nothing is awaited any more; a timer would only keep the process from ending.
+  disconnectTimeout: 0,
+  ...LEGACY_REPLIES,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  socketTimeout: SOCKET_TIMEOUT,
+  // ioredis would subscribe without anybody to catch its failure, which ends the process.
+  autoResubscribe: false,
+  // Until then nothing is sent but what makes the connection, so that no command goes to a database that was not selected.
+  enableReadyCheck: true,
+  retryStrategy: (attempt: number): number => Math.min(25 * 2 ** attempt, 400) + Math.random() * 50,
+} satisfies RedisOptions;
+
+/** Whether a connection that was answered with this error is to be made anew, in the words of ioredis. */
+type ReconnectOnError = NonNullable<RedisOptions['reconnectOnError']>;
+
+function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
+  return {
+    ...options,
+    lazyConnect: true,
+    redisOptions: { ...options.redisOptions, ...LEGACY_REPLIES, socketTimeout: SOCKET_TIMEOUT },
+    clusterRetryStrategy: BEHAVIOUR.retryStrategy,
+    shardedSubscribers: purpose === 'subscriber',
+  } satisfies ClusterOptions;
+}
+
+/** What makes a client for either purpose. */
+export type OpenClient = (purpose: Purpose) => RedisClient;
+
+/**
+ * @param onReadOnly told when a call is refused since it has reached a replica; says whether to make its connection anew
+ */
+export function clientsOf(settings: RedisSettings, onReadOnly: () => boolean): OpenClient {
+  const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({
+    reconnectOnError: (error) => {
+      if (isReadOnly(error)) return onReadOnly();
+      // ioredis only tells of a SELECT that fails, and goes on in database 0. See docs/decisions/0043.
+      return isRefusedDatabase(error) || (given.reconnectOnError?.(error) ?? false);
+    },
+  });
+  const behaviour = (given?: RedisOptions) => ({ ...BEHAVIOUR, ...reconnecting(given) });
+  const clusterOptions = (purpose: Purpose, given: ClusterOptions = {}) =>
+    clusterBehaviour(purpose, {
+      ...given,
+      redisOptions: { ...given.redisOptions, ...reconnecting(given.redisOptions) },
+    });
+
+  if (typeof settings === 'string') return () => new Redis(settings, behaviour());
+  if (isInstance(settings) && settings.isCluster) {
+    const cluster = settings as Cluster;
+    return (purpose) => cluster.duplicate([], clusterOptions(purpose, cluster.options));
+  }
+  if (isInstance(settings)) {
+    const redis = settings as Redis;
+    return () => redis.duplicate(behaviour(redis.options));
+  }
+  if ('nodes' in settings) {
+    return (purpose) => new Cluster(settings.nodes, clusterOptions(purpose, settings.options));
+  }
+  return () => new Redis({ ...settings, ...behaviour(settings) });
+}
+
+/** Where a client leads: host and port, for messages. */
+export function addressOfClient(client: RedisClient): string {
+  return client.isCluster ? clusterAddress(startupNodesOf(client as Cluster)) : addressOf((client as Redis).options);
+}
+
+/** Not `instanceof`: the application may use another copy of ioredis than this module. */
+function isInstance(settings: RedisSettings): settings is Redis | Cluster {
+  return typeof settings === 'object' && 'duplicate' in settings && typeof settings.duplicate === 'function';
+}
+
+/**
+ * ioredis 5 does not end the timer of `socketTimeout` with the connection that it was set for: it would keep the process from
+ * ending, and cut the next connection.
+ */
+export function endSocketTimers(client: RedisClient): void {
+  const holder = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+  client.on('close', () => {
+    clearTimeout(holder.socketTimeoutTimer);
+    holder.socketTimeoutTimer = undefined;
+  });
+}
+
+/** Ends a connection that was refused its database, before anything else is sent on it; the next one asks again. */
+export function endIfRefused(client: RedisClient, error: Error): boolean {
+  const isRefused = isRefusedDatabase(error);
+  if (isRefused) client.disconnect(true);
+  return isRefused;
+}
+
+/** @throws ConfigurationError if the client has a prefix of keys */
+export function assertNoKeyPrefix(client: RedisClient): void {
+  const options = client.isCluster
+    ? { ...(client as Cluster).options.redisOptions, ...(client as Cluster).options }
+    : (client as Redis).options;
+  const { keyPrefix } = options;
+  if (keyPrefix) {
+    throw new ConfigurationError(
+      `The Redis option keyPrefix ('${keyPrefix}') is not supported, since channels would not have it. ` +
+        `Use the module's option 'prefix' instead.`,
+    );
+  }
+}
+
+/**
+ * Only a number is shown: what is no number may be a part of a password that was not encoded.
+ *
+ * @throws ConfigurationError if the client is to use a database that there cannot be
+ */
+export function assertDatabase(client: RedisClient): void {
+  const { db = 0 } = (client.isCluster ? (client as Cluster).options.redisOptions : (client as Redis).options) ?? {};
+  if (!Number.isInteger(db) || db < 0) {
+    throw new ConfigurationError(
+      `The database that the option 'redis' names must be a whole number from 0, as in redis://host:6379/2 or db: 2.`,
+    );
+  }
+  const others = client.isCluster ? startupNodesOf(client as Cluster).map(databaseOf) : [];
+  const other = [db, ...others].find((database) => database !== 0);
+  if (client.isCluster && other !== undefined) {
+    throw new ConfigurationError(
+      `The option 'redis' names database ${other} of a Redis Cluster, which has database 0 only. Leave the database out, and ` +
+        `keep applications apart with the option 'prefix'.`,
+    );
+  }
+}
+
+/**
+ * ioredis 6 is told by its connections, which choose a protocol; the number of its version is in its package.json alone, which
+ * a bundler leaves out. A node of the client is looked at, since the client may be of another copy than this module's.
+ *
+ * @throws ConfigurationError if the client is of an older version
+ */
+export function assertFollowsSlots(client: RedisClient): void {
+  if (!client.isCluster) return;
+  const [node] = (client as Cluster).nodes('all');
+  if (!node || 'protocol' in node.options) return;
+  throw new ConfigurationError(
+    'A Redis Cluster needs ioredis 6 or newer, and this client is of an older one, which does not notice that a slot it ' +
+      'listens to has moved to another node. Install ioredis@6; if you gave the module a Cluster, make it with that.',
+  );
+}
+
+/** The options of TLS with which a client talks to the servers that it asks first. */
+export function tlsOf(client: RedisClient): ConnectionOptions | undefined {
+  if (client.isCluster) return (client as Cluster).options.redisOptions?.tls;
+  const { sentinels, sentinelTLS, tls } = (client as Redis).options;
+  return sentinels?.length ? sentinelTLS : tls;
+}

@@ -1,0 +1,249 @@
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
+import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
+import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { eventually } from '../support/eventually.js';
+import { startRedisCluster } from '../support/redis-cluster.js';
+import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
+import { freePort, startRedis } from '../support/redis-server.js';
+import { startTlsServer } from '../support/tls-server.js';
+
+const WHERE = "the option 'redis' of DelayQueueModule.forRoot()";
+
+const local = (port: number) => ({ host: '127.0.0.1', port });
+
+/** How long a test looks at what is logged while Redis is away, in milliseconds: some ten tries of each connection. */
+const OUTAGE = 3000;
+
+describe('what is said of a Redis that cannot be talked to', () => {
+  const cleanups: (() => unknown)[] = [];
+  let lines: string[];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  });
+
+  function keep<T extends { stop(): Promise<void> }>(server: T): T {
+    cleanups.push(() => server.stop());
+    return server;
+  }
+
+  function connection(settings: RedisSettings, timeout = 1000): RedisConnection {
+    lines = [];
+    const write = (line: string): void => void lines.push(line);
+    const created = new RedisConnection(settings, { log: write, warn: write, error: write }, timeout);
+    cleanups.push(() => created.close());
+    return created;
+  }
+
+  async function failureOf(settings: RedisSettings, timeout?: number): Promise<Error> {
+    const startedAt = performance.now();
+    const error = await connection(settings, timeout)
+      .connect()
+      .then(
+        () => expect.fail('it connected'),
+        (reason: unknown) => reason as Error,
+      );
+    expect(performance.now() - startedAt).toBeLessThan((timeout ?? 1000) + 1500);
+    expect(error).toBeInstanceOf(BrokerUnavailableError);
+    // The error says it all.
+    expect(lines).toEqual([]);
+    return error;
+  }
+
+  /** Ends what a connection needs, looks at what is said meanwhile, and starts it again. */
+  async function outageOf(settings: RedisSettings, away: { stop(): unknown; start(): unknown }): Promise<string> {
+    const connected = connection(settings, 5000);
+    await connected.connect();
+    await away.stop();
+    // Without calls, a cluster would not notice.
+    const failures: unknown[] = [];
+    const calling = setInterval(() => {
+      connected.send((redis) => redis.ping()).catch((error: unknown) => failures.push(error));
+    }, 50);
+    await new Promise((resolve) => setTimeout(resolve, OUTAGE));
+    clearInterval(calling);
+    expect(lines).toHaveLength(1);
+    const [lost = ''] = lines;
+    await away.start();
+    await eventually('Redis to be back', () => lines.length > 1, 10_000);
+    await eventually('calls to work', async () => connected.send((redis) => redis.ping()).then(Boolean, () => false));
+
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(/ is back after [3-9]\.\d s$/);
+    expect(failures.every((failure) => failure instanceof BrokerUnavailableError)).toBe(true);
+    return lost;
+  }
+
+  describe('at boot', () => {
+    it('where nothing listens: the option, the address, and how to start one', async () => {
+      const port = await freePort();
+
+      expect((await failureOf(`redis://127.0.0.1:${port}`)).message).toBe(
+        `Redis at 127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}. Its address is set by ${WHERE} ` +
+          `or createDelayQueueAdmin(). To start a Redis there: docker run --rm -p ${port}:6379 redis:8, or redis-server ` +
+          `--port ${port}.`,
+      );
+    });
+
+    it('where there is no such host: nothing of starting one', async () => {
+      const { message } = await failureOf({ host: 'nowhere.invalid', port: 6379 });
+
+      expect(message).toContain('Redis at nowhere.invalid:6379');
+      expect(message).toContain(WHERE);
+      expect(message).not.toContain('docker');
+    });
+
+    it('where no Sentinel listens', async () => {
+      const port = await freePort();
+      const { message } = await failureOf({ sentinels: [local(port)], name: PRIMARY });
+
+      expect(message).toContain(`Redis at sentinels 127.0.0.1:${port} (${PRIMARY}) gave no answer within 1000 ms: `);
+      expect(message).toContain(`connect ECONNREFUSED 127.0.0.1:${port}`);
+      expect(message).toContain(WHERE);
+    });
+
+    it('where the Sentinel does not know the primary', async () => {
+      const sentinel = keep(await startSentinel(keep(await startRedis())));
+
+      const settings = { sentinels: [local(sentinel.port)], name: 'another' };
+
+      expect((await failureOf(settings)).message).toMatch(/\(another\).*ERR No such master with that name/);
+      expect((await failureOf({ ...settings, updateSentinels: false })).message).toMatch(
+        /\(another\).*none of them knows a primary of that name/,
+      );
+    });
+
+    it('where no node of a cluster listens', async () => {
+      const nodes = [local(await freePort()), local(await freePort())];
+      const { message } = await failureOf({ nodes });
+
+      expect(message).toContain(`Redis at cluster 127.0.0.1:${nodes[0]?.port}, 127.0.0.1:${nodes[1]?.port} `);
+      expect(message).toContain(`connect ECONNREFUSED 127.0.0.1:${nodes[0]?.port}`);
+      expect(message).toContain(WHERE);
+    });
+
+    it('where the node is of no cluster', async () => {
+      const redis = keep(await startRedis());
+
+      expect((await failureOf({ nodes: [local(redis.port)] })).message).toContain('cluster support disabled');
+    });
+
+    it.each([
+      { what: 'a URL', settings: (port: number) => `rediss://127.0.0.1:${port}` },
+      { what: 'options', settings: (port: number) => ({ ...local(port), tls: {} }) },
+      {
+        what: 'a cluster',
+        settings: (port: number) => ({ nodes: [local(port)], options: { redisOptions: { tls: {} } } }),
+      },
+      { what: 'sentinels', settings: (port: number) => ({ sentinels: [local(port)], name: 'x', sentinelTLS: {} }) },
+    ])('where TLS is asked of a server that does not speak it: $what', async ({ settings }) => {
+      const redis = keep(await startRedis());
+
+      const { message } = await failureOf(settings(redis.port));
+
+      for (const text of ['does not speak TLS', 'redis:// instead of rediss://', WHERE])
+        expect(message).toContain(text);
+    });
+
+    it.each([
+      { what: 'a URL', settings: (port: number) => `redis://127.0.0.1:${port}` },
+      { what: 'a cluster', settings: (port: number) => ({ nodes: [local(port)] }) },
+      { what: 'sentinels', settings: (port: number) => ({ sentinels: [local(port)], name: 'x' }) },
+    ])('where a server speaks TLS that was not asked for: $what', async ({ settings }) => {
+      const tls = keep(await startTlsServer(keep(await startRedis()).port));
+
+      const { message } = await failureOf(settings(tls.port));
+
+      for (const text of ['speaks TLS', 'rediss:// instead of redis://', WHERE]) expect(message).toContain(text);
+    });
+
+    it.each([
+      { what: 'a URL', settings: (port: number) => `rediss://localhost:${port}` },
+      {
+        what: 'a cluster',
+        settings: (port: number) => ({ nodes: [{ host: 'localhost', port }], options: { redisOptions: { tls: {} } } }),
+      },
+    ])('where a certificate is not to be trusted: $what', async ({ settings }) => {
+      const tls = keep(await startTlsServer(keep(await startRedis()).port));
+
+      expect((await failureOf(settings(tls.port))).message).toContain('self-signed certificate');
+    });
+  });
+
+  describe('later, in one line for each state', () => {
+    it('one server', async () => {
+      const redis = keep(await startRedis());
+
+      const lost = await outageOf(redis.url, { stop: () => redis.kill(), start: () => redis.start() });
+
+      expect(lost).toMatch(new RegExp(`^Redis at 127.0.0.1:${redis.port} is lost: .*(ECONNREFUSED|ECONNRESET)`));
+    });
+
+    it('a Sentinel and its primary', async () => {
+      const primary = keep(await startRedis());
+      const sentinel = keep(await startSentinel(primary));
+      const settings = { sentinels: [local(sentinel.port)], name: PRIMARY };
+
+      const lost = await outageOf(settings, {
+        stop: async () => {
+          await sentinel.kill();
+          await primary.kill();
+        },
+        start: async () => {
+          await primary.start();
+          await sentinel.start();
+        },
+      });
+
+      expect(lost).toBe(
+        `Redis at sentinels 127.0.0.1:${sentinel.port} (${PRIMARY}) is lost: connect ECONNREFUSED 127.0.0.1:${sentinel.port}`,
+      );
+    });
+
+    it('a cluster whose nodes are all away', async () => {
+      const cluster = keep(await startRedisCluster(3));
+
+      const lost = await outageOf(
+        { nodes: cluster.nodes },
+        {
+          stop: () => Promise.all(cluster.servers.map((server) => server.kill())),
+          start: () => Promise.all(cluster.servers.map((server) => server.start())),
+        },
+      );
+
+      expect(lost).toContain('Redis at cluster ');
+      expect(lost).toContain('is lost: connect ECONNREFUSED 127.0.0.1:');
+    }, 40_000);
+
+    it('a server behind TLS', async () => {
+      const redis = keep(await startRedis());
+      const first = keep(await startTlsServer(redis.port));
+      const settings = { host: 'localhost', port: first.port, tls: { rejectUnauthorized: false } };
+
+      const lost = await outageOf(settings, { stop: () => first.stop(), start: () => startAgain(first.port) });
+
+      expect(lost).toContain(`Redis at localhost:${first.port} is lost: `);
+      expect(lost).toMatch(/ECONNREFUSED/);
+
+      async function startAgain(port: number): Promise<void> {
+        keep(await startTlsServer(redis.port, port));
+      }
+    });
+
+    it('a password that is changed meanwhile', async () => {
+      const redis = keep(await startRedis());
+      const connected = connection(redis.url, 5000);
+      await connected.connect();
+      const admin = new Redis(redis.url);
+      cleanups.push(() => admin.disconnect());
+      await admin.config('SET', 'requirepass', 'another');
+      await admin.call('CLIENT', 'KILL', 'TYPE', 'normal');
+      await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await new Promise((resolve) => setTimeout(resolve, OUTAGE));
+
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain('is lost: Redis asks for a password (NOAUTH');
+    });
+  });
+});
