@@ -8,6 +8,11 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || prototype === Object.prototype;
 }
 
+/** Whether it is a number from `min` to `max`. */
+export function isWithin(value: unknown, min: number, max: number): value is number {
+  return typeof value === 'number' && value >= min && value <= max;
+}
+
 /** @throws InvalidArgumentError where `value` is no object, or has a property that is not `allowed` */
 export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
