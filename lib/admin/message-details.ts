@@ -1,4 +1,5 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import { toDate } from '../common/date.js';
 import { readablePart } from '../message/readable-part.js';
 import { fromStoredId } from '../message/stored-id.js';
 import type { MessageDetails } from './topic-stats.interface.js';
@@ -10,7 +11,7 @@ export function toDetails({ topic, index }: Partition, stored: StoredMessage): M
     topic,
     partition: index,
     state,
-    at: new Date(at),
+    at: toDate(at),
     deliveries,
     attempts,
     failure,

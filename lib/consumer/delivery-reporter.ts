@@ -1,5 +1,5 @@
 import type { Outcome, SettleStatus } from '../broker/broker.interface.js';
-import { firstLine } from '../common/log.js';
+import { firstLine, quoted } from '../common/log.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import type { Failure, FailureReason } from '../message/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -77,14 +77,14 @@ export class DeliveryReporter {
     const { context, handler } = this.#options;
     const { id, topic, failure } = dead;
     const said = describeFailure(failure);
-    context.log.error(`Message '${id}' of topic '${topic}' is dead (${failure.reason}) in ${handler}: ${said}`);
+    context.log.error(`Message ${quoted(id)} of topic '${topic}' is dead (${failure.reason}) in ${handler}: ${said}`);
     if (context.events.wants('dead')) context.events.emit('dead', dead);
   }
 
   /** In production nobody looks at it: a retry is nothing to act upon. */
   #log({ id, topic, attempt }: EndedDelivery, what: string): void {
     const { context, handler } = this.#options;
-    context.log.debug?.(`Attempt ${attempt} of message '${id}' of topic '${topic}' in ${handler} ${what}`);
+    context.log.debug?.(`Attempt ${attempt} of message ${quoted(id)} of topic '${topic}' in ${handler} ${what}`);
   }
 }
 

@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { PayloadTooLargeError } from '../errors/payload-too-large.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
+import { MAX_TIME } from '../common/date.js';
 import { describe } from '../common/describe.js';
 import { isPlainObject, isWithin } from '../common/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
-import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES, MAX_TIME } from './limits.js';
+import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES } from './limits.js';
 
 /** What is stored of a message beside its id and due time. Written once, when the message is published. */
 export interface Envelope {
@@ -104,7 +105,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isEnvelope(parts: unknown): parts is readonly [publishedAt: number, payload: unknown, options?: object | null] {
+function isEnvelope(
+  parts: unknown,
+): parts is readonly [publishedAt: number, payload: unknown, options?: object | null] {
   if (!Array.isArray(parts) || parts.length < 2 || parts.length > 3 || !isWithin(parts[0], 0, MAX_TIME)) return false;
   return parts.length === 2 || parts[2] === null || isPlainObject(parts[2]);
 }

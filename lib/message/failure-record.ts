@@ -1,7 +1,7 @@
+import { MAX_TIME } from '../common/date.js';
 import { isPlainObject, isWithin } from '../common/validate.js';
 import type { FailedAttempt } from './failed-attempt.js';
 import { FAILURE_REASONS, type Failure, type FailureReason } from './failure.js';
-import { MAX_TIME } from './limits.js';
 import { isPayloadIssue } from './payload-issues.js';
 
 /** What is stored of a message's failures. */

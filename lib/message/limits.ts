@@ -15,6 +15,3 @@ export const MAX_PARTITIONS = 1024;
 
 /** Most attempts a message can be given. */
 export const MAX_ATTEMPTS = 1000;
-
-/** Latest time that a `Date` can hold, in epoch milliseconds; what is stored beyond it is damaged. The scripts have the same. */
-export const MAX_TIME = 8_640_000_000_000_000;

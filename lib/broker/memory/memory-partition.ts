@@ -1,3 +1,4 @@
+import type { Failure } from '../../message/failure.js';
 import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
 import {
   COUNTERS,
@@ -149,6 +150,23 @@ export class MemoryPartition {
       this.#inflight.set(storedId, Math.floor(this.#now()) + lease);
       return record.mark?.kind === 'cancelled' ? 'cancelled' : 'extended';
     });
+  }
+
+  /** Answers whether it was: see {@link MessageStore.setAside}. */
+  setAside({ storedId, token }: Receipt, failure: Failure): boolean {
+    const now = Math.floor(this.#now());
+    const record: DeliveryRecord = this.#records.get(storedId) ?? { token: 0, delivery: 0, attempt: 0, due: now };
+    const waitsTill = this.#scheduled.score(storedId) ?? this.#inflight.score(storedId) ?? Infinity;
+    if (token === 0 ? waitsTill > now : record.token !== token || record.mark) return false;
+    this.#scheduled.delete(storedId);
+    this.#inflight.delete(storedId);
+    this.deadLetters.set.set(storedId, now);
+    this.#failures.replace(storedId, failure);
+    const { delivery, attempt, due } = record;
+    const spent = token === 0 ? attempt : Math.max(0, attempt - 1);
+    this.#records.set(storedId, { token: 0, delivery, attempt: spent, due });
+    this.#counters.died++;
+    return true;
   }
 
   get(storedId: string): StoredMessage | undefined {

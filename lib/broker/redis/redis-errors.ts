@@ -30,7 +30,28 @@ export function toBrokerError(error: unknown, address: string): BrokerUnavailabl
   const advice = ADVICE[code];
   const message = advice ? `${advice} (${text})` : text;
   const transient = !isReply(error) || PASSING.has(code);
-  return new BrokerUnavailableError(`Redis at ${address} failed: ${message}`, { cause: error, transient });
+  const refused = isReply(error) && isRefusal(text);
+  return new BrokerUnavailableError(`Redis at ${address} failed: ${message}`, { cause: error, transient, refused });
+}
+
+/**
+ * Whether a script failed for its arguments or for what it has met. All else that an error reply can say, such as OOM or
+ * NOPERM, is about the state of the server: any other call would be answered the same.
+ */
+function isRefusal(text: string): boolean {
+  if (text.startsWith('REFUSED ') || isWrongType(text)) return true;
+  // Redis 7 begins with the code; Redis 6 puts it behind the place in the script, with a dash before it.
+  const [, own = ''] = /^([A-Z]+) /.exec(text) ?? [];
+  const [, inScript] = /user_script: ?\d+: -([A-Z]+) /.exec(text) ?? [];
+  return text.includes('user_script') && (inScript ?? own) === 'ERR' && codeOf(text) === '' && !SYSTEMATIC.test(text);
+}
+
+/** What a server says of any call of a script that it cannot run, whatever the call carries. */
+const SYSTEMATIC = /ACL failure|not allowed|[Uu]nknown (?:Redis )?command|undeclared key|same slot|non[- ]local key/;
+
+/** Whether a key holds another type of value than this module writes. */
+export function isWrongType(text: string): boolean {
+  return /\bWRONGTYPE\b/.test(text);
 }
 
 /** Inside a script Redis says it in other words, or puts the code somewhere into a longer text. */

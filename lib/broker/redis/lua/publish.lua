@@ -13,6 +13,7 @@
 --       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
 -- Cost  O(n log size), n <= 200
 --
+-- What it cannot do, as with a due time that is no number, it refuses before it has written anything.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
 -- duplicate of itself, and a message that was handled meanwhile does not come to life again.
 
@@ -28,6 +29,9 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
+-- @include types
+-- @include times
+-- @include count
 
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
@@ -62,11 +66,11 @@ local function publish_over(id, envelope, due, on_duplicate)
   local state = score and 'scheduled'
     or redis.call('ZSCORE', inflight, id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
-  local current_due = tonumber(score or replaced_until(mark) or last_due or now)
+  local current_due = to_time(score or replaced_until(mark) or last_due or now)
 
   if not state then
     -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
-    redis.call('HINCRBY', meta, 'repaired', 1)
+    add('repaired', 1)
     forget({ id })
     store(id, envelope, due)
     return CREATED, due
@@ -88,6 +92,8 @@ local function publish_over(id, envelope, due, on_duplicate)
   return REPLACED, due
 end
 
+local function refusal(spec) return redis.error_reply('REFUSED a due time is no time: ' .. spec) end
+
 -- Scores are written as text, since Redis turns a number into one with 17 digits, which takes long.
 local due_of_all, score_of_all, dues, scores = nil, nil, {}, {}
 if string.find(due_specs, ',', 1, true) then
@@ -95,6 +101,7 @@ if string.find(due_specs, ',', 1, true) then
   for spec in string.gmatch(due_specs, '[^,]+') do
     if spec ~= last then
       last, due = spec, due_time(spec, now_up)
+      if not is_length(due) then return refusal(spec) end
       score = string.format('%d', due)
     end
     dues[#dues + 1] = due
@@ -102,6 +109,7 @@ if string.find(due_specs, ',', 1, true) then
   end
 else
   due_of_all = due_time(due_specs, now_up)
+  if not is_length(due_of_all) then return refusal(due_specs) end
   score_of_all = string.format('%d', due_of_all)
 end
 
@@ -129,7 +137,6 @@ for at = FIRST, #ARGV, 2 do
     created = created + 1
   end
 end
-note_length(longest)
 
 -- Ids with a key of their own are looked for in all at once: mostly there are none.
 if string.find(table.concat(members), '\0', 1, true) then
@@ -140,6 +147,14 @@ if string.find(table.concat(members), '\0', 1, true) then
     end
   end
 end
+
+assert_hashes(messages, meta)
+if #with_key > 0 then assert_sets(keyed) end
+if created < total then
+  assert_sets(inflight, dead, keyed)
+  assert_hashes(deliveries, errors)
+end
+note_length(longest)
 
 -- New ones are written with one command for all, and the others one by one.
 local statuses, kept = {}, {}
@@ -172,7 +187,7 @@ for n = 1, total do
   end
 end
 if created > 0 then
-  redis.call('HINCRBY', meta, 'published', created)
+  add('published', created)
   hasten_moves(created)
 end
 answer = string.format('%d ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')

@@ -17,11 +17,17 @@ local wake_command, wake_channel, sequence, id = ARGV[1], ARGV[2], ARGV[3], ARGV
 -- @include record
 -- @include wake
 -- @include answered
+-- @include types
+-- @include times
 
 local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
+local due = due_time(ARGV[5], now_up)
+if not is_length(due) then return redis.error_reply('REFUSED the due time is no time: ' .. ARGV[5]) end
+assert_sets(scheduled, inflight)
+assert_hashes(messages, deliveries)
 
 local result = NOT_FOUND
 if redis.call('ZSCORE', scheduled, id) then
@@ -32,8 +38,7 @@ elseif redis.call('ZSCORE', inflight, id) then
 end
 
 if result == RESCHEDULED then
-  local due = due_time(ARGV[5], now_up)
-  if ARGV[6] == 'earlier' then due = math.min(due, tonumber(redis.call('ZSCORE', scheduled, id))) end
+  if ARGV[6] == 'earlier' then due = math.min(due, to_time(redis.call('ZSCORE', scheduled, id))) end
   local head_before = head_due()
   redis.call('ZADD', scheduled, due, id)
   local record = redis.call('HGET', deliveries, id)

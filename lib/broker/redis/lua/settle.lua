@@ -12,6 +12,7 @@
 --       its delivery was no success}
 -- Cost  O(n log size), n <= 200
 --
+-- What it cannot do, as with a delay that is no number, it refuses before it has written anything.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
 -- @include now
@@ -23,9 +24,14 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 -- @include forget
 -- @include answered
 -- @include history
+-- @include types
+-- @include times
+-- @include count
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
+assert_sets(scheduled, inflight, dead, keyed)
+assert_hashes(messages, errors, meta)
 
 local outcomes, tokens = ARGV[4], {}
 local total, BEFORE = 0, 5
@@ -34,6 +40,12 @@ for token in string.gmatch(ARGV[5], '%d+ ') do
   tokens[total] = token
 end
 local detail = BEFORE + total + 1
+
+for at = detail, #ARGV, 2 do
+  if not is_length(tonumber(ARGV[at])) then
+    return redis.error_reply('REFUSED the delay of an outcome is no number of milliseconds: ' .. ARGV[at])
+  end
+end
 
 local ids = { unpack(ARGV, BEFORE + 1, BEFORE + total) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
@@ -45,6 +57,7 @@ local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, s
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
 local function reschedule(id, due, delivery, attempt)
+  attempt = math.max(0, attempt)
   if not earliest then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
@@ -87,7 +100,7 @@ local function settle(id, token, outcome, delay, failure, record)
       reschedule(id, now_up + delay, delivery, attempt)
       count('retried')
     elseif outcome == 'd' or outcome == 'u' or outcome == 'x' then
-      local spent = outcome == 'd' and attempt or attempt - 1
+      local spent = outcome == 'd' and attempt or math.max(0, attempt - 1)
       redis.call('ZADD', dead, now, id)
       keep(id, failure, delivery)
       redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
@@ -130,7 +143,7 @@ if #gone > 0 then
   forget(gone)
 end
 for counter, n in pairs(counts) do
-  if n > 0 then redis.call('HINCRBY', meta, counter, n) end
+  if n > 0 then add(counter, n) end
 end
 statuses = table.concat(statuses)
 remember(statuses)
