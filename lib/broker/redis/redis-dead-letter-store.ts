@@ -29,7 +29,7 @@ export class RedisDeadLetterStore implements DeadLetterStore {
   }
 
   async listDead(partition: Partition, query: DeadLetterQuery): Promise<DeadLetterPage> {
-    const { after, since = 0, until = -1, limit, withFailures } = query;
+    const { after, since = -Infinity, until = -1, limit, withFailures } = query;
     const k = this.#keys.partition(partition);
     const keys = [k.dead, k.errors, k.messages, k.deliveries, k.keyed];
     const args = [limit, since, until, withFailures ? 1 : 0, ...(after ? [after.diedAt, after.storedId] : [])];

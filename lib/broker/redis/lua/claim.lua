@@ -19,7 +19,6 @@ local errors, keyed, owner, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 -- @include record
 -- @include forget
--- @include types
 -- @include times
 -- @include count
 -- @include token
@@ -29,11 +28,17 @@ local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
 local MAX_LEASE = 315576000000
 
 if redis.call('GET', owner) ~= member then return { now_us, 0 } end
-if not is_length(lease) then return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[3]) end
+if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[3])
+end
 
 local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
-assert_sets(scheduled, inflight, keyed)
-assert_hashes(messages, deliveries, errors)
+-- As includes/types.lua, without a function for each. The type of `inflight` shows before the first write.
+redis.call('ZCARD', scheduled)
+redis.call('ZCARD', keyed)
+redis.call('HLEN', messages)
+redis.call('HLEN', deliveries)
+redis.call('HLEN', errors)
 -- Never below what the owner has given out: its receipts must not fit a second time.
 local token = math.max(highest_token(state[2]), known)
 local reply = { now_us, 1, token, -1, 0, '' }
@@ -81,7 +86,7 @@ local function deliver(ids, dues)
   for i = 1, #ids do
     local id, envelope = ids[i], envelopes[i]
     local _, delivery, attempt, last_due, mark = parse_record(records[i])
-    if not envelope then
+    if not envelope or #envelope == 0 then
       orphans[#orphans + 1] = id
       repaired = repaired + 1
     elseif dues or not conclude(id, delivery, mark) then
@@ -116,7 +121,7 @@ local function repeat_lost()
       if taken < max then
         local at, delivery, attempt, due, mark = parse_record(records[i])
         local envelope = at > known and redis.call('HGET', messages, ids[i])
-        if envelope then
+        if envelope and #envelope > 0 then
           redis.call('ZREM', inflight, ids[i])
           if not conclude(ids[i], delivery, mark) then
             redis.call('ZADD', inflight, deadline, ids[i])

@@ -9,9 +9,10 @@
 local inflight, deliveries = KEYS[1], KEYS[2]
 local lease = tonumber(ARGV[1])
 -- @include record
--- @include times
 
-if not is_length(lease) then return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[1]) end
+if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[1])
+end
 local deadline = now + lease
 
 local ids = {}

@@ -20,7 +20,6 @@ local delay = tonumber(ARGV[4])
 -- @include forget
 -- @include answered
 -- @include types
--- @include times
 -- @include count
 -- @include dead-ids
 -- @include largest
@@ -29,7 +28,9 @@ local FIRST, STRIDE = 5, 3
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
-if not is_length(delay) then return redis.error_reply('REFUSED the delay is no number of milliseconds: ' .. ARGV[4]) end
+if not (delay and delay >= 0 and delay <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the delay is no number of milliseconds: ' .. ARGV[4])
+end
 local due = now_up + delay
 assert_sets(scheduled, dead, keyed)
 assert_hashes(messages, deliveries, errors, meta)

@@ -25,7 +25,9 @@ local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
 local due = due_time(ARGV[5], now_up)
-if not is_length(due) then return redis.error_reply('REFUSED the due time is no time: ' .. ARGV[5]) end
+if not (due and due >= 0 and due <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the due time is no time: ' .. ARGV[5])
+end
 assert_sets(scheduled, inflight)
 assert_hashes(messages, deliveries)
 

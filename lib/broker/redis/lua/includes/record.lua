@@ -16,7 +16,9 @@ local function parse_record(record)
   local token, delivery, attempt, due = string.match(rest or record, '^(%d+) (%d+) (%d+) (%d+)$')
   if not token then return 0, 0, 0, nil, '' end
   token, delivery, attempt, due = tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due)
-  if math.max(token, delivery, attempt, due) > MAX_NUMBER then return 0, 0, 0, nil, '' end
+  if token > MAX_NUMBER or delivery > MAX_NUMBER or attempt > MAX_NUMBER or due > MAX_NUMBER then
+    return 0, 0, 0, nil, ''
+  end
   return token, delivery, attempt, due, mark or ''
 end
 

@@ -2,9 +2,9 @@
 -- all keys that it may write to first: where one is of another type it fails here, with nothing written, and the caller
 -- sets that key aside (set-keys-aside).
 local function assert_sets(...)
-  for i = 1, select('#', ...) do redis.call('ZCARD', (select(i, ...))) end
+  for _, key in ipairs({ ... }) do redis.call('ZCARD', key) end
 end
 
 local function assert_hashes(...)
-  for i = 1, select('#', ...) do redis.call('HLEN', (select(i, ...))) end
+  for _, key in ipairs({ ... }) do redis.call('HLEN', key) end
 end
