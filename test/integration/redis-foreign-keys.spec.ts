@@ -20,6 +20,7 @@ const KEYS = [
 
 describe('a key that holds another type than ours', () => {
   let bench: RedisBench;
+  let tokens: ReadonlyMap<string, number>;
   beforeEach(async () => {
     bench = await openRedisBench(inject('redisUrl'));
   });
@@ -34,27 +35,29 @@ describe('a key that holds another type than ours', () => {
 
   /** Messages in every state, with failures, keys, and what is done to those in flight. */
   async function fill(): Promise<void> {
-    const { broker, partition, nextCall } = bench;
+    const { broker, partition, nextCall, redis, keys } = bench;
     await broker.acquire(partition, 'm', LONG);
-    const ids = ['ended', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
+    const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
     await broker.publish(
       partition,
       nextCall(),
       ids.map((id) => message(id)),
     );
-    const claim = { member: 'm', max: 1, lease: LONG, knownToken: 0 };
-    for (const [i, id] of ids.toSorted().entries()) {
-      await broker.claim(partition, { ...claim, knownToken: i, lease: id === 'ended' ? 0 : LONG });
-    }
+    const result = await broker.claim(partition, { member: 'm', max: 100, lease: LONG, knownToken: 0 });
+    tokens = new Map(
+      result.status === 'claimed' ? result.messages.map(({ storedId, token }) => [storedId, token]) : [],
+    );
     await broker.publish(partition, nextCall(), [message('replaced', { onDuplicate: 'replace' })]);
     await broker.cancel(partition, nextCall(), 'cancelled');
+    await broker.cancel(partition, nextCall(), 'gone');
+    await redis.zadd(keys.inflight, LONG_AGO, 'ended');
+    await redis.zadd(keys.inflight, LONG_AGO, 'gone');
     await settle(tokenOf('dying'), 'dying', DEAD);
     await broker.publish(partition, nextCall(), [message('due'), message('later', { due: { after: LONG } })]);
   }
 
-  /** They were claimed one by one, in order of their ids. */
   function tokenOf(id: string): number {
-    return ['cancelled', 'dying', 'ended', 'flying', KEYED, 'replaced'].toSorted().indexOf(id) + 1;
+    return tokens.get(id) ?? NaN;
   }
 
   async function settle(token: number, storedId: string, outcome: Outcome): Promise<unknown> {
@@ -72,7 +75,7 @@ describe('a key that holds another type than ours', () => {
     'cancel what waits': async () => bench.broker.cancel(bench.partition, bench.nextCall(), 'due'),
     'cancel what flies': async () => bench.broker.cancel(bench.partition, bench.nextCall(), 'flying'),
     reschedule: async () => bench.broker.reschedule(bench.partition, bench.nextCall(), 'due', { after: 0 }),
-    claim: async () => bench.broker.claim(bench.partition, { member: 'm', max: 100, lease: LONG, knownToken: 6 }),
+    claim: async () => bench.broker.claim(bench.partition, { member: 'm', max: 100, lease: LONG, knownToken: 7 }),
     extend: async () => bench.broker.extend(bench.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
     ...Object.fromEntries(
       OUTCOMES.map((outcome) => [
@@ -250,7 +253,7 @@ describe('what is stored beyond all bounds', () => {
       failure: FAILURE,
     });
     expect(await broker.get(partition, 'a\\xFF\0\\xC3')).toMatchObject({ state: 'scheduled' });
-    expect(await redis.zrange(keys.keyed, 0, -1)).toEqual([storedId]);
+    expect(await redis.zrange(keys.keyed, '0', '-1')).toEqual([storedId]);
     expect(await broker.setAside(partition, receipt, FAILURE)).toBeUndefined();
     expect((await redis.hkeys(keys.messages)).toSorted()).toEqual(['a\\xFF\0\\xC3', storedId]);
   });
