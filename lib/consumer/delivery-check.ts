@@ -61,7 +61,7 @@ export class DeliveryCheck {
   async #byId(delivery: Delivery): Promise<CheckResult> {
     const { context, partition } = this.#options;
     try {
-      if (await context.broker.get(partition, delivery.storedId)) return this.#stored(delivery);
+      if (await context.broker.get(partition, delivery.storedId)) return await this.#stored(delivery);
     } catch {
       return RELEASED;
     }

@@ -65,7 +65,7 @@ export function setAsideContract(it: BrokerTest): void {
 
     it('changes nothing for a delivery that is not the current one', async ({ bench }) => {
       for (const outcome of OUTCOMES) {
-        const claimed = await bench.settled(`${outcome.kind}`, outcome);
+        const claimed = await bench.settled(outcome.kind, outcome);
         expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBeUndefined();
         await bench.cancel(outcome.kind);
       }

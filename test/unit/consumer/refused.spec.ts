@@ -148,7 +148,7 @@ describe('a settle that is refused for one message', () => {
     const bench = new Bench();
     const deliveries = await bench.deliver(20);
     const settler = bench.refuseSettles();
-    const { settle } = bench.broker;
+    const settle = bench.broker.settle.bind(bench.broker);
     bench.broker.settle = async (_, __, settlements) => {
       bench.sizes.push(settlements.length);
       throw new BrokerUnavailableError('OOM', { transient: false });
