@@ -44,6 +44,7 @@ class Jobs {
 
 /** Envelopes that no version of this library has written, by the stored ids that they are under. */
 const UNREADABLE: Readonly<Record<string, string | Buffer>> = {
+  nothing: '',
   'no JSON': '{',
   'cut off': '[1767268800000,{"orderId":',
   binary: Buffer.from([0x5b, 0xff, 0xfe, 0x00, 0x80, 0x5d]),
@@ -167,7 +168,6 @@ async function writeForeign(): Promise<void> {
   await redis.zadd(key('scheduled'), AT, 'nobody 1', '-inf', 'nobody 2');
   await redis.zadd(key('inflight'), AT, 'nobody 3', '+inf', 'nobody 4');
   await redis.zadd(key('dead'), AT, 'nobody 5');
-  await due('nothing', '');
   await redis.hset(key('messages'), 'in no set', ENVELOPE);
   await due('due when all is over', ENVELOPE, '+inf');
   await redis.hset(key('deliveries'), 'of nobody', HUGE);

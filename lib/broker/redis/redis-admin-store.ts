@@ -100,12 +100,12 @@ function peekedMessages(state: StoredMessage['state'], [more, ...fields]: Reply)
   for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
     const [storedId, at, envelope, deliveries, attempts, record] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
     last = { storedId: storedId as string, at: toScore(at) };
-    if (envelope === '') continue;
+    if (typeof envelope !== 'string') continue;
     const failures = decodeFailureRecord(record as string);
     messages.push({
       ...last,
       state,
-      envelope: envelope as string,
+      envelope,
       deliveries: deliveries as number,
       attempts: attempts as number,
       failure: failures?.failure,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../common/clock.js';
+import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../common/log.js';
@@ -102,7 +103,7 @@ export class ScriptRunner {
       return await call();
     } catch (error) {
       const failure = this.#connection.toError(error);
-      if (!isWrongType(failure.message) || !(await this.#setAside(keys))) throw failure;
+      if (!isWrongType(failure.message) || !(await this.#setAside(keys, failure))) throw failure;
     }
     try {
       return await call();
@@ -112,7 +113,7 @@ export class ScriptRunner {
   }
 
   /** Answers whether there was any. */
-  async #setAside(keys: readonly string[]): Promise<boolean> {
+  async #setAside(keys: readonly string[], failure: Error): Promise<boolean> {
     const ours = keys.filter((key) => typeOfKey(key) !== undefined);
     if (ours.length === 0) return false;
     const names = ours.flatMap((key) => [key, asideOf(key)]);
@@ -122,10 +123,11 @@ export class ScriptRunner {
       ours.map((key) => typeOfKey(key) as string),
     );
     if (aside.length === 0) return false;
-    this.#log.error(
+    const text =
       `Another program has written over keys of this module in Redis at ${this.#connection.address}; what they held is ` +
-        `lost, and what it wrote was set aside as ${aside.join(', ')}`,
-    );
+      `lost, and what it wrote was set aside as ${aside.join(', ')}`;
+    this.#log.error(text);
+    this.#connection.tellError(new BrokerUnavailableError(text, { cause: failure, transient: false, refused: true }));
     return true;
   }
 

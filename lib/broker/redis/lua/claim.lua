@@ -86,7 +86,7 @@ local function deliver(ids, dues)
   for i = 1, #ids do
     local id, envelope = ids[i], envelopes[i]
     local _, delivery, attempt, last_due, mark = parse_record(records[i])
-    if not envelope or #envelope == 0 then
+    if not envelope then
       orphans[#orphans + 1] = id
       repaired = repaired + 1
     elseif dues or not conclude(id, delivery, mark) then
@@ -121,7 +121,7 @@ local function repeat_lost()
       if taken < max then
         local at, delivery, attempt, due, mark = parse_record(records[i])
         local envelope = at > known and redis.call('HGET', messages, ids[i])
-        if envelope and #envelope > 0 then
+        if envelope then
           redis.call('ZREM', inflight, ids[i])
           if not conclude(ids[i], delivery, mark) then
             redis.call('ZADD', inflight, deadline, ids[i])

@@ -12,7 +12,7 @@ local id = ARGV[1]
 -- @include record
 
 local envelope = redis.call('HGET', messages, id)
-if not envelope or #envelope == 0 then return { now_us } end
+if not envelope then return { now_us } end
 
 local state, at = 'scheduled', redis.call('ZSCORE', scheduled, id)
 if not at then

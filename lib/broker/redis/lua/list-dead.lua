@@ -13,6 +13,7 @@ local dead, errors, messages, deliveries, keyed = KEYS[1], KEYS[2], KEYS[3], KEY
 local limit, since, till, with_failures = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
 -- @include rank-after
 -- @include types
+-- @include envelopes
 -- @include text-ids
 -- @include text-members
 

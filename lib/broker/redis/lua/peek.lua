@@ -4,7 +4,7 @@
 -- ARGV  1 limit   2 which (due for those up to now | all | dead for all dead letters)   3 bytes after which to stop
 --       then, to go on behind a message: 4 its score   5 its stored id
 -- Reply {now_us, 1 there may be more | 0 these were the last, then 6 a message: stored id, score (text), envelope
---       or '', deliveries, attempts, failure JSON or ''}
+--       or nil, deliveries, attempts, failure JSON or ''}
 -- Cost  O(limit + log² size), limit <= 200; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 
 -- @include now
@@ -13,6 +13,7 @@ local limit, until_now, max_bytes = tonumber(ARGV[1]), ARGV[2] == 'due', tonumbe
 -- @include rank-after
 -- @include record
 -- @include types
+-- @include envelopes
 -- @include text-ids
 -- @include text-members
 
@@ -33,12 +34,12 @@ for i = 1, #page, 2 do
     break
   end
   -- An id without an envelope is no message; it is answered all the same, since the next page begins behind it.
-  local envelope = redis.call('HGET', messages, id) or ''
+  local envelope = redis.call('HGET', messages, id)
   local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
   local failure = redis.call('HGET', errors, id) or ''
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3] = id, score, envelope
   reply[n + 4], reply[n + 5], reply[n + 6] = delivery, attempt, failure
-  bytes = bytes + #envelope + #failure
+  bytes = bytes + #(envelope or '') + #failure
 end
 return reply

@@ -16,6 +16,7 @@ local errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 local delay = tonumber(ARGV[4])
 -- @include record
+-- @include envelopes
 -- @include wake
 -- @include forget
 -- @include answered
@@ -41,7 +42,7 @@ local members, fields, gone, damaged = {}, {}, {}, {}
 for i = 1, #found do
   local n, id = found[i].n, found[i].id
   gone[#gone + 1] = id
-  if redis.call('HSTRLEN', messages, id) == 0 then
+  if not has_envelope(id) then
     damaged[#damaged + 1] = id
     statuses[n] = '0'
   else

@@ -15,6 +15,7 @@ local scheduled, inflight, messages, deliveries, answered = KEYS[1], KEYS[2], KE
 local wake_command, wake_channel, sequence, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- @include due-time
 -- @include record
+-- @include envelopes
 -- @include wake
 -- @include answered
 -- @include types
@@ -34,7 +35,7 @@ assert_hashes(messages, deliveries)
 local result = NOT_FOUND
 if redis.call('ZSCORE', scheduled, id) then
   -- An id without an envelope is no message; the claim that meets it removes it.
-  if redis.call('HSTRLEN', messages, id) > 0 then result = RESCHEDULED end
+  if has_envelope(id) then result = RESCHEDULED end
 elseif redis.call('ZSCORE', inflight, id) then
   result = IN_FLIGHT
 end

@@ -17,6 +17,7 @@ local id, token, failure = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- @include record
 -- @include types
 -- @include count
+-- @include envelopes
 -- @include text-ids
 
 local CHUNK, LATEST = 100, 1000

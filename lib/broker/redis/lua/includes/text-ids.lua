@@ -34,7 +34,7 @@ end
 local function give_text_id(id)
   local name = as_text(id)
   if name == id then return id end
-  while redis.call('HSTRLEN', messages, name) > 0 do name = name .. '~' end
+  while has_envelope(name) do name = name .. '~' end
   for _, key in ipairs({ messages, deliveries, errors }) do
     local stored = redis.call('HGET', key, id)
     if stored then
