@@ -1,4 +1,5 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import { toDate } from '../common/date.js';
 import { readablePart } from '../message/readable-part.js';
 import type { PayloadSerializer } from '../message/serializer.js';
 import { fromStoredId } from '../message/stored-id.js';
@@ -15,7 +16,7 @@ export function toDetails(
     topic,
     partition: index,
     state,
-    at: new Date(at),
+    at: toDate(at),
     deliveries,
     attempts,
     failure,

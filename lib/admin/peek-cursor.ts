@@ -9,7 +9,7 @@ export type Positions = ReadonlyMap<number, Position>;
 
 /** `[topic, state, [partition, at, stored id], …]` in base64url. */
 export function encodeCursor(topic: string, state: PeekState, positions: Positions): string {
-  const places = Array.from(positions, ([index, { at, storedId }]) => [index, at, storedId]);
+  const places = Array.from(positions, ([index, { at, storedId }]) => [index, encodeTime(at), storedId]);
   return Buffer.from(JSON.stringify([topic, state, ...places])).toString('base64url');
 }
 
@@ -35,8 +35,18 @@ function parse(cursor: string): unknown {
 
 function toPosition(place: unknown): [number, Position][] {
   if (!Array.isArray(place) || place.length !== 3) return [];
-  const [index, at, storedId] = place as unknown[];
-  const isPlace =
-    Number.isInteger(index) && (index as number) >= 0 && (index as number) < MAX_PARTITIONS && Number.isFinite(at);
-  return isPlace && typeof storedId === 'string' ? [[index as number, { at: at as number, storedId }]] : [];
+  const [index, time, storedId] = place as unknown[];
+  const at = decodeTime(time);
+  const isPlace = Number.isInteger(index) && (index as number) >= 0 && (index as number) < MAX_PARTITIONS;
+  return isPlace && at !== undefined && typeof storedId === 'string' ? [[index as number, { at, storedId }]] : [];
+}
+
+/** JSON has no infinite numbers, and other programs may have stored one. */
+function encodeTime(at: number): number | string {
+  return Number.isFinite(at) ? at : String(at);
+}
+
+function decodeTime(time: unknown): number | undefined {
+  if (typeof time === 'number') return time;
+  return time === 'Infinity' || time === '-Infinity' ? Number(time) : undefined;
 }

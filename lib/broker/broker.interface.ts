@@ -129,7 +129,10 @@ export interface StoredMessage {
   readonly storedId: string;
   readonly state: 'scheduled' | 'in-flight' | 'dead';
   readonly envelope: string;
-  /** Scheduled: due time. In flight: end of the lease. Dead: time of death. Epoch milliseconds. */
+  /**
+   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Epoch milliseconds; where another program wrote
+   * it, any number.
+   */
   readonly at: number;
   readonly deliveries: number;
   readonly attempts: number;
@@ -215,6 +218,15 @@ export interface MessageStore {
   settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]>;
   /** In the order of the receipts, at most {@link MAX_BATCH}. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
+  /**
+   * Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it; its envelope stays as it is,
+   * and no attempt is spent.
+   *
+   * @param receipt of its current delivery; with the token 0, of a message that is due or whose lease has ended
+   * @returns the stored id of the dead letter, which is another one where the message's was no text; `undefined` where it
+   * was not set aside, since it is not there, or not any more what the receipt says
+   */
+  setAside(partition: Partition, receipt: Receipt, failure: Failure): Promise<string | undefined>;
   get(partition: Partition, storedId: string): Promise<StoredMessage | undefined>;
   stats(partition: Partition): Promise<PartitionStats>;
   /**

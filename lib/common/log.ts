@@ -14,3 +14,9 @@ export function firstLine(text: string): string {
   const [line = ''] = text.split('\n', 1);
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
 }
+
+/** An id as a part of a log line: whatever it contains, the line stays one line. */
+export function quoted(id: string): string {
+  const text = id.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return `'${text}'`;
+}

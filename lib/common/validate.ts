@@ -9,6 +9,11 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || prototype === Object.prototype;
 }
 
+/** Whether it is a number from `min` to `max`. */
+export function isWithin(value: unknown, min: number, max: number): value is number {
+  return typeof value === 'number' && value >= min && value <= max;
+}
+
 /**
  * @param name such as `consumer`, or `The publish options`
  * @throws InvalidArgumentError if `value` is no object, or has a property that is not `allowed`

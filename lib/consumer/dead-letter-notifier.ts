@@ -1,3 +1,5 @@
+import { toDate } from '../common/date.js';
+import { quoted } from '../common/log.js';
 import type { DeadLetter } from '../message/dead-letter.interface.js';
 import { readablePart } from '../message/readable-part.js';
 import type { PayloadSerializer } from '../message/serializer.js';
@@ -76,8 +78,14 @@ export class DeadLetterNotifier {
 
   /** Never rejects. */
   async #callAll({ hooks, ...death }: NewDeath): Promise<void> {
-    const letter = await this.#letterOf(death);
-    if (!this.#closed) await Promise.all(hooks.map(async (hook) => this.#call(hook, letter)));
+    try {
+      const letter = await this.#letterOf(death);
+      if (!this.#closed) await Promise.all(hooks.map(async (hook) => this.#call(hook, letter)));
+    } catch (error) {
+      const { id, partition } = death.delivery;
+      const place = { topic: partition.topic, partition: partition.index };
+      this.#report(`The hooks of dead letter ${quoted(id)} of topic '${place.topic}' were not called`, place, error);
+    }
     this.#running--;
     this.#startNext();
   }
@@ -87,7 +95,11 @@ export class DeadLetterNotifier {
     try {
       await hook.call(letter);
     } catch (error) {
-      this.#report(`${hook.name} failed for dead letter '${letter.id}' of topic '${letter.topic}'`, letter, error);
+      this.#report(
+        `${hook.name} failed for dead letter ${quoted(letter.id)} of topic '${letter.topic}'`,
+        letter,
+        error,
+      );
     }
   }
 
@@ -107,14 +119,14 @@ export class DeadLetterNotifier {
       failure,
       attempts: spent ? attempt : attempt - 1,
       history: isStillDead ? stored.history : failedAttempt ? [failedAttempt] : [],
-      diedAt: new Date(isStillDead ? stored.at : Math.floor(broker.now())),
+      diedAt: toDate(isStillDead ? stored.at : Math.floor(broker.now())),
       raw: envelope,
     };
   }
 
   #drop({ id, partition: { topic, index } }: Delivery): void {
     if (++this.#dropped > 1) return;
-    const text = `${MAX_WAITING} dead letters wait for their hooks; those of '${id}' of topic '${topic}' and more are not called`;
+    const text = `${MAX_WAITING} dead letters wait for their hooks; those of ${quoted(id)} of topic '${topic}' and more are not called`;
     this.#report(text, { topic, partition: index }, new Error(text));
   }
 

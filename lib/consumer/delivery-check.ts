@@ -1,9 +1,14 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
 import { describeDuration } from '../common/duration.js';
+import { describe } from '../common/describe.js';
+import { SerializationError } from '../errors/serialization.error.js';
+import { isName } from '../message/assert-id.js';
 import { type Envelope, decodeEnvelope } from '../message/envelope.js';
 import { toFailure } from '../message/failure.js';
+import { MAX_ID_LENGTH } from '../message/limits.js';
 import { fromStored } from '../message/serializer.js';
+import { mayBeNoText } from '../message/stored-id.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 import { checkStored } from './check-stored.js';
 import { ConsumedMessage } from './consumed-message.js';
@@ -49,9 +54,26 @@ export class DeliveryCheck {
 
   /** Neither throws nor rejects. Answers at once where nothing has to be waited for: most messages need no promise. */
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
-    const { context, partition, settings, schema } = this.#options;
     // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
     if (this.#isOver(delivery)) return RELEASED;
+    return mayBeNoText(delivery.storedId) ? this.#byId(delivery) : this.#stored(delivery);
+  }
+
+  /** The handler must not be called for a message that it could not settle. */
+  async #byId(delivery: Delivery): Promise<CheckResult> {
+    const { context, partition } = this.#options;
+    try {
+      if (await context.broker.get(partition, delivery.storedId)) return await this.#stored(delivery);
+    } catch {
+      return RELEASED;
+    }
+    const text = 'Its id is no text in UTF-8. As a dead letter it has another one, with \\xHH for each such byte.';
+    return dead(toFailure('undecodable', new SerializationError(text)));
+  }
+
+  #stored(delivery: Delivery): CheckResult | Promise<CheckResult> {
+    const { context, partition, settings, schema } = this.#options;
+    if (!isName(delivery)) return dead(toFailure('undecodable', new SerializationError(noName(delivery.storedId))));
     let envelope: Envelope;
     try {
       envelope = decodeEnvelope(delivery.envelope);
@@ -118,6 +140,10 @@ function deserialized(topic: string, { serializer }: HandlerSettings, envelope: 
   // So with most messages, which need no copy.
   if (!envelope.serialized) return envelope;
   return { ...envelope, payload: fromStored(topic, serializer, envelope) };
+}
+
+function noName(storedId: string): string {
+  return `Its stored id ${describe(storedId)} is no id, and no id and key, of 1 to ${MAX_ID_LENGTH} characters each.`;
 }
 
 function expired(expireAfter: number, lateness: number): Verdict {

@@ -1,5 +1,5 @@
 import type { Outcome, SettleStatus } from '../broker/broker.interface.js';
-import { firstLine } from '../common/log.js';
+import { firstLine, quoted } from '../common/log.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import type { Failure, FailureReason } from '../message/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -80,7 +80,7 @@ export class DeliveryReporter {
     const { context, handler } = this.#options;
     const { id, topic, failure } = dead;
     const said = describeFailure(failure);
-    context.log.error(`Message '${id}' of topic '${topic}' is dead (${failure.reason}) in ${handler}: ${said}`);
+    context.log.error(`Message ${quoted(id)} of topic '${topic}' is dead (${failure.reason}) in ${handler}: ${said}`);
     if (context.events.wants('dead')) context.events.emit('dead', dead);
   }
 
@@ -93,7 +93,7 @@ export class DeliveryReporter {
   }
 
   #nameOf({ id, topic, attempt }: EndedDelivery): string {
-    return `Attempt ${attempt} of message '${id}' of topic '${topic}' in ${this.#options.handler}`;
+    return `Attempt ${attempt} of message ${quoted(id)} of topic '${topic}' in ${this.#options.handler}`;
   }
 }
 

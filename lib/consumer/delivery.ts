@@ -33,7 +33,7 @@ export class Delivery implements Receipt {
   #controller: AbortController | undefined;
   #abortReason: DelayQueueError | undefined;
 
-  constructor(partition: Partition, claimed: ClaimedMessage, leaseEndsAt: number) {
+  constructor(partition: Partition, claimed: Omit<ClaimedMessage, 'delivery'>, leaseEndsAt: number) {
     this.partition = partition;
     this.storedId = claimed.storedId;
     ({ id: this.id, key: this.key } = fromStoredId(claimed.storedId));
@@ -42,6 +42,13 @@ export class Delivery implements Receipt {
     this.dueAt = claimed.dueAt;
     this.envelope = claimed.envelope;
     this.leaseEndsAt = leaseEndsAt;
+  }
+
+  /** The same delivery, of a message that has another stored id by now. */
+  renamed(storedId: string): Delivery {
+    if (storedId === this.storedId) return this;
+    const { partition, token, attempt, dueAt, envelope, leaseEndsAt } = this;
+    return new Delivery(partition, { storedId, token, attempt, dueAt, envelope }, leaseEndsAt);
   }
 
   /** Made when it is first asked for: most handlers never do, and a signal costs more than all else of a delivery. */

@@ -1,9 +1,10 @@
-import { MAX_BATCH, type Partition } from '../broker/broker.interface.js';
+import { type ExtendStatus, MAX_BATCH, type Partition } from '../broker/broker.interface.js';
+import { callApart, isRefused } from '../common/call-apart.js';
 import type { Timer } from '../common/clock.js';
 import type { Startable } from '../common/startable.interface.js';
-import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { HandlerOverrunError } from '../errors/handler-overrun.error.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { decodeEnvelope } from '../message/envelope.js';
@@ -96,20 +97,38 @@ export class LeaseRenewer implements Startable {
   }
 
   async #renewBatch(partition: Partition, deliveries: readonly Delivery[]): Promise<void> {
-    const { broker, clock, log, events } = this.#context;
+    const { broker, clock } = this.#context;
     const sentAt = clock.now();
     try {
-      const statuses = await broker.extend(partition, this.#lease, deliveries);
+      const statuses = await callApart<Delivery, ExtendStatus | undefined>(
+        deliveries,
+        (some) => broker.extend(partition, this.#lease, some),
+        (_, error) => this.#refused(partition, error),
+      );
       for (const [i, delivery] of deliveries.entries()) {
+        if (statuses[i] === undefined) continue;
         if (statuses[i] === 'lost') delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
         else delivery.leaseEndsAt = sentAt + this.#lease;
         if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));
       }
+      if (statuses.includes(undefined)) this.#abortExpired();
     } catch (error) {
-      events.emit('errors', { source: 'extend', topic: partition.topic, partition: partition.index, error });
-      if (!(error instanceof BrokerUnavailableError)) log.error('Renewing leases failed', (error as Error).stack);
+      this.#tellError(partition, error);
       this.#abortExpired();
     }
+  }
+
+  /** One lease that cannot be renewed ends, and no other. */
+  #refused(partition: Partition, error: unknown): undefined {
+    if (!isRefused(error)) throw error;
+    this.#tellError(partition, error);
+  }
+
+  #tellError({ topic, index: partition }: Partition, error: unknown): void {
+    const { log, events } = this.#context;
+    events.emit('errors', { source: 'extend', topic, partition, error });
+    if (!(error instanceof BrokerUnavailableError) || error.refused)
+      log.error(`Renewing leases in topic '${topic}' failed`, (error as Error).stack);
   }
 
   /** Without an answer of the broker the lease counts as lost when its time is over. */

@@ -69,6 +69,11 @@ export class MessageDispatcher {
     return calls.length;
   }
 
+  /** Tells of a message that was made a dead letter beside its delivery. */
+  tellSetAside(delivery: Delivery, outcome: DeadOutcome): void {
+    this.#reporter.report(delivery, { outcome })?.('settled');
+  }
+
   /** Gives back what still runs: the signals abort, and the messages are at once free for another process. */
   releaseAll(): void {
     for (const delivery of this.#running.values()) {

@@ -4,11 +4,16 @@ import {
   type ClaimResult,
   type ClaimedMessage,
   type Partition,
+  type StoredMessage,
 } from '../broker/broker.interface.js';
+import { isRefused } from '../common/call-apart.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import type { Startable } from '../common/startable.interface.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { SerializationError } from '../errors/serialization.error.js';
+import { toFailure } from '../message/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
+import type { DeadOutcome } from './delivery-reporter.js';
 import { DueTimer } from './due-timer.js';
 import { PendingCall } from './pending-call.js';
 import type { PartitionProgress } from './progress.js';
@@ -17,6 +22,9 @@ import type { WorkerPool } from './worker-pool.js';
 
 /** How many messages a claim has slots for where it is not known how much is due: few, to leave some for other partitions. */
 const FIRST_CLAIM = 16;
+
+/** How long a claim that failed for good waits for the next, in milliseconds. */
+const PAUSE_AFTER_FAILURE = 1000;
 
 export interface PartitionClaimerOptions {
   readonly context: ConsumerContext;
@@ -38,6 +46,8 @@ export interface PartitionClaimerOptions {
    * @returns how many of the slots it uses
    */
   readonly onMessages: (messages: readonly ClaimedMessage[], leaseEndsAt: number, slots: number) => number;
+  /** Told of a message that could not be claimed, and is a dead letter now. */
+  readonly onSetAside: (stored: StoredMessage, outcome: DeadOutcome) => void;
   /** Another process owns the partition. */
   readonly onLost: () => void;
   /** Told whether the partition is paused, by the first claim and at each change. */
@@ -164,6 +174,7 @@ export class PartitionClaimer implements Startable, Claimant {
       if (!this.#stop.signal.aborted) {
         context.log.error(`Claiming from topic '${this.#options.partition.topic}' failed`, (error as Error).stack);
         this.#tellError(error);
+        this.wake(context.broker.now() + PAUSE_AFTER_FAILURE);
       }
     }
     this.#claiming = undefined;
@@ -173,8 +184,48 @@ export class PartitionClaimer implements Startable, Claimant {
     if (lost) onLost();
   }
 
+  /**
+   * Where a claim is refused for what it met, fewer messages are claimed, until the one that is in the way stands alone; it
+   * is set aside.
+   */
+  async #send(max: number, onSend: (at: number) => void): Promise<ClaimResult> {
+    let wanted = max;
+    for (;;) {
+      try {
+        return await this.#ask(wanted, onSend);
+      } catch (error) {
+        if (this.#stop.signal.aborted || !isRefused(error)) throw error;
+        this.#options.pool.withdraw(this);
+        if (wanted > 1) wanted = Math.floor(wanted / 2);
+        else if (await this.#setFirstAside(error)) wanted = max;
+        else throw error;
+      }
+    }
+  }
+
+  /** Sets that message aside which a claim of a single one would take; answers whether there was one. */
+  async #setFirstAside(error: unknown): Promise<boolean> {
+    const { context, partition, onSetAside } = this.#options;
+    const { broker } = context;
+    const failure = toFailure(
+      'undecodable',
+      new SerializationError(`It cannot be claimed: ${(error as Error).message}`),
+    );
+    for (const state of ['in-flight', 'due'] as const) {
+      const { messages } = await broker.admin.peek(partition, { state, limit: 1, maxBytes: 1 });
+      for (const stored of messages) {
+        const storedId = await broker.setAside(partition, { storedId: stored.storedId, token: 0 }, failure);
+        if (storedId === undefined) continue;
+        this.#tellError(error);
+        onSetAside({ ...stored, storedId }, { kind: 'dead', failure });
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
-  #send(max: number, onSend: (at: number) => void): Promise<ClaimResult> {
+  #ask(max: number, onSend: (at: number) => void): Promise<ClaimResult> {
     const { context, partition, pool, lease } = this.#options;
     const { broker, clock, log, member } = context;
     const request: ClaimRequest = { member, max, lease, knownToken: this.#knownToken };
@@ -187,7 +238,7 @@ export class PartitionClaimer implements Startable, Claimant {
       {
         clock,
         signal: this.#stop.signal,
-        worthRepeating: () => true,
+        worthRepeating: (error) => !error.refused,
         onFailure: (error, failures) => {
           this.#tellError(error);
           if (failures > 1) return;
@@ -211,7 +262,9 @@ export class PartitionClaimer implements Startable, Claimant {
     const { topic, index } = this.#options.partition;
     this.#knownToken = token;
     if (repaired > 0) {
-      log.warn(`Removed ${repaired} entries without a message from topic '${topic}', partition ${index}`);
+      log.warn(
+        `Repaired ${repaired} entries of topic '${topic}', partition ${index}, that were damaged or had no message`,
+      );
     }
     if (nextAt !== undefined) this.wake(nextAt);
   }

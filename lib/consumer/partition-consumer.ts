@@ -57,7 +57,9 @@ export class PartitionConsumer {
   constructor(options: PartitionConsumerOptions) {
     this.#options = options;
     const { context, partition, handler, schema, settings, pool, group, notifier } = options;
-    this.#settler = new Settler(context, partition);
+    this.#settler = new Settler(context, partition, (delivery, outcome) =>
+      this.#dispatcher.tellSetAside(delivery, outcome),
+    );
     this.#dispatcher = new MessageDispatcher({
       context,
       partition,
@@ -168,6 +170,11 @@ export class PartitionConsumer {
       lease: settings.lease,
       token: result.token,
       onMessages: (messages, leaseEndsAt, slots) => this.#dispatch(messages, leaseEndsAt, slots),
+      onSetAside: (stored, outcome) => {
+        const { storedId, envelope, attempts, at } = stored;
+        const claimed = { storedId, envelope, token: 0, attempt: attempts, dueAt: at };
+        this.#dispatcher.tellSetAside(new Delivery(partition, claimed, 0), outcome);
+      },
       onLost: () => void this.#disown().then(onLost),
       onPause,
     });

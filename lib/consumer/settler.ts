@@ -5,13 +5,21 @@ import {
   type SettleStatus,
   type Settlement,
 } from '../broker/broker.interface.js';
+import { callApart, isRefused } from '../common/call-apart.js';
 import { describe } from '../common/describe.js';
+import { firstLine, quoted } from '../common/log.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import { SerializationError } from '../errors/serialization.error.js';
+import { type Failure, toFailure } from '../message/failure.js';
+import { mayBeNoText } from '../message/stored-id.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { settleWithin } from './settle-middleware.js';
-import type { OnSettled } from './delivery-reporter.js';
+import type { DeadOutcome, OnSettled } from './delivery-reporter.js';
+
+/** Told of a message that had to be set aside. */
+type OnSetAside = (delivery: Delivery, outcome: DeadOutcome) => void;
 
 interface PendingSettle {
   readonly delivery: Delivery;
@@ -26,15 +34,18 @@ interface PendingSettle {
 export class Settler {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
+  readonly #onSetAside: OnSetAside;
   readonly #abandoned = new AbortController();
   #pending: PendingSettle[] = [];
   #sequence = 0;
   #sending: Promise<void> | undefined;
   #hasMiddlewareFailed = false;
 
-  constructor(context: ConsumerContext, partition: Partition) {
+  /** @param onSetAside told of each message that had to be set aside, as a dead letter, since its outcome was refused */
+  constructor(context: ConsumerContext, partition: Partition, onSetAside: OnSetAside) {
     this.#context = context;
     this.#partition = partition;
+    this.#onSetAside = onSetAside;
   }
 
   /** Outcomes that are not confirmed yet. */
@@ -82,39 +93,89 @@ export class Settler {
 
   async #send(batch: readonly PendingSettle[]): Promise<void> {
     const { settleLayers } = this.#context;
+    const refused = new Map<PendingSettle, unknown>();
+    const settle = (): Promise<readonly SettleStatus[]> =>
+      callApart(
+        batch,
+        (some) => this.#call(some),
+        (pending, error) => {
+          if (!isRefused(error) || this.#abandoned.signal.aborted) throw error;
+          refused.set(pending, error);
+          return 'stale';
+        },
+      );
+    const statuses = settleLayers
+      ? await settleWithin(settleLayers, batch, settle, (error) => this.#reportFault(error))
+      : await settle();
+    for (const [i, pending] of batch.entries()) {
+      const status = statuses[i] as SettleStatus;
+      if (refused.has(pending)) await this.#setAside(pending, refused.get(pending));
+      else if (status !== 'stale') pending.onSettled?.(status);
+      else if (!(await this.#isNoText(pending))) this.#reportStale(pending.delivery);
+    }
+  }
+
+  async #call(batch: readonly PendingSettle[]): Promise<SettleStatus[]> {
+    const { broker, member } = this.#context;
+    const call = { caller: member, sequence: ++this.#sequence };
     const settlements = batch.map(({ delivery: { storedId, token }, outcome }): Settlement => ({
       storedId,
       token,
       outcome,
     }));
-    const statuses = settleLayers
-      ? await settleWithin(
-          settleLayers,
-          batch,
-          () => this.#call(settlements),
-          (error) => this.#reportFault(error),
-        )
-      : await this.#call(settlements);
-    batch.forEach(({ delivery, onSettled }, i) => {
-      const status = statuses[i] as SettleStatus;
-      if (status === 'stale') this.#reportStale(delivery);
-      else onSettled?.(status);
-    });
+    return this.#served(() => broker.settle(this.#partition, call, settlements));
   }
 
-  async #call(settlements: readonly Settlement[]): Promise<SettleStatus[]> {
-    const { broker, clock, member, log } = this.#context;
-    const call = { caller: member, sequence: ++this.#sequence };
-    return repeatUntilServed(() => broker.settle(this.#partition, call, settlements), {
+  #served<T>(call: () => Promise<T>): Promise<T> {
+    const { clock, log } = this.#context;
+    return repeatUntilServed(call, {
       clock,
       signal: this.#abandoned.signal,
       // Handled messages must not be handled again because Redis refuses writes for a while.
-      worthRepeating: () => true,
+      worthRepeating: (error) => !error.refused,
       onFailure: (error, failures) => {
         if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
         this.#tellError('settle', error);
       },
     });
+  }
+
+  /** What cannot be settled is no use in the partition: it would be delivered again and again. */
+  async #setAside({ delivery }: PendingSettle, error: unknown): Promise<void> {
+    const text = `What became of it cannot be stored: ${(error as Error).message}`;
+    const failure = toFailure('undecodable', new SerializationError(text, { cause: error }));
+    this.#tellError('settle', error);
+    if (await this.#makeDead(delivery, failure)) return;
+    const { topic, index } = this.#partition;
+    this.#context.log.error(
+      `The outcome of message ${quoted(delivery.id)} (topic '${topic}', partition ${index}) was refused, and it could ` +
+        `not be set aside either; it is delivered again when its lease ends: ${firstLine((error as Error).message)}`,
+    );
+  }
+
+  /**
+   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. `DeliveryCheck` has
+   * seen to it that the handler was not called.
+   *
+   * @returns whether it was such a message, which is a dead letter now
+   */
+  async #isNoText({ delivery, outcome }: PendingSettle): Promise<boolean> {
+    if (outcome.kind !== 'dead' || !mayBeNoText(delivery.storedId)) return false;
+    return this.#makeDead(delivery, outcome.failure);
+  }
+
+  /** Never rejects. */
+  async #makeDead(delivery: Delivery, failure: Failure): Promise<boolean> {
+    const { broker } = this.#context;
+    try {
+      const storedId = await this.#served(() => broker.setAside(this.#partition, delivery, failure));
+      if (storedId === undefined) return false;
+      this.#onSetAside(delivery.renamed(storedId), { kind: 'dead', failure, spent: false });
+      return true;
+    } catch (error) {
+      this.#tellError('settle', error);
+      return false;
+    }
   }
 
   /** Logged once: what fails at every settle would fill the log. */
@@ -132,7 +193,7 @@ export class Settler {
     const { log, events } = this.#context;
     const { topic, index } = this.#partition;
     log.warn(
-      `Late settle of message '${delivery.id}' (topic '${topic}', partition ${index}, attempt ${delivery.attempt}) had no ` +
+      `Late settle of message ${quoted(delivery.id)} (topic '${topic}', partition ${index}, attempt ${delivery.attempt}) had no ` +
         `effect: its lease had ended and the message belongs to another delivery.`,
     );
     if (events.wants('stale')) events.emit('stale', delivery.describe());

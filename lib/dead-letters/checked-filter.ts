@@ -3,7 +3,7 @@ import { describe } from '../common/describe.js';
 import { assertOneOf, assertOptions } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { assertId } from '../message/assert-id.js';
-import type { FailureReason } from '../message/failure.js';
+import { FAILURE_REASONS } from '../message/failure.js';
 import { fromStoredId } from '../message/stored-id.js';
 import type { DeadLetterFilter } from './dead-letter-options.interface.js';
 import { fingerprintOf } from './fingerprint.js';
@@ -16,20 +16,11 @@ export type CheckedFilter = Omit<DeadLetterFilter, 'since' | 'until'> & {
 
 const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'until', 'key', 'fingerprint'];
 
-const REASONS: Readonly<Record<FailureReason, true>> = {
-  failed: true,
-  unrecoverable: true,
-  crashed: true,
-  expired: true,
-  invalid: true,
-  undecodable: true,
-};
-
 /** @throws InvalidArgumentError where it is no filter, or a part of it can never be met */
 export function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   assertOptions('The filter of dead letters', filter, PROPERTIES);
   const { reason, since, until, key, fingerprint } = filter;
-  if (reason !== undefined) assertOneOf('reason', reason, Object.keys(REASONS));
+  if (reason !== undefined) assertOneOf('reason', reason, FAILURE_REASONS);
   if (key !== undefined) assertId('key', key);
   if (fingerprint !== undefined && !/^[0-9a-f]{16}$/.test(fingerprint)) {
     throw new InvalidArgumentError(

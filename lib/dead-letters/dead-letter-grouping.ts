@@ -1,4 +1,5 @@
 import type { ListedDeadLetter } from '../broker/dead-letter-store.interface.js';
+import { toDate } from '../common/date.js';
 import type { Failure } from '../message/failure.js';
 import { fromStoredId } from '../message/stored-id.js';
 import type { DeadLetterGroup, DeadLetterGroups } from './dead-letter-groups.interface.js';
@@ -65,8 +66,8 @@ function toGroup(fingerprint: string, { failure, count, firstAt, lastAt, example
     code,
     pattern,
     count,
-    firstAt: new Date(firstAt),
-    lastAt: new Date(lastAt),
+    firstAt: toDate(firstAt),
+    lastAt: toDate(lastAt),
     example,
   };
 }

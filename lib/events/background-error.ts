@@ -1,7 +1,8 @@
 /**
  * What failed in the background:
  *
- * - `connection`: a connection to Redis was lost, or could not be made
+ * - `connection`: a connection to Redis was lost, or could not be made; or a key that another program had written over was
+ *   set aside
  * - `membership`: a heartbeat, taking and giving up partitions, or looking whether anybody handles a topic
  * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters
  * - `stale`: a settle came too late and changed nothing

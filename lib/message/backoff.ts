@@ -1,6 +1,6 @@
 import { type Duration, parseDuration } from '../common/duration.js';
 import { describe } from '../common/describe.js';
-import { assertOneOf, assertOptions } from '../common/validate.js';
+import { assertOneOf, assertOptions, isWithin } from '../common/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { MAX_DELAY } from './limits.js';
 
@@ -43,6 +43,7 @@ export interface ResolvedBackoff {
 export type EncodedBackoff = readonly [delay: number, factor: number, maxDelay: number, jitter: number];
 
 const DEFAULT_MAX_DELAY = 5 * 60_000;
+const MAX_FACTOR = 10;
 
 /** 1 s, doubled each time, at most 5 min, with up to 20 % on top. */
 export const DEFAULT_BACKOFF: ResolvedBackoff = { delay: 1000, factor: 2, maxDelay: DEFAULT_MAX_DELAY, jitter: 0.2 };
@@ -63,7 +64,7 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
     return { delay, factor: 1, maxDelay: delay, jitter: 0 };
   }
   const { factor = 2, maxDelay = Math.max(DEFAULT_MAX_DELAY, delay), jitter = 0 } = backoff;
-  assertNumber(`${name}.factor`, factor, 1, 10);
+  assertNumber(`${name}.factor`, factor, 1, MAX_FACTOR);
   assertNumber(`${name}.jitter`, jitter, 0, 1);
   return {
     delay,
@@ -89,12 +90,20 @@ export function encodeBackoff({ delay, factor, maxDelay, jitter }: ResolvedBacko
   return [delay, factor, maxDelay, jitter];
 }
 
-export function decodeBackoff([delay, factor, maxDelay, jitter]: EncodedBackoff): ResolvedBackoff {
-  return { delay, factor, maxDelay, jitter };
+/** @returns `undefined` where it was not written by {@link encodeBackoff}, or is out of the bounds of a backoff */
+export function decodeBackoff(stored: unknown): ResolvedBackoff | undefined {
+  if (!Array.isArray(stored) || stored.length !== 4) return undefined;
+  const [delay, factor, maxDelay, jitter] = stored as unknown[];
+  const isBackoff =
+    isWithin(delay, 0, MAX_DELAY) &&
+    isWithin(factor, 1, MAX_FACTOR) &&
+    isWithin(maxDelay, delay, MAX_DELAY) &&
+    isWithin(jitter, 0, 1);
+  return isBackoff ? { delay, factor, maxDelay, jitter } : undefined;
 }
 
 function assertNumber(name: string, value: number, min: number, max: number): void {
-  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+  if (!isWithin(value, min, max)) {
     throw new InvalidArgumentError(`${name} must be a number from ${min} to ${max}. Given: ${describe(value)}.`);
   }
 }

@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { PayloadTooLargeError } from '../errors/payload-too-large.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
+import { MAX_TIME } from '../common/date.js';
 import { describe } from '../common/describe.js';
-import { isPlainObject } from '../common/validate.js';
+import { isPlainObject, isWithin } from '../common/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
-import { MAX_PAYLOAD_BYTES } from './limits.js';
+import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES } from './limits.js';
 import { toJson } from './payload-json.js';
 import type { StoredPayload } from './serializer.js';
 
@@ -42,8 +43,17 @@ interface EncodedOptions {
 
 type EncodedEnvelope = readonly [publishedAt: number, payload: unknown, options?: EncodedOptions | null];
 
+type DecodedOptions = Omit<Envelope, 'payload' | 'publishedAt'>;
+
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
-const NO_OPTIONS: EncodedOptions = Object.freeze({});
+const NO_OPTIONS: DecodedOptions = Object.freeze({
+  serialized: undefined,
+  headers: NO_HEADERS,
+  attempts: undefined,
+  backoff: undefined,
+  timeout: undefined,
+  expireAfter: undefined,
+});
 
 /**
  * Encodes a message as `[publishedAt, payload]` or `[publishedAt, payload, options]` in JSON: nothing but the payload and
@@ -72,46 +82,64 @@ export function encodeEnvelope(fields: EnvelopeFields): string {
  * @throws PayloadTooLargeError where payload and headers are over 1 MiB
  */
 export function withPayload(text: string, stored: StoredPayload): string {
-  const [publishedAt, , given] = parseEnvelope(text);
-  if (given?.s && !stored.serialized) {
+  const { publishedAt, headers, serialized } = decodeEnvelope(text);
+  if (serialized && !stored.serialized) {
     throw new SerializationError(
       `The payload was published with a serializer. To replace it, give the admin the same option 'serializer'.`,
     );
   }
-  const options: EncodedOptions = { ...given, s: stored.serialized && 1 };
+  const [, , given] = parseJson(text) as EncodedEnvelope;
   const json = toJson(stored);
-  assertSize(json, options.h);
-  const optionsJson = JSON.stringify(options);
-  return `[${publishedAt},${json}${optionsJson === '{}' ? '' : `,${optionsJson}`}]`;
+  assertSize(json, headers);
+  const options = JSON.stringify({ ...given, s: stored.serialized && 1 });
+  return `[${publishedAt},${json}${options === '{}' ? '' : `,${options}`}]`;
 }
 
-/** @throws SerializationError where it was not written by {@link encodeEnvelope} */
+/**
+ * Reads a stored envelope; all of it is within the bounds of what can be published.
+ *
+ * @throws SerializationError where it was not written by {@link encodeEnvelope}; nothing else is ever thrown
+ */
 export function decodeEnvelope(text: string): Envelope {
-  const parts = parseEnvelope(text);
-  const options = parts[2] ?? NO_OPTIONS;
-  return {
-    payload: parts[1],
-    serialized: options.s && true,
-    publishedAt: parts[0],
-    headers: options.h ?? NO_HEADERS,
-    attempts: options.a,
-    backoff: options.b && decodeBackoff(options.b),
-    timeout: options.t,
-    expireAfter: options.e,
-  };
+  const parts = parseJson(text);
+  if (!isEnvelope(parts)) throw new SerializationError(`The stored message is no envelope: ${describe(text)}.`);
+  const [publishedAt, payload, options] = parts;
+  return options ? { publishedAt, payload, ...decodeOptions(options) } : { publishedAt, payload, ...NO_OPTIONS };
 }
 
-function parseEnvelope(text: string): EncodedEnvelope {
-  let parts: unknown;
+function parseJson(text: string): unknown {
   try {
-    parts = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new SerializationError(`The stored message is no JSON: ${describe(text)}.`, { cause: error });
   }
-  if (!Array.isArray(parts) || parts.length < 2 || typeof parts[0] !== 'number') {
-    throw new SerializationError(`The stored message is no envelope: ${describe(text)}.`);
+}
+
+function isEnvelope(
+  parts: unknown,
+): parts is readonly [publishedAt: number, payload: unknown, options?: object | null] {
+  if (!Array.isArray(parts) || parts.length < 2 || parts.length > 3 || !isWithin(parts[0], 0, MAX_TIME)) return false;
+  return parts.length === 2 || parts[2] === null || isPlainObject(parts[2]);
+}
+
+/** Whoever wrote them may have been another program, or none that knew what it did. */
+function decodeOptions({ h, a, b, t, e, s }: { readonly [K in keyof EncodedOptions]: unknown }): DecodedOptions {
+  const backoff = b === undefined ? undefined : decodeBackoff(b);
+  if (h !== undefined && !isHeaders(h)) throw damaged('h', h, 'an object of strings');
+  if (a !== undefined && !(Number.isInteger(a) && isWithin(a, 1, MAX_ATTEMPTS))) {
+    throw damaged('a', a, `a whole number from 1 to ${MAX_ATTEMPTS}`);
   }
-  return parts as unknown as EncodedEnvelope;
+  if (b !== undefined && !backoff) throw damaged('b', b, '[delay, factor, maxDelay, jitter], each within its bounds');
+  if (s !== undefined && s !== 1) throw damaged('s', s, '1');
+  if (t !== undefined && !isWithin(t, 1, MAX_DELAY)) throw damaged('t', t, `milliseconds from 1 to ${MAX_DELAY}`);
+  if (e !== undefined && !isWithin(e, 1, MAX_DELAY)) throw damaged('e', e, `milliseconds from 1 to ${MAX_DELAY}`);
+  return { serialized: s && true, headers: h ?? NO_HEADERS, attempts: a, backoff, timeout: t, expireAfter: e };
+}
+
+function damaged(option: keyof EncodedOptions, value: unknown, allowed: string): SerializationError {
+  return new SerializationError(
+    `The stored message has the option '${option}' ${describe(value)}, but it must be ${allowed}.`,
+  );
 }
 
 function encodeOptions({
@@ -144,9 +172,13 @@ function encodeOptions({
   return undefined;
 }
 
-function assertSize(payload: string, headers: Record<string, string> | undefined): void {
+function assertSize(payload: string, headers: Readonly<Record<string, string>> | undefined): void {
   const size = Buffer.byteLength(payload) + (headers ? Buffer.byteLength(JSON.stringify(headers)) : 0);
   if (size > MAX_PAYLOAD_BYTES) throw new PayloadTooLargeError(size, MAX_PAYLOAD_BYTES);
+}
+
+function isHeaders(value: unknown): value is Record<string, string> {
+  return isPlainObject(value) && Object.values(value).every((header) => typeof header === 'string');
 }
 
 /** @throws InvalidArgumentError where it is no object of strings */

@@ -18,8 +18,19 @@ export type FailureReason =
   | 'expired'
   /** What is stored does not fit the schema of its topic. */
   | 'invalid'
-  /** What is stored cannot be decoded; it is kept as it is. */
+  /** What is stored of it cannot be decoded, or not settled; it is kept as it is. */
   | 'undecodable';
+
+const REASONS: Readonly<Record<FailureReason, true>> = {
+  failed: true,
+  unrecoverable: true,
+  crashed: true,
+  expired: true,
+  invalid: true,
+  undecodable: true,
+};
+
+export const FAILURE_REASONS = Object.keys(REASONS) as readonly FailureReason[];
 
 /**
  * A failure as it is kept with its message.

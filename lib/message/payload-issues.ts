@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { isPlainObject } from '../common/validate.js';
 
 /**
  * One thing that a schema found wrong with a payload.
@@ -22,6 +23,12 @@ export function toPayloadIssues(issues: readonly StandardSchemaV1.Issue[]): Payl
     const text = message.slice(0, MAX_MESSAGE_LENGTH);
     return path.length === 0 ? { message: text } : { message: text, path: pathText(path).slice(0, MAX_PATH_LENGTH) };
   });
+}
+
+/** Whether a stored value is one. */
+export function isPayloadIssue(value: unknown): value is PayloadIssue {
+  if (!isPlainObject(value) || typeof value['message'] !== 'string') return false;
+  return value['path'] === undefined || typeof value['path'] === 'string';
 }
 
 function pathText(path: NonNullable<StandardSchemaV1.Issue['path']>): string {

@@ -22,6 +22,11 @@ export function fromStoredId(storedId: string): { id: string; key: string } {
   return { id, key: end === -1 ? id : storedId.slice(end + 1) };
 }
 
+/** Whether it may be an id that is no text in UTF-8; this character is what stands for its bytes then. */
+export function mayBeNoText(storedId: string): boolean {
+  return storedId.includes('\uFFFD');
+}
+
 function idOf(name: string): string {
   if (!name.startsWith(MARK)) return name;
   // What no client writes is taken as it is, so that it can be told of.

@@ -7,6 +7,7 @@ import {
   type PublishResult,
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../common/clock.js';
+import { callApart } from '../common/call-apart.js';
 import { repeatUntilServed } from '../common/repeat.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 
@@ -111,28 +112,33 @@ export class PublishLane {
 
   /** Never rejects: what goes wrong is told for each message. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
-    const { store, clock, caller, partition, onSent } = this.#options;
     this.#sent = publishes;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
-    const call: CallId = { caller, sequence: ++this.#sequence };
-    const messages = messagesOf(publishes);
-    try {
-      const results = await repeatUntilServed(() => store.publish(partition, call, messages), {
-        clock,
-        signal: this.#abandon.signal,
-        onFailure: (error) => (this.#lastFailure = error),
-      });
-      onSent?.(partition.topic);
-      let next = 0;
-      for (const publish of publishes) {
-        tellResults(publish, results, next);
-        next += publish.messages.length;
-      }
-    } catch (error) {
-      for (const publish of publishes) tellFailure(publish, error);
+    // A message that is refused must not fail those of other callers that travel with it.
+    const results = await callApart<NewMessage, PublishResult | Failed>(
+      messagesOf(publishes),
+      (messages) => this.#call(messages),
+      (_, error) => new Failed(error),
+    );
+    let next = 0;
+    for (const publish of publishes) {
+      tellResults(publish, results, next);
+      next += publish.messages.length;
     }
     this.#sent = [];
     this.#lastFailure = undefined;
+  }
+
+  async #call(messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    const { store, clock, caller, partition, onSent } = this.#options;
+    const call: CallId = { caller, sequence: ++this.#sequence };
+    const results = await repeatUntilServed(() => store.publish(partition, call, messages), {
+      clock,
+      signal: this.#abandon.signal,
+      onFailure: (error) => (this.#lastFailure = error),
+    });
+    onSent?.(partition.topic);
+    return results;
   }
 
   /** Fails what has waited too long; what was not sent yet never will be. */
@@ -159,6 +165,15 @@ export class PublishLane {
   }
 }
 
+/** Stands for the result of a message that was not published. */
+class Failed {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
 /** Whether it is more than a call takes. */
 function isTooMuch(messages: number, length: number): boolean {
   return messages > MAX_BATCH || length > MAX_BATCH_LENGTH;
@@ -173,10 +188,14 @@ function messagesOf(publishes: readonly PendingPublish[]): readonly NewMessage[]
 }
 
 /** @param at place of the first result that belongs to the messages */
-function tellResults(publish: PendingPublish, results: readonly PublishResult[], at: number): void {
+function tellResults(publish: PendingPublish, results: readonly (PublishResult | Failed)[], at: number): void {
   const { sink, from, messages } = publish;
   publish.sink = undefined;
-  for (let i = 0; i < messages.length; i++) sink?.answered(from + i, results[at + i] as PublishResult);
+  for (let i = 0; i < messages.length; i++) {
+    const result = results[at + i] as PublishResult | Failed;
+    if (result instanceof Failed) sink?.failed(from + i, result.error);
+    else sink?.answered(from + i, result);
+  }
 }
 
 function tellFailure(publish: PendingPublish, error: unknown): void {

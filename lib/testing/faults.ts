@@ -7,7 +7,8 @@ import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 
 /**
- * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `configure`
+ * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
+ * a dead letter of a message that cannot be claimed or settled, `configure`
  * fixes the partitions of a topic; `join`, `leave`, `acquire`, `renew` and `release` are about who owns them.
  *
  * @publicApi
@@ -44,6 +45,7 @@ const KNOWN: Readonly<Record<BrokerOperation, true>> = {
   claim: true,
   settle: true,
   extend: true,
+  setAside: true,
   get: true,
   stats: true,
   trimDead: true,

@@ -27,6 +27,7 @@ import type {
 import type { EventLog } from '../broker/event-log.interface.js';
 import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
+import type { Failure } from '../message/failure.js';
 import type { Activity } from './activity.js';
 import type { BrokerOperation, Faults } from './faults.js';
 import type { Outages } from './outages.js';
@@ -119,6 +120,12 @@ export class TestingBroker implements Broker {
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
     return this.#call('extend', (memory) => memory.extend(partition, lease, receipts));
+  }
+
+  async setAside(partition: Partition, receipt: Receipt, failure: Failure): Promise<string | undefined> {
+    const { activity } = this.#options;
+    if (receipt.token > 0) activity.ended(this.#delivery(partition, receipt));
+    return this.#call('setAside', (memory) => memory.setAside(partition, receipt, failure));
   }
 
   async get(partition: Partition, storedId: string): Promise<StoredMessage | undefined> {

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { brokerTest } from '../support/contract-bench.js';
 import type { CreateHarness } from '../support/contract-harness.js';
+import { setAsideContract } from './set-aside.contract.js';
 import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
@@ -48,5 +49,6 @@ export function describeBroker(name: string, createHarness: CreateHarness): void
     pauseContract(it);
     changeContract(it);
     peekContract(it);
+    setAsideContract(it);
   });
 }

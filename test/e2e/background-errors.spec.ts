@@ -1,27 +1,32 @@
 import type { BackgroundError, BackgroundErrorSource } from 'nestjs-delay-queue';
-import { BrokerUnavailableError } from 'nestjs-delay-queue';
+import { BrokerUnavailableError, UnrecoverableError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { startRedis } from '../support/redis-server.js';
-import { Bed, useBed } from './support/bed.js';
+import { Bed, onOwnRedis, useBed } from './support/bed.js';
 import { Jobs } from './support/jobs.js';
 import { Gate, eventually } from './support/waiting.js';
 
 const bed = useBed();
 
-async function start(deadLetter = {}) {
-  const app = await bed.start({
+async function start(deadLetter = {}, own = bed) {
+  const app = await own.start({
     providers: [Jobs],
     options: { defaults: { partitions: 1, deadLetter }, consumer: { lease: 1000, maxIdleWait: 100 } },
   });
   const { producer, events } = app;
-  return { app, producer, events, jobs: app.get(Jobs), partition: bed.partition('jobs') };
+  return { app, producer, events, jobs: app.get(Jobs), partition: own.partition('jobs') };
+}
+
+/** From now on Redis takes no writes, or takes them again. */
+async function refuseWrites(own: Bed, refuses = true): Promise<void> {
+  await own.redis.config('SET', 'min-replicas-to-write', refuses ? 1 : 0);
 }
 
 function from(source: BackgroundErrorSource) {
   return (error: BackgroundError): boolean => error.source === source;
 }
 
-const WRONG_TYPE = { topic: 'jobs', partition: 0, error: expect.any(BrokerUnavailableError) as Error };
+const REFUSED = { topic: 'jobs', partition: 0, error: expect.any(BrokerUnavailableError) as Error };
 
 describe('background errors', () => {
   it('do not come where nothing fails', async () => {
@@ -33,47 +38,67 @@ describe('background errors', () => {
   });
 
   it('tell of claims that fail', async () => {
-    const { producer, events, partition } = await start();
-    await producer.publish('jobs', 1, { delay: 200 });
-    await bed.redis.rename(partition.key('meta'), partition.key('hidden'));
-    await bed.redis.set(partition.key('meta'), 'damaged');
-    expect(await events.errors.first(from('claim'))).toEqual({ source: 'claim', ...WRONG_TYPE });
-    await bed.redis.rename(partition.key('hidden'), partition.key('meta'));
-    await events.acked.first();
+    await onOwnRedis(async (own) => {
+      const { producer, events } = await start({}, own);
+      await producer.publish('jobs', 1, { delay: 200 });
+      await refuseWrites(own);
+      expect(await events.errors.first(from('claim'))).toEqual({ source: 'claim', ...REFUSED });
+      await refuseWrites(own, false);
+      await events.acked.first();
+    });
   });
 
   it('tell of leases that are not renewed, and of outcomes that are not confirmed', async () => {
-    const { producer, events, jobs, partition } = await start();
-    const gate = new Gate();
-    jobs.respond = async () => gate.opened;
-    await producer.publish('jobs', 1, { id: 'a' });
-    await jobs.called();
-    await bed.redis.rename(partition.key('inflight'), partition.key('hidden'));
-    await bed.redis.set(partition.key('inflight'), 'damaged');
-    expect(await events.errors.first(from('extend'))).toEqual({ source: 'extend', ...WRONG_TYPE });
-    gate.open();
-    expect(await events.errors.first(from('settle'))).toEqual({ source: 'settle', ...WRONG_TYPE });
-    await bed.redis.rename(partition.key('hidden'), partition.key('inflight'));
-    await events.acked.first();
+    await onOwnRedis(async (own) => {
+      const { producer, events, jobs } = await start({}, own);
+      const gate = new Gate();
+      jobs.respond = async () => gate.opened;
+      await producer.publish('jobs', 1, { id: 'a' });
+      await jobs.called();
+      await refuseWrites(own);
+      expect(await events.errors.first(from('extend'))).toEqual({ source: 'extend', ...REFUSED });
+      gate.open();
+      expect(await events.errors.first(from('settle'))).toEqual({ source: 'settle', ...REFUSED });
+      await refuseWrites(own, false);
+      await events.acked.first();
+    });
   });
 
   it('tell of heartbeats that fail', async () => {
-    const { events } = await start();
-    const key = `{${bed.prefix}:jobs}:holdings`;
-    await bed.redis.rename(key, `${key}:hidden`);
-    await bed.redis.set(key, 'damaged');
-    expect(await events.errors.first(from('membership'))).toEqual({
-      source: 'membership',
-      topic: 'jobs',
-      error: expect.any(BrokerUnavailableError),
+    await onOwnRedis(async (own) => {
+      const { events } = await start({}, own);
+      await refuseWrites(own);
+      expect(await events.errors.first(from('membership'))).toEqual({
+        source: 'membership',
+        topic: 'jobs',
+        error: expect.any(BrokerUnavailableError),
+      });
+      await refuseWrites(own, false);
     });
-    await bed.redis.rename(`${key}:hidden`, key);
   });
 
   it('tell of dead letters that are not trimmed', async () => {
-    await bed.redis.set(bed.partition('jobs').key('dead'), 'damaged');
-    const { events } = await start({ maxCount: 0 });
-    expect(await events.errors.first(from('trim'))).toEqual({ source: 'trim', ...WRONG_TYPE });
+    await onOwnRedis(async (own) => {
+      const { producer, events, jobs } = await start({ maxAge: 300 }, own);
+      jobs.respond = () => {
+        throw new UnrecoverableError('no');
+      };
+      await producer.publish('jobs', 1);
+      await events.dead.first();
+      await refuseWrites(own);
+      expect(await events.errors.first(from('trim'))).toEqual({ source: 'trim', ...REFUSED });
+      await refuseWrites(own, false);
+    });
+  });
+
+  it('tell of keys that another program has written over', async () => {
+    const { producer, events, partition } = await start();
+    await bed.redis.set(partition.key('errors'), 'damaged');
+    await producer.publish('jobs', 1);
+    await events.acked.first();
+    expect(await events.errors.first(from('connection'))).toMatchObject({
+      error: { message: expect.stringContaining(`${partition.key('errors')}:set-aside`) as string, refused: true },
+    });
   });
 
   it('tell of each attempt to connect that fails, though the log warns once', async () => {

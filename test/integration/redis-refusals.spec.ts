@@ -158,23 +158,16 @@ describe('where Redis refuses to serve', () => {
     ]);
   });
 
-  it('since a key holds a value of another type: a call rejects for good and says so', async () => {
-    await bench.redis.set(bench.keys.messages, 'not a hash');
+  it('since the key that a topic hangs on holds a value of another type: a call rejects for good and says so', async () => {
+    const config = `{${bench.prefix}:orders}:config`;
+    await bench.redis.set(config, 'not a hash');
 
-    const error = await refusal(bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]));
-
-    expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (WRONGTYPE `);
-    expect(error.transient).toBe(false);
-    expect(await bench.storedKeys()).toEqual([bench.keys.messages]);
-  });
-
-  it('since a key of a plain command holds a value of another type: a call rejects for good and says so', async () => {
-    await bench.redis.set(bench.keys.keyed, 'not a sorted set');
-
-    const error = await refusal(bench.broker.locate(bench.partition, 'a'));
-
-    expect(error.message).toContain('WRONGTYPE');
-    expect(error.transient).toBe(false);
+    for (const call of [bench.broker.configOf('orders'), bench.broker.configure('orders', 4)]) {
+      const error = await refusal(call);
+      expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (WRONGTYPE `);
+      expect(error).toMatchObject({ transient: false, refused: true });
+    }
+    expect(await bench.storedKeys()).toEqual([config]);
   });
 
   describe('since the ACL of its user', () => {

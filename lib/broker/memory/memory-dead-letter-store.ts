@@ -1,3 +1,4 @@
+import { assertLength } from '../assert-times.js';
 import type { CallId, Partition } from '../broker.interface.js';
 import type {
   DeadLetterPage,
@@ -22,6 +23,7 @@ export class MemoryDeadLetterStore implements DeadLetterStore {
   }
 
   async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
+    assertLength('The delay', delay);
     return this.#of(partition).requeue(call, deaths, delay);
   }
 

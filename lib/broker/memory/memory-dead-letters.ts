@@ -23,7 +23,7 @@ export class MemoryDeadLetters {
     this.#options = options;
   }
 
-  list({ after, since = 0, until, limit, withFailures }: DeadLetterQuery): DeadLetterPage {
+  list({ after, since = -Infinity, until, limit, withFailures }: DeadLetterQuery): DeadLetterPage {
     const now = Math.floor(this.#options.now());
     const letters = this.set
       .behind(after && { member: after.storedId, score: after.diedAt })

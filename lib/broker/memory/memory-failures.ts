@@ -1,4 +1,5 @@
 import { MAX_HISTORY } from '../../message/failed-attempt.js';
+import type { Failure } from '../../message/failure.js';
 import type { FailureRecord } from '../../message/failure-record.js';
 import type { Outcome, StoredMessage } from '../broker.interface.js';
 
@@ -16,6 +17,11 @@ export class MemoryFailures {
       failure,
       history: failedAttempt ? [failedAttempt, ...history].slice(0, MAX_HISTORY) : history,
     });
+  }
+
+  /** Without what is stored of those before, as `set-aside` does. */
+  replace(storedId: string, failure: Failure): void {
+    this.#records.set(storedId, { failure, history: [] });
   }
 
   delete(storedId: string): void {

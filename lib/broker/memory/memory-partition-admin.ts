@@ -111,6 +111,16 @@ export class MemoryPartitionAdmin {
     };
   }
 
+  /** The state of a message, and its score there. */
+  place(storedId: string): Pick<StoredMessage, 'state' | 'at'> {
+    const { scheduled, 'in-flight': inflight, dead } = this.#access.sets;
+    const due = scheduled.score(storedId);
+    if (due !== undefined) return { state: 'scheduled', at: due };
+    const deadline = inflight.score(storedId);
+    if (deadline !== undefined) return { state: 'in-flight', at: deadline };
+    return { state: 'dead', at: dead.score(storedId) as number };
+  }
+
   /** What is in this state, in order of {@link StoredMessage.at}. */
   list(state: StoredMessage['state']): StoredMessage[] {
     const { sets, get } = this.#access;

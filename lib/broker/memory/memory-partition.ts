@@ -1,3 +1,4 @@
+import type { Failure } from '../../message/failure.js';
 import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
 import {
   COUNTERS,
@@ -17,21 +18,11 @@ import {
   type Settlement,
   type StoredMessage,
 } from '../broker.interface.js';
+import type { DeliveryRecord } from './delivery-record.js';
 import { MemoryDeadLetters } from './memory-dead-letters.js';
 import { MemoryFailures } from './memory-failures.js';
 import { type MutableCounters, MemoryPartitionAdmin } from './memory-partition-admin.js';
 import { SortedSet } from './sorted-set.js';
-
-/** What is kept of a message once it was delivered. */
-interface DeliveryRecord {
-  /** 0 while the message is not in flight. */
-  token: number;
-  delivery: number;
-  attempt: number;
-  due: number;
-  /** What happened to the message while it was in flight. */
-  mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number } | undefined;
-}
 
 /** One partition in memory: the same states and rules as the scripts in `redis/lua`, which its names follow. */
 export class MemoryPartition {
@@ -151,13 +142,29 @@ export class MemoryPartition {
     });
   }
 
+  /** Answers whether it was: see {@link MessageStore.setAside}. */
+  setAside({ storedId, token }: Receipt, failure: Failure): boolean {
+    const now = Math.floor(this.#now());
+    const { mark, ...record } = this.#records.get(storedId) ?? { token: 0, delivery: 0, attempt: 0, due: now };
+    const waitsTill = this.#scheduled.score(storedId) ?? this.#inflight.score(storedId) ?? Infinity;
+    if (token === 0 ? waitsTill > now : record.token !== token || mark) return false;
+    this.#scheduled.delete(storedId);
+    this.#inflight.delete(storedId);
+    this.deadLetters.set.set(storedId, now);
+    this.#failures.replace(storedId, failure);
+    const attempt = token === 0 ? record.attempt : Math.max(0, record.attempt - 1);
+    this.#records.set(storedId, { ...record, token: 0, attempt });
+    this.#counters.died++;
+    return true;
+  }
+
   get(storedId: string): StoredMessage | undefined {
     const envelope = this.#messages.get(storedId);
     if (envelope === undefined) return undefined;
     const record = this.#records.get(storedId);
     return {
       storedId,
-      ...this.#place(storedId),
+      ...this.admin.place(storedId),
       envelope,
       deliveries: record?.delivery ?? 0,
       attempts: record?.attempt ?? 0,
@@ -303,14 +310,6 @@ export class MemoryPartition {
     this.#messages.delete(storedId);
     this.#records.delete(storedId);
     this.#failures.delete(storedId);
-  }
-
-  #place(storedId: string): { state: StoredMessage['state']; at: number } {
-    const due = this.#scheduled.score(storedId);
-    if (due !== undefined) return { state: 'scheduled', at: due };
-    const deadline = this.#inflight.score(storedId);
-    if (deadline !== undefined) return { state: 'in-flight', at: deadline };
-    return { state: 'dead', at: this.deadLetters.set.score(storedId) as number };
   }
 
   #dueTime(due: DueTime): number {

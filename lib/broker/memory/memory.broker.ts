@@ -1,4 +1,6 @@
 import type { Clock } from '../../common/clock.js';
+import type { Failure } from '../../message/failure.js';
+import { assertDelays, assertDue, assertDues, assertLength } from '../assert-times.js';
 import {
   PROTOCOL_VERSION,
   type AcquireResult,
@@ -72,6 +74,7 @@ export class MemoryBroker implements Broker {
   async close(): Promise<void> {}
 
   async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    assertDues(messages);
     return this.#partition(partition).publish(call, messages);
   }
 
@@ -80,6 +83,7 @@ export class MemoryBroker implements Broker {
   }
 
   async reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult> {
+    assertDue(due);
     return this.#partition(partition).reschedule(call, storedId, due);
   }
 
@@ -88,16 +92,23 @@ export class MemoryBroker implements Broker {
   }
 
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
+    assertLength('The lease', request.lease);
     if (this.#owner(partition)?.member !== request.member) return { status: 'not-owner' };
     return this.#partition(partition).claim(request);
   }
 
   async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
+    assertDelays(settlements);
     return this.#partition(partition).settle(call, settlements);
   }
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
+    assertLength('The lease', lease);
     return this.#partition(partition).extend(lease, receipts);
+  }
+
+  async setAside(partition: Partition, receipt: Receipt, failure: Failure): Promise<string | undefined> {
+    return this.#partition(partition).setAside(receipt, failure) ? receipt.storedId : undefined;
   }
 
   async get(partition: Partition, storedId: string): Promise<StoredMessage | undefined> {

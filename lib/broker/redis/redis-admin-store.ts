@@ -9,7 +9,7 @@ import type {
 import { decodeFailureRecord } from '../../message/failure-record.js';
 import type { CallId, Partition, RescheduleResult, StoredMessage } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
-import { rescheduleResult } from './replies.js';
+import { rescheduleResult, toScore } from './replies.js';
 import type { RedisKeys } from './redis-keys.js';
 import type { Reply, ScriptRunner } from './script-runner.js';
 
@@ -46,8 +46,10 @@ export class RedisAdminStore implements AdminStore {
     const k = this.#keys.partition(partition);
     const stored = state === 'due' ? 'scheduled' : state;
     const set = { scheduled: k.scheduled, 'in-flight': k.inflight, dead: k.dead }[stored];
-    const args = [limit, state === 'due' ? 'due' : 'all', maxBytes, ...(after ? [after.at, after.storedId] : [])];
-    return peekedMessages(stored, await this.#scripts.run('peek', [set, k.messages, k.deliveries, k.errors], args));
+    const which = state === 'due' || state === 'dead' ? state : 'all';
+    const args = [limit, which, maxBytes, ...(after ? [after.at, after.storedId] : [])];
+    const keys = [set, k.messages, k.deliveries, k.errors, k.keyed];
+    return peekedMessages(stored, await this.#scripts.run('peek', keys, args));
   }
 
   async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
@@ -95,13 +97,13 @@ function peekedMessages(state: StoredMessage['state'], [more, ...fields]: Reply)
   let last: PeekedMessages['next'];
   for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
     const [storedId, at, envelope, deliveries, attempts, record] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
-    last = { storedId: storedId as string, at: Number(at) };
-    if (envelope === '') continue;
+    last = { storedId: storedId as string, at: toScore(at) };
+    if (typeof envelope !== 'string') continue;
     const failures = decodeFailureRecord(record as string);
     messages.push({
       ...last,
       state,
-      envelope: envelope as string,
+      envelope,
       deliveries: deliveries as number,
       attempts: attempts as number,
       failure: failures?.failure,

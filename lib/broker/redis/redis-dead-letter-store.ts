@@ -1,4 +1,5 @@
 import { decodeFailureRecord } from '../../message/failure-record.js';
+import { assertLength } from '../assert-times.js';
 import type { CallId, Partition } from '../broker.interface.js';
 import type {
   DeadLetterPage,
@@ -10,6 +11,7 @@ import type {
 } from '../dead-letter-store.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
+import { toScore } from './replies.js';
 import type { Reply, ScriptRunner } from './script-runner.js';
 
 const FIELDS_PER_DEAD_LETTER = 3;
@@ -27,13 +29,15 @@ export class RedisDeadLetterStore implements DeadLetterStore {
   }
 
   async listDead(partition: Partition, query: DeadLetterQuery): Promise<DeadLetterPage> {
-    const { after, since = 0, until = -1, limit, withFailures } = query;
-    const { dead, errors } = this.#keys.partition(partition);
+    const { after, since = -Infinity, until = -1, limit, withFailures } = query;
+    const k = this.#keys.partition(partition);
+    const keys = [k.dead, k.errors, k.messages, k.deliveries, k.keyed];
     const args = [limit, since, until, withFailures ? 1 : 0, ...(after ? [after.diedAt, after.storedId] : [])];
-    return deadLetterPage(await this.#scripts.run('list-dead', [dead, errors], args));
+    return deadLetterPage(await this.#scripts.run('list-dead', keys, args));
   }
 
   async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
+    assertLength('The delay', delay);
     const k = this.#keys.partition(partition);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
@@ -56,7 +60,7 @@ function deadLetterPage([now, more, ...fields]: Reply): DeadLetterPage {
   for (let i = 0; i < fields.length; i += FIELDS_PER_DEAD_LETTER) {
     letters.push({
       storedId: fields[i] as string,
-      diedAt: fields[i + 1] as number,
+      diedAt: toScore(fields[i + 1]),
       failure: decodeFailureRecord(fields[i + 2] as string)?.failure,
     });
   }

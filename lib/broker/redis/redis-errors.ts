@@ -36,9 +36,9 @@ export function toBrokerError(error: unknown, address: string): DelayQueueError 
   if (error instanceof DelayQueueError) return error;
   const cause = withoutSecrets(error);
   const text = textOf(cause);
-  const code = codeOf(text);
-  const transient = !isReply(cause) || PASSING.has(code);
-  return new BrokerUnavailableError(`Redis at ${address} failed: ${text}`, { cause, transient });
+  const transient = !isReply(cause) || PASSING.has(codeOf(text));
+  const refused = isReply(cause) && isRefusal(cause.message);
+  return new BrokerUnavailableError(`Redis at ${address} failed: ${text}`, { cause, transient, refused });
 }
 
 /** What an error means, in one line. */
@@ -87,6 +87,26 @@ export function rootOf(error: Error): Error {
   return new Error(last ?? 'the Sentinels answer, and none of them knows a primary of that name', { cause: error });
 }
 
+/**
+ * Whether a script failed for its arguments or for what it has met. All else that an error reply can say, such as OOM or
+ * NOPERM, is about the state of the server: any other call would be answered the same.
+ */
+function isRefusal(text: string): boolean {
+  if (text.startsWith('REFUSED ') || isWrongType(text)) return true;
+  // Redis 7 begins with the code; Redis 6 puts it behind the place in the script, with a dash before it.
+  const [, own = ''] = /^([A-Z]+) /.exec(text) ?? [];
+  const [, inScript] = /user_script: ?\d+: -([A-Z]+) /.exec(text) ?? [];
+  return text.includes('user_script') && (inScript ?? own) === 'ERR' && codeOf(text) === '' && !SYSTEMATIC.test(text);
+}
+
+/** What a server says of any call of a script that it cannot run, whatever the call carries. */
+const SYSTEMATIC = /ACL failure|not allowed|[Uu]nknown (?:Redis )?command|undeclared key|same slot|non[- ]local key/;
+
+/** Whether a key holds another type of value than this module writes. */
+export function isWrongType(text: string): boolean {
+  return /\bWRONGTYPE\b/.test(text);
+}
+
 /** Inside a script Redis says it in other words, or puts the code somewhere into a longer text. */
 function codeOf(text: string): string {
   if (DENIED_IN_SCRIPT.some((words) => text.includes(words))) return 'NOPERM';
@@ -94,7 +114,7 @@ function codeOf(text: string): string {
 }
 
 /** Whether the server answered with an error; everything else is a failed connection. */
-export function isReply(error: unknown): boolean {
+export function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 

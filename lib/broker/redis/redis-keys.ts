@@ -24,6 +24,36 @@ export interface PartitionKeys {
   readonly channel: string;
 }
 
+/** What each key of a partition or of a group holds, as a letter that set-keys-aside.lua reads. */
+const TYPES: Readonly<Record<string, 'z' | 'h' | 's'>> = {
+  scheduled: 'z',
+  inflight: 'z',
+  messages: 'h',
+  deliveries: 'h',
+  dead: 'z',
+  errors: 'h',
+  keyed: 'z',
+  owner: 's',
+  meta: 'h',
+  answered: 's',
+  members: 'z',
+  holdings: 'h',
+};
+
+/**
+ * The type that a key has to have, as set-keys-aside.lua reads it; `undefined` for those that all of a topic hangs on, which
+ * nobody but an operator may replace.
+ */
+export function typeOfKey(key: string): string | undefined {
+  const [, suffix = ''] = /\}:([a-z]+)(?::[^}]*)?$/.exec(key) ?? [];
+  return TYPES[suffix];
+}
+
+/** Where a key of another type is kept. */
+export function asideOf(key: string): string {
+  return `${key}:set-aside`;
+}
+
 export class RedisKeys {
   readonly #prefix: string;
   readonly #partitions = new Map<string, PartitionKeys[]>();

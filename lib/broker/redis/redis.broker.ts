@@ -1,6 +1,8 @@
 import type { Clock } from '../../common/clock.js';
 import type { Log } from '../../common/log.js';
 import { ConfigurationError } from '../../errors/configuration.error.js';
+import { encodeFailureRecord } from '../../message/failure-record.js';
+import type { Failure } from '../../message/failure.js';
 import { toStoredId } from '../../message/stored-id.js';
 import type {
   AcquireResult,
@@ -27,6 +29,7 @@ import type {
   Unsubscribe,
 } from '../broker.interface.js';
 import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
+import { assertDelays, assertDue, assertDues, assertLength } from '../assert-times.js';
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
@@ -70,7 +73,13 @@ export class RedisBroker implements Broker {
   constructor({ redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
     this.#connection = new RedisConnection(redis, log, connectTimeout);
     this.#serverClock = new ServerClock(clock);
-    this.#scripts = new ScriptRunner(this.#connection, clock, this.#serverClock, onScript);
+    this.#scripts = new ScriptRunner({
+      connection: this.#connection,
+      clock,
+      serverClock: this.#serverClock,
+      log,
+      onScript,
+    });
     this.#subscriber = new SignalSubscriber({ connection: this.#connection, clock, log });
     this.link = new RedisLink({
       connection: this.#connection,
@@ -113,6 +122,7 @@ export class RedisBroker implements Broker {
   }
 
   async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    assertDues(messages);
     const k = this.#keys.partition(partition);
     const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence];
     encodeMessages(messages, args);
@@ -130,6 +140,7 @@ export class RedisBroker implements Broker {
   }
 
   async reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult> {
+    assertDue(due);
     const k = this.#keys.partition(partition);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
     const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId, encodeDueTime(due)];
@@ -139,18 +150,20 @@ export class RedisBroker implements Broker {
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
     const name = toStoredId(id);
-    return this.#connection.send((redis) =>
+    return this.#command([keyed], (redis) =>
       redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH),
     );
   }
 
   async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
+    assertLength('The lease', lease);
     const k = this.#keys.partition(partition);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.owner, k.meta];
     return replies.claimResult(await this.#scripts.run('claim', keys, [member, max, lease, knownToken]));
   }
 
   async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
+    assertDelays(settlements);
     const k = this.#keys.partition(partition);
     const answered = this.#keys.answered(partition, call.caller);
     const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
@@ -160,10 +173,19 @@ export class RedisBroker implements Broker {
   }
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
+    assertLength('The lease', lease);
     const k = this.#keys.partition(partition);
     const args: (string | number)[] = [lease];
     for (const { storedId, token } of receipts) args.push(storedId, token);
     return replies.extendStatuses(await this.#scripts.run('extend', [k.inflight, k.deliveries], args));
+  }
+
+  async setAside(partition: Partition, { storedId, token }: Receipt, failure: Failure): Promise<string | undefined> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta];
+    const args = [storedId, token, encodeFailureRecord(failure, undefined)];
+    const [isAside, id] = await this.#scripts.run('set-aside', keys, args);
+    return isAside === 1 ? (id as string) : undefined;
   }
 
   async get(partition: Partition, storedId: string): Promise<StoredMessage | undefined> {
@@ -196,8 +218,9 @@ export class RedisBroker implements Broker {
   }
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {
-    const [partitions, protocol] = await this.#connection.send((redis) =>
-      redis.hmget(this.#keys.config(topic), 'partitions', 'protocol'),
+    const config = this.#keys.config(topic);
+    const [partitions, protocol] = await this.#command([config], (redis) =>
+      redis.hmget(config, 'partitions', 'protocol'),
     );
     return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
   }
@@ -220,8 +243,9 @@ export class RedisBroker implements Broker {
   }
 
   async hasMembers(topic: string): Promise<boolean> {
-    const [, latestEnd] = await this.#connection.send((redis) =>
-      redis.zrange(this.#keys.members(topic), '0', '0', 'REV', 'WITHSCORES'),
+    const members = this.#keys.members(topic);
+    const [, latestEnd] = await this.#command([members], (redis) =>
+      redis.zrange(members, '0', '0', 'REV', 'WITHSCORES'),
     );
     return latestEnd !== undefined && Number(latestEnd) > this.now();
   }
@@ -235,10 +259,10 @@ export class RedisBroker implements Broker {
   async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
     // Two plain commands instead of a script, since this is all that an idle partition costs.
     const k = this.#keys.partition(partition);
-    const [owner, head] = await this.#connection.send((redis) =>
+    const [owner, head] = await this.#command([k.owner, k.scheduled], (redis) =>
       Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
     );
-    return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : Number(head[1]) };
+    return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : replies.toScore(head[1]) };
   }
 
   async release(partition: Partition, member: string): Promise<void> {
@@ -280,5 +304,9 @@ export class RedisBroker implements Broker {
       `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +
         `says. Denied: ${denied.join('; ')}`,
     );
+  }
+
+  async #command<T>(keys: readonly string[], send: (redis: RedisClient) => Promise<T>): Promise<T> {
+    return this.#scripts.mending(keys, () => this.#connection.send(send));
   }
 }

@@ -91,7 +91,7 @@ export function storedMessage(storedId: string, reply: Reply): StoredMessage | u
     storedId,
     state: state as StoredMessage['state'],
     envelope: envelope as string,
-    at: at as number,
+    at: toScore(at),
     deliveries: deliveries as number,
     attempts: attempts as number,
     failure: failures?.failure,
@@ -124,10 +124,15 @@ export function members(reply: Reply): Member[] {
     all.push({
       id: reply[i] as string,
       expiresAt: reply[i + 1] as number,
-      holdings: holdings === '' ? [] : holdings.split(',').map(Number),
+      holdings: (holdings.match(/\d+/g) ?? []).map(Number),
     });
   }
   return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** A score as Redis writes it; another program may have given a member an infinite one. */
+export function toScore(text: string | number | undefined): number {
+  return Number(String(text).replace('inf', 'Infinity'));
 }
 
 /** Scripts say -1 where there is no time. */

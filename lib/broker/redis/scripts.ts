@@ -21,6 +21,8 @@ import removeDead from './lua/remove-dead.lua';
 import requeueDead from './lua/requeue-dead.lua';
 import reschedule from './lua/reschedule.lua';
 import resume from './lua/resume.lua';
+import setAside from './lua/set-aside.lua';
+import setKeysAside from './lua/set-keys-aside.lua';
 import settle from './lua/settle.lua';
 import stats from './lua/stats.lua';
 import trimDead from './lua/trim-dead.lua';
@@ -49,6 +51,8 @@ const SOURCES = {
   'requeue-dead': requeueDead,
   reschedule,
   resume,
+  'set-aside': setAside,
+  'set-keys-aside': setKeysAside,
   settle,
   stats,
   'trim-dead': trimDead,

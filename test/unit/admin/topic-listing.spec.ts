@@ -101,13 +101,13 @@ describe('peek over all partitions', () => {
 
   it('costs a call a partition, and few more where one partition has it all', async () => {
     const { admin, broker, publish, requests } = await open(64);
-    for (let i = 0; i < 1000; i++) await publish(`m${i}`, i);
+    for (let i = 0; i < 1000; i++) await publish(`m${i}`, i + 1);
     requests.splice(0);
     await admin.peek('orders', 'scheduled', { limit: 200 });
     expect(requests).toHaveLength(64);
     expect(Math.max(...requests.map(({ limit }) => limit))).toBe(20);
 
-    const messages = Array.from({ length: 200 }, (_, i) => message(`all-${i}`, { due: { at: -1 } }));
+    const messages = Array.from({ length: 200 }, (_, i) => message(`all-${i}`, { due: { at: 0 } }));
     await broker.publish({ topic: 'orders', index: 5 }, { caller: 'all', sequence: 1 }, messages);
     requests.splice(0);
     expect((await admin.peek('orders', 'scheduled', { limit: 200 })).messages[199]?.id).toBe('all-99');

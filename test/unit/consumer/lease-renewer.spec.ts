@@ -68,6 +68,22 @@ describe('LeaseRenewer', () => {
     ]);
   });
 
+  it('renews all leases but the one that is refused, which ends by itself', async () => {
+    const bench = new Bench();
+    const deliveries = Array.from({ length: 9 }, (_, i) => bench.begin(`m${i}`));
+    bench.answer = async (receipts) => {
+      if (receipts.some(({ storedId }) => storedId === 'm4')) {
+        throw new BrokerUnavailableError('ERR', { transient: false, refused: true });
+      }
+      return receipts.map(() => 'extended');
+    };
+
+    await bench.clock.advance(LEASE + 1000);
+
+    expect(deliveries.filter(({ aborted }) => aborted).map(({ storedId }) => storedId)).toEqual(['m4']);
+    expect(deliveries[5]?.leaseEndsAt).toBeGreaterThan(LEASE);
+  });
+
   it('has no timer while nothing runs', async () => {
     const { clock, renewed, running, begin } = new Bench();
     expect(clock.nextTimerAt).toBeUndefined();

@@ -42,7 +42,7 @@ class SettleBench {
       member: 'me',
       settleLayers: settleLayers(settles.map((settle) => ({ settle }))),
     };
-    this.settler = new Settler(context, PARTITION);
+    this.settler = new Settler(context, PARTITION, () => {});
   }
 
   settle(id: string, outcome: Outcome = ACK, message?: DelayedMessage): void {

@@ -8,6 +8,7 @@ import {
   assertHeaders,
   decodeEnvelope,
   encodeEnvelope,
+  withPayload,
 } from '../../../lib/message/envelope.js';
 import { shown } from '../../support/contract-shown.js';
 
@@ -210,6 +211,60 @@ describe('decodeEnvelope', () => {
       expect(() => decodeEnvelope(text)).toThrow(SerializationError);
     });
   }
+
+  for (const [what, options] of [
+    ['that are a number', '5'],
+    ['that are a list', '[]'],
+    ['that are a text', '"x"'],
+    ['with headers that are a list', '{"h":["a"]}'],
+    ['with a header that is a number', '{"h":{"a":1}}'],
+    ['with headers that are null', '{"h":null}'],
+    ['without an attempt', '{"a":0}'],
+    ['with a part of an attempt', '{"a":1.5}'],
+    ['with too many attempts', '{"a":1001}'],
+    ['with attempts without end', '{"a":1e999}'],
+    ['with attempts that are a text', '{"a":"3"}'],
+    ['with a backoff that is a number', '{"b":5}'],
+    ['with a backoff that is null', '{"b":null}'],
+    ['with a backoff that is an object', '{"b":{"delay":1}}'],
+    ['with half a backoff', '{"b":[1000,2]}'],
+    ['with more than a backoff', '{"b":[1000,2,5000,0,0]}'],
+    ['with a backoff of texts', '{"b":["1","1","1","0"]}'],
+    ['with a backoff in the past', '{"b":[-1,1,1,0]}'],
+    ['with a backoff that shrinks', '{"b":[1,0.5,1,0]}'],
+    ['with a backoff whose longest wait is shorter than its first', '{"b":[10,1,5,0]}'],
+    ['with a backoff beyond all times', '{"b":[1e300,1,1e300,0]}'],
+    ['with a backoff of more jitter than its wait', '{"b":[1,1,1,2]}'],
+    ['without a timeout', '{"t":0}'],
+    ['with a timeout in the past', '{"t":-5}'],
+    ['with a timeout without end', '{"t":1e999}'],
+    ['with a timeout that is null', '{"t":null}'],
+    ['with an expiry that is a text', '{"e":"1h"}'],
+    ['with an expiry beyond all times', '{"e":1e300}'],
+  ] as const) {
+    it(`refuses options ${what}`, () => {
+      expect(() => decodeEnvelope(`[${NOW},"payload",${options}]`)).toThrow(SerializationError);
+      expect(() => withPayload(`[${NOW},"payload",${options}]`, { payload: 1 })).toThrow(SerializationError);
+    });
+  }
+
+  it('refuses what is more than an envelope, and times that are none', () => {
+    for (const text of [`[${NOW},1,{},1]`, '[-1,1]', '[1e300,1]', '[null,1]']) {
+      expect(() => decodeEnvelope(text)).toThrow(SerializationError);
+    }
+  });
+
+  it('says which option is damaged, and what it must be', () => {
+    expect(() => decodeEnvelope(`[${NOW},1,{"a":"3"}]`)).toThrow(
+      "The stored message has the option 'a' '3', but it must be a whole number from 1 to 1000.",
+    );
+  });
+
+  it('takes options that it does not know, and none that are null', () => {
+    expect(decodeEnvelope(`[${NOW},1,{"z":[],"a":2}]`)).toMatchObject({ payload: 1, attempts: 2 });
+    expect(decodeEnvelope(`[${NOW},1,null]`)).toMatchObject({ payload: 1, attempts: undefined });
+    expect(withPayload(`[${NOW},1,{"z":[],"a":2}]`, { payload: 'new' })).toBe(`[${NOW},"new",{"z":[],"a":2}]`);
+  });
 
   it('is short about what it refuses', () => {
     expect(() => decodeEnvelope('x'.repeat(100_000))).toThrow(/^.{1,300}$/);

@@ -43,6 +43,48 @@ describe('a failure record', () => {
   it('that is no record is not read', () => {
     expect(decodeFailureRecord('')).toBeUndefined();
     expect(decodeFailureRecord('garbage{')).toBeUndefined();
+    for (const text of [
+      'null',
+      '5',
+      '[]',
+      '"failed"',
+      '{}',
+      '{"reason":"failed"}',
+      '{"reason":5,"name":"E","message":"m"}',
+    ]) {
+      expect(decodeFailureRecord(text)).toBeUndefined();
+    }
+    expect(decodeFailureRecord('{"reason":"no such","name":"E","message":"m"}')).toBeUndefined();
+    expect(decodeFailureRecord('{"reason":"failed","name":null,"message":"m"}')).toBeUndefined();
+  });
+
+  it('leaves out of a record what is damaged, and keeps the rest', () => {
+    const own = { reason: 'failed', name: 'E', message: 'm' } as const;
+    const attempt = { at: 5, attempt: 1, name: 'E', message: 'm', duration: 2 };
+    const damaged = [null, 5, {}, { ...attempt, at: 1e300 }, { ...attempt, at: 'x' }, { ...attempt, duration: '2' }];
+    const more = { code: 5, stack: [], lastError: { reason: 'x' }, issues: [{ message: 'a' }, { path: 'b' }, null] };
+
+    expect(decodeFailureRecord(JSON.stringify({ ...own, ...more, history: [...damaged, attempt] }))).toEqual({
+      failure: { ...own, issues: [{ message: 'a' }] },
+      history: [{ ...attempt, at: new Date(5) }],
+    });
+    expect(decodeFailureRecord(JSON.stringify({ ...own, history: 'x' }))).toEqual({ failure: own, history: [] });
+  });
+
+  it('keeps the failure where the entries of its history are no JSON', () => {
+    const own = { reason: 'failed', name: 'E', message: '"history":[' } as const;
+    const text = encodeFailureRecord(own, undefined).replace(/\]\}$/, '{broken},"history":[{x}]}');
+
+    expect(decodeFailureRecord(text)).toEqual({ failure: own, history: [] });
+  });
+
+  it('does not follow failures that are nested without end', () => {
+    const nested = '{"reason":"crashed","name":"E","message":"m","lastError":'.repeat(5000) + 'null' + '}'.repeat(5000);
+    let depth = 0;
+    for (let at = decodeFailureRecord(nested)?.failure; at; at = at.lastError) depth++;
+
+    expect(depth).toBeGreaterThan(5);
+    expect(depth).toBeLessThan(20);
   });
 });
 

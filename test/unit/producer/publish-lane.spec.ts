@@ -131,6 +131,31 @@ describe('PublishLane', () => {
     expect(told.slice(0, 3).map((each) => each.results)).toEqual([inOrder(1), inOrder(1), inOrder(3)]);
   });
 
+  it('fails only those that are refused, and publishes all that travelled with them', async () => {
+    const { calls, lane } = setUp();
+    const told = [new Told(), new Told()];
+    lane.publish(newMessages('a', 5), told[0] as Told);
+    lane.publish(newMessages('b', 1), told[1] as Told);
+    const error = new BrokerUnavailableError('ERR', { transient: false, refused: true });
+    for (let sent = 0; told[1]?.results.size === 0; sent++) {
+      while (!calls[sent]) await turn();
+      const { ids, answer, refuse } = calls[sent] as (typeof calls)[number];
+      if (ids.includes('a2')) refuse(error);
+      else answer(results(ids.length, 0));
+      for (let i = 0; i < 5; i++) await turn();
+    }
+
+    expect([...(told[0]?.errors ?? [])]).toEqual([[2, error]]);
+    expect([...(told[0]?.results.keys() ?? [])]).toEqual([0, 1, 3, 4]);
+    expect(calls.flatMap(({ ids }) => (ids.includes('a2') ? [] : ids)).toSorted()).toEqual([
+      'a0',
+      'a1',
+      'a3',
+      'a4',
+      'b0',
+    ]);
+  });
+
   it('tells all messages of a call of its error, and goes on with the next', async () => {
     const { calls, lane } = setUp();
     const told = new Told();

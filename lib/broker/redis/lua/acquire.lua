@@ -6,6 +6,7 @@
 -- Cost  O(1)
 
 -- @include now
+-- @include token
 local owner, meta = KEYS[1], KEYS[2]
 local member, session = ARGV[1], ARGV[2]
 
@@ -13,5 +14,6 @@ local holder = redis.call('GET', owner)
 local remaining = redis.call('PTTL', owner)
 -- An owner without an end to its session was not written by this script; waiting for it would be for ever.
 if holder and holder ~= member and remaining >= 0 then return { now_us, 0, now + remaining } end
+local highest = highest_token(redis.call('HGET', meta, 'delivered'))
 redis.call('SET', owner, member, 'PX', session)
-return { now_us, 1, tonumber(redis.call('HGET', meta, 'delivered') or 0) }
+return { now_us, 1, highest }

@@ -15,15 +15,19 @@ local wake_command, wake_channel, sequence, id = ARGV[1], ARGV[2], ARGV[3], ARGV
 -- @include record
 -- @include forget
 -- @include answered
+-- @include types
+-- @include count
 
 local NOT_FOUND, CANCELLED, IN_FLIGHT = 0, 1, 2
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
+assert_sets(scheduled, inflight, keyed)
+assert_hashes(messages, deliveries, errors, meta)
 
 if redis.call('ZREM', scheduled, id) == 1 then
   forget({ id })
-  redis.call('HINCRBY', meta, 'cancelled', 1)
+  add('cancelled', 1)
   remember(CANCELLED)
   return { now_us, CANCELLED }
 end

@@ -9,6 +9,7 @@
 --       records  4 numbers a message with spaces: token, delivery, attempt, due ms; commas between messages
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
+-- What it cannot do it refuses before it has written anything, as with a lease that is no number.
 -- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
 -- are returned as they are.
 
@@ -18,13 +19,28 @@ local errors, keyed, owner, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 -- @include record
 -- @include forget
+-- @include times
+-- @include count
+-- @include token
 
 local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
+-- 10 years, the longest that can be asked for.
+local MAX_LEASE = 315576000000
 
 if redis.call('GET', owner) ~= member then return { now_us, 0 } end
+if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[3])
+end
 
 local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
-local token = tonumber(state[2] or 0)
+-- As includes/types.lua, without a function for each. The type of `inflight` shows before the first write.
+redis.call('ZCARD', scheduled)
+redis.call('ZCARD', keyed)
+redis.call('HLEN', messages)
+redis.call('HLEN', deliveries)
+redis.call('HLEN', errors)
+-- Never below what the owner has given out: its receipts must not fit a second time.
+local token = math.max(highest_token(state[2]), known)
 local reply = { now_us, 1, token, -1, 0, '' }
 local announced = {}
 local taken, bytes, repaired = 0, 0, 0
@@ -43,7 +59,7 @@ end
 local function conclude(id, delivery, mark)
   if mark == 'c' then
     forget({ id })
-    redis.call('HINCRBY', meta, 'cancelled', 1)
+    add('cancelled', 1)
     return true
   end
   local due = replaced_until(mark)
@@ -163,6 +179,11 @@ else
     if #head == 0 then break end
     local ids, dues = {}, {}
     for i = 1, #head / 2 do ids[i], dues[i] = head[2 * i - 1], head[2 * i] end
+    -- They are sorted: mostly this is the only look at them.
+    for i = 1, #dues do
+      if tonumber(dues[i]) >= 0 then break end
+      dues[i] = 0
+    end
     local count = fitting(ids)
     for i = count + 1, #ids do ids[i] = nil end
     if count == 0 then break end
@@ -172,15 +193,23 @@ else
   end
 end
 
-if token > tonumber(state[2] or 0) then redis.call('HSET', meta, 'delivered', string.format('%d', token)) end
-if repaired > 0 then redis.call('HINCRBY', meta, 'repaired', repaired) end
+-- A lease that ends later than any lease can was not given here, and nobody will settle what it is for: it is over.
+local last = taken < max and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
+if last[2] and tonumber(last[2]) > now + MAX_LEASE then
+  redis.call('ZADD', inflight, string.format('%d', now), last[1])
+  repaired = repaired + 1
+end
+
+local highest = string.format('%d', token)
+if token > 0 and state[2] ~= highest then redis.call('HSET', meta, 'delivered', highest) end
+if repaired > 0 then add('repaired', repaired) end
 reply[3] = token
 reply[5] = repaired
 reply[6] = table.concat(announced, ',')
 
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
 local next_lease = redis.call('ZRANGE', inflight, 0, 0, 'WITHSCORES')[2]
-next_due, next_lease = next_due and tonumber(next_due), next_lease and tonumber(next_lease)
+next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)
 if reply[2] == 2 then
   next_due, next_lease = nil, nil
 end

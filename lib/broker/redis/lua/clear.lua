@@ -14,17 +14,21 @@ local set, messages, deliveries, errors, keyed, meta, answered = unpack(KEYS)
 local sequence, counter = ARGV[1], ARGV[2]
 -- @include forget
 -- @include answered
+-- @include types
+-- @include count
 
 local LIMIT = 100
 
 local removed = tonumber(earlier_answer())
 if not removed then
+  assert_sets(keyed)
+  assert_hashes(messages, deliveries, errors, meta)
   local ids = redis.call('ZRANGE', set, 0, LIMIT - 1)
   removed = #ids
   if removed > 0 then
     redis.call('ZREM', set, unpack(ids))
     forget(ids)
-    if counter ~= '' then redis.call('HINCRBY', meta, counter, removed) end
+    if counter ~= '' then add(counter, removed) end
   end
   remember(removed)
 end

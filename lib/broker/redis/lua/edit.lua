@@ -12,11 +12,13 @@ local scheduled, messages, meta, answered = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sequence, id, expected, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- @include answered
 -- @include largest
+-- @include types
 
 local NOT_WAITING, EDITED, CHANGED = 0, 1, 2
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
+assert_hashes(messages, meta)
 
 local stored = redis.call('ZSCORE', scheduled, id) and redis.call('HGET', messages, id)
 local result = NOT_WAITING

@@ -7,8 +7,13 @@
 
 -- @include now
 local inflight, deliveries = KEYS[1], KEYS[2]
-local deadline = now + tonumber(ARGV[1])
+local lease = tonumber(ARGV[1])
 -- @include record
+
+if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[1])
+end
+local deadline = now + lease
 
 local ids = {}
 for i = 2, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH   5 dead ZSET   6 errors HASH
 -- ARGV  1 stored id
--- Reply {now_us}, or {now_us, state, envelope, at ms, deliveries, attempts, failure JSON or ''}
+-- Reply {now_us}, or {now_us, state, envelope, score (text), deliveries, attempts, failure JSON or ''}
 --       state scheduled | in-flight | dead
 -- Cost  O(1)
 
@@ -24,4 +24,4 @@ end
 if not at then return { now_us } end
 
 local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
-return { now_us, state, envelope, tonumber(at), delivery, attempt, redis.call('HGET', errors, id) or '' }
+return { now_us, state, envelope, at, delivery, attempt, redis.call('HGET', errors, id) or '' }

@@ -1,17 +1,21 @@
 -- Lists dead letters in order of their death, equal ones in order of the bytes of their stored ids.
 --
--- KEYS  1 dead ZSET   2 errors HASH
+-- KEYS  1 dead ZSET   2 errors HASH   3 messages HASH   4 deliveries HASH   5 keyed ZSET
 -- ARGV  1 limit       2 earliest death (epoch ms)   3 end of the deaths, itself not included (epoch ms; -1 for all so far)
 --       4 with failures ('1') or without ('0')
 --       then, to go on behind a dead letter: 5 its death (epoch ms)   6 its stored id
--- Reply {now_us, now ms, 1 there may be more | 0 these were the last, then 3 a dead letter: stored id, death ms,
+-- Reply {now_us, now ms, 1 there may be more | 0 these were the last, then 3 a dead letter: stored id, death (text),
 --       failure JSON or ''}
 -- Cost  O(limit + log² size), limit <= 200; stops early once the failures add up to 256 KiB
 
 -- @include now
-local dead, errors = KEYS[1], KEYS[2]
+local dead, errors, messages, deliveries, keyed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local limit, since, till, with_failures = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
 -- @include rank-after
+-- @include types
+-- @include envelopes
+-- @include text-ids
+-- @include text-members
 
 local CHUNK, MAX_BYTES = 20, 262144
 
@@ -19,13 +23,13 @@ if till < 0 then till = now + 1 end
 local first = redis.call('ZCOUNT', dead, '-inf', '(' .. since)
 if ARGV[6] then first = math.max(first, rank_after(dead, ARGV[5], ARGV[6])) end
 local page = redis.call('ZRANGE', dead, first, first + limit - 1, 'WITHSCORES')
+give_text_ids(dead, page)
 
 local ids, deaths = {}, {}
 for i = 1, #page, 2 do
-  local died_at = tonumber(page[i + 1])
-  if died_at >= till then break end
+  if tonumber(page[i + 1]) >= till then break end
   ids[#ids + 1] = page[i]
-  deaths[#deaths + 1] = died_at
+  deaths[#deaths + 1] = page[i + 1]
 end
 
 local reply = { now_us, now, #ids == limit and 1 or 0 }

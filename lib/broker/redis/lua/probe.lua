@@ -57,6 +57,7 @@ try('ZRANGEBYSCORE', key, 0, 1)
 try('ZRANGEBYLEX', key, '-', '+')
 try('ZREMRANGEBYRANK', key, 0, 0)
 try('ZREM', key, 'a')
+try('RENAME', key, key)
 try('DEL', key)
 try(wake_command, channel, '')
 return reply

@@ -13,6 +13,7 @@
 --       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
 -- Cost  O(n log size), n <= 200
 --
+-- What it cannot do, as with a due time that is no number, it refuses before it has written anything.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
 -- duplicate of itself, and a message that was handled meanwhile does not come to life again.
 
@@ -28,6 +29,8 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
+-- @include times
+-- @include count
 
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
@@ -62,11 +65,11 @@ local function publish_over(id, envelope, due, on_duplicate)
   local state = score and 'scheduled'
     or redis.call('ZSCORE', inflight, id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
-  local current_due = tonumber(score or replaced_until(mark) or last_due or now)
+  local current_due = to_time(score or replaced_until(mark) or last_due or now)
 
   if not state then
     -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
-    redis.call('HINCRBY', meta, 'repaired', 1)
+    add('repaired', 1)
     forget({ id })
     store(id, envelope, due)
     return CREATED, due
@@ -88,6 +91,8 @@ local function publish_over(id, envelope, due, on_duplicate)
   return REPLACED, due
 end
 
+local function refusal(spec) return redis.error_reply('REFUSED a due time is no time: ' .. spec) end
+
 -- Scores are written as text, since Redis turns a number into one with 17 digits, which takes long.
 local due_of_all, score_of_all, dues, scores = nil, nil, {}, {}
 if string.find(due_specs, ',', 1, true) then
@@ -95,6 +100,7 @@ if string.find(due_specs, ',', 1, true) then
   for spec in string.gmatch(due_specs, '[^,]+') do
     if spec ~= last then
       last, due = spec, due_time(spec, now_up)
+      if not (due and due >= 0 and due <= MAX_NUMBER) then return refusal(spec) end
       score = string.format('%d', due)
     end
     dues[#dues + 1] = due
@@ -102,6 +108,7 @@ if string.find(due_specs, ',', 1, true) then
   end
 else
   due_of_all = due_time(due_specs, now_up)
+  if not (due_of_all and due_of_all >= 0 and due_of_all <= MAX_NUMBER) then return refusal(due_specs) end
   score_of_all = string.format('%d', due_of_all)
 end
 
@@ -129,7 +136,6 @@ for at = FIRST, #ARGV, 2 do
     created = created + 1
   end
 end
-note_length(longest)
 
 -- Ids with a key of their own are looked for in all at once: mostly there are none.
 if string.find(table.concat(members), '\0', 1, true) then
@@ -141,7 +147,18 @@ if string.find(table.concat(members), '\0', 1, true) then
   end
 end
 
--- New ones are written with one command for all, and the others one by one.
+-- As includes/types.lua, without a function for each; the types of the others have shown.
+redis.call('HLEN', meta)
+if #with_key > 0 or created < total then redis.call('ZCARD', keyed) end
+if created < total then
+  redis.call('ZCARD', inflight)
+  redis.call('ZCARD', dead)
+  redis.call('HLEN', deliveries)
+  redis.call('HLEN', errors)
+end
+
+-- New ones are written with one command for all, and the others one by one. The first command asks for the type of
+-- `messages` itself.
 local statuses, kept = {}, {}
 if created == total then
   redis.call('HSET', messages, unpack(ARGV, FIRST))
@@ -155,6 +172,7 @@ elseif created > 0 then
   end
   redis.call('HSET', messages, unpack(fields))
 end
+note_length(longest)
 if created > 0 then
   if due_of_all then note(due_of_all) end
   redis.call('ZADD', scheduled, unpack(members))
@@ -172,7 +190,7 @@ for n = 1, total do
   end
 end
 if created > 0 then
-  redis.call('HINCRBY', meta, 'published', created)
+  add('published', created)
   hasten_moves(created)
 end
 answer = string.format('%d ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')

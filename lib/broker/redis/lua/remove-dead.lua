@@ -13,10 +13,13 @@ local dead, messages, deliveries, errors, keyed, answered = KEYS[1], KEYS[2], KE
 local sequence = ARGV[1]
 -- @include forget
 -- @include answered
+-- @include types
 -- @include dead-ids
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
+assert_sets(dead, keyed)
+assert_hashes(messages, deliveries, errors)
 
 local found, statuses = dead_ids(2, 2)
 if #found > 0 then

@@ -14,11 +14,14 @@
 local scheduled, messages, deliveries, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
-local due = now_up + tonumber(ARGV[4])
+local delay = tonumber(ARGV[4])
 -- @include record
+-- @include envelopes
 -- @include wake
 -- @include forget
 -- @include answered
+-- @include types
+-- @include count
 -- @include dead-ids
 -- @include largest
 
@@ -26,6 +29,12 @@ local FIRST, STRIDE = 5, 3
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
+if not (delay and delay >= 0 and delay <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the delay is no number of milliseconds: ' .. ARGV[4])
+end
+local due = now_up + delay
+assert_sets(scheduled, dead, keyed)
+assert_hashes(messages, deliveries, errors, meta)
 
 local found, statuses = dead_ids(FIRST, STRIDE)
 local records = #found > 0 and redis.call('HMGET', deliveries, unpack(ids_of(found))) or {}
@@ -33,7 +42,7 @@ local members, fields, gone, damaged = {}, {}, {}, {}
 for i = 1, #found do
   local n, id = found[i].n, found[i].id
   gone[#gone + 1] = id
-  if redis.call('HSTRLEN', messages, id) == 0 then
+  if not has_envelope(id) then
     damaged[#damaged + 1] = id
     statuses[n] = '0'
   else
@@ -58,7 +67,7 @@ if #members > 0 then
 end
 if #damaged > 0 then
   forget(damaged)
-  redis.call('HINCRBY', meta, 'repaired', #damaged)
+  add('repaired', #damaged)
 end
 statuses = table.concat(statuses)
 remember(statuses)

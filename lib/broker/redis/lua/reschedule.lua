@@ -15,25 +15,33 @@ local scheduled, inflight, messages, deliveries, answered = KEYS[1], KEYS[2], KE
 local wake_command, wake_channel, sequence, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- @include due-time
 -- @include record
+-- @include envelopes
 -- @include wake
 -- @include answered
+-- @include types
+-- @include times
 
 local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
+local due = due_time(ARGV[5], now_up)
+if not (due and due >= 0 and due <= MAX_NUMBER) then
+  return redis.error_reply('REFUSED the due time is no time: ' .. ARGV[5])
+end
+assert_sets(scheduled, inflight)
+assert_hashes(messages, deliveries)
 
 local result = NOT_FOUND
 if redis.call('ZSCORE', scheduled, id) then
   -- An id without an envelope is no message; the claim that meets it removes it.
-  if redis.call('HSTRLEN', messages, id) > 0 then result = RESCHEDULED end
+  if has_envelope(id) then result = RESCHEDULED end
 elseif redis.call('ZSCORE', inflight, id) then
   result = IN_FLIGHT
 end
 
 if result == RESCHEDULED then
-  local due = due_time(ARGV[5], now_up)
-  if ARGV[6] == 'earlier' then due = math.min(due, tonumber(redis.call('ZSCORE', scheduled, id))) end
+  if ARGV[6] == 'earlier' then due = math.min(due, to_time(redis.call('ZSCORE', scheduled, id))) end
   local head_before = head_due()
   redis.call('ZADD', scheduled, due, id)
   local record = redis.call('HGET', deliveries, id)

@@ -12,6 +12,7 @@
 --       its delivery was no success}
 -- Cost  O(n log size), n <= 200
 --
+-- What it cannot do, as with a delay that is no number, it refuses before it has written anything.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
 -- @include now
@@ -23,17 +24,41 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 -- @include forget
 -- @include answered
 -- @include history
+-- @include count
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
 
 local outcomes, tokens = ARGV[4], {}
+
+-- As includes/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
+-- keys, and `forget`, which is then the first to write, asks for some of those itself.
+redis.call('ZCARD', inflight)
+redis.call('HLEN', meta)
+local function assert_others()
+  redis.call('ZCARD', scheduled)
+  redis.call('ZCARD', dead)
+  redis.call('ZCARD', keyed)
+  redis.call('HLEN', messages)
+  redis.call('HLEN', errors)
+end
+if outcomes ~= 'a' then assert_others() end
+
 local total, BEFORE = 0, 5
 for token in string.gmatch(ARGV[5], '%d+ ') do
   total = total + 1
   tokens[total] = token
 end
 local detail = BEFORE + total + 1
+
+local delays = {}
+for at = detail, #ARGV, 2 do
+  local delay = tonumber(ARGV[at])
+  delays[at] = delay
+  if not (delay and delay >= 0 and delay <= MAX_NUMBER) then
+    return redis.error_reply('REFUSED the delay of an outcome is no number of milliseconds: ' .. ARGV[at])
+  end
+end
 
 local ids = { unpack(ARGV, BEFORE + 1, BEFORE + total) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
@@ -45,6 +70,7 @@ local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, s
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
 local function reschedule(id, due, delivery, attempt)
+  if attempt < 0 then attempt = 0 end
   if not earliest then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
@@ -73,6 +99,7 @@ local function settle(id, token, outcome, delay, failure, record)
     remove(id, 'cancelled')
     return '2'
   elseif replaced_until(mark) then
+    assert_others()
     redis.call('ZREM', inflight, id)
     redis.call('HDEL', errors, id)
     reschedule(id, replaced_until(mark), delivery, 0)
@@ -87,7 +114,7 @@ local function settle(id, token, outcome, delay, failure, record)
       reschedule(id, now_up + delay, delivery, attempt)
       count('retried')
     elseif outcome == 'd' or outcome == 'u' or outcome == 'x' then
-      local spent = outcome == 'd' and attempt or attempt - 1
+      local spent = outcome == 'd' and attempt or math.max(0, attempt - 1)
       redis.call('ZADD', dead, now, id)
       keep(id, failure, delivery)
       redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
@@ -118,7 +145,7 @@ for n = 1, total do
   else
     local delay, failure
     if outcome ~= 'a' then
-      delay, failure = tonumber(ARGV[detail]), ARGV[detail + 1]
+      delay, failure = delays[detail], ARGV[detail + 1]
       detail = detail + 2
     end
     statuses[n] = settle(id, tonumber(token), outcome, delay, failure, records[n])
@@ -126,11 +153,11 @@ for n = 1, total do
 end
 
 if #gone > 0 then
-  redis.call('ZREM', inflight, unpack(gone))
   forget(gone)
+  redis.call('ZREM', inflight, unpack(gone))
 end
 for counter, n in pairs(counts) do
-  if n > 0 then redis.call('HINCRBY', meta, counter, n) end
+  if n > 0 then add(counter, n) end
 end
 statuses = table.concat(statuses)
 remember(statuses)

@@ -6,14 +6,16 @@
 
 -- @include now
 local scheduled, inflight, dead, owner, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- @include times
 
+local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
 local reply = {
   now_us,
   redis.call('ZCARD', scheduled),
   redis.call('ZCOUNT', scheduled, '-inf', now),
   redis.call('ZCARD', inflight),
   redis.call('ZCARD', dead),
-  tonumber(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2] or -1),
+  next_due and to_time(next_due) or -1,
   redis.call('GET', owner) or '',
 }
 local fields = redis.call('HGETALL', meta)

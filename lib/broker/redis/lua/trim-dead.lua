@@ -10,8 +10,13 @@
 local dead, messages, deliveries, errors, keyed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local max_age, max_count = tonumber(ARGV[1]), tonumber(ARGV[2])
 -- @include forget
+-- @include types
+-- @include times
 
 local LIMIT = 100
+
+assert_sets(keyed)
+assert_hashes(messages, deliveries, errors)
 
 local function remove(ids)
   if #ids == 0 then return 0 end
@@ -37,6 +42,6 @@ if more then
   next_at = now
 elseif max_age >= 0 then
   local oldest = redis.call('ZRANGE', dead, 0, 0, 'WITHSCORES')[2]
-  if oldest then next_at = tonumber(oldest) + max_age end
+  if oldest then next_at = to_time(oldest) + max_age end
 end
 return { now_us, removed, next_at }

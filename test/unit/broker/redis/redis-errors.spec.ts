@@ -211,4 +211,32 @@ describe('isNoScript', () => {
       expect(isNoScript(other)).toBe(false);
     }
   });
+
+  for (const [message, refused] of [
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', true],
+    ['REFUSED the delay of an outcome is no number of milliseconds: nan', true],
+    ['ERR value is not a valid float script: abc, on @user_script:77.', true],
+    ['ERR user_script:56: attempt to compare nil with number script: abc, on @user_script:56.', true],
+    ['ERR Error running script (call to f_a1): @user_script:5: ERR value is not a valid float', true],
+    ['ERR Error running script (call to f_a1): @user_script:5: WRONGTYPE Operation against a key', true],
+    ['ERR value is not a valid float', false],
+    ['NOREPLICAS Not enough good replicas to write. script: abc, on @user_script:5.', false],
+    ['ERR Error running script (call to f_a1): @user_script:5: @user_script: 5: -NOREPLICAS Not enough', false],
+    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:5.", false],
+    [
+      "ERR ACL failure in script: User app has no permissions to run the 'zadd' command script: abc, on @user_script:5.",
+      false,
+    ],
+    ["ERR The user executing the script can't run this command script: abc, on @user_script:5.", false],
+    ['BUSY Redis is busy running a script. You can only call SCRIPT KILL', false],
+    ['ERR This Redis command is not allowed from script script: abc, on @user_script:3.', false],
+  ] as const) {
+    it(`says of '${message.slice(0, 60)}' that ${refused ? 'this call alone' : 'no such call'} is refused`, () => {
+      expect(toBrokerError(reply(message), AT)).toHaveProperty('refused', refused);
+    });
+  }
+
+  it('says of a lost connection that no call is refused', () => {
+    expect(toBrokerError(new Error('Connection is closed.'), AT)).toHaveProperty('refused', false);
+  });
 });

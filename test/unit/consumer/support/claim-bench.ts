@@ -56,6 +56,7 @@ export class ClaimBench {
       token: 0,
       onMessages: (messages) => Math.ceil(messages.length / batch),
       onPause: (paused) => this.pauses.push(paused),
+      onSetAside: () => {},
       onLost: () => this.lost++,
     });
   }

@@ -76,7 +76,7 @@ export class DispatchBench {
       },
       settings: { ...SETTINGS, ...settings },
       schema: undefined,
-      settler: new Settler(context, PARTITION),
+      settler: new Settler(context, PARTITION, () => {}),
       onSlotFree: () => this.slotsFree++,
       onDead: () => {},
     });

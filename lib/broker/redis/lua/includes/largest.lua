@@ -3,7 +3,7 @@
 local LARGE = 10240
 
 local function note_length(length)
-  if length > LARGE and length > tonumber(redis.call('HGET', meta, 'largest') or 0) then
+  if length > LARGE and length > (tonumber(redis.call('HGET', meta, 'largest')) or 0) then
     redis.call('HSET', meta, 'largest', length)
   end
 end

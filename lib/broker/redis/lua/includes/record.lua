@@ -6,17 +6,26 @@
 --   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then; in front, so
 --             that a record without one begins with its token
 -- What is missing or damaged reads as a message that was never delivered.
+
+-- More than this has lost its last digits, or is no time; see includes/times.lua.
+local MAX_NUMBER = 8640000000000000
+
 local function parse_record(record)
   if not record then return 0, 0, 0, nil, '' end
   local mark, rest = string.match(record, '^(%a%S*) +(.*)$')
   local token, delivery, attempt, due = string.match(rest or record, '^(%d+) (%d+) (%d+) (%d+)$')
   if not token then return 0, 0, 0, nil, '' end
-  return tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due), mark or ''
+  token, delivery, attempt, due = tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due)
+  if token > MAX_NUMBER or delivery > MAX_NUMBER or attempt > MAX_NUMBER or due > MAX_NUMBER then
+    return 0, 0, 0, nil, ''
+  end
+  return token, delivery, attempt, due, mark or ''
 end
 
 -- When what has replaced the message is due; nil where nothing has.
 local function replaced_until(mark)
-  return tonumber(string.match(mark, '^r(%d+)$'))
+  local due = tonumber(string.match(mark, '^r(%d+)$'))
+  return due and due <= MAX_NUMBER and due or nil
 end
 
 local function format_record(token, delivery, attempt, due, mark)

@@ -1,0 +1,9 @@
+-- Times are numbers of milliseconds from 0 to this, the latest that clients can hold. Arguments that are none are refused
+-- before anything is written, since NaN has a place in no set. Scores may be anything that other programs have written,
+-- infinite numbers and parts of a millisecond among them.
+local MAX_TIME = 8640000000000000
+
+-- A score as a whole number of milliseconds within the bounds.
+local function to_time(score)
+  return math.floor(math.max(0, math.min(tonumber(score), MAX_TIME)))
+end

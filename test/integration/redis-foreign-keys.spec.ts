@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { Outcome } from '../../lib/broker/broker.interface.js';
+import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
+import { toStoredId } from '../../lib/message/stored-id.js';
+import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/contract-bench.js';
+import { type RedisBench, openRedisBench, serverTime } from '../support/contract-redis.js';
+
+const KEYED = toStoredId('keyed', 'key');
+const KEYS = [
+  'scheduled',
+  'inflight',
+  'messages',
+  'deliveries',
+  'dead',
+  'errors',
+  'keyed',
+  'owner',
+  'meta',
+] as const satisfies (keyof PartitionKeys)[];
+
+/** Letters, which are in the order of their bytes. */
+function nameOf(i: number): string {
+  return String.fromCharCode('a'.charCodeAt(0) + i);
+}
+
+describe('a key that holds another type than ours', () => {
+  let bench: RedisBench;
+  let tokens: ReadonlyMap<string, number>;
+  beforeEach(async () => {
+    bench = await openRedisBench(inject('redisUrl'));
+  });
+  afterEach(() => bench.close());
+
+  /** Everything in Redis, byte by byte. */
+  async function snapshot(): Promise<Record<string, string | undefined>> {
+    const keys = await bench.storedKeys();
+    const dumps = await Promise.all(keys.map(async (key) => (await bench.redis.dumpBuffer(key))?.toString('hex')));
+    return Object.fromEntries(keys.map((key, i) => [key, dumps[i]]));
+  }
+
+  /** Messages in every state, with failures, keys, and what is done to those in flight. */
+  async function fill(): Promise<void> {
+    const { broker, partition, nextCall, redis, keys } = bench;
+    await broker.acquire(partition, 'm', LONG);
+    const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
+    await broker.publish(
+      partition,
+      nextCall(),
+      ids.map((id) => message(id)),
+    );
+    const result = await broker.claim(partition, { member: 'm', max: 100, lease: LONG, knownToken: 0 });
+    tokens = new Map(
+      result.status === 'claimed' ? result.messages.map(({ storedId, token }) => [storedId, token]) : [],
+    );
+    await broker.publish(partition, nextCall(), [message('replaced', { onDuplicate: 'replace' })]);
+    await broker.cancel(partition, nextCall(), 'cancelled');
+    await broker.cancel(partition, nextCall(), 'gone');
+    await redis.zadd(keys.inflight, LONG_AGO, 'ended');
+    await redis.zadd(keys.inflight, LONG_AGO, 'gone');
+    await settle(tokenOf('dying'), 'dying', DEAD);
+    await broker.publish(partition, nextCall(), [message('due'), message('later', { due: { after: LONG } })]);
+  }
+
+  function tokenOf(id: string): number {
+    return tokens.get(id) ?? NaN;
+  }
+
+  async function settle(token: number, storedId: string, outcome: Outcome): Promise<unknown> {
+    const { broker, partition, nextCall } = bench;
+    return broker.settle(partition, nextCall(), [{ storedId, token, outcome }]);
+  }
+
+  const OPERATIONS: Record<string, () => Promise<unknown>> = {
+    publish: async () => bench.broker.publish(bench.partition, bench.nextCall(), [message('new'), message(`k\0key`)]),
+    'publish over each': async () =>
+      bench.broker.publish(bench.partition, bench.nextCall(), [
+        message('large', { envelope: `[1,"${'x'.repeat(20_000)}"]` }),
+        ...['due', 'flying', 'dying'].map((id) => message(id, { onDuplicate: 'replace' })),
+      ]),
+    'cancel what waits': async () => bench.broker.cancel(bench.partition, bench.nextCall(), 'due'),
+    'cancel what flies': async () => bench.broker.cancel(bench.partition, bench.nextCall(), 'flying'),
+    reschedule: async () => bench.broker.reschedule(bench.partition, bench.nextCall(), 'due', { after: 0 }),
+    claim: async () => bench.broker.claim(bench.partition, { member: 'm', max: 100, lease: LONG, knownToken: 7 }),
+    extend: async () => bench.broker.extend(bench.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
+    ...Object.fromEntries(
+      OUTCOMES.map((outcome) => [
+        `settle: ${outcome.kind}`,
+        async () =>
+          bench.broker.settle(
+            bench.partition,
+            bench.nextCall(),
+            [KEYED, 'flying', 'replaced', 'cancelled'].map((storedId) => {
+              return { storedId, token: tokenOf(storedId), outcome };
+            }),
+          ),
+      ]),
+    ),
+    'set aside': async () =>
+      bench.broker.setAside(bench.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
+    'trim dead letters': async () => bench.broker.trimDead(bench.partition, { maxCount: 0 }),
+    'requeue all': async () => {
+      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 9, withFailures: true });
+      if (letters.length > 0) await bench.broker.deadLetters.requeueDead(bench.partition, bench.nextCall(), letters, 0);
+    },
+    'remove all': async () => {
+      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 9, withFailures: false });
+      if (letters.length > 0) await bench.broker.deadLetters.removeDead(bench.partition, bench.nextCall(), letters);
+    },
+    edit: async () => {
+      const edit = { storedId: 'due', expected: 'x', envelope: '[1,2]' };
+      return bench.broker.admin.edit(bench.partition, bench.nextCall(), edit);
+    },
+    clear: async () => bench.broker.admin.clear(bench.partition, bench.nextCall(), 'scheduled'),
+    peek: async () => bench.broker.admin.peek(bench.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    get: async () => bench.broker.get(bench.partition, 'flying'),
+    stats: async () => bench.broker.stats(bench.partition),
+    renew: async () => bench.broker.renew(bench.partition, 'm', LONG),
+    locate: async () => bench.broker.locate(bench.partition, 'keyed'),
+    acquire: async () => bench.broker.acquire(bench.partition, 'm', LONG),
+  };
+
+  for (const [what, operation] of Object.entries(OPERATIONS)) {
+    it(`does not keep '${what}' from being done, which has written nothing before that key is set aside`, async () => {
+      const { redis, broker, keys } = bench;
+      const send = broker.client.evalsha.bind(broker.client) as (...args: unknown[]) => Promise<unknown>;
+      for (const name of KEYS) {
+        const stored = await bench.storedKeys();
+        if (stored.length > 0) await redis.unlink(...stored);
+        await fill();
+        await redis.del(keys[name]);
+        await redis.rpush(keys[name], 'a list');
+        // What is stored before and after each call that fails.
+        const failed: (readonly [unknown, unknown])[] = [];
+        broker.client.evalsha = async (...args: unknown[]) => {
+          const before = await snapshot();
+          try {
+            return await send(...args);
+          } catch (error) {
+            if (!(error as Error).message.startsWith('NOSCRIPT')) failed.push([before, await snapshot()]);
+            throw error;
+          }
+        };
+
+        await operation();
+
+        broker.client.evalsha = send;
+        expect({ name, failures: failed.length <= 1 }).toEqual({ name, failures: true });
+        for (const [before, after] of failed) expect({ name, stored: after }).toEqual({ name, stored: before });
+        const isAside = (await redis.exists(`${keys[name]}:set-aside`)) === 1;
+        const isOurs = (await redis.type(keys[name])) !== 'list';
+        expect({ name, isAside, isOurs }).toEqual({ name, isAside: isAside || failed.length > 0, isOurs: isAside });
+      }
+    });
+  }
+
+  it('is an error where all of the topic hangs on it', async () => {
+    await bench.redis.set(`{${bench.prefix}:orders}:config`, 'not ours');
+
+    await expect(bench.broker.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    expect(await bench.redis.get(`{${bench.prefix}:orders}:config`)).toBe('not ours');
+  });
+
+  it('is not needed for a member to join', async () => {
+    for (const name of ['members', 'holdings']) {
+      await bench.redis.set(`{${bench.prefix}:orders}:${name}`, 'not ours');
+      expect(await bench.broker.join('orders', 'm', LONG, [1])).toMatchObject([{ id: 'm', holdings: [1] }]);
+    }
+  });
+});
+
+describe('what is stored beyond all bounds', () => {
+  let bench: RedisBench;
+  beforeEach(async () => {
+    bench = await openRedisBench(inject('redisUrl'));
+    await bench.broker.acquire(bench.partition, 'm', LONG);
+  });
+  afterEach(() => bench.close());
+
+  it('lists each message once, page by page, whatever its score', async () => {
+    const { broker, redis, keys, partition } = bench;
+    const scores = ['-inf', '-inf', '-1e300', '-5', '0', '0.5', '1.25', '1e15', '1e300', 'inf', 'inf'];
+    for (const [i, score] of scores.entries()) {
+      await redis.hset(keys.messages, nameOf(i), '[1,2]');
+      await redis.zadd(keys.dead, score, nameOf(i));
+    }
+    const seen: string[] = [];
+    let after: { at: number; storedId: string } | undefined;
+    do {
+      const page = await broker.admin.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
+      seen.push(...page.messages.map(({ storedId }) => storedId));
+      after = page.next;
+    } while (after && seen.length < 50);
+    expect(seen).toEqual(scores.map((_, i) => nameOf(i)));
+
+    const letters = await broker.deadLetters.listDead(partition, { limit: 50, withFailures: false });
+    expect(letters.letters.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+    expect(await broker.deadLetters.removeDead(partition, bench.nextCall(), letters.letters)).toEqual(
+      letters.letters.map(() => true),
+    );
+  });
+
+  it.each(['x', '', '-5', '1.5', '1e300', '9'.repeat(40), 'nan', 'inf'])(
+    'the counter of tokens, %j: none is given out twice',
+    async (delivered) => {
+      const { broker, redis, keys, partition } = bench;
+      await broker.publish(partition, bench.nextCall(), [message('a'), message('b')]);
+      const claim = { member: 'm', max: 1, lease: LONG };
+      const first = await broker.claim(partition, { ...claim, knownToken: 0 });
+      const knownToken = first.status === 'claimed' ? first.token : NaN;
+      await redis.hset(keys.meta, 'delivered', delivered);
+
+      let second = await broker.claim(partition, { ...claim, knownToken });
+      if (second.status === 'claimed' && second.messages.length === 0) {
+        second = await broker.claim(partition, { ...claim, knownToken: second.token });
+      }
+
+      expect(second).toMatchObject({ messages: [{ storedId: 'b' }] });
+      const token = second.status === 'claimed' ? (second.messages[0]?.token ?? NaN) : NaN;
+      expect(token).toBeGreaterThan(knownToken);
+      expect(await broker.settle(partition, bench.nextCall(), [{ storedId: 'b', token, outcome: DEAD }])).toEqual([
+        'settled',
+      ]);
+    },
+  );
+
+  it('a lease: it is over', async () => {
+    const { broker, redis, keys, partition } = bench;
+    await redis.hset(keys.messages, 'a', '[1,2]');
+    await redis.zadd(keys.inflight, 'inf', 'a');
+    const claim = { member: 'm', max: 1, lease: LONG, knownToken: 0 };
+
+    const first = await broker.claim(partition, claim);
+    expect(first).toMatchObject({ messages: [], repaired: 1 });
+    expect(first.status === 'claimed' && first.nextAt).toBeLessThanOrEqual(await serverTime(redis));
+    expect(await broker.claim(partition, claim)).toMatchObject({ messages: [{ storedId: 'a', attempt: 1 }] });
+  });
+
+  it('an id that is no text: it is a dead letter under one that is, wherever it was', async () => {
+    const { broker, redis, keys, partition } = bench;
+    const bytes = Buffer.from([0x61, 0xff, 0x00, 0xc3]);
+    await redis.hset(keys.messages, bytes as unknown as string, '[1,2]');
+    await redis.hset(keys.messages, 'a\\xFF\0\\xC3', '[1,"is there already"]');
+    await redis.zadd(keys.scheduled, LONG_AGO, bytes);
+    await redis.zadd(keys.scheduled, LONG_AGO + 1, 'a\\xFF\0\\xC3');
+    await redis.zadd(keys.keyed, 0, bytes);
+    const result = await broker.claim(partition, { member: 'm', max: 1, lease: LONG, knownToken: 0 });
+    const [claimed] = result.status === 'claimed' ? result.messages : [];
+    const receipt = { storedId: claimed?.storedId ?? '', token: claimed?.token ?? 0 };
+    expect(await broker.settle(partition, bench.nextCall(), [{ ...receipt, outcome: DEAD }])).toEqual(['stale']);
+
+    const storedId = await broker.setAside(partition, receipt, FAILURE);
+
+    expect(storedId).toBe('a\\xFF\0\\xC3~');
+    expect(await broker.get(partition, storedId ?? '')).toMatchObject({
+      state: 'dead',
+      envelope: '[1,2]',
+      attempts: 0,
+      failure: FAILURE,
+    });
+    expect(await broker.get(partition, 'a\\xFF\0\\xC3')).toMatchObject({ state: 'scheduled' });
+    expect(await redis.zrange(keys.keyed, '0', '-1')).toEqual([storedId]);
+    expect(await broker.setAside(partition, receipt, FAILURE)).toBeUndefined();
+    expect((await redis.hkeys(keys.messages)).toSorted()).toEqual(['a\\xFF\0\\xC3', storedId]);
+  });
+});
