@@ -75,7 +75,8 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
   }, 120_000);
 
   it('passes the end-to-end test that came along, with the module imported', async () => {
-    await npm('run', 'test:e2e');
+    const options = runner === 'jest' ? '--json' : '--reporter=json';
+    expect(await npm('run', 'test:e2e', '--', options)).toContain('"numPassedTests":1');
   }, 120_000);
 
   it('compiles with declarations, and runs the service of the README', async () => {

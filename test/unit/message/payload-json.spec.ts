@@ -23,10 +23,8 @@ class Registry extends Map<string, string> {
   readonly name = 'registry';
 }
 
-const AWAITED = 'then';
-
-/** As a query builder is: a promise to whoever awaits it. */
-const query: object = Object.create(Object.fromEntries([[AWAITED, () => {}]])) as object;
+/** As a query builder is: a promise to whoever awaits it, with the methods of one. */
+const query: object = Object.create(Promise.prototype) as object;
 
 function refusalOf(payload: unknown, serialized?: true): string {
   let refusal: unknown;
