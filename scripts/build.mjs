@@ -39,6 +39,8 @@ function outputOf(format) {
     format,
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name].js',
+    // Jest runs CommonJS without a loader of ES modules.
+    dynamicImportInCjs: false,
     sourcemap: true,
     // The sources are in the package.
     sourcemapExcludeSources: true,

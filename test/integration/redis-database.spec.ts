@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import * as ioredis from 'ioredis';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
@@ -176,7 +177,7 @@ describe('the database that is asked for', () => {
   });
 
   it('is asked for by further connections too, which do not serve without it', async () => {
-    const connection = new RedisConnection(`redis://limited:secret@127.0.0.1:${server.port}/3`, SILENT, 2000);
+    const connection = new RedisConnection(ioredis, `redis://limited:secret@127.0.0.1:${server.port}/3`, SILENT, 2000);
     cleanups.push(() => connection.close());
     await connection.connect();
     await redis.acl('SETUSER', 'limited', '-select');

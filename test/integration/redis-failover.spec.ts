@@ -1,3 +1,4 @@
+import * as ioredis from 'ioredis';
 import { type Cluster, Redis, ReplyError } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
@@ -112,7 +113,7 @@ describe('reconnectOnError of the application', () => {
     { where: 'options', settings: () => ({ host, port: Number(port), reconnectOnError: given }) },
     { where: 'a client', settings: () => new Redis({ host, lazyConnect: true, reconnectOnError: given }) },
   ])('is asked about all but READONLY: in $where', ({ settings }) => {
-    const connection = new RedisConnection(settings(), SILENT, 5000);
+    const connection = new RedisConnection(ioredis, settings(), SILENT, 5000);
     const { reconnectOnError } = (connection.commands as Redis).options;
 
     expect(reconnectOnError?.(new ReplyError('LOADING'))).toBe(1);
@@ -123,7 +124,7 @@ describe('reconnectOnError of the application', () => {
 
   it("is asked about all but READONLY: in the options of a cluster's nodes", () => {
     const settings = { nodes: [{ host, port: 1 }], options: { redisOptions: { reconnectOnError: given } } };
-    const connection = new RedisConnection(settings, SILENT, 5000);
+    const connection = new RedisConnection(ioredis, settings, SILENT, 5000);
     const { reconnectOnError } = (connection.commands as Cluster).options.redisOptions ?? {};
 
     expect(reconnectOnError?.(new ReplyError('LOADING'))).toBe(1);

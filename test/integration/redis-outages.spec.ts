@@ -1,3 +1,4 @@
+import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
@@ -31,7 +32,7 @@ describe('what is said of a Redis that cannot be talked to', () => {
   function connection(settings: RedisSettings, timeout = 1000): RedisConnection {
     lines = [];
     const write = (line: string): void => void lines.push(line);
-    const created = new RedisConnection(settings, { log: write, warn: write, error: write }, timeout);
+    const created = new RedisConnection(ioredis, settings, { log: write, warn: write, error: write }, timeout);
     cleanups.push(() => created.close());
     return created;
   }

@@ -1,3 +1,4 @@
+import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
@@ -31,6 +32,7 @@ describe('subscriptions', () => {
     received = new Received();
     begun = new Received();
     connection = new RedisConnection(
+      ioredis,
       { host: '127.0.0.1', port: server.port, username: 'limited', password: 'secret' },
       { ...SILENT, warn: warnings.listener },
       5000,

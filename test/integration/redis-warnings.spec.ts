@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
@@ -27,6 +28,7 @@ describe('what is warned of at boot', () => {
     const warned: string[] = [];
     const log = { log: () => {}, error: () => {}, warn: (message: string) => warned.push(message) };
     const broker = new RedisBroker({
+      ioredis,
       redis: server.url,
       prefix: randomUUID(),
       connectTimeout: 5000,

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,6 +37,7 @@ describe('the Redis scripts and the in-memory model', () => {
         const model = new MemoryBroker(clock);
         const log = { log: () => {}, warn: () => {}, error: () => {} };
         const scripts = new RedisBroker({
+          ioredis,
           redis: server.url,
           prefix,
           connectTimeout: 5000,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import type { CallId, Partition } from '../../lib/broker/broker.interface.js';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
@@ -15,7 +16,7 @@ export function newRedisBroker(
   prefix: string = randomUUID(),
   connectTimeout = 5000,
 ): RedisBroker {
-  return new RedisBroker({ redis, prefix, connectTimeout, clock: new SystemClock(), log: SILENT });
+  return new RedisBroker({ ioredis, redis, prefix, connectTimeout, clock: new SystemClock(), log: SILENT });
 }
 
 /** One partition of a Redis: the broker that is tested, and a plain client to look behind it. */

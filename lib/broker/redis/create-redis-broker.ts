@@ -1,11 +1,11 @@
-import type { RedisBroker, RedisBrokerOptions } from './redis.broker.js';
+import { RedisBroker, type RedisBrokerOptions } from './redis.broker.js';
 
 /**
- * Makes a broker on Redis. What it takes, ioredis above all, is loaded only now: a test with a broker in memory never waits for
- * it, and importing the library costs a third of the time.
+ * Makes a broker on Redis. ioredis is loaded only now: a test with a broker in memory never waits for it, and importing the
+ * library takes a third of the time.
  */
-export async function createRedisBroker(options: RedisBrokerOptions): Promise<RedisBroker> {
+export async function createRedisBroker(options: Omit<RedisBrokerOptions, 'ioredis'>): Promise<RedisBroker> {
   // So that webpack, and what is built on it, keeps everything in one file.
-  const module = await import(/* webpackMode: "eager" */ './redis.broker.js');
-  return new module.RedisBroker(options);
+  const ioredis = await import(/* webpackMode: "eager" */ 'ioredis');
+  return new RedisBroker({ ioredis, ...options });
 }

@@ -1,11 +1,14 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
 import { ConfigurationError } from '../../errors/configuration.error.js';
 import { addressOf, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
 import { isReadOnly, isRefusedDatabase } from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';
 
 export type RedisClient = Redis | Cluster;
+
+/** What is used of ioredis, which takes longer to load than all else: so it is handed over once it is needed. */
+export type IoRedis = Pick<typeof import('ioredis'), 'Cluster' | 'Redis'>;
 
 /** What a client is for; the signals of other processes need one of their own. */
 export type Purpose = 'commands' | 'subscriber';
@@ -55,7 +58,7 @@ export type OpenClient = (purpose: Purpose) => RedisClient;
 /**
  * @param onReadOnly told when a call is refused since it has reached a replica; says whether to make its connection anew
  */
-export function clientsOf(settings: RedisSettings, onReadOnly: () => boolean): OpenClient {
+export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReadOnly: () => boolean): OpenClient {
   const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({
     reconnectOnError: (error) => {
       if (isReadOnly(error)) return onReadOnly();
@@ -70,7 +73,7 @@ export function clientsOf(settings: RedisSettings, onReadOnly: () => boolean): O
       redisOptions: { ...given.redisOptions, ...reconnecting(given.redisOptions) },
     });
 
-  if (typeof settings === 'string') return () => new Redis(settings, behaviour());
+  if (typeof settings === 'string') return () => new ioredis.Redis(settings, behaviour());
   if (isInstance(settings) && settings.isCluster) {
     const cluster = settings as Cluster;
     return (purpose) => cluster.duplicate([], clusterOptions(purpose, cluster.options));
@@ -80,9 +83,9 @@ export function clientsOf(settings: RedisSettings, onReadOnly: () => boolean): O
     return () => redis.duplicate(behaviour(redis.options));
   }
   if ('nodes' in settings) {
-    return (purpose) => new Cluster(settings.nodes, clusterOptions(purpose, settings.options));
+    return (purpose) => new ioredis.Cluster(settings.nodes, clusterOptions(purpose, settings.options));
   }
-  return () => new Redis({ ...settings, ...behaviour(settings) });
+  return () => new ioredis.Redis({ ...settings, ...behaviour(settings) });
 }
 
 /** Where a client leads: host and port, for messages. */

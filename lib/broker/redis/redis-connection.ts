@@ -9,6 +9,7 @@ import { diagnose } from './diagnosis.js';
 import { OutageLog } from './outage-log.js';
 import { clientEndpoints, isLocal } from './redis-address.js';
 import {
+  type IoRedis,
   type OpenClient,
   type Purpose,
   type RedisClient,
@@ -79,10 +80,10 @@ export class RedisConnection {
    * @param timeout longest time until the connections are there, in milliseconds
    * @throws ConfigurationError if the settings have a keyPrefix, or a database that there cannot be
    */
-  constructor(settings: RedisSettings, log: Log, timeout: number) {
+  constructor(ioredis: IoRedis, settings: RedisSettings, log: Log, timeout: number) {
     this.#log = log;
     this.#timeout = timeout;
-    this.#openClient = clientsOf(settings, () => this.#followPrimary());
+    this.#openClient = clientsOf(ioredis, settings, () => this.#followPrimary());
     this.commands = this.#openClient('commands');
     assertNoKeyPrefix(this.commands);
     assertDatabase(this.commands);

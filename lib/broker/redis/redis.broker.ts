@@ -34,7 +34,7 @@ import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
 import { RedisAdminStore } from './redis-admin-store.js';
-import type { RedisClient } from './redis-clients.js';
+import type { IoRedis, RedisClient } from './redis-clients.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisDeadLetterStore } from './redis-dead-letter-store.js';
@@ -48,6 +48,7 @@ import { SignalSubscriber } from './signal-subscriber.js';
 import { encodeSettlements } from './settlement-arguments.js';
 
 export interface RedisBrokerOptions {
+  readonly ioredis: IoRedis;
   readonly redis: RedisSettings;
   readonly prefix: string;
   /** Longest time to wait for the first connection, in milliseconds. */
@@ -70,8 +71,8 @@ export class RedisBroker implements Broker {
   readonly #keys: RedisKeys;
   readonly #log: Log;
 
-  constructor({ redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
-    this.#connection = new RedisConnection(redis, log, connectTimeout);
+  constructor({ ioredis, redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
+    this.#connection = new RedisConnection(ioredis, redis, log, connectTimeout);
     this.#serverClock = new ServerClock(clock);
     this.#scripts = new ScriptRunner({
       connection: this.#connection,

@@ -8,9 +8,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
 import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Jobs } from './support/jobs.js';
-import { type Redises, SECRET, formsOfRedis } from './support/redis-forms.js';
-import { eventually } from './support/waiting.js';
+import { Jobs } from '../e2e/support/jobs.js';
+import { type Redises, SECRET, formsOfRedis } from '../e2e/support/redis-forms.js';
+import { eventually } from '../e2e/support/waiting.js';
 
 /** A port at which nothing listens: the first one is reserved. */
 const NOWHERE = 1;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
 import { TestProcess } from '../support/test-process.js';
-import type { ShutdownHooks } from './programs/shutdown-hooks.js';
+import type { ShutdownHooks } from '../fleet/programs/shutdown-hooks.js';
 
 /** The lines of the library that an application prints, as in production unless another environment is named. */
 async function linesOf(hooks: ShutdownHooks, environment = 'production'): Promise<string[]> {
