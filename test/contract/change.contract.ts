@@ -33,6 +33,7 @@ export function changeContract(it: BrokerTest): void {
     it('makes a message due now, and wakes the owner', async ({ bench }) => {
       const received = new Received<PartitionSignal>();
       await bench.publish('a', { due: { after: LONG } });
+      await bench.earlierSignalsArrived();
       const unsubscribe = await bench.broker.watchPartition(bench.partition, received.listener);
       const before = await bench.time();
 

@@ -201,6 +201,7 @@ export function deadLettersContract(it: BrokerTest): void {
       const [death] = (await die(bench, ['a'])) as [Death];
       await bench.publish('later', { due: { after: 2 * LONG } });
       const received = new Received();
+      await bench.earlierSignalsArrived();
       await bench.broker.watchPartition(bench.partition, received.listener);
 
       await requeue(bench, [death], LONG);

@@ -10,19 +10,24 @@ const CLUSTER = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1
 /** A Redis Cluster of a test's own. */
 export interface PrivateCluster {
   readonly nodes: { host: string; port: number }[];
+  /** The nodes, which a test may end and start again. */
   readonly servers: readonly PrivateRedis[];
   stop(): Promise<void>;
 }
 
-/** Starts a cluster of `size` masters without replicas on the loopback interface, each with its share of the slots. */
-export async function startRedisCluster(size = 3): Promise<PrivateCluster> {
+/**
+ * Starts a cluster of `size` masters without replicas on the loopback interface, each with its share of the slots.
+ *
+ * @param args options of each node
+ */
+export async function startRedisCluster(size = 3, args: readonly string[] = []): Promise<PrivateCluster> {
   const servers: PrivateRedis[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
   };
   try {
     // One after the other: of several at once, those that started would be lost if one did not.
-    while (servers.length < size) servers.push(await startRedis(CLUSTER));
+    while (servers.length < size) servers.push(await startRedis([...CLUSTER, ...args]));
     await joinTogether(servers);
   } catch (error) {
     await stop();
