@@ -205,6 +205,7 @@ export function deadLettersContract(it: BrokerTest): void {
       await bench.broker.watchPartition(bench.partition, received.listener);
 
       await requeue(bench, [death], LONG);
+      await received.atLeast(1);
       await bench.signalsArrived();
 
       const { at } = (await bench.get('a')) ?? {};
