@@ -38,6 +38,7 @@ export function cancelContract(it: BrokerTest): void {
       const signals = new Received<PartitionSignal>();
       const storedId = toStoredId('id with spaces', 'the key');
       const { token } = await bench.deliver(storedId);
+      await bench.earlierSignalsArrived();
       bench.broker.watchPartition(bench.partition, signals.listener);
       await bench.broker.link.listen();
       const before = await bench.get(storedId);

@@ -33,6 +33,7 @@ export function changeContract(it: BrokerTest): void {
     it('makes a message due now, and wakes the owner', async ({ bench }) => {
       const received = new Received<PartitionSignal>();
       await bench.publish('a', { due: { after: LONG } });
+      await bench.earlierSignalsArrived();
       const unsubscribe = bench.broker.watchPartition(bench.partition, received.listener);
       await bench.broker.link.listen();
       const before = await bench.time();

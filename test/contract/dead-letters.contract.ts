@@ -201,10 +201,12 @@ export function deadLettersContract(it: BrokerTest): void {
       const [death] = (await die(bench, ['a'])) as [Death];
       await bench.publish('later', { due: { after: 2 * LONG } });
       const received = new Received();
+      await bench.earlierSignalsArrived();
       bench.broker.watchPartition(bench.partition, received.listener);
       await bench.broker.link.listen();
 
       await requeue(bench, [death], LONG);
+      await received.atLeast(1);
       await bench.signalsArrived();
 
       const { at } = (await bench.get('a')) ?? {};

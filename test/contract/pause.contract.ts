@@ -81,6 +81,7 @@ export function pauseContract(it: BrokerTest): void {
     it('wake the owner when they end', async ({ bench }) => {
       const received = new Received<PartitionSignal>();
       await bench.publish('a');
+      await bench.earlierSignalsArrived();
       await bench.broker.admin.pause(bench.partition);
       const unsubscribe = bench.broker.watchPartition(bench.partition, received.listener);
       await bench.broker.link.listen();

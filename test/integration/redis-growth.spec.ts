@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
 import { LONG, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/redis-server.js';
 
 /** A hash with so many entries outgrows its table when one more comes. */
 const OUTGROWN = 65_536;
@@ -12,7 +12,7 @@ describe('a partition that outgrows the tables of Redis', () => {
   let bench: RedisBench;
   let published = 0;
   beforeAll(async () => {
-    server = await startRedis(['--enable-debug-command', 'yes']);
+    server = await startRedis(WITH_DEBUG);
     bench = await openRedisBench(server.url);
   });
   afterAll(async () => {
@@ -41,7 +41,8 @@ describe('a partition that outgrows the tables of Redis', () => {
     expect(await isMoving(keys.messages)).toBe(true);
     expect(await isMoving(keys.scheduled)).toBe(true);
 
-    await publishUpTo(OUTGROWN * (1 + 1 / 8));
+    // Redis 8 leaves the last few hundred entries to the accesses of the next messages.
+    await publishUpTo(OUTGROWN * (1 + 1 / 8 + 1 / 64));
     expect(await isMoving(keys.messages)).toBe(false);
     expect(await isMoving(keys.scheduled)).toBe(false);
 

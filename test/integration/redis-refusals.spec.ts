@@ -5,7 +5,7 @@ import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.erro
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
 import { ACK, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
 import { type RedisBench, newRedisBroker, openRedisBench } from '../support/contract-redis.js';
-import { type PrivateRedis, freePort, startRedis } from '../support/redis-server.js';
+import { IS_REDIS_7, type PrivateRedis, freePort, startRedis } from '../support/redis-server.js';
 
 async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> {
   const error = await call.then(
@@ -18,6 +18,17 @@ async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> 
 
 function fill({ redis }: RedisBench): Promise<unknown> {
   return redis.config('SET', 'maxmemory', '1');
+}
+
+/** What a call is served with though the memory is full; on Redis 6.2 it may only be refused for it. */
+async function whenFull(call: () => Promise<unknown>): Promise<unknown> {
+  if (IS_REDIS_7) return call();
+  const { message: text, transient } = await refusal(call());
+  return { isOutOfMemory: text.includes('OOM command not allowed'), transient };
+}
+
+function ifServed(result: unknown): unknown {
+  return IS_REDIS_7 ? result : { isOutOfMemory: true, transient: false };
 }
 
 /** Gives the user 'limited' these rights, on top of those it has. */
@@ -57,7 +68,8 @@ describe('where Redis refuses to serve', () => {
         bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b')]),
       );
 
-      expect(error.message).toContain(`${at()}Redis has reached its maxmemory and takes no writes (OOM `);
+      expect(error.message).toContain(`${at()}Redis has reached its maxmemory and takes no writes (`);
+      expect(error.message).toContain('OOM command not allowed');
       expect(error.transient).toBe(false);
       expect(error.cause).toBeInstanceOf(Error);
       expect(await bench.storedKeys()).toEqual([]);
@@ -96,13 +108,14 @@ describe('where Redis refuses to serve', () => {
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
       await fill(bench);
 
-      const moved = await bench.broker.reschedule(bench.partition, bench.nextCall(), 'a', { after: LONG });
+      const moved = async () => bench.broker.reschedule(bench.partition, bench.nextCall(), 'a', { after: LONG });
 
-      expect(moved).toBe('rescheduled');
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, due: 0 });
+      expect(await whenFull(moved)).toEqual(ifServed('rescheduled'));
+      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, due: IS_REDIS_7 ? 0 : 1 });
     });
 
-    // Where one of these failed, consumers would stop one after another, and nothing would free the memory any more.
+    // Where one of these fails, consumers stop one after another, and nothing frees the memory any more. Redis 6.2 knows no
+    // script flags, and so no exception for them: it has to be given room first.
     describe('consumers go on all the same:', () => {
       let claimed: ClaimedMessage[];
       beforeEach(async () => {
@@ -115,11 +128,15 @@ describe('where Redis refuses to serve', () => {
       });
 
       it('a lease can be extended', async () => {
-        expect(await bench.broker.extend(bench.partition, LONG, claimed)).toEqual(['extended']);
+        const statuses = await whenFull(() => bench.broker.extend(bench.partition, LONG, claimed));
+        expect(statuses).toEqual(ifServed(['extended']));
       });
 
       it('a member can tell that it lives', async () => {
-        expect(await bench.broker.join('orders', 'm', LONG, [0])).toMatchObject([{ id: 'm' }]);
+        const members = await whenFull(async () =>
+          (await bench.broker.join('orders', 'm', LONG, [0])).map(({ id }) => id),
+        );
+        expect(members).toEqual(ifServed(['m']));
       });
 
       it('a partition can be renewed', async () => {
@@ -128,7 +145,8 @@ describe('where Redis refuses to serve', () => {
 
       it('a partition can be handed over', async () => {
         await bench.broker.release(bench.partition, 'm');
-        expect(await bench.broker.acquire(bench.partition, 'heir', LONG)).toMatchObject({ acquired: true });
+        const acquired = async () => (await bench.broker.acquire(bench.partition, 'heir', LONG)).acquired;
+        expect(await whenFull(acquired)).toEqual(ifServed(true));
       });
 
       it('a claim can be repeated', async () => {
@@ -147,7 +165,8 @@ describe('where Redis refuses to serve', () => {
     try {
       const error = await refusal(bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]));
 
-      expect(error.message).toContain(`${at()}this Redis is a read-only replica; connect to the primary (READONLY `);
+      expect(error.message).toContain(`${at()}this Redis is a read-only replica; connect to the primary (`);
+      expect(error.message).toContain("READONLY You can't write");
       expect(error.transient).toBe(true);
       expect(await bench.storedKeys()).toEqual([]);
     } finally {
@@ -164,7 +183,8 @@ describe('where Redis refuses to serve', () => {
 
     for (const call of [bench.broker.configOf('orders'), bench.broker.configure('orders', 4)]) {
       const error = await refusal(call);
-      expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (WRONGTYPE `);
+      expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (`);
+      expect(error.message).toContain('WRONGTYPE');
       expect(error).toMatchObject({ transient: false, refused: true });
     }
     expect(await bench.storedKeys()).toEqual([config]);
@@ -193,7 +213,7 @@ describe('where Redis refuses to serve', () => {
       'a command that publishing needs': [[...ALL, '-zadd'], /ZADD/],
       'a command that settling needs': [[...ALL, '-hdel'], /HDEL/],
       'a command that claiming needs': [[...ALL, '-zrangebyscore'], /ZRANGEBYSCORE/],
-      'a command that waking needs': [[...ALL, '-spublish'], /SPUBLISH/],
+      'a command that waking needs': [[...ALL, IS_REDIS_7 ? '-spublish' : '-publish'], /PUBLISH/],
       'several commands': [[...ALL, '-hset', '-zrem'], /HSET.*ZREM/s],
     };
     for (const [what, [rules, named]] of Object.entries(DENIALS)) {
@@ -214,7 +234,9 @@ describe('where Redis refuses to serve', () => {
     }
 
     it('allows the keys and channels of the prefix: it connects, and leaves nothing', async () => {
-      await (await brokerAs(`~{${bench.prefix}:*`, `&{${bench.prefix}:*`, '+@all', '-@dangerous', '+info')).connect();
+      await (
+        await brokerAs('resetchannels', `~{${bench.prefix}:*`, `&{${bench.prefix}:*`, '+@all', '-@dangerous', '+info')
+      ).connect();
 
       expect(await bench.storedKeys()).toEqual([]);
     });

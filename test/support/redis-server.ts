@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -8,6 +8,12 @@ import { Redis } from 'ioredis';
 
 /** The server that tests start: the one that `REDIS_SERVER` names, else that of `PATH`. */
 export const REDIS_SERVER = process.env['REDIS_SERVER'] || 'redis-server';
+
+/** Whether that server has what came with Redis 7: script flags, pub/sub within a shard, texts that begin with the code. */
+export const IS_REDIS_7 = majorOf(REDIS_SERVER) >= 7;
+
+/** Lets a server have the command DEBUG, which an older one has anyway. */
+export const WITH_DEBUG: readonly string[] = IS_REDIS_7 ? ['--enable-debug-command', 'yes'] : [];
 
 /** A Redis server of a test's own, on a free port of the loopback interface. */
 export class PrivateRedis {
@@ -91,4 +97,9 @@ export async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+function majorOf(server: string): number {
+  const { stdout } = spawnSync(server, ['--version'], { encoding: 'utf8' });
+  return Number(/\bv=(\d+)\./.exec(stdout)?.[1]);
 }
