@@ -168,7 +168,8 @@ export function signalContract(it: BrokerTest): void {
 
     it('tells every listener', async ({ bench }) => {
       const both = [await watch(bench), new Received<PartitionSignal>()] as const;
-      await bench.broker.watchPartition(bench.partition, both[1].listener);
+      bench.broker.watchPartition(bench.partition, both[1].listener);
+      await bench.broker.link.listen();
       await bench.publish('a', { due: { at: 500 } });
 
       for (const signals of both) expect(await signals.atLeast(1)).toEqual([{ kind: 'due', at: 500 }]);

@@ -155,7 +155,8 @@ export class Bench {
    */
   async earlierSignalsArrived(): Promise<void> {
     const signals = new Received<PartitionSignal>();
-    const unsubscribe = await this.broker.watchPartition(this.partition, signals.listener);
+    const unsubscribe = this.broker.watchPartition(this.partition, signals.listener);
+    await this.broker.link.listen();
     const start = Math.floor(await this.time());
     await this.broker.admin.resume(this.partition);
     const isResumption = (signal: PartitionSignal): boolean =>
