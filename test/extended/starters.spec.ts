@@ -11,8 +11,8 @@ import { npmInstall } from './support/installations.js';
 
 /** What `nest new` makes, by the major of its command line. */
 const STARTERS = [
-  { nest: 11, runner: 'jest', extension: '' },
-  { nest: 12, runner: 'vitest', extension: '.js' },
+  { nest: 11, runner: 'jest' },
+  { nest: 12, runner: 'vitest' },
 ] as const;
 
 const blocks = codeBlocks(readDocument('README.md')).map(({ code }) => code);
@@ -34,7 +34,7 @@ export class Canceller {
 }
 `;
 
-describe.each(STARTERS)('an application made by nest new of version $nest', ({ nest, runner, extension }) => {
+describe.each(STARTERS)('an application made by nest new of version $nest', ({ nest, runner }) => {
   let folder: string;
   let env: NodeJS.ProcessEnv;
 
@@ -82,9 +82,9 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
   it('compiles with declarations, and runs the service of the README', async () => {
     await npm('run', 'build');
 
-    const declarations = await readFile(join(folder, 'dist', nest === 12 ? 'src' : '', 'canceller.d.ts'), 'utf8');
+    const declarations = await readFile(join(folder, 'dist/canceller.d.ts'), 'utf8');
     expect(declarations).toContain('CancelResult');
-    expect(await linesOf(join('dist', nest === 12 ? 'src' : '', `shop${extension || '.js'}`))).toEqual([
+    expect(await linesOf('dist/shop.js')).toEqual([
       expect.stringMatching(/^Order \S+ is placed and has to be paid by /),
       expect.stringMatching(/^Order \S+ is closed \(attempt 1\)$/),
     ]);
