@@ -5,6 +5,7 @@ import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { eventually } from '../support/eventually.js';
+import { servesClusters } from '../support/ioredis.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
 import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
 import { freePort, startRedis } from '../support/redis-server.js';
@@ -202,20 +203,24 @@ describe('what is said of a Redis that cannot be talked to', () => {
       );
     });
 
-    it('a cluster whose nodes are all away', async () => {
-      const cluster = keep(await startRedisCluster(3));
+    it.each(servesClusters ? [3] : [])(
+      'a cluster whose %i nodes are all away',
+      async (size) => {
+        const cluster = keep(await startRedisCluster(size));
 
-      const lost = await outageOf(
-        { nodes: cluster.nodes },
-        {
-          stop: () => Promise.all(cluster.servers.map((server) => server.kill())),
-          start: () => Promise.all(cluster.servers.map((server) => server.start())),
-        },
-      );
+        const lost = await outageOf(
+          { nodes: cluster.nodes },
+          {
+            stop: () => Promise.all(cluster.servers.map((server) => server.kill())),
+            start: () => Promise.all(cluster.servers.map((server) => server.start())),
+          },
+        );
 
-      expect(lost).toContain('Redis at cluster ');
-      expect(lost).toContain('is lost: connect ECONNREFUSED 127.0.0.1:');
-    }, 40_000);
+        expect(lost).toContain('Redis at cluster ');
+        expect(lost).toContain('is lost: connect ECONNREFUSED 127.0.0.1:');
+      },
+      40_000,
+    );
 
     it('a server behind TLS', async () => {
       const redis = keep(await startRedis());
