@@ -79,9 +79,12 @@ describe('the metrics of an application', () => {
     const { producer, events, jobs, scrape } = await start();
     const offset = (await bed.time()) - Date.now();
     const latenesses: number[] = [];
+    const durations: number[] = [];
     jobs.respond = async (_payload, { dueAt }) => {
-      latenesses.push(performance.timeOrigin + performance.now() + offset - dueAt.getTime());
-      await setTimeout(30);
+      const started = performance.now();
+      latenesses.push(performance.timeOrigin + started + offset - dueAt.getTime());
+      await setTimeout(300);
+      durations.push(performance.now() - started);
     };
     const messages = Array.from({ length: 50 }, (_, i) => ({ payload: i, options: { delay: 20 + i * 4 } }));
     // One that waited for a consumer, so that there is a lateness worth the name.
@@ -91,17 +94,21 @@ describe('the metrics of an application', () => {
 
     const result = await scrape();
     const of = (metric: string): number => result.value(`delay_queue_${metric}`, { topic: 'jobs' }) ?? NaN;
-    const sum = latenesses.reduce((total, lateness) => total + lateness, 0) / 1000;
+    const seconds = (values: number[]): number => values.reduce((total, value) => total + value, 0) / 1000;
+    // The library looks at its clock before the handler starts and after it ends. A measurement taken at the wrong
+    // end of the handler would be 0.3 s off; half of that is room for a busy host.
+    const before = (seconds(latenesses) - of('lateness_seconds_sum')) / 51;
+    expect(before).toBeGreaterThan(-0.15);
+    expect(before).toBeLessThan(0.15);
+    const around = (of('handler_duration_seconds_sum') - seconds(durations)) / 51;
+    expect(around).toBeGreaterThan(-0.001);
+    expect(around).toBeLessThan(0.15);
     expect(of('lateness_seconds_count')).toBe(51);
-    // The message is handed over a moment before the handler looks at its clock.
-    expect(Math.abs(of('lateness_seconds_sum') - sum) / 51).toBeLessThan(0.005);
-    for (const bound of ['0.25', '60', '300']) {
+    expect(of('handler_duration_seconds_count')).toBe(51);
+    for (const bound of ['60', '300']) {
       const measured = latenesses.filter((lateness) => lateness <= Number(bound) * 1000).length;
       expect(result.value('delay_queue_lateness_seconds_bucket', { topic: 'jobs', le: bound })).toBe(measured);
     }
-    expect(of('handler_duration_seconds_count')).toBe(51);
-    expect(of('handler_duration_seconds_sum')).toBeGreaterThan(51 * 0.029);
-    expect(of('handler_duration_seconds_sum')).toBeLessThan(51 * 0.5);
   });
 
   it('are what Prometheus can read, with a type and a text for each', async () => {
