@@ -1,9 +1,9 @@
 // The public API: what is not named here may change at any time.
 
 // Module
-export { DELAY_QUEUE_REDIS } from './delay-queue.tokens.js';
-export { DelayQueueEvents } from './delay-queue.events.js';
-export { DelayQueueModule } from './delay-queue.module.js';
+export { DELAY_QUEUE_REDIS } from './decorators/delay-queue.tokens.js';
+export { DelayQueueEvents } from './events/delay-queue.events.js';
+export { DelayQueueModule } from './module/delay-queue.module.js';
 export type {
   ConsumerOptions,
   DeadLetterOptions,
@@ -12,7 +12,7 @@ export type {
   DelayQueueOptionsFactory,
   FleetEventsOptions,
   TopicOptions,
-} from './interfaces/delay-queue-options.interface.js';
+} from './connection/delay-queue-options.interface.js';
 export type { RedisSettings } from './broker/redis/redis-settings.js';
 
 export {
@@ -25,29 +25,29 @@ export {
 
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
-export type { PublishedMessage, PublishOptions } from './message/publish-options.interface.js';
-export type { PayloadSerializer } from './message/serializer.js';
-export { type Topic, type TopicRef, topic } from './message/topic.js';
-export type { DelayQueueTopics } from './message/delay-queue-topics.interface.js';
-export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './message/payload-types.js';
+export type { PublishedMessage, PublishOptions } from './messages/publish-options.interface.js';
+export type { PayloadSerializer } from './messages/serializer.js';
+export { type Topic, type TopicRef, topic } from './messages/topic.js';
+export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
+export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './messages/payload-types.js';
 export type { CancelResult } from './broker/broker.interface.js';
 
 // Handling
 export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
 export type { HandlerDecorator, HandlerMethodFor } from './decorators/handler-decorator.js';
 export { OnDeadLetter, type OnDeadLetterOptions } from './decorators/on-dead-letter.decorator.js';
-export type { DeadLetter } from './message/dead-letter.interface.js';
+export type { DeadLetter } from './messages/dead-letter.interface.js';
 export { Message } from './decorators/message.decorator.js';
 export { Payload } from './decorators/payload.decorator.js';
-export { DelayQueueContext } from './pipeline/delay-queue-context.js';
-export type { HandlerOptions } from './interfaces/handler-options.interface.js';
-export type { DelayedMessage } from './message/delayed-message.interface.js';
-export type { Backoff, StoredBackoff } from './message/backoff.js';
-export type { Duration } from './common/duration.js';
+export { DelayQueueContext } from './handlers/delay-queue-context.js';
+export type { HandlerOptions } from './decorators/handler-options.interface.js';
+export type { DelayedMessage } from './messages/delayed-message.interface.js';
+export type { Backoff, StoredBackoff } from './messages/backoff.js';
+export type { Duration } from './time/duration.js';
 
 // Around publishing, handling and settling
-export type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './message/middleware.interface.js';
-export type { SettleStatus } from './message/settle-status.js';
+export type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './middleware/middleware.interface.js';
+export type { SettleStatus } from './messages/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
@@ -55,7 +55,7 @@ export {
   ConnectedDelayQueueAdmin,
   createDelayQueueAdmin,
   type DelayQueueAdminOptions,
-} from './create-delay-queue-admin.js';
+} from './connection/create-delay-queue-admin.js';
 export type { ClearCounts, ClearOptions } from './admin/clear-options.interface.js';
 export type {
   MessageDetails,
@@ -69,7 +69,7 @@ export type {
 } from './admin/topic-stats.interface.js';
 
 // Health
-export { DelayQueueHealth } from './health/delay-queue.health.js';
+export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
 export type {
   ConnectionHealth,
   HealthCheckOptions,
@@ -77,7 +77,7 @@ export type {
   HealthStatus,
   OverdueMessages,
   TopicHealth,
-} from './health/health-report.interface.js';
+} from './monitoring/health-report.interface.js';
 
 // Metrics
 export type {
@@ -87,9 +87,9 @@ export type {
   PublishOutcome,
   TopicBacklog,
   TopicReading,
-} from './metrics/delay-queue-metrics.interface.js';
+} from './monitoring/delay-queue-metrics.interface.js';
 
-export type { DeadLetterGroup, DeadLetterGroups } from './dead-letters/dead-letter-groups.interface.js';
+export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.interface.js';
 export type {
   DeadLetterCounts,
   DeadLetterFilter,
@@ -97,15 +97,15 @@ export type {
   RemoveResult,
   RequeueOptions,
   RequeueResult,
-} from './dead-letters/dead-letter-options.interface.js';
+} from './admin/dead-letter-options.interface.js';
 
 // Events
 export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
 export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from './events/fleet-event.js';
 export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
-export type { FailedAttempt } from './message/failed-attempt.js';
-export type { Failure, FailureReason } from './message/failure.js';
-export type { PayloadIssue } from './message/payload-issues.js';
+export type { FailedAttempt } from './messages/failed-attempt.js';
+export type { Failure, FailureReason } from './messages/failure.js';
+export type { PayloadIssue } from './messages/payload-issues.js';
 
 // Errors
 export { BrokerUnavailableError } from './errors/broker-unavailable.error.js';

@@ -1,5 +1,5 @@
-import { describe } from '../common/describe.js';
-import { assertOptions } from '../common/validate.js';
+import { describe } from '../checks/describe.js';
+import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { ClearOptions } from './clear-options.interface.js';
 

@@ -1,6 +1,6 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { MessageStore, Partition } from '../broker/broker.interface.js';
-import type { MessageChanges } from '../changes/message-changes.js';
+import type { MessageChanges } from '../topics/message-changes.js';
 import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
 
 export interface ClearRequest {

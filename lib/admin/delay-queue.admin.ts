@@ -1,23 +1,23 @@
 import { v7 as uuidv7 } from 'uuid';
 import { MAX_BATCH, type Broker, type CancelResult } from '../broker/broker.interface.js';
-import { MessageChanges } from '../changes/message-changes.js';
-import type { Clock } from '../common/clock.js';
-import { shareClass } from '../common/copies.js';
-import type { Duration } from '../common/duration.js';
-import { serveWithin } from '../common/serve-within.js';
-import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
-import { DeadLetterOperator } from '../dead-letters/dead-letter.operator.js';
-import type { DeadLetterGroups } from '../dead-letters/dead-letter-groups.interface.js';
+import { MessageChanges } from '../topics/message-changes.js';
+import type { Clock } from '../time/clock.js';
+import { shareClass } from '../copies.js';
+import type { Duration } from '../time/duration.js';
+import { serveWithin } from '../time/serve-within.js';
+import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { DeadLetterOperator } from './dead-letter.operator.js';
+import type { DeadLetterGroups } from './dead-letter-groups.interface.js';
 import type {
   DeadLetterFilter,
   RemoveOptions,
   RemoveResult,
   RequeueOptions,
   RequeueResult,
-} from '../dead-letters/dead-letter-options.interface.js';
-import { assertMessageName } from '../message/assert-id.js';
-import type { PayloadSerializer } from '../message/serializer.js';
-import { type TopicRef, checkedTopicName } from '../message/topic.js';
+} from './dead-letter-options.interface.js';
+import { assertMessageName } from '../messages/assert-id.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { assertClearOptions } from './assert-clear-options.js';
 import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
 import { clearTopic } from './clear-topic.js';

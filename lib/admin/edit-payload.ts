@@ -1,9 +1,9 @@
 import type { AdminStore, EditResult } from '../broker/admin-store.interface.js';
 import type { CallId, MessageStore, StoredMessage } from '../broker/broker.interface.js';
-import type { MessageChanges } from '../changes/message-changes.js';
-import type { MessageName } from '../message/assert-id.js';
-import { encodeEnvelope, withPayload } from '../message/envelope.js';
-import { type PayloadSerializer, toStored } from '../message/serializer.js';
+import type { MessageChanges } from '../topics/message-changes.js';
+import type { MessageName } from '../messages/assert-id.js';
+import { encodeEnvelope, withPayload } from '../messages/envelope.js';
+import { type PayloadSerializer, toStored } from '../messages/serializer.js';
 
 type EditedStore = Pick<MessageStore, 'get'> & { readonly admin: Pick<AdminStore, 'edit'> };
 

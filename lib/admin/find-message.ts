@@ -1,7 +1,7 @@
 import type { GroupStore, MessageStore, Partition } from '../broker/broker.interface.js';
-import { partitionOf } from '../message/partitioner.js';
-import type { PayloadSerializer } from '../message/serializer.js';
-import { toStoredId } from '../message/stored-id.js';
+import { partitionOf } from '../messages/partitioner.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import { toStoredId } from '../messages/stored-id.js';
 import { locateById } from '../topics/locate-by-id.js';
 import { toDetails } from './message-details.js';
 import type { MessageDetails } from './topic-stats.interface.js';

@@ -1,8 +1,8 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
-import { toDate } from '../common/date.js';
-import { readablePart } from '../message/readable-part.js';
-import type { PayloadSerializer } from '../message/serializer.js';
-import { fromStoredId } from '../message/stored-id.js';
+import { toDate } from '../time/date.js';
+import { readablePart } from '../messages/readable-part.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import { fromStoredId } from '../messages/stored-id.js';
 import type { MessageDetails } from './topic-stats.interface.js';
 
 export function toDetails(

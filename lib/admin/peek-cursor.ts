@@ -1,7 +1,7 @@
 import type { Position } from '../broker/admin-store.interface.js';
-import { describe } from '../common/describe.js';
+import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import { MAX_PARTITIONS } from '../message/limits.js';
+import { MAX_PARTITIONS } from '../checks/limits.js';
 import type { PeekState } from './topic-stats.interface.js';
 
 /** How far each partition was listed; one that is missing, not at all. */

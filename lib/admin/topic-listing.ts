@@ -1,6 +1,6 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore } from '../broker/broker.interface.js';
-import type { PayloadSerializer } from '../message/serializer.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
 import { toDetails } from './message-details.js';
 import { type FetchMessages, PartitionList } from './partition-list.js';
 import { type Positions, encodeCursor } from './peek-cursor.js';

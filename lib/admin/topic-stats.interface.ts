@@ -1,5 +1,5 @@
-import type { FailedAttempt } from '../message/failed-attempt.js';
-import type { Failure } from '../message/failure.js';
+import type { FailedAttempt } from '../messages/failed-attempt.js';
+import type { Failure } from '../messages/failure.js';
 
 /**
  * What a topic, or one of its partitions, holds.

@@ -1,6 +1,6 @@
-import { MAX_TIME } from '../common/date.js';
-import { describe } from '../common/describe.js';
-import { isWithin } from '../common/validate.js';
+import { MAX_TIME } from '../time/date.js';
+import { describe } from '../checks/describe.js';
+import { isWithin } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { DueTime, NewMessage, Settlement } from './broker.interface.js';
 

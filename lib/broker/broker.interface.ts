@@ -1,6 +1,6 @@
-import type { FailedAttempt } from '../message/failed-attempt.js';
-import type { Failure } from '../message/failure.js';
-import type { SettleStatus } from '../message/settle-status.js';
+import type { FailedAttempt } from '../messages/failed-attempt.js';
+import type { Failure } from '../messages/failure.js';
+import type { SettleStatus } from '../messages/settle-status.js';
 import type { BrokerLink } from './broker-link.interface.js';
 import type { EventLog } from './event-log.interface.js';
 import type { AdminStore } from './admin-store.interface.js';

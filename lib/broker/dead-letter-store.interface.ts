@@ -1,4 +1,4 @@
-import type { Failure } from '../message/failure.js';
+import type { Failure } from '../messages/failure.js';
 import type { CallId, Partition } from './broker.interface.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Clock } from '../common/clock.js';
+import type { Clock } from '../time/clock.js';
 
 /** How fast two clocks may drift apart, as a share of time; crystal clocks stay well below 100 ppm. */
 const DRIFT = 0.0001;

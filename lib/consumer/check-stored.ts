@@ -1,10 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Clock, Timer } from '../common/clock.js';
+import type { Clock, Timer } from '../time/clock.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
 import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
-import { checkPayload } from '../message/check-payload.js';
-import type { Envelope } from '../message/envelope.js';
-import { toInvalidFailure } from '../message/failure.js';
+import { checkPayload } from '../messages/check-payload.js';
+import type { Envelope } from '../messages/envelope.js';
+import { toInvalidFailure } from '../messages/failure.js';
 import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './message-handler.interface.js';
 import { outcomeOf } from './retry-policy.js';

@@ -1,5 +1,5 @@
-import type { DelayedMessage } from '../message/delayed-message.interface.js';
-import type { Envelope } from '../message/envelope.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import type { Envelope } from '../messages/envelope.js';
 import type { Delivery } from './delivery.js';
 
 /** A delivery as its handler sees it. */

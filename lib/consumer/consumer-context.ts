@@ -1,8 +1,8 @@
 import type { Broker } from '../broker/broker.interface.js';
-import type { Clock } from '../common/clock.js';
-import type { Log } from '../common/log.js';
+import type { Clock } from '../time/clock.js';
+import type { Log } from '../log.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import type { SettleLayer } from './settle-middleware.js';
+import type { SettleLayer } from '../middleware/settle-middleware.js';
 
 /** What every part of the consumer runtime is given. */
 export interface ConsumerContext {

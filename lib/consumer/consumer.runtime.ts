@@ -1,6 +1,6 @@
-import type { Startable } from '../common/startable.interface.js';
-import { enumerate } from '../common/describe.js';
-import { sleep } from '../common/repeat.js';
+import type { Startable } from '../time/startable.interface.js';
+import { enumerate } from '../checks/describe.js';
+import { sleep } from '../time/repeat.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { ConsumerSettings } from './consumer-settings.interface.js';
@@ -8,7 +8,7 @@ import type { DeadLetterHook } from './dead-letter-hook.interface.js';
 import { DeadLetterNotifier } from './dead-letter-notifier.js';
 import type { MessageHandler } from './message-handler.interface.js';
 import { ProgressWatch } from './progress-watch.js';
-import type { TopicProgress } from './progress.js';
+import type { TopicProgress } from '../topics/progress.js';
 import { TopicConsumer } from './topic-consumer.js';
 import { ConsumptionLog } from './topic-log.js';
 import { WorkerGroup } from './worker-group.js';

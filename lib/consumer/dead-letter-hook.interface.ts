@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../message/dead-letter.interface.js';
+import type { DeadLetter } from '../messages/dead-letter.interface.js';
 
 /** What is told of a topic's dead letters: the runtime's view of a decorated method. */
 export interface DeadLetterHook {

@@ -1,8 +1,8 @@
-import { toDate } from '../common/date.js';
-import { quoted } from '../common/log.js';
-import type { DeadLetter } from '../message/dead-letter.interface.js';
-import { readablePart } from '../message/readable-part.js';
-import type { PayloadSerializer } from '../message/serializer.js';
+import { toDate } from '../time/date.js';
+import { quoted } from '../log.js';
+import type { DeadLetter } from '../messages/dead-letter.interface.js';
+import { readablePart } from '../messages/readable-part.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadLetterHook } from './dead-letter-hook.interface.js';
 import type { DeadOutcome } from './delivery-reporter.js';

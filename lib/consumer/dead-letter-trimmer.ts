@@ -1,5 +1,5 @@
 import type { Partition } from '../broker/broker.interface.js';
-import type { Startable } from '../common/startable.interface.js';
+import type { Startable } from '../time/startable.interface.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { DueTimer } from './due-timer.js';

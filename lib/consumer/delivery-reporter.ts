@@ -1,7 +1,7 @@
 import type { Outcome, SettleStatus } from '../broker/broker.interface.js';
-import { firstLine, quoted } from '../common/log.js';
+import { firstLine, quoted } from '../log.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
-import type { Failure, FailureReason } from '../message/failure.js';
+import type { Failure, FailureReason } from '../messages/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { Verdict } from './verdict.js';

@@ -1,8 +1,8 @@
 import type { ClaimedMessage, Partition, Receipt } from '../broker/broker.interface.js';
 import type { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { DeliveryEvent } from '../events/queue-events.interface.js';
-import { fromStoredId } from '../message/stored-id.js';
-import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import { fromStoredId } from '../messages/stored-id.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { CallSlot } from './call-slot.js';
 
 /** What is waited for where no call is under way. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../common/clock.js';
+import type { Clock, Timer } from '../time/clock.js';
 
 /** Fires once when a point on the broker's clock is reached. Of several points the earliest counts. */
 export class DueTimer {

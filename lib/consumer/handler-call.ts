@@ -1,7 +1,7 @@
-import type { Timer } from '../common/clock.js';
+import type { Timer } from '../time/clock.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
-import { toFailedAttempt } from '../message/failed-attempt.js';
-import { resultsOf } from './batch-results.js';
+import { toFailedAttempt } from '../messages/failed-attempt.js';
+import { resultsOf } from '../messages/batch-results.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';
 import type { Delivery } from './delivery.js';

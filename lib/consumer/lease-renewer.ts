@@ -1,13 +1,13 @@
 import { type ExtendStatus, MAX_BATCH, type Partition } from '../broker/broker.interface.js';
-import { callApart, isRefused } from '../common/call-apart.js';
-import type { Timer } from '../common/clock.js';
-import type { Startable } from '../common/startable.interface.js';
+import { callApart, isRefused } from '../broker/call-apart.js';
+import type { Timer } from '../time/clock.js';
+import type { Startable } from '../time/startable.interface.js';
 import { HandlerOverrunError } from '../errors/handler-overrun.error.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
-import { decodeEnvelope } from '../message/envelope.js';
+import { decodeEnvelope } from '../messages/envelope.js';
 import type { HandlerSettings } from './message-handler.interface.js';
 
 /** A handler that runs for longer may hang. */

@@ -1,6 +1,6 @@
 import type { Member, Unsubscribe } from '../broker/broker.interface.js';
-import type { Timer } from '../common/clock.js';
-import type { Startable } from '../common/startable.interface.js';
+import type { Timer } from '../time/clock.js';
+import type { Startable } from '../time/startable.interface.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { DelayedMessage } from '../message/delayed-message.interface.js';
-import type { PayloadSerializer } from '../message/serializer.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 
 /** What handles the messages of one or several topics: the runtime's view of a decorated method. */

@@ -6,17 +6,17 @@ import {
   type Partition,
   type StoredMessage,
 } from '../broker/broker.interface.js';
-import { isRefused } from '../common/call-apart.js';
-import { repeatUntilServed } from '../common/repeat.js';
-import type { Startable } from '../common/startable.interface.js';
+import { isRefused } from '../broker/call-apart.js';
+import { repeatUntilServed } from '../time/repeat.js';
+import type { Startable } from '../time/startable.interface.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
-import { toFailure } from '../message/failure.js';
+import { toFailure } from '../messages/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadOutcome } from './delivery-reporter.js';
 import { DueTimer } from './due-timer.js';
 import { PendingCall } from './pending-call.js';
-import type { PartitionProgress } from './progress.js';
+import type { PartitionProgress } from '../topics/progress.js';
 import type { Claimant, WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';
 

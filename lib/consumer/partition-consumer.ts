@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ClaimedMessage, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
-import type { Startable } from '../common/startable.interface.js';
+import type { Startable } from '../time/startable.interface.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
@@ -10,7 +10,7 @@ import type { RunningDeliveries } from './lease-renewer.js';
 import { MessageDispatcher } from './message-dispatcher.js';
 import type { HandlerSettings, MessageHandler } from './message-handler.interface.js';
 import { PartitionClaimer } from './partition-claimer.js';
-import type { PartitionProgress } from './progress.js';
+import type { PartitionProgress } from '../topics/progress.js';
 import { Settler } from './settler.js';
 import type { WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';

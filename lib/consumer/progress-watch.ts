@@ -1,9 +1,9 @@
-import type { Timer } from '../common/clock.js';
-import type { Startable } from '../common/startable.interface.js';
-import { TimeUp, within } from '../common/within.js';
+import type { Timer } from '../time/clock.js';
+import type { Startable } from '../time/startable.interface.js';
+import { TimeUp, within } from '../time/within.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
-import { patienceOf, type TopicProgress } from './progress.js';
+import { patienceOf, type TopicProgress } from '../topics/progress.js';
 
 /** How often to look while a call may take its patience, so that a wedge is seen soon after. */
 const LOOKS = 3;

@@ -1,10 +1,10 @@
 import type { Outcome } from '../broker/broker.interface.js';
-import { parseDuration } from '../common/duration.js';
+import { parseDuration } from '../time/duration.js';
 import { RetryLaterError } from '../errors/retry-later.error.js';
 import { UnrecoverableError } from '../errors/unrecoverable.error.js';
-import { DEFAULT_BACKOFF, backoffDelay } from '../message/backoff.js';
-import { toFailure } from '../message/failure.js';
-import { MAX_DELAY } from '../message/limits.js';
+import { DEFAULT_BACKOFF, backoffDelay } from '../messages/backoff.js';
+import { toFailure } from '../messages/failure.js';
+import { MAX_DELAY } from '../checks/limits.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 
 /** What follows from a handler's error. */

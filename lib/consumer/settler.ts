@@ -5,17 +5,17 @@ import {
   type SettleStatus,
   type Settlement,
 } from '../broker/broker.interface.js';
-import { callApart, isRefused } from '../common/call-apart.js';
-import { describe } from '../common/describe.js';
-import { firstLine, quoted } from '../common/log.js';
-import { repeatUntilServed } from '../common/repeat.js';
+import { callApart, isRefused } from '../broker/call-apart.js';
+import { describe } from '../checks/describe.js';
+import { firstLine, quoted } from '../log.js';
+import { repeatUntilServed } from '../time/repeat.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
-import { type Failure, toFailure } from '../message/failure.js';
-import { mayBeNoText } from '../message/stored-id.js';
+import { type Failure, toFailure } from '../messages/failure.js';
+import { mayBeNoText } from '../messages/stored-id.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
-import { settleWithin } from './settle-middleware.js';
+import { settleWithin } from '../middleware/settle-middleware.js';
 import type { DeadOutcome, OnSettled } from './delivery-reporter.js';
 
 /** Told of a message that had to be set aside. */

@@ -1,5 +1,5 @@
 import type { Member, Partition } from '../broker/broker.interface.js';
-import type { Startable } from '../common/startable.interface.js';
+import type { Startable } from '../time/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import { LeaseRenewer, type RunningDeliveries } from './lease-renewer.js';
@@ -7,7 +7,7 @@ import { Membership } from './membership.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionConsumer } from './partition-consumer.js';
-import type { TopicProgress } from './progress.js';
+import type { TopicProgress } from '../topics/progress.js';
 import { type ConsumptionLog, TopicLog } from './topic-log.js';
 import type { WorkerGroup } from './worker-group.js';
 import type { WorkerPool } from './worker-pool.js';

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../common/clock.js';
-import type { Log } from '../common/log.js';
+import type { Clock, Timer } from '../time/clock.js';
+import type { Log } from '../log.js';
 
 /** Up to so many topics have lines of their own at level `log`; of more there is a line for all of them. */
 const FEW_TOPICS = 2;

@@ -1,5 +1,5 @@
 import type { Outcome } from '../broker/broker.interface.js';
-import type { Failure } from '../message/failure.js';
+import type { Failure } from '../messages/failure.js';
 
 /** What became of a delivery. */
 export interface Verdict {

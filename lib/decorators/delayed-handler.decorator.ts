@@ -1,7 +1,7 @@
-import { DELAYED_HANDLER_METADATA, ENTRY_PROVIDER_METADATA } from '../delay-queue.constants.js';
-import type { HandlerOptions } from '../interfaces/handler-options.interface.js';
-import type { HandledPayload, NamedTopic } from '../message/payload-types.js';
-import type { TopicRef } from '../message/topic.js';
+import { DELAYED_HANDLER_METADATA, ENTRY_PROVIDER_METADATA } from './delay-queue.constants.js';
+import type { HandlerOptions } from './handler-options.interface.js';
+import type { HandledPayload, NamedTopic } from '../messages/payload-types.js';
+import type { TopicRef } from '../messages/topic.js';
 import type { HandlerDecorator } from './handler-decorator.js';
 
 /** What {@link DelayedHandler} leaves on a method. */

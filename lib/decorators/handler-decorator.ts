@@ -1,4 +1,4 @@
-import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 
 /**
  * What a handler of payloads `P` is called with. `B` is what its options say of `batch`: nothing, how many, or some number

@@ -1,6 +1,6 @@
 import { type ExecutionContext, type PipeTransform, type Type, createParamDecorator } from '@nestjs/common';
-import type { DelayedMessage } from '../message/delayed-message.interface.js';
-import { pick } from '../pipeline/handler-parameters.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import { pick } from '../handlers/handler-parameters.js';
 
 type Pipe = Type<PipeTransform> | PipeTransform;
 

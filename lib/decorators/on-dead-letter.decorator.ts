@@ -1,5 +1,5 @@
-import { ENTRY_PROVIDER_METADATA, ON_DEAD_LETTER_METADATA } from '../delay-queue.constants.js';
-import type { TopicRef } from '../message/topic.js';
+import { ENTRY_PROVIDER_METADATA, ON_DEAD_LETTER_METADATA } from './delay-queue.constants.js';
+import type { TopicRef } from '../messages/topic.js';
 
 /**
  * How a hook is bound.

@@ -1,4 +1,4 @@
-import { enumerate } from '../common/describe.js';
+import { enumerate } from '../checks/describe.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 

@@ -1,4 +1,4 @@
-import { describeDuration } from '../common/duration.js';
+import { describeDuration } from '../time/duration.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 

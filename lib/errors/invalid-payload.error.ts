@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { toPayloadIssues } from '../message/payload-issues.js';
+import { toPayloadIssues } from '../messages/payload-issues.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 

@@ -1,4 +1,4 @@
-import type { PublishedMessage } from '../message/publish-options.interface.js';
+import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 

@@ -1,5 +1,5 @@
-import { type Duration, describeDuration, parseDuration } from '../common/duration.js';
-import { MAX_DELAY } from '../message/limits.js';
+import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
+import { MAX_DELAY } from '../checks/limits.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 

@@ -1,4 +1,4 @@
-import { describe } from '../common/describe.js';
+import { describe } from '../checks/describe.js';
 import { DelayQueueError } from './delay-queue.error.js';
 import { defineKind } from './kinds.js';
 

@@ -1,4 +1,4 @@
-import type { FailureReason } from '../message/failure.js';
+import type { FailureReason } from '../messages/failure.js';
 import type { EndedDelivery, QueueEvents } from './queue-events.interface.js';
 
 /**

@@ -1,5 +1,5 @@
-import type { Failure } from '../message/failure.js';
-import type { PublishedMessage } from '../message/publish-options.interface.js';
+import type { Failure } from '../messages/failure.js';
+import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import type { BackgroundError } from './background-error.js';
 
 /**

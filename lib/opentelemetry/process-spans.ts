@@ -7,10 +7,10 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { resultsOf } from '../consumer/batch-results.js';
+import { resultsOf } from '../messages/batch-results.js';
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
 import { RetryLaterError } from '../errors/retry-later.error.js';
-import type { DelayedMessage } from '../message/delayed-message.interface.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import {
   MESSAGE_ATTEMPT,
   MESSAGING_BATCH_MESSAGE_COUNT,

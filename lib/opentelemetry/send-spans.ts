@@ -7,8 +7,8 @@ import {
   context as contexts,
 } from '@opentelemetry/api';
 import { PublishManyError } from '../errors/publish-many.error.js';
-import type { OutgoingMessage } from '../message/middleware.interface.js';
-import type { PublishedMessage } from '../message/publish-options.interface.js';
+import type { OutgoingMessage } from '../middleware/middleware.interface.js';
+import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import {
   MESSAGING_BATCH_MESSAGE_COUNT,
   MESSAGING_DESTINATION_PARTITION_ID,

@@ -14,7 +14,7 @@ import {
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
-import { toFailure } from '../message/failure.js';
+import { toFailure } from '../messages/failure.js';
 import {
   ERROR_TYPE,
   MESSAGING_DESTINATION_NAME,

@@ -1,28 +1,28 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
-import { MessageChanges } from '../changes/message-changes.js';
-import type { Clock } from '../common/clock.js';
-import { shareClass } from '../common/copies.js';
-import { describe } from '../common/describe.js';
-import type { Duration } from '../common/duration.js';
-import { serveWithin } from '../common/serve-within.js';
-import { assertOptions } from '../common/validate.js';
+import { MessageChanges } from '../topics/message-changes.js';
+import type { Clock } from '../time/clock.js';
+import { shareClass } from '../copies.js';
+import { describe } from '../checks/describe.js';
+import type { Duration } from '../time/duration.js';
+import { serveWithin } from '../time/serve-within.js';
+import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import type { DelayQueueMiddleware, OutgoingMessage } from '../message/middleware.interface.js';
-import type { PublishedPayload, TopicName } from '../message/payload-types.js';
-import type { PublishedMessage, PublishOptions } from '../message/publish-options.interface.js';
-import { toStored } from '../message/serializer.js';
-import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../message/topic.js';
+import type { DelayQueueMiddleware, OutgoingMessage } from '../middleware/middleware.interface.js';
+import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
+import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
+import { toStored } from '../messages/serializer.js';
+import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
-import { assertPayload } from './assert-payload.js';
+import { assertPayload } from '../messages/assert-payload.js';
 import {
   type GivenMessage,
   type PublishLayer,
   publishLayers,
   publishWithin,
   toOutgoing,
-} from './publish-middleware.js';
+} from '../middleware/publish-middleware.js';
 import { type PublishRequest, toPublishRequest } from './publish-request.js';
 import { type Destination, type OnPublishFailed, Publisher } from './publisher.js';
 

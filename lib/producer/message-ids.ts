@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { UUID_BYTES, type UuidText, toUuidText } from '../message/uuid-text.js';
+import { UUID_BYTES, type UuidText, toUuidText } from '../messages/uuid-text.js';
 
 /** Asking for random bytes costs more than all else of a publish; asking for many at once costs next to nothing. */
 const POOL_SIZE = 1024 * UUID_BYTES;

@@ -6,9 +6,9 @@ import {
   type Partition,
   type PublishResult,
 } from '../broker/broker.interface.js';
-import type { Clock, Timer } from '../common/clock.js';
-import { callApart } from '../common/call-apart.js';
-import { repeatUntilServed } from '../common/repeat.js';
+import type { Clock, Timer } from '../time/clock.js';
+import { callApart } from '../broker/call-apart.js';
+import { repeatUntilServed } from '../time/repeat.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 
 /** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */

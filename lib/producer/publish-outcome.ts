@@ -1,5 +1,5 @@
 import { PublishManyError } from '../errors/publish-many.error.js';
-import type { PublishedMessage } from '../message/publish-options.interface.js';
+import type { PublishedMessage } from '../messages/publish-options.interface.js';
 
 /** Gathers what becomes of messages that were published together, until it is known of all. */
 export class PublishOutcome {

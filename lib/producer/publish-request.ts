@@ -1,14 +1,14 @@
 import type { DueTime, NewMessage } from '../broker/broker.interface.js';
-import { optionalDueTime } from '../changes/due-time.js';
-import { parseDuration } from '../common/duration.js';
-import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
-import { resolveStoredBackoff } from '../message/backoff.js';
-import { assertId } from '../message/assert-id.js';
-import { assertHeaders, encodeEnvelope } from '../message/envelope.js';
-import { MAX_ATTEMPTS, MAX_DELAY } from '../message/limits.js';
-import type { StoredPayload } from '../message/serializer.js';
-import type { PublishOptions } from '../message/publish-options.interface.js';
-import { toStoredId } from '../message/stored-id.js';
+import { optionalDueTime } from '../topics/due-time.js';
+import { parseDuration } from '../time/duration.js';
+import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { resolveStoredBackoff } from '../messages/backoff.js';
+import { assertId } from '../messages/assert-id.js';
+import { assertHeaders, encodeEnvelope } from '../messages/envelope.js';
+import { MAX_ATTEMPTS, MAX_DELAY } from '../checks/limits.js';
+import type { StoredPayload } from '../messages/serializer.js';
+import type { PublishOptions } from '../messages/publish-options.interface.js';
+import { toStoredId } from '../messages/stored-id.js';
 import { MessageIds } from './message-ids.js';
 
 /** A message that passed every check and is ready to be stored. */

@@ -1,9 +1,9 @@
 import type { MessageStore, Partition, PublishResult } from '../broker/broker.interface.js';
-import type { Clock } from '../common/clock.js';
+import type { Clock } from '../time/clock.js';
 import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import { partitionOf } from '../message/partitioner.js';
-import type { PublishedMessage } from '../message/publish-options.interface.js';
+import { partitionOf } from '../messages/partitioner.js';
+import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { Lanes } from '../topics/lanes.js';
 import { PublishLane } from './publish-lane.js';
 import { PublishOutcome } from './publish-outcome.js';

@@ -1,5 +1,5 @@
-import { describe } from '../common/describe.js';
-import { assertOptions } from '../common/validate.js';
+import { describe } from '../checks/describe.js';
+import { assertOptions } from '../checks/validate.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { PrometheusBuckets, PrometheusMetricsOptions } from './prometheus-options.interface.js';

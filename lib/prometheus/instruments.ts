@@ -1,5 +1,5 @@
 import { type Aggregator, Counter, Gauge, Histogram, type Metric } from 'prom-client';
-import type { TopicBacklog } from '../metrics/delay-queue-metrics.interface.js';
+import type { TopicBacklog } from '../monitoring/delay-queue-metrics.interface.js';
 import type { CheckedOptions } from './check-options.js';
 
 export type Instruments = ReturnType<typeof createInstruments>;

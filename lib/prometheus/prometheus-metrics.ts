@@ -6,7 +6,7 @@ import type {
   HandleOutcome,
   MetricsReading,
   PublishOutcome,
-} from '../metrics/delay-queue-metrics.interface.js';
+} from '../monitoring/delay-queue-metrics.interface.js';
 import { type CheckedOptions, checkOptions } from './check-options.js';
 import { type Instruments, createInstruments, listInstruments } from './instruments.js';
 import type { PrometheusMetricsOptions } from './prometheus-options.interface.js';

@@ -1,4 +1,4 @@
-import type { MetricsReading, TopicBacklog } from '../metrics/delay-queue-metrics.interface.js';
+import type { MetricsReading, TopicBacklog } from '../monitoring/delay-queue-metrics.interface.js';
 import type { Instruments } from './instruments.js';
 
 /** Sets every gauge to what was read, by one module or several of the same connection. What was not read is not shown. */

@@ -1,12 +1,12 @@
 import { Injectable, type InjectionToken } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { assertOptions } from '../common/validate.js';
-import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
-import { tokensOf } from '../delay-queue.tokens.js';
+import { assertOptions } from '../checks/validate.js';
+import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
+import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
-import type { DelayQueueHealth } from '../health/delay-queue.health.js';
-import type { HealthCheckOptions } from '../health/health-report.interface.js';
+import type { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
+import type { HealthCheckOptions } from '../monitoring/health-report.interface.js';
 
 const OPTIONS = ['connection', 'timeout', 'failOnDegraded'] as const;
 

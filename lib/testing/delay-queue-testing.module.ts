@@ -1,9 +1,9 @@
 import { type DynamicModule, type FactoryProvider, type InjectionToken, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
-import { DelayQueueModule } from '../delay-queue.module.js';
-import { aliasesOf } from '../delay-queue.tokens.js';
-import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
+import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
+import { DelayQueueModule } from '../module/delay-queue.module.js';
+import { aliasesOf } from '../decorators/delay-queue.tokens.js';
+import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import { DelayQueueHarness } from './delay-queue.harness.js';
 import type { HarnessOptions } from './harness-options.interface.js';
 import { replacementsOf } from './replacements.js';

@@ -1,12 +1,12 @@
 import type { InjectionToken } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { shareClass } from '../common/copies.js';
-import { type Duration, parseDuration } from '../common/duration.js';
-import { assertOptions } from '../common/validate.js';
-import { DEFAULT_CONNECTION } from '../delay-queue.constants.js';
+import { shareClass } from '../copies.js';
+import { type Duration, parseDuration } from '../time/duration.js';
+import { assertOptions } from '../checks/validate.js';
+import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import { type TopicRef, assertName, checkedTopicName } from '../message/topic.js';
+import { type TopicRef, assertName, checkedTopicName } from '../messages/topic.js';
 import type { BrokerOperation, FaultOptions } from './faults.js';
 import type { DeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
 import type { HarnessOptions } from './harness-options.interface.js';

@@ -1,8 +1,8 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore, MessageStore } from '../broker/broker.interface.js';
 import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
-import { assertInteger, assertOneOf, assertOptions } from '../common/validate.js';
-import { describe } from '../common/describe.js';
+import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { describe } from '../checks/describe.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 

@@ -1,5 +1,5 @@
-import type { ResolvedBackoff } from '../message/backoff.js';
-import type { Failure } from '../message/failure.js';
+import type { ResolvedBackoff } from '../messages/backoff.js';
+import type { Failure } from '../messages/failure.js';
 
 /**
  * What a message was published with. Times in milliseconds; `undefined`: left to the handler, or to the topic.

@@ -1,4 +1,4 @@
-import type { Duration } from '../common/duration.js';
+import type { Duration } from '../time/duration.js';
 
 /**
  * Options of {@link DelayQueueHarness}.

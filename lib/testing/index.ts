@@ -11,4 +11,4 @@ export type {
   WaitingMessage,
 } from './harness-messages.interface.js';
 export type { HarnessOptions } from './harness-options.interface.js';
-export type { ResolvedBackoff } from '../message/backoff.js';
+export type { ResolvedBackoff } from '../messages/backoff.js';

@@ -1,9 +1,9 @@
 import type { InjectionToken } from '@nestjs/common';
-import { MODULE_OPTIONS } from '../delay-queue.module-definition.js';
-import type { SchedulerDependencies } from '../delay-queue.scheduler.js';
-import { tokensOf } from '../delay-queue.tokens.js';
+import { MODULE_OPTIONS } from '../module/delay-queue.module-definition.js';
+import type { SchedulerDependencies } from '../module/delay-queue.scheduler.js';
+import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
-import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import { VERSION } from '../version.js';
 import { noRedis } from './no-redis.js';
 import type { TestBackend } from './test-backend.js';

@@ -1,6 +1,6 @@
 import { MemoryBroker } from '../broker/memory/memory.broker.js';
-import type { PayloadSerializer } from '../message/serializer.js';
-import type { ResolvedOptions } from '../options/resolved-options.interface.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 import { Faults } from './faults.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';

@@ -1,7 +1,7 @@
-import type { DelayQueueModuleOptions } from '../interfaces/delay-queue-options.interface.js';
-import { MAX_DELAY } from '../message/limits.js';
-import { resolveOptions } from '../options/resolve-options.js';
-import type { ResolvedOptions } from '../options/resolved-options.interface.js';
+import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import { MAX_DELAY } from '../checks/limits.js';
+import { resolveOptions } from '../connection/resolve-options.js';
+import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 
 /**
  * An application's options as they count in a test. Heartbeats are years apart: nothing may tick while nothing happens, else

@@ -27,7 +27,7 @@ import type {
 import type { EventLog } from '../broker/event-log.interface.js';
 import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
-import type { Failure } from '../message/failure.js';
+import type { Failure } from '../messages/failure.js';
 import type { Activity } from './activity.js';
 import type { BrokerOperation, Faults } from './faults.js';
 import type { Outages } from './outages.js';

@@ -1,4 +1,4 @@
-import { DelayQueueScheduler, type SchedulerDependencies } from '../delay-queue.scheduler.js';
+import { DelayQueueScheduler, type SchedulerDependencies } from '../module/delay-queue.scheduler.js';
 import type { VirtualTime } from './virtual-time.js';
 
 /** Lets time run while the application drains: a handler that hangs is given up by a timer, and nobody would let it fire. */

@@ -1,9 +1,9 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
-import { decodeEnvelope } from '../message/envelope.js';
-import type { Failure } from '../message/failure.js';
-import { readablePayload } from '../message/readable-part.js';
-import type { PayloadSerializer } from '../message/serializer.js';
-import { fromStoredId } from '../message/stored-id.js';
+import { decodeEnvelope } from '../messages/envelope.js';
+import type { Failure } from '../messages/failure.js';
+import { readablePayload } from '../messages/readable-part.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import { fromStoredId } from '../messages/stored-id.js';
 import type { DeadLetter, HarnessMessage, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
 import type { Published } from './published-messages.js';
 

@@ -1,7 +1,7 @@
-import { parseDuration } from '../common/duration.js';
-import { describe } from '../common/describe.js';
-import { ManualClock } from '../common/manual-clock.js';
-import { assertOptions } from '../common/validate.js';
+import { parseDuration } from '../time/duration.js';
+import { describe } from '../checks/describe.js';
+import { ManualClock } from '../time/manual-clock.js';
+import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { Activity } from './activity.js';
 import type { HarnessOptions } from './harness-options.interface.js';

@@ -1,5 +1,5 @@
 import type { MessageStore, Partition } from '../broker/broker.interface.js';
-import { partitionOf } from '../message/partitioner.js';
+import { partitionOf } from '../messages/partitioner.js';
 
 /** Where a message is stored. */
 export interface Located {

@@ -1,6 +1,6 @@
-import type { Duration } from '../common/duration.js';
-import type { ResolvedBackoff } from '../message/backoff.js';
-import type { PayloadSerializer } from '../message/serializer.js';
+import type { Duration } from '../time/duration.js';
+import type { ResolvedBackoff } from '../messages/backoff.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
 
 /** A backoff ready to use: resolved, or the user's function. */
 export type ActiveBackoff = ResolvedBackoff | ((attempt: number, error: unknown) => Duration);

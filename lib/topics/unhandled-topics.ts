@@ -1,8 +1,8 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore } from '../broker/broker.interface.js';
-import type { Clock, Timer } from '../common/clock.js';
-import type { Log } from '../common/log.js';
-import { nearest } from '../common/nearest.js';
+import type { Clock, Timer } from '../time/clock.js';
+import type { Log } from '../log.js';
+import { nearest } from '../checks/nearest.js';
 import { UnhandledTopicError } from '../errors/unhandled-topic.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
-import { fromStoredId, toStoredId } from '../../lib/message/stored-id.js';
+import { fromStoredId, toStoredId } from '../../lib/messages/stored-id.js';
 import { type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
 import { Received } from '../support/contract-signals.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Outcome } from '../../lib/broker/broker.interface.js';
-import { type FailedAttempt, toFailedAttempt } from '../../lib/message/failed-attempt.js';
+import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failed-attempt.js';
 import { type Bench, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/contract-bench.js';
 
 /** What would break a record that is not taken apart with care. */

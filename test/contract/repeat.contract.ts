@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { CallId, NewMessage } from '../../lib/broker/broker.interface.js';
-import { toStoredId } from '../../lib/message/stored-id.js';
+import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type Bench,
   type BrokerTest,

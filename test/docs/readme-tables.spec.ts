@@ -1,8 +1,8 @@
 import * as api from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { parseDuration } from '../../lib/common/duration.js';
-import { resolveOptions } from '../../lib/options/resolve-options.js';
+import { parseDuration } from '../../lib/time/duration.js';
+import { resolveOptions } from '../../lib/connection/resolve-options.js';
 import { DEFAULT_PARTITIONS } from '../../lib/topics/topic-settings.interface.js';
 import { inBackticks, readDocument, section, table } from './support/markdown.js';
 import { filesIn, propertiesOf, readSource, stringsOf } from './support/source.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { partitionOf } from '../../lib/message/partitioner.js';
+import { partitionOf } from '../../lib/messages/partitioner.js';
 import { eventually } from '../support/eventually.js';
 import { HELD, type Run, WORK } from './operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';

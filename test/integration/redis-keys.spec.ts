@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-import { toStoredId } from '../../lib/message/stored-id.js';
+import { toStoredId } from '../../lib/messages/stored-id.js';
 import { DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
 

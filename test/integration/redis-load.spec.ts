@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/broker/broker.interface.js';
-import { toStoredId } from '../../lib/message/stored-id.js';
+import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimResult, ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
-import { toStoredId } from '../../lib/message/stored-id.js';
+import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
 import { startRedis } from '../support/redis-server.js';

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import { SignalSubscriber } from '../../lib/broker/redis/signal-subscriber.js';
-import { SystemClock } from '../../lib/common/clock.js';
+import { SystemClock } from '../../lib/time/clock.js';
 import { SILENT } from '../support/contract-redis.js';
 import { Received } from '../support/contract-signals.js';
 import { eventually } from '../support/eventually.js';

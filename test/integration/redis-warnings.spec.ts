@@ -3,7 +3,7 @@ import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { SystemClock } from '../../lib/common/clock.js';
+import { SystemClock } from '../../lib/time/clock.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 
 /** A Redis that loses nothing by itself. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Broker, ClaimedMessage, Outcome, Partition } from '../../lib/broker/broker.interface.js';
-import { toFailure } from '../../lib/message/failure.js';
+import { toFailure } from '../../lib/messages/failure.js';
 
 /** All delays are whole hours, so that the milliseconds a test takes never decide what is due. */
 export const HOUR = 3_600_000;

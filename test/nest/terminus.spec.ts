@@ -9,8 +9,8 @@ import {
 import { DelayQueueHealthIndicator, type DelayQueueIndicatorOptions } from 'nestjs-delay-queue/terminus';
 import { describe, expect, it, vi } from 'vitest';
 import type { Broker } from '../../lib/broker/broker.interface.js';
-import { DEFAULT_CONNECTION } from '../../lib/delay-queue.constants.js';
-import { tokensOf } from '../../lib/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
+import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
 import { type RunningApp, useBed } from '../e2e/support/bed.js';
 import { Jobs } from '../e2e/support/jobs.js';
 

@@ -19,7 +19,7 @@ import {
   type SettleStatus,
   type StoredMessage,
 } from '../../lib/broker/broker.interface.js';
-import type { Failure } from '../../lib/message/failure.js';
+import type { Failure } from '../../lib/messages/failure.js';
 import type { BrokerHarness, CreateHarness } from './contract-harness.js';
 import { Received } from './contract-signals.js';
 

@@ -5,8 +5,8 @@ import type { CallId, Partition } from '../../lib/broker/broker.interface.js';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { RedisKeys, type PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
-import { SystemClock } from '../../lib/common/clock.js';
-import type { Log } from '../../lib/common/log.js';
+import { SystemClock } from '../../lib/time/clock.js';
+import type { Log } from '../../lib/log.js';
 
 export const SILENT: Log = { log() {}, warn() {}, error() {} };
 

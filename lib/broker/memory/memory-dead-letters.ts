@@ -1,4 +1,4 @@
-import type { Failure } from '../../message/failure.js';
+import type { Failure } from '../../messages/failure.js';
 import type { CallId } from '../broker.interface.js';
 import type { DeadLetterPage, DeadLetterQuery, Death, Requeue } from '../dead-letter-store.interface.js';
 import { SortedSet } from './sorted-set.js';

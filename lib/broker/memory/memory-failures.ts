@@ -1,6 +1,6 @@
-import { MAX_HISTORY } from '../../message/failed-attempt.js';
-import type { Failure } from '../../message/failure.js';
-import type { FailureRecord } from '../../message/failure-record.js';
+import { MAX_HISTORY } from '../../messages/failed-attempt.js';
+import type { Failure } from '../../messages/failure.js';
+import type { FailureRecord } from '../../messages/failure-record.js';
 import type { Outcome, StoredMessage } from '../broker.interface.js';
 
 /** The failures of a partition's messages, as the script `settle` keeps them. */

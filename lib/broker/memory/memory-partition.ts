@@ -1,5 +1,5 @@
-import type { Failure } from '../../message/failure.js';
-import { SEPARATOR, fromStoredId } from '../../message/stored-id.js';
+import type { Failure } from '../../messages/failure.js';
+import { SEPARATOR, fromStoredId } from '../../messages/stored-id.js';
 import {
   COUNTERS,
   type CallId,

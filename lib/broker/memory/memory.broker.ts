@@ -1,5 +1,5 @@
-import type { Clock } from '../../common/clock.js';
-import type { Failure } from '../../message/failure.js';
+import type { Clock } from '../../time/clock.js';
+import type { Failure } from '../../messages/failure.js';
 import { assertDelays, assertDue, assertDues, assertLength } from '../assert-times.js';
 import {
   PROTOCOL_VERSION,

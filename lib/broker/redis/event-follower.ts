@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Startable } from '../../common/startable.interface.js';
+import type { Startable } from '../../time/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { EventReader } from '../event-log.interface.js';
 import type { RedisClient } from './redis-clients.js';

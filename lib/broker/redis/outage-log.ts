@@ -1,4 +1,4 @@
-import type { Log } from '../../common/log.js';
+import type { Log } from '../../log.js';
 import { isConnectionLoss, rootOf, textOf } from './redis-errors.js';
 
 /** How long a connection may be gone without an error before that is told, in milliseconds: one that is made anew at once is no outage. */

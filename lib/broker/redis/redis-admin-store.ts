@@ -6,7 +6,7 @@ import type {
   PeekRequest,
   PeekedMessages,
 } from '../admin-store.interface.js';
-import { decodeFailureRecord } from '../../message/failure-record.js';
+import { decodeFailureRecord } from '../../messages/failure-record.js';
 import type { CallId, Partition, RescheduleResult, StoredMessage } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import { rescheduleResult, toScore } from './replies.js';

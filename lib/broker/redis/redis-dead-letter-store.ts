@@ -1,4 +1,4 @@
-import { decodeFailureRecord } from '../../message/failure-record.js';
+import { decodeFailureRecord } from '../../messages/failure-record.js';
 import { assertLength } from '../assert-times.js';
 import type { CallId, Partition } from '../broker.interface.js';
 import type {

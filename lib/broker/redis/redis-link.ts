@@ -1,4 +1,4 @@
-import type { Clock } from '../../common/clock.js';
+import type { Clock } from '../../time/clock.js';
 import type { BrokerLink } from '../broker-link.interface.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';

@@ -1,9 +1,9 @@
-import type { Clock } from '../../common/clock.js';
-import type { Log } from '../../common/log.js';
+import type { Clock } from '../../time/clock.js';
+import type { Log } from '../../log.js';
 import { ConfigurationError } from '../../errors/configuration.error.js';
-import { encodeFailureRecord } from '../../message/failure-record.js';
-import type { Failure } from '../../message/failure.js';
-import { toStoredId } from '../../message/stored-id.js';
+import { encodeFailureRecord } from '../../messages/failure-record.js';
+import type { Failure } from '../../messages/failure.js';
+import { toStoredId } from '../../messages/stored-id.js';
 import type {
   AcquireResult,
   Broker,

@@ -1,8 +1,8 @@
-import type { Clock } from '../../common/clock.js';
+import type { Clock } from '../../time/clock.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';
-import type { Log } from '../../common/log.js';
+import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
 import { asideOf, typeOfKey } from './redis-keys.js';
 import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';

@@ -1,4 +1,4 @@
-import type { Log } from '../../common/log.js';
+import type { Log } from '../../log.js';
 import type { RedisClient } from './redis-clients.js';
 
 /** A clock that is off by more than this, in milliseconds, is worth a warning. */

@@ -1,4 +1,4 @@
-import { encodeFailureRecord } from '../../message/failure-record.js';
+import { encodeFailureRecord } from '../../messages/failure-record.js';
 import type { Outcome, Settlement } from '../broker.interface.js';
 
 /** As the head of settle.lua says. */

@@ -10,8 +10,8 @@ import {
   type DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeEach, inject } from 'vitest';
-import { DEFAULT_CONNECTION } from '../../../lib/delay-queue.constants.js';
-import { tokensOf } from '../../../lib/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION } from '../../../lib/decorators/delay-queue.constants.js';
+import { tokensOf } from '../../../lib/decorators/delay-queue.tokens.js';
 import { startRedis } from '../../support/redis-server.js';
 import { EventLog } from './event-log.js';
 import { LogBook } from './log-book.js';

@@ -3,9 +3,9 @@ import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/topic-stats.interface.js';
 import type { PeekRequest } from '../../../lib/broker/admin-store.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { partitionOf } from '../../../lib/message/partitioner.js';
+import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { message } from '../../support/contract-bench.js';
 
 interface Bench {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { DeadLetter } from '../../../lib/message/dead-letter.interface.js';
-import { toFailedAttempt } from '../../../lib/message/failed-attempt.js';
-import type { Failure } from '../../../lib/message/failure.js';
+import type { DeadLetter } from '../../../lib/messages/dead-letter.interface.js';
+import { toFailedAttempt } from '../../../lib/messages/failed-attempt.js';
+import type { Failure } from '../../../lib/messages/failure.js';
 
 const FAILURE: Failure = { reason: 'failed', name: 'Error', message: 'no' };
 const ATTEMPT = toFailedAttempt(FAILURE, { at: 500, attempt: 2, duration: 1 });

@@ -3,7 +3,7 @@ import type { ClaimedMessage } from '../../../lib/broker/broker.interface.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { DeliveryAbortedError } from '../../../lib/errors/delivery-aborted.error.js';
 import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
-import { toStoredId } from '../../../lib/message/stored-id.js';
+import { toStoredId } from '../../../lib/messages/stored-id.js';
 
 const CLAIMED: ClaimedMessage = {
   storedId: toStoredId('order-42', 'customer-7'),

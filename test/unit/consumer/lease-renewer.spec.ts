@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExtendStatus, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { CallSlot } from '../../../lib/consumer/call-slot.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { ClaimBench, PAUSED, claimed, idle } from './support/claim-bench.js';
 import { turns } from './support/test-claimant.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { BrokerLink } from '../../../lib/broker/broker-link.interface.js';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
-import { patienceOf } from '../../../lib/consumer/progress.js';
+import { patienceOf } from '../../../lib/topics/progress.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import { turns } from './support/test-claimant.js';
 

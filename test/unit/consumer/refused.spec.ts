@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimedMessage, Outcome, StoredMessage } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import type { DeadOutcome } from '../../../lib/consumer/delivery-reporter.js';

@@ -1,6 +1,6 @@
 import { validate, version } from 'uuid';
 import { describe, expect, it, vi } from 'vitest';
-import { shortenUuid } from '../../../lib/message/uuid-text.js';
+import { shortenUuid } from '../../../lib/messages/uuid-text.js';
 import { MessageIds } from '../../../lib/producer/message-ids.js';
 
 describe('MessageIds', () => {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { PayloadTooLargeError } from '../../../lib/errors/payload-too-large.error.js';
 import { SerializationError } from '../../../lib/errors/serialization.error.js';
-import { decodeEnvelope } from '../../../lib/message/envelope.js';
-import type { PublishOptions } from '../../../lib/message/publish-options.interface.js';
-import { toStoredId } from '../../../lib/message/stored-id.js';
+import { decodeEnvelope } from '../../../lib/messages/envelope.js';
+import type { PublishOptions } from '../../../lib/messages/publish-options.interface.js';
+import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { toPublishRequest } from '../../../lib/producer/publish-request.js';
 import { shown } from '../../support/contract-shown.js';
 

@@ -2,9 +2,9 @@ import { Registry, register } from 'prom-client';
 import { prometheusMetrics, type PrometheusMetricsOptions } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
-import type { MetricsReading } from '../../../lib/metrics/delay-queue-metrics.interface.js';
+import type { MetricsReading } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
 import { Scrape } from '../../support/prometheus-text.js';
-import { failureOf } from '../options/support/wrong-options.js';
+import { failureOf } from '../connection/support/wrong-options.js';
 
 const NOTHING: MetricsReading = { up: true, clockOffset: 0, topics: [] };
 

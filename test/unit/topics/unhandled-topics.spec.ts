@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import type { BackgroundError } from '../../../lib/events/background-error.js';
 import { UnhandledTopics } from '../../../lib/topics/unhandled-topics.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeSignal } from '../../../../lib/broker/redis/partition-signal.js';
-import { toStoredId } from '../../../../lib/message/stored-id.js';
+import { toStoredId } from '../../../../lib/messages/stored-id.js';
 import { shown } from '../../../support/contract-shown.js';
 
 describe('decodeSignal', () => {

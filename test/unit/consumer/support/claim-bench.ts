@@ -1,5 +1,5 @@
 import type { Broker, ClaimRequest, ClaimResult, ClaimedMessage } from '../../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.js';
 import { PartitionClaimer } from '../../../../lib/consumer/partition-claimer.js';
 import { WorkerGroup } from '../../../../lib/consumer/worker-group.js';

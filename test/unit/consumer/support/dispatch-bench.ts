@@ -1,13 +1,13 @@
 import type { Broker, Outcome, Settlement } from '../../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../../lib/common/manual-clock.js';
+import { ManualClock } from '../../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../../lib/consumer/delivery.js';
 import { MessageDispatcher } from '../../../../lib/consumer/message-dispatcher.js';
 import type { HandlerSettings } from '../../../../lib/consumer/message-handler.interface.js';
 import { Settler } from '../../../../lib/consumer/settler.js';
 import type { QueueEvents } from '../../../../lib/events/queue-events.interface.js';
-import type { DelayedMessage } from '../../../../lib/message/delayed-message.interface.js';
-import { encodeEnvelope, type EnvelopeFields } from '../../../../lib/message/envelope.js';
+import type { DelayedMessage } from '../../../../lib/messages/delayed-message.interface.js';
+import { encodeEnvelope, type EnvelopeFields } from '../../../../lib/messages/envelope.js';
 import { turns } from './test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };

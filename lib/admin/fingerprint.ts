@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import type { Failure } from '../messages/failure.js';
+
+/** Longest text that tells one kind of failure from another, in characters. */
+const MAX_PATTERN_LENGTH = 300;
+
+/** What differs from message to message, in the order in which it is looked for. */
+const VARIABLES: readonly (readonly [RegExp, string])[] = [
+  [/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)(?!\w)/g, '<text>'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<uuid>'],
+  [/\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi, '<hex>'],
+  [/\d+(?:[.,]\d+)*/g, '<n>'],
+  [/\s+/g, ' '],
+];
+
+/** An error's message with what is different each time left out, so that equal failures have equal texts. */
+export function patternOf(message: string): string {
+  let pattern = message;
+  for (const [variable, placeholder] of VARIABLES) pattern = pattern.replace(variable, placeholder);
+  return pattern.trim().slice(0, MAX_PATTERN_LENGTH);
+}
+
+/** Names the kind of a failure: the same reason, name, code and pattern of the message. 16 hexadecimal digits. */
+export function fingerprintOf({ reason, name, code = '', message }: Failure): string {
+  const kind = [reason, name, code, patternOf(message)].join('\0');
+  return createHash('sha256').update(kind).digest('hex').slice(0, 16);
+}

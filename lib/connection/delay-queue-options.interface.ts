@@ -1,0 +1,138 @@
+import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
+import type { RedisSettings } from '../broker/redis/redis-settings.js';
+import type { Duration } from '../time/duration.js';
+import type { Backoff } from '../messages/backoff.js';
+import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+
+/**
+ * Options of `DelayQueueModule.forRoot()`.
+ *
+ * @publicApi
+ */
+export interface DelayQueueModuleOptions {
+  /**
+   * Names the connection, where an application has several: producers are injected and handlers choose theirs by it. The
+   * same characters as in a topic. @defaultValue 'default'
+   */
+  name?: string;
+  /** Whether other modules can inject the producer without importing the module. @defaultValue true */
+  isGlobal?: boolean;
+  /** Which Redis to use. @defaultValue 'redis://127.0.0.1:6379' */
+  redis?: RedisSettings;
+  /** First part of every key; two prefixes on one Redis know nothing of each other. @defaultValue 'dq' */
+  prefix?: string;
+  /** Settings of single topics; a topic needs no entry. */
+  topics?: Record<string, TopicOptions>;
+  /** Settings of every topic. */
+  defaults?: TopicOptions;
+  /** How this process consumes; `false`: it only publishes. */
+  consumer?: false | ConsumerOptions;
+  /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
+  publishTimeout?: Duration;
+  /** What stands around publishes, handler calls and settles, such as correlation ids; the first is the outermost. @defaultValue none */
+  middleware?: readonly DelayQueueMiddleware[];
+  /**
+   * Where to tell what this process does, and from where the state of its topics is read, such as `prometheusMetrics()` of
+   * `nestjs-delay-queue/prometheus`. @defaultValue none
+   */
+  metrics?: DelayQueueMetrics;
+  /**
+   * Whether this process tells the fleet what it does, for `DelayQueueEvents.fleet`. It costs a script call for each turn of
+   * the event loop in which something happens; see docs/events.md. @defaultValue false
+   */
+  fleetEvents?: boolean | FleetEventsOptions;
+  /**
+   * Takes payloads into JSON and back, for all topics that have none of their own. Every process that publishes to a topic,
+   * handles it, or looks at its payloads needs the same. Give it to those that handle first: a message that was published
+   * with a serializer is a dead letter (`'undecodable'`) to a process without one. The other way round is no trouble: what
+   * was published without one is left as it is. @defaultValue none: plain JSON
+   */
+  serializer?: PayloadSerializer;
+}
+
+/**
+ * What the fleet is told.
+ *
+ * @publicApi
+ */
+export interface FleetEventsOptions {
+  /**
+   * How many events of the whole fleet Redis keeps, about: as many can be read after a lost connection. 1,000 to
+   * 10,000,000, of some 60 bytes each with UUIDs as ids. @defaultValue 100,000
+   */
+  maxLength?: number;
+}
+
+/**
+ * Settings of a topic.
+ *
+ * @publicApi
+ */
+export interface TopicOptions {
+  /**
+   * Number of partitions, 1 to 1024. Fixed at the first use of the topic; a process configured with another number does
+   * not boot, one that leaves it out takes what the topic has. @defaultValue 8
+   */
+  partitions?: number;
+  /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
+  attempts?: number;
+  /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, up to 20 % jitter */
+  backoff?: Backoff;
+  /** Longest run of one handler call; then its signal aborts and the attempt has failed. @defaultValue none */
+  timeout?: Duration;
+  /** Not delivered within this time after it was due, a message becomes a dead letter. @defaultValue never */
+  expireAfter?: Duration;
+  /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all, for ever */
+  deadLetter?: DeadLetterOptions;
+  /** Takes payloads into JSON and back. @defaultValue the module's */
+  serializer?: PayloadSerializer;
+}
+
+/**
+ * Which dead letters are kept.
+ *
+ * @publicApi
+ */
+export interface DeadLetterOptions {
+  maxAge?: Duration;
+  maxCount?: number;
+}
+
+/**
+ * How a process consumes.
+ *
+ * @publicApi
+ */
+export interface ConsumerOptions {
+  /** Handler calls at once in this process, 1 to 100,000. @defaultValue 100 */
+  concurrency?: number;
+  /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue '30s' */
+  lease?: Duration;
+  /** How long running handlers may take at a shutdown. @defaultValue '10s' */
+  shutdownTimeout?: Duration;
+  /** Upper bound on sleeping without asking Redis, 100 ms to 60 s; also the heartbeat, up to 5 s. @defaultValue '5s' */
+  maxIdleWait?: Duration;
+}
+
+/**
+ * Options of `DelayQueueModule.forRootAsync()`.
+ *
+ * @publicApi
+ */
+export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>,
+  'createDelayQueueOptions'
+> &
+  Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
+
+/**
+ * Makes options for `DelayQueueModule.forRootAsync({ useClass })`.
+ *
+ * @publicApi
+ */
+export interface DelayQueueOptionsFactory {
+  createDelayQueueOptions():
+    Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'> | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
+}

@@ -1,0 +1,93 @@
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { VERSION } from './version.js';
+import type { Log } from './log.js';
+
+type Class = abstract new (...dependencies: never[]) => object;
+
+/** A copy of this package as others see it, older and newer versions too: what is here stays. */
+interface Copy {
+  /** What is injected by its class, by the name under which it is exported. */
+  readonly classes: ReadonlyMap<string, Class>;
+  /** Version, format and folder. */
+  describe(): string;
+}
+
+/** All copies of this process. Those that a test runner has loaded and dropped may be collected. */
+interface Copies {
+  readonly loaded: WeakRef<Copy>[];
+  /** Told of each copy that is loaded after a module has booted. */
+  onLoaded?: () => void;
+}
+
+const COPIES = Symbol.for('nestjs-delay-queue.copies');
+
+const classes = new Map<string, Class>();
+const own: Copy = { classes, describe: () => `${VERSION}${place()}` };
+
+/**
+ * Makes a class known to the other copies, whose modules then provide it too. Each class does so itself where it is defined,
+ * so that a bundler cannot drop the one and keep the other.
+ *
+ * @param name under which it is exported; its own may have been minified
+ */
+export function shareClass(name: string, type: Class): void {
+  const isFirst = classes.size === 0;
+  classes.set(name, type);
+  if (!isFirst) return;
+  const { loaded, onLoaded } = copies();
+  loaded.push(new WeakRef(own));
+  onLoaded?.();
+}
+
+/** The classes that other copies have of the same name; of what is no class that is shared, there are none. */
+export function twinsOf(type: unknown): Class[] {
+  const name = [...classes.keys()].find((key) => classes.get(key) === type);
+  if (name === undefined) return [];
+  return alive().flatMap((copy) => (copy === own ? [] : (copy.classes.get(name) ?? [])));
+}
+
+/** Warns if there are several copies, now or as soon as there are. Once a process, however often it is called. */
+export function warnOfCopies(log: Log): void {
+  const registry = copies();
+  registry.onLoaded ??= () => {
+    const found = alive();
+    if (found.length < 2) return;
+    registry.onLoaded = () => {};
+    log.warn(
+      `${found.length} copies of nestjs-delay-queue are loaded in this process: ` +
+        `${found.map((copy) => copy.describe()).join('; ')}. They work together, but what a copy injects by class can only ` +
+        `be injected if the copy was loaded before the application was created, and two versions may differ. Keep one: ` +
+        `install one version ('npm ls nestjs-delay-queue' shows all, 'npm dedupe' may help), and load it either by import or ` +
+        `by require() everywhere.`,
+    );
+  };
+  registry.onLoaded();
+}
+
+function copies(): Copies {
+  const holder = globalThis as { [COPIES]?: Copies };
+  return (holder[COPIES] ??= { loaded: [] });
+}
+
+function alive(): Copy[] {
+  return copies().loaded.flatMap((reference) => reference.deref() ?? []);
+}
+
+const FORMATS = new Map([
+  ['cjs', 'CommonJS'],
+  ['esm', 'ES module'],
+]);
+
+/**
+ * Where this copy lies, as a stack trace shows it: no way of asking for one's own file works in CommonJS, in ES modules and in
+ * all that bundlers make of them.
+ */
+function place(): string {
+  const [, file] = /^ +at (?:.*? \()?(.+?):\d+:\d+\)?$/m.exec(String(new Error().stack)) ?? [];
+  if (file === undefined) return ' in an unknown folder';
+  const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+  const [folder = dirname(path), build = ''] = /^.*[\\/]dist[\\/](cjs|esm)(?=[\\/])/.exec(path) ?? [];
+  const format = FORMATS.get(build);
+  return `${format ? ` (${format})` : ''} in ${folder}`;
+}

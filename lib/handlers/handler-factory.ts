@@ -1,0 +1,89 @@
+import { ForbiddenException, Injectable } from '@nestjs/common';
+import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCreator, ModuleRef } from '@nestjs/core';
+import { UnrecoverableError } from '../errors/unrecoverable.error.js';
+import type { HandlerOptions } from '../decorators/handler-options.interface.js';
+import { assertBoundClassesAreMade } from './bound-classes.js';
+import { describeRefusal, isRefusal, rememberingGuards } from './guard-refusals.js';
+import { checkParameters } from './handler-parameters.js';
+import {
+  type HandlerMethod,
+  HandlerPipeline,
+  type InstanceWrapper,
+  type Invoke,
+  directCall,
+} from './handler-pipeline.js';
+import { isEnhanced, isFiltered } from './nest-metadata.js';
+
+/** Makes the calls of handlers: on which instance, and with what around them. */
+@Injectable()
+export class HandlerFactory {
+  constructor(
+    private readonly creator: ExternalContextCreator,
+    private readonly application: ApplicationConfig,
+  ) {}
+
+  /** @throws ConfigurationError for parameters that could not be filled, and for guards and the like that would not run */
+  create(label: string, handler: HandlerMethod, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
+    const { wrapper, type, name, method } = handler;
+    assertBoundClassesAreMade(label, handler);
+    const decorated = checkParameters(label, type, name, method.length);
+    const filtered = isFiltered(type) || isFiltered(method) || this.#isFilteredGlobally();
+    const enhanced = decorated || filtered || isEnhanced(type) || isEnhanced(method) || this.#isEnhancedGlobally();
+    const pipeline = enhanced ? new HandlerPipeline(rememberingGuards(this.creator), handler, filtered) : undefined;
+    const around = (instance: object, contextId?: ContextId): Invoke =>
+      pipeline ? pipeline.around(instance, contextId) : directCall(instance, name);
+    const invoke = isStatic(wrapper) ? around(wrapper.instance as object) : perDelivery(wrapper, around);
+    return enhanced ? refusing(invoke, onRefusal) : invoke;
+  }
+
+  #isEnhancedGlobally(): boolean {
+    const { application } = this;
+    return [
+      application.getGlobalGuards(),
+      application.getGlobalInterceptors(),
+      application.getGlobalRequestGuards(),
+      application.getGlobalRequestInterceptors(),
+    ].some(({ length }) => length > 0);
+  }
+
+  #isFilteredGlobally(): boolean {
+    const { application } = this;
+    return application.getGlobalFilters().length + application.getGlobalRequestFilters().length > 0;
+  }
+}
+
+/** Whether one instance serves all deliveries: neither the class nor anything it depends on or that is bound to it is scoped. */
+function isStatic(wrapper: InstanceWrapper): boolean {
+  return !wrapper.isTransient && wrapper.isDependencyTreeStatic();
+}
+
+/** An instance a delivery. To request-scoped classes the message is the `REQUEST`. */
+function perDelivery(wrapper: InstanceWrapper, around: (instance: object, contextId: ContextId) => Invoke): Invoke {
+  const moduleRef = wrapper.host?.providers.get(ModuleRef)?.instance as ModuleRef;
+  const isDurable = wrapper.isDependencyTreeDurable();
+  return async (payload, message) => {
+    const request = message as object;
+    const contextId: ContextId = ContextIdFactory.getByRequest(request);
+    // As Nest does for HTTP: what a strategy for durable providers adds is all that a durable tree sees, and part of the
+    // request for others.
+    moduleRef.registerRequestByContextId(
+      isDurable ? contextId.payload : Object.assign(request, contextId.payload),
+      contextId,
+    );
+    const instance = await moduleRef.resolve<object>(wrapper.token as never, contextId, { strict: true });
+    return around(instance, contextId)(payload, message);
+  };
+}
+
+function refusing(invoke: Invoke, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
+  return async (payload, message) => {
+    try {
+      return await invoke(payload, message);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (onRefusal === 'ack') return undefined;
+      const Refused = onRefusal === 'retry' ? ForbiddenException : UnrecoverableError;
+      throw new Refused(describeRefusal(error), { cause: error });
+    }
+  };
+}

@@ -1,0 +1,33 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { NewMessage } from '../broker/broker.interface.js';
+import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
+import { SchemaError } from '../errors/schema.error.js';
+import { checkPayload } from './check-payload.js';
+import { decodeEnvelope } from './envelope.js';
+import { type PayloadSerializer, fromStored } from './serializer.js';
+
+/** How the payloads of a topic are checked. */
+export interface PayloadRules {
+  readonly topic: string;
+  readonly schema: StandardSchemaV1;
+  readonly serializer: PayloadSerializer | undefined;
+}
+
+/**
+ * Checks what the handler would be given, which is not always what was published: without a serializer, JSON makes a string
+ * of a `Date`.
+ *
+ * @throws InvalidPayloadError, SchemaError
+ * @throws SerializationError if the serializer cannot read what it has made
+ */
+export async function assertPayload(
+  { topic, schema, serializer }: PayloadRules,
+  { envelope }: Pick<NewMessage, 'envelope'>,
+): Promise<void> {
+  const payload = fromStored(topic, serializer, decodeEnvelope(envelope));
+  try {
+    await checkPayload(topic, schema, payload);
+  } catch (error) {
+    throw error instanceof InvalidPayloadError ? error : new SchemaError(topic, error);
+  }
+}

@@ -1,0 +1,194 @@
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { PayloadTooLargeError } from '../errors/payload-too-large.error.js';
+import { SerializationError } from '../errors/serialization.error.js';
+import { MAX_TIME } from '../time/date.js';
+import { describe } from '../checks/describe.js';
+import { isPlainObject, isWithin } from '../checks/validate.js';
+import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
+import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES } from '../checks/limits.js';
+import { toJson } from './payload-json.js';
+import type { StoredPayload } from './serializer.js';
+
+/** What is stored of a message beside its id and due time. Written once, when the message is published. */
+export interface Envelope extends StoredPayload {
+  /** Epoch milliseconds, the publisher's estimate of the Redis server's clock. */
+  readonly publishedAt: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attempts: number | undefined;
+  readonly backoff: ResolvedBackoff | undefined;
+  readonly timeout: number | undefined;
+  readonly expireAfter: number | undefined;
+}
+
+/** What a publisher puts into an envelope. */
+export interface EnvelopeFields extends StoredPayload {
+  readonly publishedAt: number;
+  readonly headers?: Record<string, string> | undefined;
+  readonly attempts?: number | undefined;
+  readonly backoff?: ResolvedBackoff | undefined;
+  readonly timeout?: number | undefined;
+  readonly expireAfter?: number | undefined;
+}
+
+/** Property names are one letter: they are stored with every message that has the option. */
+interface EncodedOptions {
+  h?: Record<string, string> | undefined;
+  a?: number | undefined;
+  b?: EncodedBackoff | undefined;
+  t?: number | undefined;
+  e?: number | undefined;
+  /** Whether a serializer made the payload. */
+  s?: 1 | undefined;
+}
+
+type EncodedEnvelope = readonly [publishedAt: number, payload: unknown, options?: EncodedOptions | null];
+
+type DecodedOptions = Omit<Envelope, 'payload' | 'publishedAt'>;
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+const NO_OPTIONS: DecodedOptions = Object.freeze({
+  serialized: undefined,
+  headers: NO_HEADERS,
+  attempts: undefined,
+  backoff: undefined,
+  timeout: undefined,
+  expireAfter: undefined,
+});
+
+/**
+ * Encodes a message as `[publishedAt, payload]` or `[publishedAt, payload, options]` in JSON: nothing but the payload and
+ * 16 bytes for a message without options.
+ *
+ * @throws SerializationError if JSON cannot hold the payload, or would change it
+ * @throws PayloadTooLargeError where payload and headers are over 1 MiB
+ */
+export function encodeEnvelope(fields: EnvelopeFields): string {
+  const payload = toJson(fields);
+  const options = encodeOptions(fields);
+  const envelope =
+    options === undefined
+      ? `[${Math.round(fields.publishedAt)},${payload}]`
+      : `[${Math.round(fields.publishedAt)},${payload},${options}]`;
+  // A character is at most 3 bytes in UTF-8, so counting can be spared for what is short.
+  if (envelope.length * 3 > MAX_PAYLOAD_BYTES) assertSize(payload, fields.headers);
+  return envelope;
+}
+
+/**
+ * The same envelope with another payload. Options that this version does not know stay, too.
+ *
+ * @throws SerializationError if JSON cannot hold the payload, if a serializer made the payload that is there and not the new
+ *   one, or if the envelope was not written by {@link encodeEnvelope}
+ * @throws PayloadTooLargeError where payload and headers are over 1 MiB
+ */
+export function withPayload(text: string, stored: StoredPayload): string {
+  const { publishedAt, headers, serialized } = decodeEnvelope(text);
+  if (serialized && !stored.serialized) {
+    throw new SerializationError(
+      `The payload was published with a serializer. To replace it, give the admin the same option 'serializer'.`,
+    );
+  }
+  const [, , given] = parseJson(text) as EncodedEnvelope;
+  const json = toJson(stored);
+  assertSize(json, headers);
+  const options = JSON.stringify({ ...given, s: stored.serialized && 1 });
+  return `[${publishedAt},${json}${options === '{}' ? '' : `,${options}`}]`;
+}
+
+/**
+ * Reads a stored envelope; all of it is within the bounds of what can be published.
+ *
+ * @throws SerializationError where it was not written by {@link encodeEnvelope}; nothing else is ever thrown
+ */
+export function decodeEnvelope(text: string): Envelope {
+  const parts = parseJson(text);
+  if (!isEnvelope(parts)) throw new SerializationError(`The stored message is no envelope: ${describe(text)}.`);
+  const [publishedAt, payload, options] = parts;
+  return options ? { publishedAt, payload, ...decodeOptions(options) } : { publishedAt, payload, ...NO_OPTIONS };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SerializationError(`The stored message is no JSON: ${describe(text)}.`, { cause: error });
+  }
+}
+
+function isEnvelope(
+  parts: unknown,
+): parts is readonly [publishedAt: number, payload: unknown, options?: object | null] {
+  if (!Array.isArray(parts) || parts.length < 2 || parts.length > 3 || !isWithin(parts[0], 0, MAX_TIME)) return false;
+  return parts.length === 2 || parts[2] === null || isPlainObject(parts[2]);
+}
+
+/** Whoever wrote them may have been another program, or none that knew what it did. */
+function decodeOptions({ h, a, b, t, e, s }: { readonly [K in keyof EncodedOptions]: unknown }): DecodedOptions {
+  const backoff = b === undefined ? undefined : decodeBackoff(b);
+  if (h !== undefined && !isHeaders(h)) throw damaged('h', h, 'an object of strings');
+  if (a !== undefined && !(Number.isInteger(a) && isWithin(a, 1, MAX_ATTEMPTS))) {
+    throw damaged('a', a, `a whole number from 1 to ${MAX_ATTEMPTS}`);
+  }
+  if (b !== undefined && !backoff) throw damaged('b', b, '[delay, factor, maxDelay, jitter], each within its bounds');
+  if (s !== undefined && s !== 1) throw damaged('s', s, '1');
+  if (t !== undefined && !isWithin(t, 1, MAX_DELAY)) throw damaged('t', t, `milliseconds from 1 to ${MAX_DELAY}`);
+  if (e !== undefined && !isWithin(e, 1, MAX_DELAY)) throw damaged('e', e, `milliseconds from 1 to ${MAX_DELAY}`);
+  return { serialized: s && true, headers: h ?? NO_HEADERS, attempts: a, backoff, timeout: t, expireAfter: e };
+}
+
+function damaged(option: keyof EncodedOptions, value: unknown, allowed: string): SerializationError {
+  return new SerializationError(
+    `The stored message has the option '${option}' ${describe(value)}, but it must be ${allowed}.`,
+  );
+}
+
+function encodeOptions({
+  headers,
+  attempts,
+  backoff,
+  timeout,
+  expireAfter,
+  serialized,
+}: EnvelopeFields): string | undefined {
+  // Most messages have none.
+  if (
+    !headers &&
+    attempts === undefined &&
+    !backoff &&
+    timeout === undefined &&
+    expireAfter === undefined &&
+    !serialized
+  )
+    return undefined;
+  const options: EncodedOptions = {
+    h: headers && Object.keys(headers).length > 0 ? headers : undefined,
+    a: attempts,
+    b: backoff && encodeBackoff(backoff),
+    t: timeout,
+    e: expireAfter,
+    s: serialized && 1,
+  };
+  for (const name in options) if (options[name as keyof EncodedOptions] !== undefined) return JSON.stringify(options);
+  return undefined;
+}
+
+function assertSize(payload: string, headers: Readonly<Record<string, string>> | undefined): void {
+  const size = Buffer.byteLength(payload) + (headers ? Buffer.byteLength(JSON.stringify(headers)) : 0);
+  if (size > MAX_PAYLOAD_BYTES) throw new PayloadTooLargeError(size, MAX_PAYLOAD_BYTES);
+}
+
+function isHeaders(value: unknown): value is Record<string, string> {
+  return isPlainObject(value) && Object.values(value).every((header) => typeof header === 'string');
+}
+
+/** @throws InvalidArgumentError where it is no object of strings */
+export function assertHeaders(headers: unknown): asserts headers is Record<string, string> {
+  if (!isPlainObject(headers)) {
+    throw new InvalidArgumentError(`headers must be an object of strings. Given: ${describe(headers)}.`);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string') {
+      throw new InvalidArgumentError(`headers['${name}'] must be a string. Given: ${describe(value)}.`);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { MAX_TIME } from '../time/date.js';
+import { isPlainObject, isWithin } from '../checks/validate.js';
+import type { FailedAttempt } from './failed-attempt.js';
+import { FAILURE_REASONS, type Failure, type FailureReason } from './failure.js';
+import { isPayloadIssue } from './payload-issues.js';
+
+/** What is stored of a message's failures. */
+export interface FailureRecord {
+  readonly failure: Failure;
+  /** The latest attempts that failed, the last one first. */
+  readonly history: readonly FailedAttempt[];
+}
+
+/** Behind it, nothing but the entries of the history. `lua/includes/history.lua` has the same. */
+const HISTORY = ',"history":[';
+
+/** A crash keeps the failure before it, and so on; a writer that is none of ours could nest them without end. */
+const MAX_NESTED = 10;
+
+/**
+ * The last failure as JSON, with `history` as its last property. In the entries of the history braces are escaped, so that
+ * a script can tell where one ends, and put those of earlier attempts behind.
+ *
+ * @param attempt the one that failed; `undefined` where the handler was not called
+ */
+export function encodeFailureRecord(failure: Failure, attempt: FailedAttempt | undefined): string {
+  return `${JSON.stringify(failure).slice(0, -1)}${HISTORY}${attempt ? encodeAttempt(attempt) : ''}]}`;
+}
+
+/**
+ * Reads what is stored of a message's failures; never throws. What of it was not written by {@link encodeFailureRecord} is
+ * left out.
+ *
+ * @returns `undefined` for no text, and where not even the last failure can be read
+ */
+export function decodeFailureRecord(text: string): FailureRecord | undefined {
+  if (text === '') return undefined;
+  // A script has put the entries of the history together, whatever they were; they must not cost the failure.
+  const stored = parseJson(text) ?? parseJson(`${text.split(HISTORY, 1).join()}}`);
+  const failure = toFailure(stored);
+  if (!failure) return undefined;
+  const { history } = stored as { history?: unknown };
+  return { failure, history: Array.isArray(history) ? history.flatMap(toAttempts) : [] };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toFailure(stored: unknown, depth = 0): Failure | undefined {
+  if (!isPlainObject(stored)) return undefined;
+  const { reason, name, message, code, stack, lastError, issues } = stored;
+  if (!isReason(reason) || typeof name !== 'string' || typeof message !== 'string') return undefined;
+  const before = depth < MAX_NESTED ? toFailure(lastError, depth + 1) : undefined;
+  return {
+    reason,
+    name,
+    message,
+    ...(typeof code === 'string' && { code }),
+    ...(typeof stack === 'string' && { stack }),
+    ...(before && { lastError: before }),
+    ...(Array.isArray(issues) && { issues: issues.filter(isPayloadIssue) }),
+  };
+}
+
+function isReason(value: unknown): value is FailureReason {
+  return FAILURE_REASONS.includes(value as FailureReason);
+}
+
+/** One, or none where it is damaged. */
+function toAttempts(stored: unknown): FailedAttempt[] {
+  if (!isPlainObject(stored)) return [];
+  const { at, attempt, name, message, duration } = stored;
+  const isAttempt =
+    isWithin(at, -MAX_TIME, MAX_TIME) &&
+    Number.isFinite(attempt) &&
+    typeof name === 'string' &&
+    typeof message === 'string' &&
+    Number.isFinite(duration);
+  if (!isAttempt) return [];
+  return [{ at: new Date(at), attempt: attempt as number, name, message, duration: duration as number }];
+}
+
+function encodeAttempt({ at, ...rest }: FailedAttempt): string {
+  const fields = JSON.stringify({ at: at.getTime(), ...rest }).slice(1, -1);
+  return `{${fields.replaceAll('{', '\\u007b').replaceAll('}', '\\u007d')}}`;
+}

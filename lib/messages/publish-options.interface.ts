@@ -1,0 +1,51 @@
+import type { Duration } from '../time/duration.js';
+import type { StoredBackoff } from './backoff.js';
+
+/**
+ * How one message is published. Times are on the Redis server's clock, so the clock of this machine does not matter.
+ *
+ * @publicApi
+ */
+export interface PublishOptions {
+  /**
+   * Names the message, 1 to 256 characters. Unique, while the message exists, among the topic's messages with the same
+   * {@link key}; without a key of its own, in the topic. @defaultValue a UUIDv7
+   */
+  id?: string;
+  /** Places the message in a partition, 1 to 256 characters. @defaultValue the id */
+  key?: string;
+  /** Due so long from now, 0 to 10 years. Without `delay` and `deliverAt` the message is due at once. */
+  delay?: Duration;
+  /** Due at this time (a number is epoch milliseconds); a time in the past is due at once. Not together with `delay`. */
+  deliverAt?: Date | number;
+  /** Deliveries in all that may fail before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
+  attempts?: number;
+  /** Wait between the attempts. @defaultValue the handler's */
+  backoff?: StoredBackoff;
+  /** Longest run of one handler call. @defaultValue the handler's */
+  timeout?: Duration;
+  /** Not delivered within this time after it was due, the message is a dead letter. @defaultValue the topic's */
+  expireAfter?: Duration;
+  /** Travels with the payload; for correlation ids and the like. */
+  headers?: Record<string, string>;
+  /**
+   * What happens where the id exists: `'reject'` throws `DuplicateMessageError`, `'ignore'` leaves the first one as it is,
+   * `'replace'` gives it the new payload, options and due time (a debounce). @defaultValue 'reject'
+   */
+  onDuplicate?: 'reject' | 'ignore' | 'replace';
+}
+
+/**
+ * What became of a published message.
+ *
+ * @publicApi
+ */
+export interface PublishedMessage {
+  id: string;
+  topic: string;
+  partition: number;
+  /** When the message may be delivered, on the Redis server's clock. */
+  dueAt: Date;
+  /** Whether the id existed: it was left as it is (`'ignore'`) or replaced (`'replace'`). */
+  duplicate: boolean;
+}

@@ -1,0 +1,85 @@
+import { describe } from '../checks/describe.js';
+import { firstLine } from '../log.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { SerializationError } from '../errors/serialization.error.js';
+import { toFailure } from './failure.js';
+
+/**
+ * Takes payloads into a form that JSON can hold, and back, so that handlers get a `Date`, a `Map` or a `BigInt` as it was
+ * published. [superjson](https://github.com/flightcontrolhq/superjson) is one as it is.
+ *
+ * @example
+ * ```ts
+ * DelayQueueModule.forRoot({ serializer: superjson })
+ * ```
+ *
+ * @publicApi
+ */
+export interface PayloadSerializer {
+  /** What is stored of a payload. It goes through `JSON.stringify()`, so it has to be plain data; a promise is not. */
+  serialize(value: unknown): unknown;
+  /** The payload again. It is given what `JSON.parse()` makes of what is stored. */
+  deserialize(json: unknown): unknown;
+}
+
+/** A payload as an envelope has it. */
+export interface StoredPayload {
+  readonly payload: unknown;
+  /** Whether a serializer made it. */
+  readonly serialized?: true | undefined;
+}
+
+/** @throws InvalidArgumentError if it is no serializer */
+export function assertSerializer(name: string, serializer: PayloadSerializer): void {
+  // A class with static functions serves as well, as superjson is one.
+  const given = serializer as Partial<PayloadSerializer> | null | undefined;
+  if (typeof given?.serialize === 'function' && typeof given.deserialize === 'function') return;
+  throw new InvalidArgumentError(
+    `${name} must have the functions serialize(value) and deserialize(json), as superjson has. ` +
+      `Given: ${describe(serializer)}.`,
+  );
+}
+
+/** @throws SerializationError if the serializer throws */
+export function toStored(topic: string, serializer: PayloadSerializer | undefined, payload: unknown): StoredPayload {
+  if (serializer === undefined) return { payload };
+  try {
+    return { payload: serializer.serialize(payload), serialized: true };
+  } catch (error) {
+    throw new SerializationError(`The serializer of topic '${topic}' failed on the payload: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * What a handler is given. A payload that was published without a serializer is left as it is.
+ *
+ * @throws SerializationError if the serializer throws, or is missing
+ */
+export function fromStored(
+  topic: string,
+  serializer: PayloadSerializer | undefined,
+  { payload, serialized }: StoredPayload,
+): unknown {
+  if (!serialized) return payload;
+  if (serializer === undefined) {
+    throw new SerializationError(
+      `The payload was published with a serializer, and this process has none for topic '${topic}'. Give it the same ` +
+        `option 'serializer' as the process that publishes.`,
+    );
+  }
+  try {
+    return serializer.deserialize(payload);
+  } catch (error) {
+    throw new SerializationError(
+      `The serializer of topic '${topic}' failed on the stored payload: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** What an error says, in one line. */
+export function reasonOf(error: unknown): string {
+  return firstLine(toFailure('failed', error).message);
+}

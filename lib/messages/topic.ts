@@ -1,0 +1,102 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { describe } from '../checks/describe.js';
+import { assertOptions } from '../checks/validate.js';
+import { MAX_NAME_LENGTH } from '../checks/limits.js';
+
+declare const publishedType: unique symbol;
+
+/**
+ * A topic whose payload types the compiler knows; made by {@link topic}. `In` is what is published, `Out` what its handler
+ * is given; they differ where a schema fills in defaults or transforms.
+ *
+ * @publicApi
+ */
+export interface Topic<In, Out = In> {
+  readonly name: string;
+  /** What payloads are checked against when they are published and before they are delivered. */
+  readonly schema?: StandardSchemaV1<unknown, Out> | undefined;
+  /** Carries the published type; has no value. */
+  readonly [publishedType]?: In;
+}
+
+/**
+ * Names a topic: a plain string, or a typed {@link Topic}. Without type arguments it is any topic, of whose payloads the
+ * compiler knows nothing.
+ *
+ * @publicApi
+ */
+export type TopicRef<In = unknown, Out = unknown> = string | Topic<In, Out>;
+
+const TOPIC_OPTIONS = ['schema'] as const;
+
+/**
+ * Makes a typed topic, so that a payload of the wrong shape does not compile. With a schema, payloads are checked at run
+ * time too: when they are published, and again before they are delivered, to the handler that was given this topic.
+ *
+ * @param options `schema` is a [Standard Schema](https://standardschema.dev), as of Zod, Valibot or ArkType. It is given
+ * what JSON makes of the payload, so a `Date` is a string to it. The handler gets its output.
+ * @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, or the schema is none
+ *
+ * @example
+ * ```ts
+ * export const orderTimeout = topic<{ orderId: string }>('order.timeout');
+ * export const orderPaid = topic('order.paid', { schema: z.object({ orderId: z.string(), at: z.coerce.date() }) });
+ * await producer.publish(orderTimeout, { orderId: '42' }, { delay: '30m' });
+ * ```
+ *
+ * @publicApi
+ */
+export function topic<In, Out = In>(
+  name: string,
+  options?: { readonly schema?: StandardSchemaV1<In, Out> },
+): Topic<In, Out> {
+  assertName('topic', name);
+  if (options === undefined) return Object.freeze({ name });
+  assertOptions(`The options of topic '${name}'`, options, TOPIC_OPTIONS);
+  if (!('schema' in options)) return Object.freeze({ name });
+  assertSchema(name, options.schema);
+  return Object.freeze({ name, schema: options.schema });
+}
+
+/** Its name, be it valid or not. */
+export function topicName(ref: TopicRef): string {
+  return typeof ref === 'object' && ref !== null ? ref.name : ref;
+}
+
+/** @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -` */
+export function checkedTopicName(ref: TopicRef): string {
+  const name = topicName(ref);
+  assertName('topic', name);
+  return name;
+}
+
+/** The schema of a topic whose name was checked. */
+export function schemaOf(ref: TopicRef): StandardSchemaV1 | undefined {
+  return typeof ref === 'object' ? ref.schema : undefined;
+}
+
+/**
+ * Names become part of Redis keys, inside the hash tag; a brace would end the tag and tear a partition's keys apart.
+ *
+ * @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`
+ */
+export function assertName(what: string, name: unknown): asserts name is string {
+  if (typeof name !== 'string' || name.length > MAX_NAME_LENGTH || !/^[A-Za-z0-9._:-]+$/.test(name)) {
+    throw new InvalidArgumentError(
+      `A ${what} must be 1 to ${MAX_NAME_LENGTH} characters of A-Z a-z 0-9 . _ : - Given: ${describe(name)}.`,
+    );
+  }
+}
+
+/** That a schema was asked for and is missing, as in a cycle of imports, must not go unnoticed: nothing would be checked. */
+function assertSchema<S>(name: string, schema: S | undefined): asserts schema is S {
+  // ArkType's schemas are functions, so the property is looked up on anything that can have one.
+  const standard = (schema as Partial<StandardSchemaV1> | null | undefined)?.['~standard'];
+  if (typeof standard?.validate !== 'function') {
+    throw new InvalidArgumentError(
+      `The schema of topic '${name}' must be a Standard Schema (https://standardschema.dev), as of Zod, Valibot or ` +
+        `ArkType. Given: ${describe(schema)}.`,
+    );
+  }
+}

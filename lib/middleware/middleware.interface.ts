@@ -1,0 +1,80 @@
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import type { Failure } from '../messages/failure.js';
+import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
+import type { SettleStatus } from '../messages/settle-status.js';
+
+/**
+ * A message on its way out, as a {@link DelayQueueMiddleware} sees it.
+ *
+ * @publicApi
+ */
+export interface OutgoingMessage {
+  readonly topic: string;
+  readonly payload: unknown;
+  /** As given to `publish()`; what counts of its headers is {@link headers}. */
+  readonly options: Readonly<PublishOptions>;
+  /** A copy of those given to `publish()`. What it holds when `next()` is called is published. */
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * What is to become of a delivery, as a {@link DelayQueueMiddleware} sees it.
+ *
+ * @publicApi
+ */
+export interface DeliveryOutcome {
+  readonly topic: string;
+  readonly partition: number;
+  readonly id: string;
+  readonly key: string;
+  /** Which attempt this was, 1 for the first. */
+  readonly attempt: number;
+  /** The same object as `handle` got; `undefined` where the message could not be handed over. */
+  readonly message: DelayedMessage | undefined;
+  /** `put-off`: comes again without having spent the attempt. `release`: comes back at once, as if it had not been delivered. */
+  readonly outcome: 'ack' | 'retry' | 'put-off' | 'dead' | 'release';
+  /** Until a message that is retried or put off comes again, in milliseconds. */
+  readonly delay: number | undefined;
+  /** Why a message is retried or dead. */
+  readonly failure: Failure | undefined;
+}
+
+/**
+ * Stands around every publish, every handler call and every settle, as for a correlation id that travels in the headers.
+ * Each function has to return or await `next()`, which may be called once.
+ *
+ * @example
+ * ```ts
+ * const correlation: DelayQueueMiddleware = {
+ *   publish: async (messages, next) => {
+ *     const id = context.getStore();
+ *     if (id !== undefined) for (const { headers } of messages) headers['correlation-id'] = id;
+ *     return next();
+ *   },
+ *   handle: async ([message], next) => context.run(message?.headers['correlation-id'], next),
+ * };
+ * ```
+ *
+ * @publicApi
+ */
+export interface DelayQueueMiddleware {
+  /**
+   * Around each call of `publish()` or `publishMany()`, with the messages of the call. They are checked, encoded and sent
+   * within `next()`; without a call of it nothing is published. The caller gets what this function throws, or its result,
+   * which has to be a list of one `PublishedMessage` a message.
+   */
+  publish?(messages: readonly OutgoingMessage[], next: () => Promise<PublishedMessage[]>): Promise<PublishedMessage[]>;
+  /**
+   * Around each handler call, with the messages of the call, and outside of whatever Nest runs around a handler. Where this
+   * function throws, the attempt has failed; where it returns, the messages are acknowledged, also when it has caught what
+   * `next()` threw. Its time counts towards the handler's `timeout`.
+   */
+  handle?(messages: readonly DelayedMessage[], next: () => Promise<unknown>): Promise<unknown>;
+  /**
+   * Around each call that tells Redis what became of deliveries of one partition, 1 to 200 at a time: those that came up
+   * during the call before travel together. `next()` resolves once Redis has answered, with one status an outcome; it
+   * rejects where that is given up. This function looks on: nothing that it returns, throws or leaves out changes an outcome,
+   * and its first failure in a partition is logged. The next outcomes of the partition wait until it is done.
+   */
+  settle?(outcomes: readonly DeliveryOutcome[], next: () => Promise<readonly SettleStatus[]>): Promise<unknown>;
+}

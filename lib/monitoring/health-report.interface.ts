@@ -1,0 +1,94 @@
+import type { Duration } from '../time/duration.js';
+
+/**
+ * `down`: Redis cannot be reached, or this process makes no progress though work is overdue. `degraded`: it works, but
+ * partitions have no owner or cannot be reached, nobody handles a topic that this process publishes to, or signals do not
+ * come through, so that messages wait or are late.
+ *
+ * @publicApi
+ */
+export type HealthStatus = 'up' | 'degraded' | 'down';
+
+/**
+ * What `DelayQueueHealth.check()` found.
+ *
+ * @publicApi
+ */
+export interface HealthReport {
+  readonly status: HealthStatus;
+  /** What is wrong, a sentence each; empty where all is well. */
+  readonly problems: readonly string[];
+  readonly connection: ConnectionHealth;
+  /** How far Redis's clock is ahead of this machine's, in milliseconds, as last measured. */
+  readonly clockOffset: number;
+  /** The topics that this process handles, and those that the module's options name. */
+  readonly topics: readonly TopicHealth[];
+  /**
+   * Topics that this process publishes to and that no process handles. It looks 30 s after its first publish to a topic, so
+   * that those who are to handle it have time to boot.
+   */
+  readonly unhandled: readonly string[];
+}
+
+/**
+ * Whether Redis answers.
+ *
+ * @publicApi
+ */
+export interface ConnectionHealth {
+  readonly status: 'up' | 'down';
+  /** Milliseconds until Redis answered; `undefined` where it did not. */
+  readonly roundTrip: number | undefined;
+  /** Whether signals of other processes come through; `up` too where this process listens to none. */
+  readonly signals: 'up' | 'down';
+  /** Why it is down. */
+  readonly error: string | undefined;
+}
+
+/**
+ * How a topic is worked, as far as this process can tell. Partitions are given by their numbers.
+ *
+ * @publicApi
+ */
+export interface TopicHealth {
+  readonly topic: string;
+  /** Those that this process owns. */
+  readonly owned: readonly number[];
+  /** Those that no process owns. One that changes hands may be among them for a moment. */
+  readonly unowned: readonly number[];
+  /** Those whose Redis did not answer. */
+  readonly unreachable: readonly number[];
+  readonly paused: boolean;
+  /** What waits in partitions of this process though its time has come; `undefined` where nothing does. */
+  readonly overdue: OverdueMessages | undefined;
+  /**
+   * This process is connected, yet makes no progress: messages are overdue and it is free to take them, but no claim was
+   * answered for 3 heartbeats; or no heartbeat was.
+   */
+  readonly stalled: boolean;
+  /** As many handlers run as may, and partitions wait for one to end. What is overdue then is no wedge. */
+  readonly saturated: boolean;
+}
+
+/**
+ * Messages whose time has come.
+ *
+ * @publicApi
+ */
+export interface OverdueMessages {
+  readonly messages: number;
+  /** Due time of the one that has waited longest. */
+  readonly oldestDueAt: Date;
+  /** For how long it has, in milliseconds. */
+  readonly lateness: number;
+}
+
+/**
+ * Options of `DelayQueueHealth.check()`.
+ *
+ * @publicApi
+ */
+export interface HealthCheckOptions {
+  /** Longest time until the report is there, up to 60 s. What is not known by then counts as down. @defaultValue '2s' */
+  timeout?: Duration;
+}

@@ -1,0 +1,117 @@
+import type { MessageStore, PartitionStats } from '../broker/broker.interface.js';
+import type { Clock } from '../time/clock.js';
+import type { Log } from '../log.js';
+import { serveWithin } from '../time/serve-within.js';
+import type { MetricsReading, TopicBacklog } from './delay-queue-metrics.interface.js';
+import { toBacklog } from './topic-backlog.js';
+
+/** For how long a reading serves further scrapes, in milliseconds. */
+const FRESH = 1000;
+
+/** Longest time for a reading, in milliseconds; Prometheus gives a scrape up after 10 s. */
+const TIMEOUT = 2000;
+
+/** Most partitions that are looked at in one go, so that a scrape keeps nobody waiting. */
+const PARTITIONS_AT_ONCE = 32;
+
+/** What this process does for a topic now. */
+export interface ConsumedTopic {
+  readonly topic: string;
+  /** Partitions that it owns. */
+  readonly holdings: readonly number[];
+  /** Deliveries that it has not decided yet. */
+  readonly inFlight: number;
+}
+
+export interface MetricsReaderOptions {
+  readonly store: Pick<MessageStore, 'stats'> & { now(): number };
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Number of partitions of every topic that this process has used. */
+  readonly topics: () => ReadonlyMap<string, number>;
+  readonly consumed: () => readonly ConsumedTopic[];
+}
+
+/**
+ * Reads the gauges. What lies in Redis is read by one process a topic: the owner of partition 0, and while that has no owner
+ * whoever uses the topic.
+ */
+export class MetricsReader {
+  readonly #options: MetricsReaderOptions;
+  #reading: Promise<MetricsReading> | undefined;
+  #latest: { readonly at: number; readonly reading: MetricsReading } | undefined;
+  /** Whether the latest reading failed; one warning is enough. */
+  #failing = false;
+
+  constructor(options: MetricsReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. Who asks while a reading is under way, or within a second after it, gets that one. */
+  async read(): Promise<MetricsReading> {
+    const { clock } = this.#options;
+    if (this.#latest && clock.now() - this.#latest.at < FRESH) return this.#latest.reading;
+    this.#reading ??= this.#take().then((reading) => {
+      this.#latest = { at: clock.now(), reading };
+      this.#reading = undefined;
+      return reading;
+    });
+    return this.#reading;
+  }
+
+  async #take(): Promise<MetricsReading> {
+    const { store, topics } = this.#options;
+    const consumed = new Map(this.#options.consumed().map((one) => [one.topic, one]));
+    const backlogs = await this.#backlogs(consumed);
+    return {
+      up: backlogs !== undefined,
+      // The clock that `deliverAt` is computed with: that of the machine, also where it was set after this process began.
+      clockOffset: (store.now() - Date.now()) / 1000,
+      topics: Array.from(topics().keys(), (topic) => {
+        const own = consumed.get(topic);
+        return {
+          topic,
+          consumed: own && { ownedPartitions: own.holdings.length, inFlight: own.inFlight },
+          backlog: backlogs?.get(topic),
+        };
+      }),
+    };
+  }
+
+  /** @returns what is this process's to report; `undefined` where Redis did not answer */
+  async #backlogs(consumed: ReadonlyMap<string, ConsumedTopic>): Promise<Map<string, TopicBacklog> | undefined> {
+    const { clock, log } = this.#options;
+    try {
+      const backlogs = await serveWithin(clock, TIMEOUT, () => this.#readAll(consumed));
+      this.#failing = false;
+      return backlogs;
+    } catch (error) {
+      if (!this.#failing) log.warn(`Metrics of what waits in Redis are missing: ${(error as Error).message}`);
+      this.#failing = true;
+      return undefined;
+    }
+  }
+
+  async #readAll(consumed: ReadonlyMap<string, ConsumedTopic>): Promise<Map<string, TopicBacklog>> {
+    const { store, topics } = this.#options;
+    const backlogs = new Map<string, TopicBacklog>();
+    for (const [topic, partitions] of topics()) {
+      const first = await store.stats({ topic, index: 0 });
+      if (first.owner !== undefined && !consumed.get(topic)?.holdings.includes(0)) continue;
+      backlogs.set(topic, toBacklog([first, ...(await this.#others(topic, partitions))], store.now()));
+    }
+    return backlogs;
+  }
+
+  /** All partitions but the first. */
+  async #others(topic: string, partitions: number): Promise<PartitionStats[]> {
+    const { store } = this.#options;
+    const all: PartitionStats[] = [];
+    for (let begin = 1; begin < partitions; begin += PARTITIONS_AT_ONCE) {
+      const length = Math.min(PARTITIONS_AT_ONCE, partitions - begin);
+      const calls = Array.from({ length }, async (_, i) => store.stats({ topic, index: begin + i }));
+      all.push(...(await Promise.all(calls)));
+    }
+    return all;
+  }
+}

@@ -1,0 +1,39 @@
+import type { CallId, Partition } from '../broker/broker.interface.js';
+import type { Clock } from '../time/clock.js';
+import { serveWithin } from '../time/serve-within.js';
+
+export interface ChangeLaneOptions {
+  readonly clock: Clock;
+  /** Names this process among those that make such calls. */
+  readonly caller: string;
+  readonly partition: Partition;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/**
+ * Sends the calls that change a message of one partition (cancel, reschedule) one after another, in the order in which they
+ * were made, so that the repeat of one is told from the next.
+ */
+export class ChangeLane {
+  readonly #options: ChangeLaneOptions;
+  #sequence = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ChangeLaneOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param operation makes the call; it is repeated under the same name until it is served
+   * @throws BrokerUnavailableError where it could not be confirmed in time
+   */
+  async send<T>(operation: (partition: Partition, call: CallId) => Promise<T>): Promise<T> {
+    const { clock, caller, partition, timeout } = this.#options;
+    const deadline = clock.now() + timeout;
+    const call: CallId = { caller, sequence: ++this.#sequence };
+    const sending = this.#last.then(() => serveWithin(clock, deadline - clock.now(), () => operation(partition, call)));
+    this.#last = sending.catch(() => {});
+    return sending;
+  }
+}

@@ -1,0 +1,86 @@
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
+import { InvalidPayloadError } from '../../../lib/errors/invalid-payload.error.js';
+import { toFailure, toInvalidFailure } from '../../../lib/messages/failure.js';
+
+describe('toFailure', () => {
+  it('keeps name, message and stack of an error', () => {
+    const error = new TypeError('boom');
+
+    expect(toFailure('failed', error)).toEqual({
+      reason: 'failed',
+      name: 'TypeError',
+      message: 'boom',
+      stack: error.stack,
+    });
+  });
+
+  it('keeps a code that is a text', () => {
+    const error = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+
+    expect(toFailure('failed', error)).toMatchObject({ code: 'ECONNREFUSED' });
+    expect(toFailure('failed', new HandlerTimeoutError(50))).toMatchObject({
+      name: 'HandlerTimeoutError',
+      code: 'HANDLER_TIMEOUT',
+    });
+    expect(toFailure('failed', Object.assign(new Error('x'), { code: 404 }))).not.toHaveProperty('code');
+  });
+
+  it('cuts long texts', () => {
+    const error = new Error('x'.repeat(100_000));
+    const failure = toFailure('failed', error);
+
+    expect(failure.message).toHaveLength(4096);
+    expect(failure.stack?.length).toBeLessThanOrEqual(4096);
+  });
+
+  for (const [thrown, name, message] of [
+    ['a text', 'string', "'a text'"],
+    [42, 'number', '42'],
+    [undefined, 'undefined', 'undefined'],
+    [null, 'object', 'null'],
+    [{ status: 500 }, 'object', '{ status: 500 }'],
+    [Symbol('x'), 'symbol', 'Symbol(x)'],
+  ] as const) {
+    it(`makes something of ${message} that was thrown`, () => {
+      expect(toFailure('failed', thrown)).toEqual({ reason: 'failed', name, message });
+    });
+  }
+
+  it('makes something of errors that are not as they should be', () => {
+    const odd = Object.assign(new Error('x'), { name: 5, message: { not: 'a text' }, stack: undefined });
+
+    const failure = toFailure('failed', odd);
+
+    expect(failure).toMatchObject({ name: '5', message: '[object Object]' });
+    expect(() => JSON.stringify(failure)).not.toThrow();
+  });
+
+  it('makes something of an error from another realm', () => {
+    const error: unknown = runInNewContext('new TypeError("boom")');
+
+    expect(toFailure('failed', error).message).toContain('boom');
+  });
+
+  it('keeps the reason it is told', () => {
+    for (const reason of ['failed', 'unrecoverable', 'crashed', 'expired', 'invalid', 'undecodable'] as const) {
+      expect(toFailure(reason, new Error('x')).reason).toBe(reason);
+    }
+  });
+});
+
+describe('toInvalidFailure', () => {
+  it('keeps the error, and what the schema found', () => {
+    const error = new InvalidPayloadError('orders', [{ message: 'too short', path: ['lines', 0, { key: 'sku' }] }]);
+
+    expect(toInvalidFailure(error)).toEqual({
+      reason: 'invalid',
+      name: 'InvalidPayloadError',
+      code: 'INVALID_PAYLOAD',
+      message: error.message,
+      stack: error.stack,
+      issues: [{ message: 'too short', path: 'lines[0].sku' }],
+    });
+  });
+});

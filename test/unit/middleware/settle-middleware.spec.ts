@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import type { Broker, Outcome, Settlement, SettleStatus } from '../../../lib/broker/broker.interface.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { Delivery } from '../../../lib/consumer/delivery.js';
+import { settleLayers } from '../../../lib/middleware/settle-middleware.js';
+import { Settler } from '../../../lib/consumer/settler.js';
+import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
+import { type Failure, toFailure } from '../../../lib/messages/failure.js';
+import type { DelayQueueMiddleware, DeliveryOutcome } from '../../../lib/middleware/middleware.interface.js';
+import { turns } from '../consumer/support/test-claimant.js';
+
+const PARTITION = { topic: 'jobs', index: 3 };
+const ACK: Outcome = { kind: 'ack' };
+
+type Settle = NonNullable<DelayQueueMiddleware['settle']>;
+
+/** A settler of one partition within the given functions; notes what the broker gets, and what is logged. */
+class SettleBench {
+  readonly calls: (readonly Settlement[])[] = [];
+  readonly errors: string[] = [];
+  readonly confirmed: string[] = [];
+  readonly settler: Settler;
+  /** What the broker answers for a message. */
+  statusOf: (storedId: string) => SettleStatus = () => 'settled';
+  /** Rejects settles until it is undefined. */
+  brokerError: Error | undefined;
+
+  constructor(...settles: Settle[]) {
+    const broker: Pick<Broker, 'settle'> = {
+      settle: async (_partition, _call, settlements) => {
+        this.calls.push(settlements);
+        if (this.brokerError) throw this.brokerError;
+        return settlements.map(({ storedId }) => this.statusOf(storedId));
+      },
+    };
+    const context: ConsumerContext = {
+      broker: broker as Broker,
+      clock: new ManualClock(),
+      log: { log: () => {}, warn: () => {}, error: (message) => this.errors.push(message) },
+      events: { wants: () => false, emit: () => {} },
+      member: 'me',
+      settleLayers: settleLayers(settles.map((settle) => ({ settle }))),
+    };
+    this.settler = new Settler(context, PARTITION, () => {});
+  }
+
+  settle(id: string, outcome: Outcome = ACK, message?: DelayedMessage): void {
+    const claimed = { storedId: id, envelope: '[0,null]', token: 7, delivery: 2, attempt: 2, dueAt: 0 };
+    const delivery = new Delivery(PARTITION, claimed, 1000);
+    delivery.message = message;
+    this.settler.settle(delivery, outcome, () => this.confirmed.push(id));
+  }
+
+  /** The ids of each call of the broker. */
+  get sent(): string[][] {
+    return this.calls.map((settlements) => settlements.map(({ storedId }) => storedId));
+  }
+}
+
+describe('settleLayers', () => {
+  it('are none where no middleware settles, so that a settle costs nothing more', () => {
+    expect(settleLayers([])).toBeUndefined();
+    expect(
+      settleLayers([{ publish: async (_, next) => next() }, { handle: async (_, next) => next() }]),
+    ).toBeUndefined();
+  });
+
+  it('are called on their instance, and named by their place among all middleware', async () => {
+    class Counter implements DelayQueueMiddleware {
+      #calls = 0;
+
+      async settle(_outcomes: readonly DeliveryOutcome[], next: () => Promise<unknown>): Promise<number> {
+        await next();
+        return ++this.#calls;
+      }
+    }
+
+    const layers = settleLayers([{ handle: async (_, next) => next() }, new Counter()]);
+    expect(layers?.map(({ name }) => name)).toEqual(['middleware[1].settle']);
+    expect(await layers?.[0]?.call([], async () => [])).toBe(1);
+  });
+});
+
+describe('a settle within middleware', () => {
+  it('shows what is to become of each delivery of the call, and resolves with what became of it', async () => {
+    const seen: (readonly DeliveryOutcome[])[] = [];
+    const statuses: (readonly SettleStatus[])[] = [];
+    const bench = new SettleBench(async (outcomes, next) => {
+      seen.push(outcomes);
+      statuses.push(await next());
+    });
+    bench.statusOf = (id) => (id === 'b' ? 'stale' : 'settled');
+    const message = { id: 'a' } as DelayedMessage;
+    const failure: Failure = toFailure('failed', new Error('boom'));
+    bench.settle('a', ACK, message);
+    bench.settle('b', { kind: 'retry', delay: 50, failure });
+    bench.settle('c', { kind: 'dead', failure });
+    bench.settle('d', { kind: 'put-off', delay: 20 });
+    bench.settle('e', { kind: 'release' });
+    await bench.settler.idle();
+
+    const common = {
+      topic: 'jobs',
+      partition: 3,
+      attempt: 2,
+      message: undefined,
+      delay: undefined,
+      failure: undefined,
+    };
+    expect(seen).toEqual([
+      [
+        { ...common, id: 'a', key: 'a', outcome: 'ack', message },
+        { ...common, id: 'b', key: 'b', outcome: 'retry', delay: 50, failure },
+        { ...common, id: 'c', key: 'c', outcome: 'dead', failure },
+        { ...common, id: 'd', key: 'd', outcome: 'put-off', delay: 20 },
+        { ...common, id: 'e', key: 'e', outcome: 'release' },
+      ],
+    ]);
+    expect(seen[0]?.[0]?.message).toBe(message);
+    expect(statuses).toEqual([['settled', 'stale', 'settled', 'settled', 'settled']]);
+    expect(bench.confirmed).toEqual(['a', 'c', 'd', 'e']);
+    expect(bench.errors).toEqual([]);
+  });
+
+  it('stands around the call, the first outermost, and each sees what the broker says, whatever the inner one returns', async () => {
+    const steps: unknown[] = [];
+    const bench = new SettleBench(
+      async (_, next) => steps.push('a before', await next(), 'a after'),
+      async (_, next) => steps.push('b before', await next(), 'b after'),
+    );
+    bench.settle('x');
+    await bench.settler.idle();
+
+    expect(steps).toEqual(['b before', ['settled'], 'b after', 'a before', ['settled'], 'a after']);
+  });
+
+  it('goes on with the next call once the middleware is done', async () => {
+    const leaving: (() => void)[] = [];
+    const bench = new SettleBench(async (_, next) => {
+      await next();
+      await new Promise<void>((resolve) => leaving.push(resolve));
+    });
+    bench.settle('a');
+    await turns(5);
+    bench.settle('b');
+    await turns(5);
+    expect(bench.sent).toEqual([['a']]);
+    leaving[0]?.();
+    await turns(5);
+    leaving[1]?.();
+    await bench.settler.idle();
+
+    expect(bench.sent).toEqual([['a'], ['b']]);
+  });
+
+  it.each<{ what: string; settle: Settle; fault: string }>([
+    {
+      what: 'throws before it goes on',
+      settle: () => {
+        throw new Error('boom');
+      },
+      fault: 'boom',
+    },
+    {
+      what: 'throws after it went on',
+      settle: async (_, next) => {
+        await next();
+        throw new Error('boom');
+      },
+      fault: 'boom',
+    },
+    { what: 'does not go on', settle: async () => [], fault: 'middleware[0].settle did not call next()' },
+  ])('is made once where the middleware $what; that is logged once', async ({ settle, fault }) => {
+    const bench = new SettleBench(settle);
+    bench.settle('a');
+    await bench.settler.idle();
+    bench.settle('b');
+    await bench.settler.idle();
+
+    expect(bench.sent).toEqual([['a'], ['b']]);
+    expect(bench.confirmed).toEqual(['a', 'b']);
+    expect(bench.errors).toHaveLength(1);
+    expect(bench.errors[0]).toContain("partition 3 of topic 'jobs'");
+    expect(bench.errors[0]).toContain(fault);
+  });
+
+  it('is made once where the middleware goes on twice, or does not wait for it', async () => {
+    const bench = new SettleBench(
+      async (_, next) => [await next(), await next()],
+      async (_, next) => void next(),
+    );
+    bench.settle('a');
+    await bench.settler.idle();
+
+    expect(bench.sent).toEqual([['a']]);
+    expect(bench.confirmed).toEqual(['a']);
+    expect(bench.errors).toEqual([]);
+  });
+
+  it('tells the middleware of what is given up, and does not blame it', async () => {
+    const seen: unknown[] = [];
+    const bench = new SettleBench(async (_, next) => {
+      try {
+        await next();
+      } catch (error) {
+        seen.push(error);
+        throw error;
+      }
+    });
+    bench.brokerError = new TypeError('no such script');
+    bench.settle('a');
+    await turns(5);
+    bench.settler.abandon();
+    await bench.settler.idle();
+
+    expect(seen).toHaveLength(1);
+    expect(bench.confirmed).toEqual([]);
+    expect(bench.errors.join()).not.toContain('middleware');
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import {
+  COUNTERS,
+  type Partition,
+  type PartitionCounters,
+  type PartitionStats,
+} from '../../../lib/broker/broker.interface.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { type ConsumedTopic, MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
+import { LogBook } from '../../e2e/support/log-book.js';
+import { Gate } from '../../e2e/support/waiting.js';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+const EMPTY: PartitionStats = {
+  scheduled: 0,
+  due: 0,
+  inFlight: 0,
+  dead: 0,
+  nextDueAt: undefined,
+  owner: 'somebody',
+  paused: false,
+  counters: Object.fromEntries(COUNTERS.map((name) => [name, 0])) as PartitionCounters,
+};
+
+interface Setup {
+  readonly topics?: Record<string, number>;
+  readonly consumed?: ConsumedTopic[];
+  readonly stats?: (partition: Partition) => Partial<PartitionStats>;
+}
+
+function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setup = {}) {
+  const clock = new ManualClock(NOW);
+  const logs = new LogBook();
+  const calls: string[] = [];
+  const answer = { stats, before: async (): Promise<void> => undefined };
+  const reader = new MetricsReader({
+    store: {
+      now: () => clock.now(),
+      stats: async (partition) => {
+        calls.push(`${partition.topic}:${partition.index}`);
+        await answer.before();
+        return { ...EMPTY, ...answer.stats(partition) };
+      },
+    },
+    clock,
+    log: logs,
+    topics: () => new Map(Object.entries(topics)),
+    consumed: () => consumed,
+  });
+  return { reader, clock, logs, calls, answer };
+}
+
+const OWNER = { topic: 'jobs', holdings: [0, 2], inFlight: 4 };
+
+describe('a reading', () => {
+  it('adds up the partitions of a topic, and takes the earliest of what is overdue', async () => {
+    const { reader } = setUp({
+      consumed: [OWNER],
+      stats: ({ index }) =>
+        [
+          { scheduled: 5, due: 2, dead: 1, nextDueAt: NOW - 4000 },
+          { scheduled: 1, due: 1, nextDueAt: NOW - 9000, owner: undefined },
+          // Its earliest message is not due yet.
+          { scheduled: 7, dead: 2, nextDueAt: NOW + 60_000, paused: true },
+        ][index] ?? {},
+    });
+    const { up, topics } = await reader.read();
+    expect(up).toBe(true);
+    expect(topics).toEqual([
+      {
+        topic: 'jobs',
+        consumed: { ownedPartitions: 2, inFlight: 4 },
+        backlog: { scheduled: 13, due: 3, dead: 3, oldestOverdue: 9, unownedPartitions: 1, pausedPartitions: 1 },
+      },
+    ]);
+  });
+
+  it('says that nothing is overdue where nothing is due', async () => {
+    const { reader } = setUp({ consumed: [OWNER], stats: () => ({ scheduled: 1, nextDueAt: NOW + 1 }) });
+    expect((await reader.read()).topics[0]?.backlog?.oldestOverdue).toBe(0);
+  });
+
+  it("compares Redis's clock with the machine's", async () => {
+    const { reader, clock } = setUp();
+    const { clockOffset } = await reader.read();
+    expect(Math.abs(clockOffset - (clock.now() - Date.now()) / 1000)).toBeLessThan(1);
+  });
+
+  it.each([
+    { who: 'the owner of partition 0', holdings: [0], owner: 'me', reports: true },
+    { who: 'the owner of other partitions', holdings: [1, 2], owner: 'somebody', reports: false },
+    { who: 'a process that only publishes', holdings: undefined, owner: 'somebody', reports: false },
+    {
+      who: 'a process that only publishes, while nobody owns it',
+      holdings: undefined,
+      owner: undefined,
+      reports: true,
+    },
+    { who: 'an owner of others, while nobody owns it', holdings: [1], owner: undefined, reports: true },
+  ])('tells of a topic where it is taken by $who: $reports', async ({ holdings, owner, reports }) => {
+    const consumed = holdings ? [{ topic: 'jobs', holdings, inFlight: 0 }] : [];
+    const { reader, calls } = setUp({ consumed, stats: ({ index }) => (index === 0 ? { owner } : {}) });
+    const { up, topics } = await reader.read();
+    expect(up).toBe(true);
+    expect(topics[0]?.backlog !== undefined).toBe(reports);
+    expect(topics[0]?.consumed?.ownedPartitions).toBe(holdings?.length);
+    expect(calls).toEqual(reports ? ['jobs:0', 'jobs:1', 'jobs:2'] : ['jobs:0']);
+  });
+
+  it('looks at every partition of a large topic, some at a time', async () => {
+    let running = 0;
+    let most = 0;
+    const { reader, calls, answer } = setUp({
+      topics: { jobs: 1024 },
+      consumed: [OWNER],
+      stats: () => ({ scheduled: 1 }),
+    });
+    answer.before = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+    };
+    expect((await reader.read()).topics[0]?.backlog?.scheduled).toBe(1024);
+    expect(new Set(calls).size).toBe(1024);
+    expect(most).toBe(32);
+  });
+});
+
+describe('a storm of scrapes', () => {
+  it('costs one reading a second', async () => {
+    const { reader, clock, calls } = setUp();
+    const first = await Promise.all(Array.from({ length: 100 }, async () => reader.read()));
+    expect(new Set(first).size).toBe(1);
+    await clock.advance(999);
+    await reader.read();
+    expect(calls).toEqual(['jobs:0']);
+    await clock.advance(1);
+    await reader.read();
+    expect(calls).toEqual(['jobs:0', 'jobs:0']);
+  });
+
+  it('waits for the reading that is under way, however long it takes', async () => {
+    const { reader, clock, calls, answer } = setUp();
+    const gate = new Gate();
+    answer.before = async () => gate.opened;
+    const first = reader.read();
+    await clock.advance(1900);
+    const second = reader.read();
+    gate.open();
+    expect(await second).toBe(await first);
+    expect(calls).toEqual(['jobs:0']);
+  });
+});
+
+describe('a reading without Redis', () => {
+  it('has what the process knows itself, after 2 s at most, and warns once', async () => {
+    const { reader, clock, logs, answer } = setUp({ consumed: [OWNER] });
+    answer.before = async () => Promise.reject(new BrokerUnavailableError('out of reach'));
+    const reading = reader.read();
+    await clock.advance(2000);
+    expect(await reading).toMatchObject({
+      up: false,
+      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 2, inFlight: 4 }, backlog: undefined }],
+    });
+    await clock.advance(1000);
+    const again = reader.read();
+    await clock.advance(2000);
+    await again;
+    expect(logs.warnings).toEqual([expect.stringContaining('out of reach')]);
+
+    answer.before = async () => undefined;
+    await clock.advance(1000);
+    expect(await reader.read()).toMatchObject({ up: true, topics: [{ backlog: { scheduled: 0 } }] });
+    answer.before = async () => Promise.reject(new BrokerUnavailableError('gone again'));
+    await clock.advance(1000);
+    const third = reader.read();
+    await clock.advance(2000);
+    await third;
+    expect(logs.warnings).toHaveLength(2);
+  });
+
+  it('ends where a call hangs', async () => {
+    const { reader, clock, answer } = setUp();
+    answer.before = async () => new Promise(() => {});
+    const reading = reader.read();
+    await clock.advance(2000);
+    expect(await reading).toMatchObject({ up: false });
+  });
+
+  it('is no failure of the scrape, whatever the call throws', async () => {
+    const { reader, logs, answer } = setUp();
+    answer.before = async () => Promise.reject(new TypeError('unexpected'));
+    expect(await reader.read()).toMatchObject({ up: false });
+    expect(logs.warnings).toEqual([expect.stringContaining('unexpected')]);
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { SystemClock } from '../../../lib/time/clock.js';
+import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
+import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
+import { topic } from '../../../lib/messages/topic.js';
+import { countPublishes } from '../../../lib/monitoring/publish-counter.js';
+import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
+import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
+
+const NUMBERS = topic('numbers', {
+  schema: {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => (typeof value === 'number' ? { value } : { issues: [{ message: 'no number' }] }),
+    },
+  },
+});
+
+/** Cannot be reached where it is told so. */
+class Broker extends MemoryBroker {
+  reachable = true;
+
+  override async publish(...args: Parameters<MemoryBroker['publish']>): ReturnType<MemoryBroker['publish']> {
+    if (!this.reachable) throw new BrokerUnavailableError('out of reach');
+    return super.publish(...args);
+  }
+}
+
+function setUp(...middleware: DelayQueueMiddleware[]) {
+  const clock = new SystemClock();
+  const broker = new Broker(clock);
+  const events = new DelayQueueEvents(() => () => {});
+  const counts: Record<string, number> = {};
+  const onFailed = countPublishes(
+    { countPublished: (name, outcome) => (counts[`${name} ${outcome}`] = (counts[`${name} ${outcome}`] ?? 0) + 1) },
+    events,
+  );
+  const producer = new DelayQueueProducer({
+    store: broker,
+    topics: new TopicRegistry(broker, resolveOptions({}).topicSettings),
+    clock,
+    events,
+    publishTimeout: 50,
+    middleware,
+    onFailed,
+  });
+  return { broker, producer, counts };
+}
+
+/** What does not compile, for those who do not compile. */
+function untyped(value: unknown): never {
+  return value as never;
+}
+
+const passOn: DelayQueueMiddleware = { publish: async (_messages, next) => next() };
+
+describe.each([
+  ['without middleware', []],
+  ['within middleware', [passOn]],
+])('publishes %s are counted', (_where, middleware) => {
+  it('as new, as duplicates, and as refused where the id exists', async () => {
+    const { producer, counts } = setUp(...middleware);
+    await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
+    await producer.publish('jobs', 2, { id: 'a', onDuplicate: 'ignore' });
+    await producer.publish('jobs', 3, { id: 'a', onDuplicate: 'replace', delay: '1h' });
+    await expect(producer.publish('jobs', 4, { id: 'a' })).rejects.toMatchObject({ code: 'DUPLICATE_MESSAGE' });
+    expect(counts).toEqual({ 'jobs created': 1, 'jobs duplicate': 2, 'jobs refused': 1 });
+  });
+
+  it('as refused where the message is not allowed', async () => {
+    const { producer, counts } = setUp(...middleware);
+    // Once before the partitions of the topic are known, and once after.
+    for (const id of ['a', 'b']) {
+      await producer.publish('jobs', 'x'.repeat(2 ** 21)).catch(() => {});
+      await producer.publish('jobs', 1, { delay: '1 fortnight' }).catch(() => {});
+      await producer.publish('jobs', 1, untyped({ dealy: '1h' })).catch(() => {});
+      await producer.publish('jobs', 1, { id });
+    }
+    expect(counts).toEqual({ 'jobs refused': 6, 'jobs created': 2 });
+    await producer.publish(NUMBERS, untyped('one')).catch(() => {});
+    expect(counts).toMatchObject({ 'numbers refused': 1 });
+  });
+
+  it('as failed where they are not confirmed', async () => {
+    const { broker, producer, counts } = setUp(...middleware);
+    broker.reachable = false;
+    await expect(producer.publish('jobs', 1)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    const both = producer.publishMany('jobs', [{ payload: 1 }, { payload: 2 }]);
+    await expect(both).rejects.toMatchObject({ code: 'PUBLISH_MANY' });
+    expect(counts).toEqual({ 'jobs failed': 3 });
+  });
+
+  it('one by one where several are published at once', async () => {
+    const { producer, counts } = setUp(...middleware);
+    const messages = [1, 2, 3].map((payload) => ({ payload, options: { id: `id ${payload}`, delay: '1h' as const } }));
+    await producer.publishMany('jobs', messages);
+    await producer.publishMany('jobs', [...messages, { payload: 4 }].slice(2)).catch(() => {});
+    expect(counts).toEqual({ 'jobs created': 4, 'jobs refused': 1 });
+  });
+
+  it('each, where one of several is not allowed and nothing is sent', async () => {
+    const { producer, counts } = setUp(...middleware);
+    await producer.publishMany('jobs', [{ payload: 1 }, { payload: undefined }]).catch(() => {});
+    await producer.publishMany('jobs', [{ payload: 1 }, { payload: 2, options: untyped({ no: 1 }) }]).catch(() => {});
+    await producer.publishMany(NUMBERS, [{ payload: 1 }, { payload: untyped('two') }]).catch(() => {});
+    await producer.publishMany('jobs', []);
+    expect(counts).toEqual({ 'jobs refused': 4, 'numbers refused': 2 });
+  });
+
+  it('under no topic where there is none', async () => {
+    const { producer, counts } = setUp(...middleware);
+    await expect(producer.publish('no topic', 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(producer.publishMany('no topic', [{ payload: 1 }])).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    expect(counts).toEqual({});
+  });
+});
+
+describe('a publish that middleware has stopped', () => {
+  it('is not counted, and one that it makes good is', async () => {
+    const stopped = setUp({ publish: async () => Promise.reject(new Error('not today')) });
+    await expect(stopped.producer.publish('jobs', 1)).rejects.toThrow('not today');
+    expect(stopped.counts).toEqual({});
+
+    const hidden = setUp({ publish: async (_messages, next) => next().catch(untyped(() => [{ id: 'a' }])) });
+    hidden.broker.reachable = false;
+    await hidden.producer.publish('jobs', 1);
+    expect(hidden.counts).toEqual({ 'jobs failed': 1 });
+  });
+});

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SystemClock } from '../../../lib/time/clock.js';
+
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+describe('SystemClock', () => {
+  it('tells the time of day, with fractions, and never goes backwards', () => {
+    const clock = new SystemClock();
+    const times = Array.from({ length: 1000 }, () => clock.now());
+
+    expect(Math.abs((times[0] as number) - Date.now())).toBeLessThan(60_000);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(times.some((time) => !Number.isInteger(time))).toBe(true);
+  });
+
+  it('fires a timer once, not early', async () => {
+    const clock = new SystemClock();
+    const startedAt = clock.now();
+
+    await new Promise<void>((resolve) => clock.setTimer(5, resolve));
+
+    // Node's timers count whole milliseconds, of a clock that was read at the start of the turn.
+    expect(clock.now() - startedAt).toBeGreaterThan(3);
+  });
+
+  describe('with the time in our hands', () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    it('fires at once where the delay is 0 or less', () => {
+      const fired: number[] = [];
+      const clock = new SystemClock();
+      for (const delay of [0, -5, -(2 ** 40)]) clock.setTimer(delay, () => fired.push(delay));
+
+      vi.advanceTimersByTime(0);
+
+      expect(fired).toEqual([0, -5, -(2 ** 40)]);
+    });
+
+    it('fires after the longest delay that setTimeout can hold', () => {
+      let fired = 0;
+      new SystemClock().setTimer(LONGEST_TIMEOUT, () => fired++);
+
+      vi.advanceTimersByTime(LONGEST_TIMEOUT - 1);
+      expect(fired).toBe(0);
+      vi.advanceTimersByTime(1);
+      expect(fired).toBe(1);
+    });
+
+    for (const [what, delay] of [
+      ['a millisecond more than setTimeout can hold', LONGEST_TIMEOUT + 1],
+      ['40 days', 40 * 86_400_000],
+      ['10 years', 10 * 365.25 * 86_400_000],
+    ] as const) {
+      it(`fires after ${what}, and not before`, () => {
+        let fired = 0;
+        new SystemClock().setTimer(delay, () => fired++);
+
+        vi.advanceTimersByTime(delay - 1);
+        expect(fired).toBe(0);
+        vi.advanceTimersByTime(1);
+        expect(fired).toBe(1);
+        vi.advanceTimersByTime(delay);
+        expect(fired).toBe(1);
+        expect(vi.getTimerCount()).toBe(0);
+      });
+    }
+
+    it('sets no longer timeout than setTimeout can hold', () => {
+      const delays: number[] = [];
+      const setTimeout = vi.spyOn(globalThis, 'setTimeout');
+      new SystemClock().setTimer(2 ** 33, () => {});
+      vi.advanceTimersByTime(2 ** 33);
+      for (const [, delay] of setTimeout.mock.calls) delays.push(delay ?? 0);
+
+      expect(delays).toHaveLength(5);
+      expect(Math.max(...delays)).toBe(LONGEST_TIMEOUT);
+    });
+
+    it('fires no timer that was cancelled, at whatever point of a long delay', () => {
+      let fired = 0;
+      const clock = new SystemClock();
+      const short = clock.setTimer(10, () => fired++);
+      const long = clock.setTimer(2 ** 33, () => fired++);
+      const untouched = clock.setTimer(2 ** 33, () => fired++);
+      short.cancel();
+      short.cancel();
+      untouched.cancel();
+      vi.advanceTimersByTime(2 ** 32);
+      long.cancel();
+      expect(vi.getTimerCount()).toBe(0);
+      vi.advanceTimersByTime(2 ** 33);
+
+      expect(fired).toBe(0);
+    });
+  });
+});

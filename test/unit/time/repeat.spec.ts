@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { repeatUntilServed, sleep } from '../../../lib/time/repeat.js';
+import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
+
+/** What became of a promise that is not awaited. */
+function watch<T>(promise: Promise<T>): { value?: T; error?: unknown } {
+  const seen: { value?: T; error?: unknown } = {};
+  promise.then(
+    (value) => (seen.value = value),
+    (error: unknown) => (seen.error = error),
+  );
+  return seen;
+}
+
+function unavailable(text = 'gone'): BrokerUnavailableError {
+  return new BrokerUnavailableError(text);
+}
+
+describe('repeatUntilServed', () => {
+  it('calls once where it is served at once, and sets no timer', async () => {
+    const clock = new ManualClock();
+    let calls = 0;
+
+    expect(await repeatUntilServed(async () => ++calls, { clock, signal: new AbortController().signal })).toBe(1);
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('repeats after pauses that double up to a quarter of a second', async () => {
+    const clock = new ManualClock(0);
+    const calledAt: number[] = [];
+    const result = watch(
+      repeatUntilServed(
+        async () => {
+          calledAt.push(clock.now());
+          if (calledAt.length < 8) throw unavailable();
+          return 'served';
+        },
+        { clock, signal: new AbortController().signal },
+      ),
+    );
+
+    await clock.advance(5000);
+
+    expect(calledAt).toEqual([0, 25, 75, 175, 375, 625, 875, 1125]);
+    expect(result).toEqual({ value: 'served' });
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('goes on for as long as it takes', async () => {
+    const clock = new ManualClock(0);
+    let served = false;
+    const result = watch(
+      repeatUntilServed(
+        async () => {
+          if (!served) throw unavailable();
+          return 'served';
+        },
+        { clock, signal: new AbortController().signal },
+      ),
+    );
+
+    await clock.advance(30_000);
+    expect(result).toEqual({});
+    served = true;
+    await clock.advance(250);
+    expect(result).toEqual({ value: 'served' });
+  });
+
+  it('tells of each failure that it sits out', async () => {
+    const clock = new ManualClock();
+    const told: string[] = [];
+    let calls = 0;
+    const result = watch(
+      repeatUntilServed(
+        async () => {
+          if (++calls < 3) throw unavailable(`failure ${calls}`);
+        },
+        { clock, signal: new AbortController().signal, onFailure: ({ message }) => told.push(message) },
+      ),
+    );
+
+    await clock.advance(1000);
+
+    expect(told).toEqual(['failure 1', 'failure 2']);
+    expect(result).toEqual({ value: undefined });
+  });
+
+  it('does not repeat what will not pass, nor any other error', async () => {
+    const clock = new ManualClock();
+    const options = { clock, signal: new AbortController().signal };
+    const errors = [
+      new BrokerUnavailableError('denied', { transient: false }),
+      new ConfigurationError('wrong'),
+      new TypeError('a bug'),
+    ];
+
+    for (const error of errors) {
+      let calls = 0;
+      const failing = repeatUntilServed(async () => {
+        calls++;
+        throw error;
+      }, options);
+      await expect(failing).rejects.toBe(error);
+      expect(calls).toBe(1);
+    }
+  });
+
+  it('repeats what its caller says is worth it', async () => {
+    const clock = new ManualClock();
+    let calls = 0;
+    const result = watch(
+      repeatUntilServed(
+        async () => {
+          if (++calls < 3) throw new BrokerUnavailableError('OOM', { transient: false });
+          return calls;
+        },
+        { clock, signal: new AbortController().signal, worthRepeating: () => true },
+      ),
+    );
+
+    await clock.advance(1000);
+
+    expect(result).toEqual({ value: 3 });
+  });
+
+  it('ends the waiting when it is aborted, with the latest failure', async () => {
+    const clock = new ManualClock();
+    const abort = new AbortController();
+    const failure = unavailable();
+    let calls = 0;
+    const result = watch(
+      repeatUntilServed(
+        async () => {
+          calls++;
+          throw failure;
+        },
+        { clock, signal: abort.signal },
+      ),
+    );
+    await clock.advance(30);
+    expect(calls).toBe(2);
+
+    abort.abort();
+    await clock.advance(0);
+
+    expect(result).toEqual({ error: failure });
+    expect(calls).toBe(2);
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('tries once where it was aborted before', async () => {
+    const abort = new AbortController();
+    abort.abort();
+    let calls = 0;
+    const options = { clock: new ManualClock(), signal: abort.signal };
+
+    expect(await repeatUntilServed(async () => ++calls, options)).toBe(1);
+    await expect(repeatUntilServed(() => Promise.reject(unavailable()), options)).rejects.toThrow('gone');
+  });
+});
+
+describe('sleep', () => {
+  it('resolves after its delay', async () => {
+    const clock = new ManualClock();
+    const result = watch(sleep(clock, 100, new AbortController().signal).then(() => 'awake'));
+
+    await clock.advance(99);
+    expect(result).toEqual({});
+    await clock.advance(1);
+    expect(result).toEqual({ value: 'awake' });
+  });
+
+  it('resolves as soon as it is aborted, and leaves no timer', async () => {
+    const clock = new ManualClock();
+    const abort = new AbortController();
+    const result = watch(sleep(clock, 100, abort.signal).then(() => 'awake'));
+
+    abort.abort();
+    await clock.advance(0);
+
+    expect(result).toEqual({ value: 'awake' });
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('does not sleep where it was aborted before', async () => {
+    const clock = new ManualClock();
+
+    await sleep(clock, 100, AbortSignal.abort());
+
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+});
