@@ -15,7 +15,7 @@ const RUNTIME = ['producer', 'consumer', 'admin', 'monitoring', ...BELOW_RUNTIME
  *
  * @type {Record<string, { folders?: string[]; packages?: string[] }>}
  */
-export const LAYERS = {
+const LAYERS = {
   errors: {},
   checks: {},
   time: { packages: ['ms'] },
