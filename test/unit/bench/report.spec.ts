@@ -56,7 +56,7 @@ describe('a table of the benchmark', () => {
 describe('the requirements', () => {
   it('are met or not, by what was measured', () => {
     expect(verdictsOf(reportOf(backlog))[0]).toEqual({
-      what: 'Messages handled a second, against BullMQ',
+      what: 'Messages handled per second, against BullMQ',
       must: '≥ 5.00 ×',
       goal: '≥ 8.00 ×',
       measured: '6.00 ×',
