@@ -42,7 +42,7 @@ describe('a global filter that extends BaseExceptionFilter', () => {
     },
   );
 
-  it.each(PLATFORMS)('leaves messages alone where it asks for the type first, on %s', async (platform) => {
+  it.each(PLATFORMS)('does not affect messages if it checks the type first, on %s', async (platform) => {
     const app = await bootOn(platform, bed, { providers: [Jobs, { provide: APP_FILTER, useClass: CatchRequests }] });
     await app.producer.publish('jobs', 1);
     const { failure, attempt } = await app.events.dead.first();
