@@ -99,7 +99,7 @@ describe('a reading', () => {
       reports: true,
     },
     { who: 'an owner of others, while nobody owns it', holdings: [1], owner: undefined, reports: true },
-  ])('reports a topic owned by $who: $reports', async ({ holdings, owner, reports }) => {
+  ])('reports a topic to $who: $reports', async ({ holdings, owner, reports }) => {
     const consumed = holdings ? [{ topic: 'jobs', holdings, inFlight: 0 }] : [];
     const { reader, calls } = setUp({ consumed, stats: ({ index }) => (index === 0 ? { owner } : {}) });
     const { up, topics } = await reader.read();
