@@ -126,35 +126,32 @@ describe('modules of two copies in one application', () => {
   it.each([
     ['first', (): DynamicModule[] => [moduleOf(here), moduleOf(there)]],
     ['last', (): DynamicModule[] => [moduleOf(there), moduleOf(here)]],
-  ])(
-    'of one connection (its own %s) act as one: the first consumes, and all injections get its instances',
-    async (_, imports) => {
-      const Jobs = worker(there, 'jobs');
-      @Injectable()
-      class Watching {
-        readonly acked: string[] = [];
+  ])('of one connection, its own %s, act as one: the first consumes, and all inject it', async (_, imports) => {
+    const Jobs = worker(there, 'jobs');
+    @Injectable()
+    class Watching {
+      readonly acked: string[] = [];
 
-        constructor(
-          readonly events: DelayQueueEvents,
-          readonly producer: DelayQueueProducer,
-          @Inject(there.DelayQueueEvents) readonly theirEvents: DelayQueueEvents,
-          @Inject(there.DelayQueueProducer) readonly theirProducer: DelayQueueProducer,
-        ) {
-          events.acked.subscribe(({ id }) => this.acked.push(id));
-        }
+      constructor(
+        readonly events: DelayQueueEvents,
+        readonly producer: DelayQueueProducer,
+        @Inject(there.DelayQueueEvents) readonly theirEvents: DelayQueueEvents,
+        @Inject(there.DelayQueueProducer) readonly theirProducer: DelayQueueProducer,
+      ) {
+        events.acked.subscribe(({ id }) => this.acked.push(id));
       }
-      const app = await bed.compileWith({ imports: imports(), providers: [Jobs, Watching] });
-      await app.nest.init();
-      expect(app.logs.warnings).toContainEqual(expect.stringContaining('imported more than once'));
+    }
+    const app = await bed.compileWith({ imports: imports(), providers: [Jobs, Watching] });
+    await app.nest.init();
+    expect(app.logs.warnings).toContainEqual(expect.stringContaining('imported more than once'));
 
-      const { events, theirEvents, producer, theirProducer, acked } = app.get(Watching);
-      expect(theirEvents).toBe(events);
-      expect(theirProducer).toBe(producer);
-      await producer.publish('jobs', 1, { id: 'one' });
-      await eventually(() => expect(acked).toEqual(['one']));
-      expect(app.get(Jobs).calls).toHaveLength(1);
-    },
-  );
+    const { events, theirEvents, producer, theirProducer, acked } = app.get(Watching);
+    expect(theirEvents).toBe(events);
+    expect(theirProducer).toBe(producer);
+    await producer.publish('jobs', 1, { id: 'one' });
+    await eventually(() => expect(acked).toEqual(['one']));
+    expect(app.get(Jobs).calls).toHaveLength(1);
+  });
 
   it.each(['default', 'billing'])('leave nothing open if connection %s fails the boot', async (connection) => {
     const error = await bed.failingBoot(async () =>
