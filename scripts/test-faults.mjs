@@ -1,6 +1,6 @@
 /**
- * `npm run test:faults`: plays the scenarios of test/faults, a few seeds each. `--seeds N`, `--seed N`, `--scenario NAME`,
- * `--minutes N` (at random for so long).
+ * `npm run test:faults`: plays the scenarios of test/faults with a few seeds each. `--seeds N`, `--seed N`, `--scenario NAME`,
+ * `--minutes N` (plays random ones for N minutes).
  */
 import { setup as buildPrograms } from '../test/support/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';

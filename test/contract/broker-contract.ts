@@ -24,7 +24,7 @@ import { signalContract } from './signal.contract.js';
 import { topicsContract } from './topics.contract.js';
 import { trimDeadContract } from './trim-dead.contract.js';
 
-/** What every broker has to do, whatever it keeps its messages in. */
+/** The behaviour of every broker, however it stores messages. */
 export function describeBroker(name: string, createHarness: CreateHarness): void {
   describe(`the contract of a broker: ${name}`, () => {
     const it = brokerTest(createHarness);

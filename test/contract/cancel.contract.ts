@@ -7,7 +7,7 @@ import { Received } from '../support/contract-signals.js';
 
 export function cancelContract(it: BrokerTest): void {
   describe('cancel', () => {
-    it('removes a message that waits', async ({ bench }) => {
+    it('removes a waiting message', async ({ bench }) => {
       await bench.publish('a');
 
       expect(await bench.cancel('a')).toBe('cancelled');
@@ -24,7 +24,7 @@ export function cancelContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toMatchObject([{ storedId: 'b' }]);
     });
 
-    it('removes all of a message that waits for its retry', async ({ bench }) => {
+    it('removes everything of a message that waits for its retry', async ({ bench }) => {
       await bench.settled('a', RETRY_LATER);
 
       expect(await bench.cancel('a')).toBe('cancelled');
@@ -59,7 +59,7 @@ export function cancelContract(it: BrokerTest): void {
       expect((await bench.broker.stats(bench.partition)).counters.cancelled).toBe(1);
     });
 
-    it('finds nothing where nothing is', async ({ bench }) => {
+    it('finds nothing if there is no such message', async ({ bench }) => {
       await bench.publish('other');
 
       expect(await bench.cancel('a')).toBe('not-found');
@@ -73,7 +73,7 @@ export function cancelContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'dead' });
     });
 
-    it('leaves a message with the same id and another key alone', async ({ bench }) => {
+    it('does not touch a message with the same id and another key', async ({ bench }) => {
       const keyed = toStoredId('id', 'key');
       await bench.publishAll([message('id'), message(keyed)]);
 
@@ -83,7 +83,7 @@ export function cancelContract(it: BrokerTest): void {
   });
 
   describe('locate', () => {
-    it('finds the stored id of a message that has a key of its own', async ({ bench }) => {
+    it('finds the stored id of a message that has a key', async ({ bench }) => {
       const storedId = toStoredId('id', 'key');
       await bench.publish(storedId, { due: { after: LONG } });
 
@@ -92,13 +92,13 @@ export function cancelContract(it: BrokerTest): void {
       expect(await bench.broker.locate(bench.partition, 'id')).toEqual([]);
     });
 
-    it('does not find a message without a key of its own', async ({ bench }) => {
+    it('does not find a message without a key', async ({ bench }) => {
       await bench.publish('id');
 
       expect(await bench.broker.locate(bench.partition, 'id')).toEqual([]);
     });
 
-    it('does not take one id for another that it begins with', async ({ bench }) => {
+    it('does not find an id that only begins with the given one', async ({ bench }) => {
       await bench.publishAll(['order-10', 'order', 'order-1 '].map((id) => message(toStoredId(id, 'key'))));
 
       expect(await bench.broker.locate(bench.partition, 'order-1')).toEqual([]);
@@ -106,7 +106,7 @@ export function cancelContract(it: BrokerTest): void {
       expect(await bench.broker.locate(bench.partition, 'order')).toEqual([toStoredId('order', 'key')]);
     });
 
-    it('takes any character of an id as it is', async ({ bench }) => {
+    it('treats every character of an id literally', async ({ bench }) => {
       for (const id of ['[a', '(b', '+', '-', 'é\u{1F600}', 'a b', '\u0001', '.', '.b', randomUUID()]) {
         await bench.publish(toStoredId(id, 'key'));
         expect(await bench.broker.locate(bench.partition, id)).toEqual([toStoredId(id, 'key')]);

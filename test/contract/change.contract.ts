@@ -49,14 +49,14 @@ export function changeContract(it: BrokerTest): void {
       await unsubscribe();
     });
 
-    it('leaves one that is due its time', async ({ bench }) => {
+    it('does not change the time of a message that is due', async ({ bench }) => {
       await bench.publish('a', { due: { at: 5 } });
 
       expect(await runNow(bench, 'a')).toBe('rescheduled');
       expect(await bench.get('a')).toMatchObject({ at: 5 });
     });
 
-    it('spends nothing of one that waits for its next attempt', async ({ bench }) => {
+    it('spends no attempt of a message that waits for its next one', async ({ bench }) => {
       await bench.settled('a', RETRY_LATER);
 
       expect(await runNow(bench, 'a')).toBe('rescheduled');
@@ -86,7 +86,7 @@ export function changeContract(it: BrokerTest): void {
   });
 
   describe('edit', () => {
-    it('replaces the envelope of a message that waits, and nothing else of it', async ({ bench }) => {
+    it('replaces only the envelope of a waiting message', async ({ bench }) => {
       await bench.settled('a', RETRY_LATER);
       const before = await bench.get('a');
 
@@ -94,14 +94,14 @@ export function changeContract(it: BrokerTest): void {
       expect(await bench.get('a')).toEqual({ ...before, envelope: NEW });
     });
 
-    it('is what the next delivery brings', async ({ bench }) => {
+    it('changes what the next delivery contains', async ({ bench }) => {
       await bench.publish('a');
       await edit(bench, 'a');
 
       expect(await bench.claimOne()).toMatchObject({ envelope: NEW, attempt: 1 });
     });
 
-    it('does not overwrite what somebody else has written meanwhile', async ({ bench }) => {
+    it('does not overwrite what another caller has written meanwhile', async ({ bench }) => {
       await bench.publish('a');
       const { envelope } = (await bench.get('a')) ?? { envelope: '' };
       await bench.publish('a', { envelope: '[2,2]', onDuplicate: 'replace' });
@@ -134,7 +134,7 @@ export function changeContract(it: BrokerTest): void {
   });
 
   describe('clear', () => {
-    it('removes what waits, step by step, and counts it as cancelled', async ({ bench }) => {
+    it('removes waiting messages step by step and counts them as cancelled', async ({ bench }) => {
       await bench.settled('dead', DEAD);
       const inFlight = await bench.deliver('in flight');
       await bench.settled('again', RETRY_LATER);
@@ -152,7 +152,7 @@ export function changeContract(it: BrokerTest): void {
       expect(await bench.publish(ids[0] ?? '')).toMatchObject({ status: 'created' });
     });
 
-    it('removes the first ones first', async ({ bench }) => {
+    it('removes the earliest ones first', async ({ bench }) => {
       await bench.publishAll(Array.from({ length: 101 }, (_, i) => message(`m${i}`, { due: { at: 1000 - i } })));
 
       await bench.broker.admin.clear(bench.partition, bench.nextCall(), 'scheduled');
@@ -161,7 +161,7 @@ export function changeContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1 });
     });
 
-    it('removes dead letters, with all that is known of them', async ({ bench }) => {
+    it('removes dead letters with all their data', async ({ bench }) => {
       for (const id of ['a', 'b']) await bench.settled(id, DEAD);
       await bench.publish('waits');
 
@@ -174,7 +174,7 @@ export function changeContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ deliveries: 0, failure: undefined });
     });
 
-    it('has nothing to do where nothing is', async ({ bench }) => {
+    it('has nothing to do if there is no message', async ({ bench }) => {
       expect(await clearAll(bench, 'scheduled')).toEqual([0]);
       expect(await clearAll(bench, 'dead')).toEqual([0]);
     });

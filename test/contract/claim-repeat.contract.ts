@@ -7,7 +7,7 @@ function byToken(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
 }
 
 export function claimRepeatContract(it: BrokerTest): void {
-  describe('claim repeated, since its reply was lost', () => {
+  describe('claim repeated because its reply was lost', () => {
     it('returns the same deliveries with the same tokens', async ({ bench }) => {
       await bench.deliver('known');
       await bench.publishAll([message('a'), message('b'), message('c')]);
@@ -29,7 +29,7 @@ export function claimRepeatContract(it: BrokerTest): void {
       expect((await bench.claim({ knownToken: 1 })).messages).toMatchObject([{ storedId: 'b', token: 2 }]);
     });
 
-    it('returns no delivery that is known already', async ({ bench }) => {
+    it('returns no delivery that the claimer already knows', async ({ bench }) => {
       await bench.deliver('known');
       await bench.publish('lost');
       await bench.claim({ knownToken: 1 });
@@ -61,7 +61,7 @@ export function claimRepeatContract(it: BrokerTest): void {
       expect(await bench.settleAll(messages.map((claimed) => [claimed, ACK]))).toEqual(['settled']);
     });
 
-    it('redelivers what it does not return, at the end of the lease', async ({ bench }) => {
+    it('redelivers at the end of the lease what it does not return', async ({ bench }) => {
       await bench.publishAll([message('a'), message('b')]);
       await bench.claim({ knownToken: 0, max: 2, lease: 10 });
       const { messages } = await bench.claim({ knownToken: 0, max: 1, lease: 10 });
@@ -74,18 +74,18 @@ export function claimRepeatContract(it: BrokerTest): void {
       expect(again.map(({ attempt }) => attempt)).toEqual([2, 2]);
     });
 
-    it('does not hand out early what has replaced a message meanwhile', async ({ bench }) => {
+    it('does not hand out a replacement before its due time', async ({ bench }) => {
       const lost = await bench.deliver('a');
       const replaced = await bench.publish('a', { due: { after: LONG }, onDuplicate: 'replace' });
       expect(replaced.status).toBe('replaced');
 
       expect((await bench.claim({ knownToken: 0 })).messages).toEqual([]);
-      // A claim that finds it, or the one after the end of the lost lease, gives the new message its place.
+      // The claim that finds it, or the first one after the end of the lost lease, schedules the new message.
       await bench.settle(lost, ACK);
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: replaced.dueAt, attempts: 0 });
     });
 
-    it('does not hand out what was cancelled meanwhile', async ({ bench }) => {
+    it('does not hand out a message that was cancelled meanwhile', async ({ bench }) => {
       const lost = await bench.deliver('a');
       await bench.cancel('a');
 

@@ -4,7 +4,7 @@ import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support
 
 export function claimContract(it: BrokerTest): void {
   describe('claim', () => {
-    it('hands a due message out with all that its handler needs', async ({ bench }) => {
+    it('hands out a due message with everything that its handler needs', async ({ bench }) => {
       await bench.publish('a', { envelope: '[7,"payload"]' });
 
       const result = await bench.claim();
@@ -16,7 +16,7 @@ export function claimContract(it: BrokerTest): void {
       expect(result.token).toBe(1);
     });
 
-    it('refuses whoever does not own the partition, and changes nothing', async ({ bench }) => {
+    it('refuses a member that does not own the partition, and changes nothing', async ({ bench }) => {
       const request = { max: 1, lease: LONG, knownToken: 0 };
       const nobodys = { ...bench.partition, index: 1 };
       await bench.publish('a');
@@ -46,7 +46,7 @@ export function claimContract(it: BrokerTest): void {
       expect(await bench.broker.claim(bench.partition, request)).toEqual({ status: 'not-owner' });
     });
 
-    it('hands out no more than is wanted', async ({ bench }) => {
+    it('hands out no more than requested', async ({ bench }) => {
       await bench.publishAll(['a', 'b', 'c'].map((id) => message(id)));
 
       expect((await bench.claim({ max: 2 })).messages.map(({ storedId }) => storedId)).toEqual(['a', 'b']);
@@ -54,7 +54,7 @@ export function claimContract(it: BrokerTest): void {
       expect((await bench.claim({ max: 2 })).messages).toEqual([]);
     });
 
-    it('hands out as many as a call may have', async ({ bench }) => {
+    it('hands out the maximum of one call', async ({ bench }) => {
       const ids = Array.from({ length: MAX_BATCH + 1 }, (_, i) => `id-${String(i).padStart(3, '0')}`);
       await bench.publishAll(ids.slice(0, MAX_BATCH).map((id) => message(id)));
       await bench.publishAll(ids.slice(MAX_BATCH).map((id) => message(id)));
@@ -65,7 +65,7 @@ export function claimContract(it: BrokerTest): void {
       expect(messages.map(({ token }) => token)).toEqual(ids.slice(0, MAX_BATCH).map((_, i) => i + 1));
     });
 
-    it('gives every delivery a token of its own, higher than all before', async ({ bench }) => {
+    it('gives every delivery its own token, higher than all before', async ({ bench }) => {
       await bench.publishAll([message('a'), message('b')]);
       const first = await bench.claim();
       for (const claimed of first.messages) await bench.settle(claimed, RETRY);
@@ -79,7 +79,7 @@ export function claimContract(it: BrokerTest): void {
       expect((await bench.claim()).token).toBe(4);
     });
 
-    it('does not hand out a second time what is in flight', async ({ bench }) => {
+    it('does not hand out a message in flight again', async ({ bench }) => {
       await bench.deliver('a', { lease: LONG });
 
       expect((await bench.claim()).messages).toEqual([]);
@@ -102,7 +102,7 @@ export function claimContract(it: BrokerTest): void {
       }
     });
 
-    it('redelivers before it delivers, in order of the ends of the leases', async ({ bench }) => {
+    it('redelivers first, in the order in which the leases ended', async ({ bench }) => {
       const z = await bench.deliver('z');
       const y = await bench.deliver('y');
       await bench.broker.extend(bench.partition, 5, [z]);
@@ -115,7 +115,7 @@ export function claimContract(it: BrokerTest): void {
       expect(messages.map(({ storedId }) => storedId)).toEqual(['z', 'y', 'a']);
     });
 
-    it('counts redeliveries against what is wanted', async ({ bench }) => {
+    it('counts redeliveries towards the requested number', async ({ bench }) => {
       await bench.publishAll(['a', 'b', 'c', 'd'].map((id) => message(id)));
       await bench.claim({ max: 3, lease: 5 });
       await bench.advance(5);
@@ -139,7 +139,7 @@ export function claimContract(it: BrokerTest): void {
       expect(await bench.settle(long, ACK)).toBe('settled');
     });
 
-    it('drops a message that was cancelled while in flight when its lease has ended', async ({ bench }) => {
+    it('drops a message that was cancelled in flight once its lease has ended', async ({ bench }) => {
       await bench.deliver('a', { lease: 5 });
       await bench.cancel('a');
       await bench.advance(5);
@@ -150,7 +150,7 @@ export function claimContract(it: BrokerTest): void {
       expect([inFlight, counters.cancelled]).toEqual([0, 1]);
     });
 
-    it('schedules what replaced a message in flight when the lease has ended', async ({ bench }) => {
+    it('schedules the replacement of a message in flight once the lease has ended', async ({ bench }) => {
       await bench.settled('a', RETRY);
       await bench.advance(1);
       await bench.claimOne({ lease: 5 });
@@ -162,7 +162,7 @@ export function claimContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', envelope: '[2,"new"]', at, attempts: 0 });
     });
 
-    it('forgets the failure of a message that was replaced in flight when the lease has ended', async ({ bench }) => {
+    it('forgets the failure of a message that was replaced in flight once the lease has ended', async ({ bench }) => {
       await bench.settled('a', RETRY);
       await bench.advance(1);
       await bench.claimOne({ lease: 5 });
@@ -173,7 +173,7 @@ export function claimContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', failure: undefined });
     });
 
-    it('delivers at once what replaced a message in flight and is due when the lease has ended', async ({ bench }) => {
+    it('delivers the replacement of a message in flight once the lease has ended, if it is due', async ({ bench }) => {
       await bench.deliver('a', { lease: 5 });
       await bench.publish('a', { envelope: '[2,"new"]', due: { at: 7 }, onDuplicate: 'replace' });
       await bench.advance(5);
@@ -181,7 +181,7 @@ export function claimContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toMatchObject([{ envelope: '[2,"new"]', dueAt: 7, attempt: 1, token: 2 }]);
     });
 
-    it('says when there is something to claim again', async ({ bench }) => {
+    it('says when the next claim is worthwhile', async ({ bench }) => {
       expect((await bench.claim()).nextAt).toBeUndefined();
 
       const { dueAt } = await bench.publish('later', { due: { after: LONG } });

@@ -13,7 +13,7 @@ import {
 } from '../support/contract-bench.js';
 import { Received } from '../support/contract-signals.js';
 
-/** Each dies in a call of its own, so they have the order of the ids given. */
+/** Lets each message die in a separate call, so that they die in the order of the given ids. */
 async function die(bench: Bench, ids: readonly string[]): Promise<Death[]> {
   const deaths: Death[] = [];
   for (const storedId of ids) {
@@ -42,7 +42,7 @@ function idsOf(letters: readonly ListedDeadLetter[]): string[] {
   return letters.map(({ storedId }) => storedId);
 }
 
-/** Reads page by page; `between` happens after each page. */
+/** Reads page by page and calls `between` after each page. */
 async function listAll(bench: Bench, limit: number, between: (page: number) => Promise<unknown> = async () => {}) {
   const pages: string[][] = [];
   let after: Death | undefined;
@@ -57,7 +57,7 @@ async function listAll(bench: Bench, limit: number, between: (page: number) => P
 
 export function deadLettersContract(it: BrokerTest): void {
   describe('listDead', () => {
-    it('finds nothing where nothing is dead', async ({ bench }) => {
+    it('finds nothing if there are no dead letters', async ({ bench }) => {
       await bench.publish('waits', { due: { after: LONG } });
       const before = Math.floor(await bench.time());
       const { letters, next, now } = await list(bench);
@@ -66,7 +66,7 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(now).toBeLessThanOrEqual(await bench.time());
     });
 
-    it('has them in order of death, with their failures where they are asked for', async ({ bench }) => {
+    it('lists them in the order of their deaths, with their failures if requested', async ({ bench }) => {
       const [first, second] = await die(bench, ['z', 'a']);
 
       expect((await list(bench)).letters).toEqual([
@@ -79,7 +79,7 @@ export function deadLettersContract(it: BrokerTest): void {
       ]);
     });
 
-    it('has those of one time in order of the bytes of their stored ids', async ({ bench }) => {
+    it('lists those with equal times in the order of the bytes of their stored ids', async ({ bench }) => {
       const ids = ['a', 'B', 'é', 'z', '\u{1F600}', '\uFFFD', toStoredId('a', 'key'), 'aa', '10', '9'];
       await dieTogether(bench, ids);
 
@@ -97,7 +97,7 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(await listAll(bench, 3)).toEqual([['m-0', 'm-1', 'm-2'], ['m-3', 'm-4', 'm-5'], ['m-6']]);
     });
 
-    it('skips nothing that was there all along, whatever goes or comes between two pages', async ({ bench }) => {
+    it('skips nothing that was there all the time, whatever changes between two pages', async ({ bench }) => {
       await dieTogether(
         bench,
         Array.from({ length: 8 }, (_, i) => `m-${i}`),
@@ -111,7 +111,7 @@ export function deadLettersContract(it: BrokerTest): void {
         );
 
       const pages = await listAll(bench, 3, async (page) => {
-        // The last one of the page goes too, which is where the next page begins.
+        // Also removes the last one of the page, after which the next page begins.
         if (page === 1) await remove(['m-0', 'm-2']);
         if (page === 2) {
           await bench.advance(1);
@@ -128,7 +128,7 @@ export function deadLettersContract(it: BrokerTest): void {
       );
     });
 
-    it('lists those that died in a time, its end not included', async ({ bench }) => {
+    it('lists those that died in a period, without its end', async ({ bench }) => {
       const [first, second, third] = await die(bench, ['a', 'b', 'c']);
 
       expect(idsOf((await list(bench, { since: second?.diedAt })).letters)).toEqual(['b', 'c']);
@@ -141,7 +141,7 @@ export function deadLettersContract(it: BrokerTest): void {
   });
 
   describe('requeueDead', () => {
-    it('schedules a dead letter with all attempts before it, and keeps all else', async ({ bench }) => {
+    it('schedules a dead letter with its whole budget of attempts, and keeps everything else', async ({ bench }) => {
       const storedId = toStoredId('id', 'key');
       const [death] = await die(bench, [storedId]);
       const { envelope } = (await bench.get(storedId)) ?? {};
@@ -169,7 +169,7 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(await bench.get('a')).toBeUndefined();
     });
 
-    it('leaves a message alone that died at another time, is not dead, or is not there', async ({ bench }) => {
+    it('does not touch a message that died at another time, is not dead, or does not exist', async ({ bench }) => {
       const [death] = await die(bench, ['a']);
       await bench.settled('waits', RETRY_LATER);
       const { diedAt } = death as Death;
@@ -185,19 +185,19 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(await bench.get('waits')).toMatchObject({ state: 'scheduled', attempts: 1 });
     });
 
-    it('takes one that is named twice once', async ({ bench }) => {
+    it('requeues one that is named twice only once', async ({ bench }) => {
       const [death] = (await die(bench, ['a'])) as [Death];
       expect(await requeue(bench, [death, death])).toEqual([true, false]);
     });
 
-    it('puts another envelope in the place of the stored one', async ({ bench }) => {
+    it('replaces the stored envelope', async ({ bench }) => {
       const [death] = (await die(bench, ['a'])) as [Death];
       expect(await requeue(bench, [{ ...death, envelope: '[2,"edited"]' } as Death])).toEqual([true]);
       await bench.advance(1);
       expect(await bench.claimOne()).toMatchObject({ storedId: 'a', envelope: '[2,"edited"]' });
     });
 
-    it('tells the owner where it becomes the earliest', async ({ bench }) => {
+    it('signals the owner if it becomes the earliest', async ({ bench }) => {
       const [death] = (await die(bench, ['a'])) as [Death];
       await bench.publish('later', { due: { after: 2 * LONG } });
       const received = new Received();
@@ -213,7 +213,7 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(received.all).toEqual([{ kind: 'due', at }]);
     });
 
-    it('takes many at once', async ({ bench }) => {
+    it('requeues many at once', async ({ bench }) => {
       const ids = Array.from({ length: 200 }, (_, i) => `m-${String(i).padStart(3, '0')}`);
       await dieTogether(bench, ids);
       const { letters } = await list(bench);
@@ -222,7 +222,7 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 200, dead: 0 });
     });
 
-    it('repeated, since its reply was lost, gets the same answer and does not undo what came after', async ({
+    it('repeated because its reply was lost, gets the same answer and does not undo later changes', async ({
       bench,
     }) => {
       const deaths = await die(bench, ['a', 'b']);
@@ -235,14 +235,14 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(await requeue(bench, deaths, 0, call)).toEqual([true, true]);
 
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, dead: 2 });
-      // Those are other deaths than the ones that were named.
+      // These deaths are not the ones that were named.
       expect(await requeue(bench, deaths)).toEqual([false, false]);
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, dead: 2 });
     });
   });
 
   describe('removeDead', () => {
-    it('leaves nothing of a dead letter', async ({ bench }) => {
+    it('removes everything of a dead letter', async ({ bench }) => {
       const storedId = toStoredId('id', 'key');
       const deaths = await die(bench, [storedId, 'other']);
       const call = bench.nextCall();
@@ -256,7 +256,7 @@ export function deadLettersContract(it: BrokerTest): void {
       expect(await bench.get(storedId)).toMatchObject({ deliveries: 0, attempts: 0, failure: undefined });
     });
 
-    it('leaves alone what died at another time or is not dead, and answers a repeat as the first call', async ({
+    it('does not touch what died at another time or is not dead, and answers a repeat like the first call', async ({
       bench,
     }) => {
       const [death] = (await die(bench, ['a'])) as [Death];

@@ -26,7 +26,7 @@ function follow(bench: Bench): { entries: Received<ReadEntry>; end: () => Promis
 
 export function eventLogContract(it: BrokerTest): void {
   describe('eventLog', () => {
-    it('gives a reader all that is appended from then on, in order', async ({ bench }) => {
+    it('gives a reader everything that is appended later, in order', async ({ bench }) => {
       const { eventLog } = bench.broker;
       await eventLog.append(entry(1), KEEP);
       const { entries } = follow(bench);
@@ -35,7 +35,7 @@ export function eventLogContract(it: BrokerTest): void {
       expect(await entries.atLeast(49)).toEqual(Array.from({ length: 49 }, (_, i) => read(i + 2)));
     });
 
-    it('keeps what an entry says', async ({ bench }) => {
+    it('keeps the content of an entry', async ({ bench }) => {
       const { entries } = follow(bench);
       const said = { process: 'host:1:x y', count: 7, dropped: 3, events: '[1,"ü \\u0000 \\n"]' };
       await bench.broker.eventLog.append(entry(9, said), KEEP);
@@ -43,7 +43,7 @@ export function eventLogContract(it: BrokerTest): void {
       expect(await entries.atLeast(1)).toEqual([read(9, said)]);
     });
 
-    it('gives every reader the same, until it ends', async ({ bench }) => {
+    it('gives every reader the same entries, until the reader ends', async ({ bench }) => {
       const { eventLog } = bench.broker;
       const [first, second] = [follow(bench), follow(bench)];
       await eventLog.append(entry(1), KEEP);
@@ -56,7 +56,7 @@ export function eventLogContract(it: BrokerTest): void {
       expect(first.entries.all).toEqual([read(1)]);
     });
 
-    it('takes the same entry twice; a reader sees by its sequence that it is the same', async ({ bench }) => {
+    it('accepts the same entry twice; its sequence shows readers that it is the same', async ({ bench }) => {
       const { entries } = follow(bench);
       for (const sequence of [1, 1, 2]) await bench.broker.eventLog.append(entry(sequence), KEEP);
 

@@ -4,7 +4,7 @@ import { type BrokerTest, ACK, LONG, OUTCOMES, RETRY, RETRY_LATER, message } fro
 
 export function extendContract(it: BrokerTest): void {
   describe('extend', () => {
-    it('lets the lease end so much later, from now on', async ({ bench }) => {
+    it('lets the lease end the given time from now', async ({ bench }) => {
       const claimed = await bench.deliver('a', { lease: 5 });
       await bench.advance(3);
       const before = await bench.time();
@@ -27,7 +27,7 @@ export function extendContract(it: BrokerTest): void {
       expect(await bench.settle(claimed, ACK)).toBe('settled');
     });
 
-    it('a lease may end sooner than before', async ({ bench }) => {
+    it('can make a lease end sooner than before', async ({ bench }) => {
       const claimed = await bench.deliver('a', { lease: LONG });
       await bench.broker.extend(bench.partition, 5, [claimed]);
       await bench.advance(5);
@@ -35,7 +35,7 @@ export function extendContract(it: BrokerTest): void {
       expect(await bench.claimOne()).toMatchObject({ storedId: 'a', attempt: 2 });
     });
 
-    it('saves a lease that has ended, where nobody has taken the message', async ({ bench }) => {
+    it('revives a lease that has ended if nobody has claimed the message', async ({ bench }) => {
       const claimed = await bench.deliver('a', { lease: 1 });
       await bench.advance(2);
 
@@ -45,7 +45,7 @@ export function extendContract(it: BrokerTest): void {
       expect(await bench.settle(claimed, ACK)).toBe('settled');
     });
 
-    it('tells that a delivery is lost where the message was redelivered', async ({ bench }) => {
+    it('reports a delivery as lost if the message was redelivered', async ({ bench }) => {
       const lost = await bench.deliver('a', { lease: 5 });
       await bench.advance(5);
       await bench.claimOne({ lease: LONG });
@@ -57,7 +57,7 @@ export function extendContract(it: BrokerTest): void {
     });
 
     for (const outcome of OUTCOMES) {
-      it(`tells that a delivery is lost where it was settled (${outcome.kind})`, async ({ bench }) => {
+      it(`reports a delivery as lost if it was settled (${outcome.kind})`, async ({ bench }) => {
         const claimed = await bench.settled('a', outcome);
         const before = await bench.get('a');
 
@@ -68,12 +68,12 @@ export function extendContract(it: BrokerTest): void {
       });
     }
 
-    it('tells that a delivery is lost that never was', async ({ bench }) => {
+    it('reports a delivery as lost if it never existed', async ({ bench }) => {
       expect(await bench.broker.extend(bench.partition, LONG, [{ storedId: 'nobody', token: 1 }])).toEqual(['lost']);
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ inFlight: 0 });
     });
 
-    it('takes no receipt without a token for a delivery', async ({ bench }) => {
+    it('does not accept a receipt without a token', async ({ bench }) => {
       await bench.settled('a', RETRY_LATER);
       await bench.publish('b');
 
@@ -83,7 +83,7 @@ export function extendContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ inFlight: 0, scheduled: 2 });
     });
 
-    it('tells that a message was cancelled, and keeps its lease while its handler ends', async ({ bench }) => {
+    it('reports that a message was cancelled, and extends its lease while its handler ends', async ({ bench }) => {
       const claimed = await bench.deliver('a', { lease: 5 });
       await bench.cancel('a');
 
@@ -95,7 +95,7 @@ export function extendContract(it: BrokerTest): void {
       expect(await bench.settle(claimed, RETRY)).toBe('cancelled');
     });
 
-    it('goes on for a message that was replaced', async ({ bench }) => {
+    it('extends the lease of a message that was replaced', async ({ bench }) => {
       const claimed = await bench.deliver('a', { lease: 5 });
       await bench.publish('a', { onDuplicate: 'replace' });
 
@@ -116,7 +116,7 @@ export function extendContract(it: BrokerTest): void {
       expect(await bench.broker.extend(bench.partition, LONG, [c, b, a])).toEqual(['lost', 'cancelled', 'extended']);
     });
 
-    it('extends as many as a call may have', async ({ bench }) => {
+    it('extends the maximum of one call', async ({ bench }) => {
       await bench.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${i}`)));
       const { messages } = await bench.claim({ lease: 20 });
 

@@ -20,7 +20,7 @@ export function groupContract(it: BrokerTest): void {
       expect(await bench.broker.configure(`${topic}.other`, 8)).toMatchObject({ partitions: 8 });
     });
 
-    it('does so too where members have joined before', async ({ bench }) => {
+    it('does so too if members have joined before', async ({ bench }) => {
       const { topic } = bench.partition;
       await bench.broker.join(topic, 'm', LONG, NOBODY);
 
@@ -46,7 +46,7 @@ export function groupContract(it: BrokerTest): void {
       expect(members[0]?.expiresAt).toBeLessThanOrEqual(after + LONG);
     });
 
-    it('again: prolongs the session and tells the new holdings', async ({ bench }) => {
+    it('repeated: prolongs the session and returns the new holdings', async ({ bench }) => {
       const { topic } = bench.partition;
       await bench.broker.join(topic, 'a', 20, [1]);
       await bench.broker.join(topic, 'a', LONG, [2]);
@@ -95,7 +95,7 @@ export function groupContract(it: BrokerTest): void {
       expect(await bench.broker.join(topic, 'a', LONG, [])).toMatchObject([{ id: 'a', holdings: [] }, { id: 'b' }]);
     });
 
-    it('does nothing for somebody who is no member', async ({ bench }) => {
+    it('does nothing for a process that is not a member', async ({ bench }) => {
       await bench.broker.join(bench.partition.topic, 'a', LONG, []);
       await bench.broker.leave(bench.partition.topic, 'stranger');
 
@@ -120,7 +120,7 @@ export function groupContract(it: BrokerTest): void {
   });
 
   describe('watchMembers', () => {
-    it('tells of members that come, go, or change what they hold, and of nothing else', async ({ bench }) => {
+    it('signals only when members come, go, or change what they hold', async ({ bench }) => {
       const { topic } = bench.partition;
       const { broker } = bench;
       const received = new Received<void>();
@@ -146,7 +146,7 @@ export function groupContract(it: BrokerTest): void {
       }
     });
 
-    it('tells when a heartbeat finds that another member has died', async ({ bench }) => {
+    it('signals when a heartbeat finds that another member has died', async ({ bench }) => {
       const { topic } = bench.partition;
       const received = new Received<void>();
       bench.broker.watchMembers(topic, () => received.listener());
@@ -180,7 +180,7 @@ export function groupContract(it: BrokerTest): void {
   });
 
   describe('acquire', () => {
-    it('makes the first one the owner and tells the rest when to come again', async ({ bench }) => {
+    it('makes the first member the owner and tells the others when to try again', async ({ bench }) => {
       const partition = { ...bench.partition, index: 1 };
       const before = await bench.time();
       expect(await bench.broker.acquire(partition, 'a', LONG)).toEqual({ acquired: true, token: 0 });
@@ -193,7 +193,7 @@ export function groupContract(it: BrokerTest): void {
       expect((await bench.broker.stats(partition)).owner).toBe('a');
     });
 
-    it('gives the partition to somebody else when the session has ended', async ({ bench }) => {
+    it('gives the partition to another member once the session has ended', async ({ bench }) => {
       const partition = { ...bench.partition, index: 1 };
       await bench.broker.acquire(partition, 'a', 5);
       await bench.advance(6);
@@ -202,7 +202,7 @@ export function groupContract(it: BrokerTest): void {
       expect((await bench.broker.stats(partition)).owner).toBe('b');
     });
 
-    it('again by the owner: prolongs its session', async ({ bench }) => {
+    it('repeated by the owner: prolongs its session', async ({ bench }) => {
       const partition = { ...bench.partition, index: 1 };
       await bench.broker.acquire(partition, 'a', 5);
       expect(await bench.broker.acquire(partition, 'a', LONG)).toMatchObject({ acquired: true });
@@ -218,7 +218,7 @@ export function groupContract(it: BrokerTest): void {
       expect(await bench.broker.acquire(bench.partition, bench.owner, LONG)).toEqual({ acquired: true, token: 2 });
     });
 
-    it('gives each partition an owner of its own', async ({ bench }) => {
+    it('gives each partition its own owner', async ({ bench }) => {
       for (const [index, member] of ['a', 'b', 'c'].entries()) {
         const partition = { ...bench.partition, topic: `${bench.partition.topic}.shared`, index };
         expect(await bench.broker.acquire(partition, member, LONG)).toMatchObject({ acquired: true });
@@ -237,13 +237,13 @@ export function groupContract(it: BrokerTest): void {
       expect(await bench.broker.acquire(partition, 'b', LONG)).toMatchObject({ acquired: false });
     });
 
-    it('tells when the next message is due', async ({ bench }) => {
+    it('returns when the next message is due', async ({ bench }) => {
       await bench.publishAll([message('a', { due: { at: 700 } }), message('b', { due: { at: 300 } })]);
 
       expect(await bench.broker.renew(bench.partition, bench.owner, LONG)).toEqual({ owned: true, nextDueAt: 300 });
     });
 
-    it('does not make an owner of somebody who is none', async ({ bench }) => {
+    it('does not make another member the owner', async ({ bench }) => {
       const free = { ...bench.partition, index: 1 };
 
       expect(await bench.broker.renew(bench.partition, 'b', LONG)).toMatchObject({ owned: false });
@@ -263,14 +263,14 @@ export function groupContract(it: BrokerTest): void {
   });
 
   describe('release', () => {
-    it('frees the partition for the next one', async ({ bench }) => {
+    it('frees the partition for the next member', async ({ bench }) => {
       await bench.broker.release(bench.partition, bench.owner);
 
       expect((await bench.broker.stats(bench.partition)).owner).toBeUndefined();
       expect(await bench.broker.acquire(bench.partition, 'heir', LONG)).toMatchObject({ acquired: true });
     });
 
-    it('does nothing for somebody who does not own it', async ({ bench }) => {
+    it('does nothing for a member that does not own it', async ({ bench }) => {
       await bench.broker.release(bench.partition, 'stranger');
       await bench.broker.release({ ...bench.partition, index: 1 }, 'stranger');
 

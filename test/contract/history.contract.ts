@@ -3,7 +3,7 @@ import type { Outcome } from '../../lib/broker/broker.interface.js';
 import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failed-attempt.js';
 import { type Bench, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/contract-bench.js';
 
-/** What would break a record that is not taken apart with care. */
+/** Text that would break a careless parser of the record. */
 const NASTY = '},{"history":[{"at":1}]} {[\\"\n\u0000 \u{1F600}';
 
 function failedAttempt(attempt: number): FailedAttempt {
@@ -18,7 +18,7 @@ function failing(kind: 'retry' | 'dead', attempt: number): Outcome {
   return kind === 'retry' ? { kind, delay: 0, ...failed } : { kind, ...failed };
 }
 
-/** Lets a message that waits fail so many times. */
+/** Lets a waiting message fail this many times. */
 async function fail(bench: Bench, times: number, last: 'retry' | 'dead' = 'retry'): Promise<void> {
   for (let i = 1; i <= times; i++) {
     const claimed = await bench.claimOne();
@@ -29,14 +29,14 @@ async function fail(bench: Bench, times: number, last: 'retry' | 'dead' = 'retry
 
 export function historyContract(it: BrokerTest): void {
   describe('the history of a message', () => {
-    it('is empty before its first failure, and where it failed without a call', async ({ bench }) => {
+    it('is empty before its first failure, and if it failed without a call', async ({ bench }) => {
       await bench.publish('a');
       expect(await bench.get('a')).toMatchObject({ failure: undefined, history: [] });
       await bench.settle(await bench.claimOne(), DEAD_UNCALLED);
       expect(await bench.get('a')).toMatchObject({ failure: { reason: 'expired' }, history: [] });
     });
 
-    it('has the attempts that failed, the last one first', async ({ bench }) => {
+    it('has the failed attempts, the latest first', async ({ bench }) => {
       await bench.publish('a');
       await fail(bench, 3, 'dead');
 
@@ -45,7 +45,7 @@ export function historyContract(it: BrokerTest): void {
       expect(stored?.history).toEqual([failedAttempt(3), failedAttempt(2), failedAttempt(1)]);
     });
 
-    it('is kept through releases, and where it dies without a call', async ({ bench }) => {
+    it('is kept through releases, and if the message dies without a call', async ({ bench }) => {
       await bench.publish('a');
       await fail(bench, 2);
       await bench.settle(await bench.claimOne(), RELEASE);
@@ -65,7 +65,7 @@ export function historyContract(it: BrokerTest): void {
       expect(history.at(-1)).toEqual(failedAttempt(4));
     });
 
-    it('goes on where a dead letter is requeued, and begins anew where the message is replaced', async ({ bench }) => {
+    it('continues when a dead letter is requeued, and starts again when the message is replaced', async ({ bench }) => {
       await bench.publish('a');
       await fail(bench, 1, 'dead');
       const { at = NaN } = (await bench.get('a')) ?? {};

@@ -29,7 +29,7 @@ export function inspectContract(it: BrokerTest): void {
       expect(stored?.at).toBeLessThanOrEqual(after + LONG);
     });
 
-    it('counts deliveries and attempts apart', async ({ bench }) => {
+    it('counts deliveries and attempts separately', async ({ bench }) => {
       await bench.settled('a', RETRY);
       await bench.advance(1);
       await bench.settle(await bench.claimOne(), { kind: 'put-off', delay: 0 });
@@ -81,7 +81,7 @@ export function inspectContract(it: BrokerTest): void {
       });
     });
 
-    it('takes a message for due when its time has come', async ({ bench }) => {
+    it('counts a message as due when its time has come', async ({ bench }) => {
       const { dueAt } = await bench.publish('a', { due: { after: 10 } });
       await bench.publish('b', { due: { after: LONG } });
       await bench.advance(11);
@@ -116,7 +116,7 @@ export function inspectContract(it: BrokerTest): void {
   });
 
   describe('stats of what expired', () => {
-    it('counts it beside all that died', async ({ bench }) => {
+    it('counts expired messages besides counting all that died', async ({ bench }) => {
       await bench.settled('too late', DEAD_UNCALLED);
       await bench.settled('failed', DEAD);
       await bench.settled('invalid', { kind: 'dead', spent: false, failure: { ...FAILURE, reason: 'invalid' } });
@@ -133,12 +133,12 @@ export function inspectContract(it: BrokerTest): void {
       const now = bench.broker.now();
       const after = await bench.time();
 
-      // As exact as half a round trip, which takes far less than this.
+      // The error is at most half a round trip, which takes far less than this.
       expect(now).toBeGreaterThan(before - 250);
       expect(now).toBeLessThan(after + 250);
     });
 
-    it('moves on with it', async ({ bench }) => {
+    it('advances like the clock of the broker', async ({ bench }) => {
       await bench.broker.stats(bench.partition);
       const before = bench.broker.now();
       await bench.advance(20);

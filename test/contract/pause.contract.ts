@@ -19,7 +19,7 @@ export function pauseContract(it: BrokerTest): void {
       expect([status, messages.map(({ storedId }) => storedId)]).toEqual(['claimed', ['a', 'b']]);
     });
 
-    it('keep back what has to be delivered again, too', async ({ bench }) => {
+    it('also hold back redeliveries', async ({ bench }) => {
       await bench.deliver('a', { lease: 5 });
       await bench.broker.admin.pause(bench.partition);
       await bench.advance(6);
@@ -29,7 +29,7 @@ export function pauseContract(it: BrokerTest): void {
       expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
     });
 
-    it('leave what is in flight alone: leases are renewed, outcomes count', async ({ bench }) => {
+    it('do not affect messages in flight: leases are renewed, outcomes count', async ({ bench }) => {
       const [a, b] = [await bench.deliver('a'), await bench.deliver('b')];
       await bench.broker.admin.pause(bench.partition);
 
@@ -40,7 +40,7 @@ export function pauseContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
     });
 
-    it('keep deliveries back only whose claim was not carried out before', async ({ bench }) => {
+    it('hold back only deliveries whose claim was not carried out before', async ({ bench }) => {
       await bench.publish('a');
       await bench.claim({ knownToken: 0 });
       await bench.broker.admin.pause(bench.partition);
@@ -70,7 +70,7 @@ export function pauseContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toHaveLength(1);
     });
 
-    it('concern one partition', async ({ bench }) => {
+    it('affect only one partition', async ({ bench }) => {
       await bench.broker.admin.pause({ ...bench.partition, index: 1 });
 
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: false });
@@ -78,7 +78,7 @@ export function pauseContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toHaveLength(1);
     });
 
-    it('wake the owner when they end', async ({ bench }) => {
+    it('wake the owner at resume', async ({ bench }) => {
       const received = new Received<PartitionSignal>();
       await bench.publish('a');
       await bench.earlierSignalsArrived();

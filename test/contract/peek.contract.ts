@@ -30,7 +30,7 @@ async function pages(
 
 export function peekContract(it: BrokerTest): void {
   describe('peek', () => {
-    it('shows nothing where nothing is', async ({ bench }) => {
+    it('shows nothing if there are no messages', async ({ bench }) => {
       for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) {
         const peeked = await bench.broker.admin.peek(bench.partition, { ...ALL, state });
         expect(peeked).toEqual({ messages: [], next: undefined });
@@ -57,7 +57,7 @@ export function peekContract(it: BrokerTest): void {
       }
     });
 
-    it('is in order of time, equal ones in order of bytes', async ({ bench }) => {
+    it('sorts by time, then by bytes', async ({ bench }) => {
       const due = { at: 7 };
       await bench.publishAll([
         message('b', { due }),
@@ -74,7 +74,7 @@ export function peekContract(it: BrokerTest): void {
       expect((await pages(bench, { limit: 1 })).flat()).toEqual(await idsOf(bench));
     });
 
-    it('shows what is due from its time on', async ({ bench }) => {
+    it('shows a message as due from its due time on', async ({ bench }) => {
       await bench.publishAll([message('soon', { due: { after: 20 } }), message('late', { due: { after: LONG } })]);
       await bench.advance(21);
 
@@ -82,7 +82,7 @@ export function peekContract(it: BrokerTest): void {
       expect(await pages(bench, { state: 'due', limit: 1 })).toContainEqual(['soon']);
     });
 
-    it('goes on behind a message that is gone', async ({ bench }) => {
+    it('continues after a message that is gone', async ({ bench }) => {
       await bench.publishAll(['a', 'b', 'c', 'd'].map((id) => message(id, { due: { at: 5 } })));
 
       const listed = await pages(bench, { limit: 2 }, async (page) => page === 1 && bench.cancel('b'));
@@ -90,7 +90,7 @@ export function peekContract(it: BrokerTest): void {
       expect(listed.flat()).toEqual(['a', 'b', 'c', 'd']);
     });
 
-    it('goes on behind a message that has moved', async ({ bench }) => {
+    it('continues after a message that has moved', async ({ bench }) => {
       await bench.publishAll(['a', 'b', 'c', 'd'].map((id, i) => message(id, { due: { at: 10 * i } })));
 
       const listed = await pages(bench, { limit: 2 }, async (page) => page === 1 && bench.reschedule('b', { at: 25 }));
@@ -98,7 +98,7 @@ export function peekContract(it: BrokerTest): void {
       expect(listed.flat()).toEqual(['a', 'b', 'c', 'b', 'd']);
     });
 
-    it('skips nothing that was there all along, and repeats nothing, whatever comes and goes', async ({ bench }) => {
+    it('skips nothing that was there all the time, and repeats nothing, whatever changes', async ({ bench }) => {
       const staying = Array.from({ length: 60 }, (_, i) => `m${String(i).padStart(2, '0')}`);
       const going = staying.map((id) => `${id}-going`);
       await bench.publishAll([...staying, ...going].map((id, i) => message(id, { due: inThrees(i % 60) })));
@@ -115,7 +115,7 @@ export function peekContract(it: BrokerTest): void {
       expect(new Set(listed.flat()).size).toBe(listed.flat().length);
     });
 
-    it('ends early where messages are large, with one at least', async ({ bench }) => {
+    it('returns fewer messages if they are large, but at least one', async ({ bench }) => {
       const envelope = `[1,"${'x'.repeat(1000)}"]`;
       await bench.publishAll(['a', 'b', 'c'].map((id, i) => message(id, { envelope, due: { at: i } })));
 
@@ -144,7 +144,7 @@ export function peekContract(it: BrokerTest): void {
   });
 }
 
-/** Due times that three each have in common. */
+/** Gives every three messages the same due time. */
 function inThrees(i: number): { at: number } {
   return { at: 100 * Math.floor(i / 3) };
 }

@@ -5,7 +5,7 @@ import { type Bench, type BrokerTest, ACK, DEAD, LONG, LONG_AGO, RETRY, message 
 const FIRST = '[1,"first"]';
 const SECOND = '[2,"second"]';
 
-/** Ways to have a message 'a' with the envelope FIRST in each state; every one was due LONG_AGO. */
+/** Brings a message 'a' with the envelope FIRST into each state; it was due LONG_AGO. */
 const STATES: Readonly<Record<string, (bench: Bench) => Promise<Receipt | undefined>>> = {
   scheduled: async (bench) => {
     await bench.publish('a', { envelope: FIRST });
@@ -24,7 +24,7 @@ const STATES: Readonly<Record<string, (bench: Bench) => Promise<Receipt | undefi
 
 export function publishDuplicateContract(it: BrokerTest): void {
   describe('publish of ids that cannot exist', () => {
-    it('stores them, each for its own time', async ({ bench }) => {
+    it('stores them, each with its own time', async ({ bench }) => {
       const at = Math.ceil(await bench.time()) + LONG;
       const dues = [{ at }, { after: LONG }, { at: LONG_AGO }];
 
@@ -39,7 +39,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect([results[0]?.dueAt, results[2]?.dueAt]).toEqual([at, LONG_AGO]);
     });
 
-    it('beside others that do exist: each gets what was asked for it', async ({ bench }) => {
+    it('works beside ids that exist: each message is treated as requested', async ({ bench }) => {
       for (const id of ['kept', 'ignored', 'replaced']) await bench.publish(id, { envelope: FIRST });
       const at = Math.ceil(await bench.time()) + LONG;
       const fields = { envelope: SECOND, due: { at } };
@@ -73,7 +73,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
         ['reject', 'rejected'],
         ['ignore', 'ignored'],
       ] as const) {
-        it(`${state}, '${policy}': changes nothing and answers the due time that counts`, async ({ bench }) => {
+        it(`${state}, '${policy}': changes nothing and returns the stored due time`, async ({ bench }) => {
           await prepare(bench);
           const before = await bench.get('a');
 
@@ -98,7 +98,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1 });
     });
 
-    it("waiting for its retry, 'replace': begins anew, with the whole budget and no failure", async ({ bench }) => {
+    it("waiting for its retry, 'replace': starts again with the whole budget and no failure", async ({ bench }) => {
       await bench.settled('a', RETRY);
       expect(await bench.get('a')).toMatchObject({ attempts: 1, failure: { message: 'boom' } });
 
@@ -108,7 +108,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1, dueAt: LONG_AGO });
     });
 
-    it("dead, 'replace': schedules it anew, with the whole budget and no failure", async ({ bench }) => {
+    it("dead, 'replace': schedules it again with the whole budget and no failure", async ({ bench }) => {
       await bench.settled('a', DEAD);
 
       const result = await bench.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
@@ -142,7 +142,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toMatchObject([{ envelope: '[3,1]', dueAt: 7 }]);
     });
 
-    it("in flight and replaced, 'reject': answers when the replacement is due", async ({ bench }) => {
+    it("in flight and replaced, 'reject': returns when the replacement is due", async ({ bench }) => {
       await bench.deliver('a');
       await bench.publish('a', { due: { at: 5 }, onDuplicate: 'replace' });
 
@@ -158,7 +158,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
     });
 
-    it('judges the second of two with one id in a call by the first', async ({ bench }) => {
+    it('treats the second of two equal ids in a call as a duplicate of the first', async ({ bench }) => {
       for (const [policy, status, winner] of [
         ['reject', 'rejected', FIRST],
         ['ignore', 'ignored', FIRST],
@@ -179,7 +179,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 3, counters: { published: 4 } });
     });
 
-    it('stores the other messages of a call with a duplicate', async ({ bench }) => {
+    it('stores the other messages of a call that has a duplicate', async ({ bench }) => {
       await bench.publish('b');
 
       const results = await bench.publishAll([message('a'), message('b'), message('c')]);

@@ -23,11 +23,11 @@ export function publishContract(it: BrokerTest): void {
       });
     });
 
-    it('keeps a due time that has passed as it is', async ({ bench }) => {
+    it('does not change a due time in the past', async ({ bench }) => {
       expect(await bench.publish('a', { due: { at: LONG_AGO } })).toEqual({ status: 'created', dueAt: LONG_AGO });
     });
 
-    it('counts a delay from its own clock and rounds up to the millisecond', async ({ bench }) => {
+    it('adds a delay to its own clock and rounds up to the millisecond', async ({ bench }) => {
       for (const delay of [0, 1, 250, LONG]) {
         const before = await bench.time();
         const { dueAt } = await bench.publish(`after ${delay}`, { due: { after: delay } });
@@ -77,7 +77,7 @@ export function publishContract(it: BrokerTest): void {
       ]);
     });
 
-    it('takes as many messages as a call may have', async ({ bench }) => {
+    it('accepts the maximum of messages of one call', async ({ bench }) => {
       const messages = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
 
       const results = await bench.publishAll(messages);
@@ -113,7 +113,7 @@ export function publishContract(it: BrokerTest): void {
       expect(messages.map(({ storedId }) => storedId)).toEqual(ids);
     });
 
-    it('keeps messages with the same id and different keys apart, in one partition too', async ({ bench }) => {
+    it('keeps messages with the same id and different keys apart, even in one partition', async ({ bench }) => {
       const ids = ['id', toStoredId('id', 'key 1'), toStoredId('id', 'key 2')];
       const messages = ids.map((id) => message(id));
       expect((await bench.publishAll(messages)).map(({ status }) => status)).toEqual(['created', 'created', 'created']);
@@ -131,7 +131,7 @@ export function publishContract(it: BrokerTest): void {
       expect(await bench.get(third.storedId)).toMatchObject({ state: 'in-flight' });
     });
 
-    it('tells duplicates by id and key', async ({ bench }) => {
+    it('recognizes duplicates by id and key', async ({ bench }) => {
       await bench.publish(toStoredId('id', 'key'));
 
       expect(await bench.publish('id')).toMatchObject({ status: 'created' });
@@ -139,7 +139,7 @@ export function publishContract(it: BrokerTest): void {
       expect(await bench.publish('id')).toMatchObject({ status: 'rejected' });
     });
 
-    it('takes the id of an acknowledged message as new', async ({ bench }) => {
+    it('accepts the id of an acknowledged message as new', async ({ bench }) => {
       await bench.settled('a', ACK);
 
       expect(await bench.publish('a')).toMatchObject({ status: 'created' });

@@ -18,7 +18,7 @@ import {
 
 const POLICIES: readonly NewMessage['onDuplicate'][] = ['reject', 'ignore', 'replace'];
 
-/** What the call of a test is known by; no call of the bench itself is. */
+/** Identifies the call of a test; no call of the bench itself has it. */
 const CALL: CallId = { caller: 'producer', sequence: 77 };
 
 /** Everything that a repeat could change. */
@@ -28,7 +28,7 @@ async function stateOf(bench: Bench, id = 'a'): Promise<unknown> {
 }
 
 export function repeatContract(it: BrokerTest): void {
-  describe('publish repeated, since its reply was lost', () => {
+  describe('publish repeated because its reply was lost', () => {
     it('gets the same answer and stores nothing twice', async ({ bench }) => {
       const messages = [
         message('a', { due: { after: LONG } }),
@@ -47,7 +47,7 @@ export function repeatContract(it: BrokerTest): void {
     });
 
     for (const policy of POLICIES) {
-      it(`'${policy}': does not bring a message back to life that was handled meanwhile`, async ({ bench }) => {
+      it(`'${policy}': does not revive a message that was handled meanwhile`, async ({ bench }) => {
         const messages = [message('a', { onDuplicate: policy })];
         const first = await bench.publishAll(messages, CALL);
         await bench.settle(await bench.claimOne(), ACK);
@@ -71,7 +71,7 @@ export function repeatContract(it: BrokerTest): void {
         expect(await stateOf(bench)).toEqual(dead);
       });
 
-      it(`'${policy}': gets the same answer where the id existed`, async ({ bench }) => {
+      it(`'${policy}': gets the same answer if the id existed`, async ({ bench }) => {
         await bench.publish('a', { due: { at: 300 } });
         const messages = [message('a', { due: { after: LONG }, onDuplicate: policy })];
         const first = await bench.publishAll(messages, CALL);
@@ -83,7 +83,7 @@ export function repeatContract(it: BrokerTest): void {
       });
     }
 
-    it('does not undo what others have done to the message meanwhile', async ({ bench }) => {
+    it('does not undo what other callers have done to the message meanwhile', async ({ bench }) => {
       const messages = [message('a', { onDuplicate: 'replace' })];
       await bench.publishAll(messages, CALL);
       await bench.publish('a', { envelope: '[2,"later"]', due: { at: 7 }, onDuplicate: 'replace' });
@@ -93,7 +93,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ envelope: '[2,"later"]', at: 7 });
     });
 
-    it('replaces a message in flight once, however often it comes', async ({ bench }) => {
+    it('replaces a message in flight once, however often it is repeated', async ({ bench }) => {
       const running = await bench.deliver('a');
       const messages = [message('a', { due: { at: 5 }, onDuplicate: 'replace' })];
       const first = await bench.publishAll(messages, CALL);
@@ -106,8 +106,8 @@ export function repeatContract(it: BrokerTest): void {
     });
   });
 
-  describe('a publish that is no repeat', () => {
-    it('but the next call of its caller is carried out', async ({ bench }) => {
+  describe('a publish that is not a repeat', () => {
+    it('is carried out as the next call of its caller', async ({ bench }) => {
       const messages = [message('a')];
       await bench.publishAll(messages, CALL);
 
@@ -116,14 +116,14 @@ export function repeatContract(it: BrokerTest): void {
       ]);
     });
 
-    it('but the call of another caller with the same number is carried out', async ({ bench }) => {
+    it('is carried out as a call of another caller with the same number', async ({ bench }) => {
       const messages = [message('a')];
       await bench.publishAll(messages, CALL);
 
       expect(await bench.publishAll(messages, { ...CALL, caller: 'another' })).toMatchObject([{ status: 'rejected' }]);
     });
 
-    it('but a call to another partition with the same number is carried out', async ({ bench }) => {
+    it('is carried out as a call to another partition with the same number', async ({ bench }) => {
       const other = { ...bench.partition, index: 1 };
       await bench.publishAll([message('a')], CALL);
 
@@ -131,7 +131,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.broker.get(other, 'a')).toMatchObject({ state: 'scheduled' });
     });
 
-    it('is judged by its id, even if all else is equal', async ({ bench }) => {
+    it('is recognized by its id, even if everything else is equal', async ({ bench }) => {
       const twice = message('a');
 
       expect((await bench.publishAll([twice, twice])).map(({ status }) => status)).toEqual(['created', 'rejected']);
@@ -140,8 +140,8 @@ export function repeatContract(it: BrokerTest): void {
     });
   });
 
-  describe('cancel repeated, since its reply was lost', () => {
-    it('is answered again that the message was cancelled', async ({ bench }) => {
+  describe('cancel repeated because its reply was lost', () => {
+    it('gets the answer again that the message was cancelled', async ({ bench }) => {
       await bench.publish('a');
 
       expect(await bench.cancel('a', CALL)).toBe('cancelled');
@@ -168,12 +168,12 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', envelope: '[2,"new"]' });
     });
 
-    it('changes nothing where there was nothing', async ({ bench }) => {
+    it('changes nothing if there was no message', async ({ bench }) => {
       expect(await bench.cancel('a', CALL)).toBe('not-found');
       expect(await bench.cancel('a', CALL)).toBe('not-found');
     });
 
-    it('is told from the next call', async ({ bench }) => {
+    it('is distinguished from the next call', async ({ bench }) => {
       await bench.publishAll([message('a'), message('b')]);
       await bench.cancel('a', CALL);
 
@@ -182,7 +182,7 @@ export function repeatContract(it: BrokerTest): void {
     });
   });
 
-  describe('reschedule repeated, since its reply was lost', () => {
+  describe('reschedule repeated because its reply was lost', () => {
     it('gets the same answer and moves nothing a second time', async ({ bench }) => {
       await bench.settled('a', RETRY_LATER);
       expect(await bench.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
@@ -195,7 +195,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await stateOf(bench)).toEqual(before);
     });
 
-    it('does not undo that the message was moved again meanwhile', async ({ bench }) => {
+    it('does not undo a later move of the message', async ({ bench }) => {
       await bench.publish('a');
       await bench.reschedule('a', { at: 500 }, CALL);
       await bench.reschedule('a', { at: 900 });
@@ -204,7 +204,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ at: 900 });
     });
 
-    it('leaves a message alone that was delivered meanwhile, and its retry', async ({ bench }) => {
+    it('touches neither a message that was delivered meanwhile nor its retry', async ({ bench }) => {
       await bench.publish('a', { due: { after: LONG } });
       await bench.reschedule('a', { at: 500 }, CALL);
       const claimed = await bench.claimOne();
@@ -229,7 +229,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ at: 900 });
     });
 
-    it('does not move a message that has come since there was none', async ({ bench }) => {
+    it('does not move a message that was published after there was none', async ({ bench }) => {
       expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('not-found');
       await bench.publish('a', { due: { at: 900 } });
 
@@ -237,7 +237,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ at: 900 });
     });
 
-    it('does not move a message that waits again since it was in flight', async ({ bench }) => {
+    it('does not move a message that was in flight and waits again', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       expect(await bench.reschedule('a', { at: 500 }, CALL)).toBe('in-flight');
       await bench.settle(claimed, RELEASE);
@@ -246,7 +246,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: LONG_AGO });
     });
 
-    it('is told from the next call of its caller, be that a cancel or a reschedule', async ({ bench }) => {
+    it('is distinguished from the next call of its caller, whether a cancel or a reschedule', async ({ bench }) => {
       await bench.publishAll([message('a'), message('b')]);
       const [first, second, third, fourth] = [1, 2, 3, 4].map((sequence) => ({ ...CALL, sequence }));
 
@@ -259,7 +259,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.get('b')).toMatchObject({ at: 700 });
     });
 
-    it('is told by caller and partition, too', async ({ bench }) => {
+    it('is also recognized by caller and partition', async ({ bench }) => {
       const other = { ...bench.partition, index: 1 };
       await bench.publish('a');
       await bench.reschedule('a', { at: 500 }, CALL);
@@ -270,7 +270,7 @@ export function repeatContract(it: BrokerTest): void {
     });
   });
 
-  describe('settle repeated, since its reply was lost', () => {
+  describe('settle repeated because its reply was lost', () => {
     for (const outcome of OUTCOMES) {
       it(`${outcome.kind}: gets the same answer and changes nothing`, async ({ bench }) => {
         const claimed = await bench.deliver('a');
@@ -321,7 +321,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bench.settle(again, ACK)).toBe('settled');
     });
 
-    it('is told by caller, number and partition', async ({ bench }) => {
+    it('is recognized by caller, number and partition', async ({ bench }) => {
       const settlements = [[await bench.deliver('a'), RETRY_LATER]] as const;
       const other = { ...bench.partition, index: 1 };
 

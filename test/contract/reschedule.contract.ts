@@ -18,7 +18,7 @@ import {
 
 const LATER: DueTime = { after: LONG };
 
-/** Expects that what `change` does is answered, and changes neither the message nor what the partition counts. */
+/** Expects that `change` is answered and changes neither the message nor the counts of the partition. */
 async function expectUnchanged(bench: Bench, id: string, change: () => Promise<void>): Promise<void> {
   const look = async (): Promise<unknown> => [await bench.get(id), await bench.broker.stats(bench.partition)];
   const before = await look();
@@ -28,7 +28,7 @@ async function expectUnchanged(bench: Bench, id: string, change: () => Promise<v
 
 export function rescheduleContract(it: BrokerTest): void {
   describe('reschedule', () => {
-    it('moves a message that waits to an earlier time', async ({ bench }) => {
+    it('moves a waiting message to an earlier time', async ({ bench }) => {
       await bench.publish('a', { due: LATER });
 
       expect(await bench.reschedule('a', { at: 5 })).toBe('rescheduled');
@@ -37,7 +37,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toMatchObject([{ storedId: 'a', dueAt: 5 }]);
     });
 
-    it('moves a message that waits to a later time, and hands it out at the old one no more', async ({ bench }) => {
+    it('moves a waiting message to a later time, and does not hand it out at the old one', async ({ bench }) => {
       await bench.publishAll([message('a', { due: { after: 2 } }), message('b', { due: { after: 3 } })]);
 
       expect(await bench.reschedule('a', LATER)).toBe('rescheduled');
@@ -50,7 +50,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(nextAt).toBeLessThanOrEqual(a?.at ?? NaN);
     });
 
-    it('moves a message that is due already, and has not been claimed', async ({ bench }) => {
+    it('moves a message that is already due but not claimed', async ({ bench }) => {
       await bench.publish('a');
 
       expect(await bench.reschedule('a', LATER)).toBe('rescheduled');
@@ -74,7 +74,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(at).toBeLessThanOrEqual(Math.ceil(after) + 50);
     });
 
-    it('takes a delay of 0 for due at once', async ({ bench }) => {
+    it('makes the message due at once with a delay of 0', async ({ bench }) => {
       await bench.publish('a', { due: LATER });
       await bench.reschedule('a', { after: 0 });
       await bench.advance(1);
@@ -82,7 +82,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect((await bench.claim()).messages).toMatchObject([{ storedId: 'a' }]);
     });
 
-    it('takes a time as it is, be it the beginning of time or in ten years', async ({ bench }) => {
+    it('accepts any time, from the epoch to ten years from now', async ({ bench }) => {
       await bench.publish('a');
       for (const at of [0, LONG_AGO, Math.ceil(await bench.time()) + 315_576_000_000]) {
         expect(await bench.reschedule('a', { at })).toBe('rescheduled');
@@ -91,14 +91,14 @@ export function rescheduleContract(it: BrokerTest): void {
       }
     });
 
-    it('takes the time that the message has already', async ({ bench }) => {
+    it('accepts the time that the message already has', async ({ bench }) => {
       await bench.publish('a', { due: { at: 500 } });
       await expectUnchanged(bench, 'a', async () => {
         expect(await bench.reschedule('a', { at: 500 })).toBe('rescheduled');
       });
     });
 
-    it('leaves all else of the message as it is, and counts nothing', async ({ bench }) => {
+    it('changes nothing else of the message, and counts nothing', async ({ bench }) => {
       await bench.publish('a', { due: { at: 500 } });
       const before = await bench.get('a');
       const { counters } = await bench.broker.stats(bench.partition);
@@ -144,10 +144,10 @@ export function rescheduleContract(it: BrokerTest): void {
 
     for (const [what, outcome, attempt] of [
       ['its retry', RETRY_LATER, 2],
-      ['the end of its putting off', PUT_OFF, 1],
-      ['its next delivery, since it was given back', RELEASE, 1],
+      ['the end of its postponement', PUT_OFF, 1],
+      ['its next delivery after it was given back', RELEASE, 1],
     ] as const) {
-      it(`moves a message that waits for ${what}, with what was spent of it`, async ({ bench }) => {
+      it(`moves a message that waits for ${what}, and keeps its spent attempts`, async ({ bench }) => {
         await bench.settled('a', outcome);
         const before = await bench.get('a');
 
@@ -158,7 +158,7 @@ export function rescheduleContract(it: BrokerTest): void {
       });
     }
 
-    it('lets a delivery be given back to the time it was moved to', async ({ bench }) => {
+    it('gives a delivery back to the time to which it was moved', async ({ bench }) => {
       await bench.settled('a', RETRY_LATER);
       await bench.reschedule('a', { at: 5 });
       await bench.settle(await bench.claimOne(), RELEASE);
@@ -166,7 +166,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: 5 });
     });
 
-    it('does not bring an old receipt to life', async ({ bench }) => {
+    it('does not revive an old receipt', async ({ bench }) => {
       const claimed = await bench.settled('a', RETRY_LATER);
       await bench.reschedule('a', { at: 5 });
 
@@ -175,7 +175,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: 5 });
     });
 
-    it('leaves a message in flight alone', async ({ bench }) => {
+    it('does not touch a message in flight', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       await expectUnchanged(bench, 'a', async () => {
         expect(await bench.reschedule('a', LATER)).toBe('in-flight');
@@ -185,7 +185,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.get('a')).toBeUndefined();
     });
 
-    it('leaves a message in flight alone whose lease has ended', async ({ bench }) => {
+    it('does not touch a message in flight whose lease has ended', async ({ bench }) => {
       await bench.deliver('a', { lease: 2 });
       await bench.advance(3);
 
@@ -193,7 +193,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, dueAt: LONG_AGO });
     });
 
-    it('leaves the mark of a message that was cancelled while in flight', async ({ bench }) => {
+    it('keeps the mark of a message that was cancelled in flight', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       await bench.cancel('a');
 
@@ -201,7 +201,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.settle(claimed, RETRY)).toBe('cancelled');
     });
 
-    it('does not move what has replaced a message in flight until that has ended', async ({ bench }) => {
+    it('does not move the replacement of a message in flight until the delivery has ended', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       await bench.publish('a', { due: { at: 500 }, onDuplicate: 'replace' });
 
@@ -218,7 +218,7 @@ export function rescheduleContract(it: BrokerTest): void {
       });
     });
 
-    it('finds nothing where nothing is', async ({ bench }) => {
+    it('finds nothing if there is no message', async ({ bench }) => {
       await bench.publish('other');
       const elsewhere = { ...bench.partition, index: 1 };
 
@@ -229,14 +229,14 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.broker.stats(elsewhere)).toMatchObject({ scheduled: 0 });
     });
 
-    it('finds a message that was handled no more', async ({ bench }) => {
+    it('does not find a message that was handled', async ({ bench }) => {
       await bench.settled('a', ACK);
 
       expect(await bench.reschedule('a', LATER)).toBe('not-found');
       expect(await bench.get('a')).toBeUndefined();
     });
 
-    it('leaves a message with the same id and another key alone', async ({ bench }) => {
+    it('does not touch a message with the same id and another key', async ({ bench }) => {
       const keyed = toStoredId('id', 'key');
       await bench.publishAll([message('id', { due: { at: 500 } }), message(keyed, { due: { at: 500 } })]);
 
@@ -246,7 +246,7 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bench.broker.locate(bench.partition, 'id')).toEqual([keyed]);
     });
 
-    it('takes any character of an id as it is', async ({ bench }) => {
+    it('treats every character of an id literally', async ({ bench }) => {
       for (const id of ['+5', '5', 'id with spaces', 'é\u{1F600}', '\u0001']) {
         await bench.publish(id);
         expect(await bench.reschedule(id, { at: 5 })).toBe('rescheduled');

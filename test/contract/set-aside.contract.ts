@@ -5,9 +5,9 @@ const NO_TIMES = [NaN, Infinity, -Infinity, -1, 1e300];
 const REFUSED = { code: 'INVALID_ARGUMENT' };
 
 export function setAsideContract(it: BrokerTest): void {
-  describe('a time that is none', () => {
+  describe('an invalid time', () => {
     for (const time of NO_TIMES) {
-      it(`${time}: nothing of the call is done, and others are served`, async ({ bench }) => {
+      it(`${time}: the call does nothing, and other calls work`, async ({ bench }) => {
         const { broker, partition } = bench;
         const [a, b] = [await bench.deliver('a'), await bench.deliver('b')];
         for (const due of [{ after: time }, { at: time }]) {
@@ -63,7 +63,7 @@ export function setAsideContract(it: BrokerTest): void {
       expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBeUndefined();
     });
 
-    it('changes nothing for a delivery that is not the current one', async ({ bench }) => {
+    it('changes nothing if the delivery is not the current one', async ({ bench }) => {
       for (const outcome of OUTCOMES) {
         const claimed = await bench.settled(outcome.kind, outcome);
         expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBeUndefined();
@@ -72,7 +72,7 @@ export function setAsideContract(it: BrokerTest): void {
       expect((await bench.broker.stats(bench.partition)).counters).toMatchObject({ died: 1 });
     });
 
-    it('changes nothing for a message that was cancelled or replaced meanwhile', async ({ bench }) => {
+    it('changes nothing if the message was cancelled or replaced meanwhile', async ({ bench }) => {
       const a = await bench.deliver('a');
       const b = await bench.deliver('b');
       await bench.cancel('a');
@@ -85,7 +85,7 @@ export function setAsideContract(it: BrokerTest): void {
       expect(await bench.get('b')).toMatchObject({ state: 'scheduled' });
     });
 
-    it('without a token: takes what is due, and what has a lease that has ended, nothing else', async ({ bench }) => {
+    it('without a token: takes only due messages and those whose lease has ended', async ({ bench }) => {
       const aside = (storedId: string): Promise<string | undefined> =>
         bench.broker.setAside(bench.partition, { storedId, token: 0 }, FAILURE);
       await bench.deliver('flying');

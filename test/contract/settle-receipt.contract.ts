@@ -11,7 +11,7 @@ import {
   RETRY_LATER,
 } from '../support/contract-bench.js';
 
-/** Everything of 'a' that a settle could change, but the count of stale ones. */
+/** Everything of 'a' that a settle could change, except the count of stale settles. */
 async function stateOf(
   bench: Bench,
 ): Promise<{ message: StoredMessage | undefined; stats: unknown; counters: unknown }> {
@@ -67,7 +67,7 @@ export function settleReceiptContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'dead' });
     });
 
-    it('without a token it settles no message that waits', async ({ bench }) => {
+    it('without a token: settles no waiting message', async ({ bench }) => {
       for (const [id, outcome] of [
         ['retried', RETRY_LATER],
         ['dead', DEAD],
@@ -80,13 +80,13 @@ export function settleReceiptContract(it: BrokerTest): void {
       }
     });
 
-    it('of a message that never was', async ({ bench }) => {
+    it('of a message that never existed: changes nothing', async ({ bench }) => {
       expect(await bench.settle({ storedId: 'nobody', token: 1 }, DEAD)).toBe('stale');
       expect(await bench.get('nobody')).toBeUndefined();
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ dead: 0, scheduled: 0, inFlight: 0 });
     });
 
-    it('of an earlier message with the same id', async ({ bench }) => {
+    it('of an earlier message with the same id: changes nothing', async ({ bench }) => {
       const first = await bench.settled('a', ACK);
       const second = await bench.deliver('a');
       expect(second).toMatchObject({ delivery: 1, attempt: 1 });
@@ -96,7 +96,9 @@ export function settleReceiptContract(it: BrokerTest): void {
       expect(await bench.get('a')).toMatchObject({ state: 'in-flight', envelope: second.envelope });
     });
 
-    it('of a message whose cancelled delivery was dropped and whose id was published again', async ({ bench }) => {
+    it('of a message whose delivery was dropped after a cancel and whose id was published again: changes nothing', async ({
+      bench,
+    }) => {
       const first = await bench.deliver('a', { lease: 5 });
       await bench.cancel('a');
       await bench.advance(5);
@@ -126,7 +128,7 @@ export function settleReceiptContract(it: BrokerTest): void {
       }
     });
 
-    it('a stale receipt does not keep the current one in the same call from counting', async ({ bench }) => {
+    it('stale, in one call with the current one: the current one counts', async ({ bench }) => {
       const claimed = await bench.deliver('a');
 
       expect(

@@ -29,7 +29,7 @@ export function settleContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     });
 
-    it('ack: nothing is left of a message with a key of its own', async ({ bench }) => {
+    it('ack: nothing is left of a message with a key', async ({ bench }) => {
       await bench.settled(toStoredId('id', 'key'), ACK);
 
       expect(await bench.broker.locate(bench.partition, 'id')).toEqual([]);
@@ -55,7 +55,7 @@ export function settleContract(it: BrokerTest): void {
       expect(claimed).toEqual([{ ...first, token: 2, delivery: 2, attempt: 2, dueAt: stored?.at }]);
     });
 
-    it('retry: keeps why the attempt failed, until the next failure', async ({ bench }) => {
+    it('retry: keeps the failure of the attempt until the next one', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       const first = { reason: 'failed', name: 'TypeError', message: 'first', code: 'E1', stack: 'at x' } as const;
       await bench.settle(claimed, { kind: 'retry', delay: 0, failure: first });
@@ -176,7 +176,7 @@ export function settleContract(it: BrokerTest): void {
         const claimed = await bench.deliver('a');
         await bench.cancel('a');
 
-        // A handler that finished all the same is done; everything else ends as cancelled.
+        // If the handler has succeeded, the message is done; every other outcome counts as cancelled.
         expect(await bench.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'cancelled');
 
         expect(await bench.get('a')).toBeUndefined();
@@ -196,7 +196,7 @@ export function settleContract(it: BrokerTest): void {
         await bench.publish('a', { envelope: '[2,"new"]', due: { at }, onDuplicate: 'replace' });
         const before = (await bench.broker.stats(bench.partition)).counters;
 
-        // What failed was the message before: its failure has no consequence.
+        // The failed message was the old one, so its failure has no consequence.
         expect(await bench.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'replaced');
 
         const acked = before.acked + (outcome === ACK ? 1 : 0);
@@ -236,7 +236,7 @@ export function settleContract(it: BrokerTest): void {
       expect(states.map((stored) => stored?.state)).toEqual([undefined, 'scheduled', 'dead', 'scheduled', 'scheduled']);
     });
 
-    it('settles as many as a call may have', async ({ bench }) => {
+    it('settles the maximum of one call', async ({ bench }) => {
       await bench.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key'))));
       for (const outcome of [RELEASE, RETRY, ACK]) {
         await bench.advance(1);
@@ -247,7 +247,7 @@ export function settleContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     });
 
-    it('counts, whoever owns the partition by now', async ({ bench }) => {
+    it('counts, even if another member now owns the partition', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       await bench.broker.release(bench.partition, bench.owner);
       await bench.broker.acquire(bench.partition, 'heir', LONG);
@@ -256,7 +256,7 @@ export function settleContract(it: BrokerTest): void {
       expect(await bench.get('a')).toBeUndefined();
     });
 
-    it('counts after the lease has ended, as long as nobody else has the message', async ({ bench }) => {
+    it('counts after the lease has ended, as long as nobody else has claimed the message', async ({ bench }) => {
       const claimed = await bench.deliver('a', { lease: 1 });
       await bench.advance(2);
 

@@ -3,7 +3,7 @@ import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
 import { type Bench, type BrokerTest, ACK, DEAD, LONG, LONG_AGO, RELEASE, message } from '../support/contract-bench.js';
 import { Received } from '../support/contract-signals.js';
 
-/** Earlier than every other time of these tests: its signal comes last, and shows that all before it have arrived. */
+/** Earlier than all other times in these tests: its signal comes last and shows that all others have arrived. */
 const LAST = 1;
 
 async function watch(bench: Bench): Promise<Received<PartitionSignal>> {
@@ -14,7 +14,7 @@ async function watch(bench: Bench): Promise<Received<PartitionSignal>> {
   return signals;
 }
 
-/** When something was said to be due, up to now. */
+/** The due times that were signalled so far. */
 async function wakeUps(bench: Bench, signals: Received<PartitionSignal>): Promise<(number | string)[]> {
   await bench.publish('the last one', { due: { at: LAST } });
   for (let count = 1; ; count++) {
@@ -41,7 +41,7 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([500, 400, 300]);
     });
 
-    it('comes once a call, with the earliest time', async ({ bench }) => {
+    it('comes once per call, with the earliest time', async ({ bench }) => {
       const signals = await watch(bench);
       await bench.publishAll([500, 300, 400].map((at) => message(`at ${at}`, { due: { at } })));
 
@@ -74,9 +74,7 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([400, 300, 450]);
     });
 
-    it('does not come when the head is moved back, not even for the message that is the head then', async ({
-      bench,
-    }) => {
+    it('does not come when the head is moved back, not even for the new head', async ({ bench }) => {
       await bench.publish('a', { due: { at: 500 } });
       await bench.publish('b', { due: { at: 700 } });
       const signals = await watch(bench);
@@ -86,7 +84,7 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([]);
     });
 
-    it('tells the time that a delay leads to, where the only message of a partition is moved', async ({ bench }) => {
+    it('has the time that a delay results in, if the only message of a partition is moved', async ({ bench }) => {
       await bench.publish('a', { due: { after: 2 * LONG } });
       const signals = await watch(bench);
 
@@ -116,7 +114,7 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([]);
     });
 
-    it('does not come for the replacement of a message in flight until that has ended', async ({ bench }) => {
+    it('does not come for the replacement of a message in flight until the delivery has ended', async ({ bench }) => {
       const running = await bench.deliver('a');
       const signals = await watch(bench);
       await bench.publish('a', { due: { at: 100 }, onDuplicate: 'replace' });
@@ -139,7 +137,7 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([putOffTo, LONG_AGO]);
     });
 
-    it('does not come for an outcome that moves no head', async ({ bench }) => {
+    it('does not come for an outcome that does not change the head', async ({ bench }) => {
       await bench.publishAll([message('a'), message('b'), message('c')]);
       const { messages } = await bench.claim();
       const [a, b, c] = messages;
@@ -158,7 +156,7 @@ export function signalContract(it: BrokerTest): void {
   });
 
   describe('watchPartition', () => {
-    it('tells of one partition only', async ({ bench }) => {
+    it('reports only one partition', async ({ bench }) => {
       const signals = await watch(bench);
       await bench.broker.publish({ ...bench.partition, index: 1 }, bench.nextCall(), [message('a')]);
       await bench.broker.publish({ ...bench.partition, topic: 'other' }, bench.nextCall(), [message('a')]);
@@ -166,7 +164,7 @@ export function signalContract(it: BrokerTest): void {
       expect(await wakeUps(bench, signals)).toEqual([]);
     });
 
-    it('tells every listener', async ({ bench }) => {
+    it('calls every listener', async ({ bench }) => {
       const both = [await watch(bench), new Received<PartitionSignal>()] as const;
       bench.broker.watchPartition(bench.partition, both[1].listener);
       await bench.broker.link.listen();
@@ -187,7 +185,7 @@ export function signalContract(it: BrokerTest): void {
       expect(gone.all).toEqual([]);
     });
 
-    it('begins anew after the last listener had unsubscribed', async ({ bench }) => {
+    it('starts again after the last listener has unsubscribed', async ({ bench }) => {
       const unsubscribe = bench.broker.watchPartition(bench.partition, () => {});
       await unsubscribe();
       const signals = await watch(bench);

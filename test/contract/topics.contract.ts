@@ -4,17 +4,17 @@ import type { BrokerTest } from '../support/contract-bench.js';
 
 export function topicsContract(it: BrokerTest): void {
   describe('topics', () => {
-    it('are none at first', async ({ bench }) => {
+    it('are empty at first', async ({ bench }) => {
       expect(await bench.broker.admin.topics()).toEqual([]);
     });
 
-    it('are those that were configured, each once, in order', async ({ bench }) => {
+    it('list configured topics, each once, in order', async ({ bench }) => {
       for (const topic of ['b', 'a.b', 'B', 'a', 'b']) await bench.broker.configure(topic, 3);
 
       expect(await bench.broker.admin.topics()).toEqual(['B', 'a', 'a.b', 'b']);
     });
 
-    it('are not those that were only asked for', async ({ bench }) => {
+    it('do not list topics that were only asked for', async ({ bench }) => {
       await bench.broker.configOf('a');
       await bench.broker.join('b', 'member', 1000, []);
       await bench.broker.stats({ topic: 'c', index: 0 });

@@ -8,7 +8,7 @@ interface Limits {
   maxCount?: number;
 }
 
-/** Steps until there is nothing more to do now, and answers when there will be. */
+/** Repeats until there is nothing left to do now, and returns when there will be. */
 async function trim(bench: Bench, limits: Limits): Promise<number | undefined> {
   for (;;) {
     const next = await bench.broker.trimDead(bench.partition, limits);
@@ -23,7 +23,7 @@ async function dead(bench: Bench, ids: readonly string[]): Promise<string[]> {
 
 export function trimDeadContract(it: BrokerTest): void {
   describe('trimDead', () => {
-    it('keeps everything where there is no limit', async ({ bench }) => {
+    it('keeps everything if there is no limit', async ({ bench }) => {
       await bench.settled('a', DEAD);
 
       expect(await bench.broker.trimDead(bench.partition, {})).toBeUndefined();
@@ -31,7 +31,7 @@ export function trimDeadContract(it: BrokerTest): void {
       expect(await dead(bench, ['a'])).toEqual(['a']);
     });
 
-    it('has nothing to do where nothing is dead', async ({ bench }) => {
+    it('has nothing to do if there are no dead letters', async ({ bench }) => {
       await bench.deliver('in flight');
       await bench.publish('alive');
 
@@ -39,7 +39,7 @@ export function trimDeadContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 1 });
     });
 
-    it('removes those that are older than the limit, and says when the next one will be', async ({ bench }) => {
+    it('removes those that are older than the limit, and returns when the next one will be', async ({ bench }) => {
       let [next, young, maxAge]: [number | undefined, number, number] = [undefined, 0, 0];
       do {
         await trim(bench, { maxCount: 0 });
@@ -49,7 +49,7 @@ export function trimDeadContract(it: BrokerTest): void {
         young = (await bench.get('young'))?.at ?? NaN;
         maxAge = Math.floor(await bench.time()) - ((await bench.get('old'))?.at ?? NaN);
         next = await trim(bench, { maxAge });
-        // Once more where the machine was so slow that the young one may have reached the limit too.
+        // Repeats if the machine was so slow that the young one may have reached the limit too.
       } while (Math.floor(await bench.time()) - maxAge >= young);
 
       expect(next).toBe(young + maxAge);
@@ -74,7 +74,7 @@ export function trimDeadContract(it: BrokerTest): void {
       expect(at + 10).toBeLessThanOrEqual(await bench.time());
     });
 
-    it('removes the oldest beyond the greatest number', async ({ bench }) => {
+    it('removes the oldest if there are too many', async ({ bench }) => {
       for (const id of ['first', 'second', 'third']) {
         await bench.settled(id, DEAD);
         await bench.advance(1);
@@ -86,7 +86,7 @@ export function trimDeadContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ dead: 2 });
     });
 
-    it('heeds both limits', async ({ bench }) => {
+    it('respects both limits', async ({ bench }) => {
       for (const id of ['first', 'second', 'third']) {
         await bench.settled(id, DEAD);
         await bench.advance(1);
@@ -115,7 +115,7 @@ export function trimDeadContract(it: BrokerTest): void {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ dead: 0 });
     });
 
-    it('leaves nothing of what it removes', async ({ bench }) => {
+    it('leaves no data of what it removes', async ({ bench }) => {
       const storedId = toStoredId('id', 'key');
       await bench.settled(storedId, DEAD);
       await trim(bench, { maxCount: 0 });

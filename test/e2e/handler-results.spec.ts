@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { useBed } from './support/bed.js';
 import { eventually } from './support/waiting.js';
 
-/** Each topic is named after what its handler returns. */
+/** Topics have the name of what their handler returns. */
 @Injectable()
 class Results {
   readonly subject = new Subject<number>();

@@ -13,7 +13,7 @@ import { Gate, eventually } from './support/waiting.js';
 const FOUR_PARTITIONS = { defaults: { partitions: 4 } };
 const ALL_FOUR = [0, 1, 2, 3];
 
-/** What a machine that does other things too may add to a timeout, in milliseconds. */
+/** What a busy machine may add to a timeout, in milliseconds. */
 const SLACK = 500;
 
 const bed = useBed();
@@ -22,18 +22,18 @@ function healthOf(app: RunningApp): DelayQueueHealth {
   return app.get(DelayQueueHealth);
 }
 
-/** The broker of an application, to be broken. */
+/** The broker of an application, for a test to break. */
 function brokerOf(app: RunningApp): Broker {
   return app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
 }
 
-/** What hangs. */
+/** A call that hangs. */
 async function never(): Promise<never> {
   return new Promise(() => {});
 }
 
-describe('DelayQueueHealth.check() where all is well', () => {
-  it('is up, and says how the process stands', async () => {
+describe('DelayQueueHealth.check() if all is well', () => {
+  it('is up, and describes the process', async () => {
     const app = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
     const report = await healthOf(app).check();
 
@@ -60,7 +60,7 @@ describe('DelayQueueHealth.check() where all is well', () => {
     expect(Math.abs(report.clockOffset)).toBeLessThan(1000);
   });
 
-  it('is up where another process owns some of the partitions', async () => {
+  it('is up if another process owns some of the partitions', async () => {
     const first = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
     const second = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
     await eventually(async () => {
@@ -71,7 +71,7 @@ describe('DelayQueueHealth.check() where all is well', () => {
     });
   });
 
-  it('has the topics of a process that only publishes, as far as its options name them', async () => {
+  it('has the topics that the options of a publishing process name', async () => {
     await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
     const publisher = await bed.start({ options: { consumer: false, topics: { jobs: {} } } });
     const { status, topics } = await healthOf(publisher).check();
@@ -80,7 +80,7 @@ describe('DelayQueueHealth.check() where all is well', () => {
     expect(topics).toMatchObject([{ topic: 'jobs', owned: [], unowned: [], stalled: false }]);
   });
 
-  it('is there by the name of its connection', async () => {
+  it('can be injected by the name of its connection', async () => {
     @Injectable()
     class Probe {
       constructor(@InjectDelayQueueHealth('billing') readonly health: DelayQueueHealth) {}
@@ -93,7 +93,7 @@ describe('DelayQueueHealth.check() where all is well', () => {
   });
 });
 
-describe('DelayQueueHealth.check() where something is wrong', () => {
+describe('DelayQueueHealth.check() if something is wrong', () => {
   it('is degraded by partitions without an owner', async () => {
     const app = await bed.start({ options: { consumer: false, topics: { jobs: { partitions: 4 } } } });
 
@@ -105,7 +105,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
     });
   });
 
-  it('is degraded by signals that do not come through', async () => {
+  it('is degraded by signals that do not arrive', async () => {
     const app = await bed.start({ providers: [Jobs] });
     vi.spyOn(brokerOf(app).link, 'listen').mockImplementation(never);
 
@@ -173,7 +173,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
     await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
   });
 
-  it('is down while Redis is gone, which is no wedge however long it takes', async () => {
+  it('is down while Redis is gone, which does not count as stuck however long it takes', async () => {
     const server = await startRedis();
     const own = new Bed(server.url);
     await own.open();
@@ -210,10 +210,10 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
   });
 });
 
-describe('DelayQueueHealth.check() does not take for a wedge', () => {
+describe('DelayQueueHealth.check() does not take for stuck', () => {
   const impatient = { ...FOUR_PARTITIONS, consumer: { maxIdleWait: 100, concurrency: 1 } };
 
-  it('a process that is busy', async () => {
+  it('a busy process', async () => {
     const app = await bed.start({ providers: [Jobs], options: impatient });
     const gate = new Gate();
     app.get(Jobs).respond = async () => gate.opened;
@@ -235,7 +235,7 @@ describe('DelayQueueHealth.check() does not take for a wedge', () => {
     expect(await healthOf(app).check()).toMatchObject({ status: 'up', topics: [{ saturated: false }] });
   });
 
-  it('a topic that is paused', async () => {
+  it('a paused topic', async () => {
     const app = await bed.start({ providers: [Jobs], options: impatient });
     await Promise.all(
       ALL_FOUR.map(async (index) => bed.redis.hset(bed.partition('jobs', index).key('meta'), 'paused', '1')),
@@ -251,7 +251,7 @@ describe('DelayQueueHealth.check() does not take for a wedge', () => {
   });
 });
 
-describe('The options of DelayQueueHealth.check()', () => {
+describe('the options of DelayQueueHealth.check()', () => {
   it.each([
     [{ timeout: 0 }, /timeout must be between 1 ms and 1 minute. Given: 0/],
     [{ timeout: '2 minutes' }, /timeout must be between 1 ms and 1 minute/],

@@ -64,7 +64,7 @@ describe('a process that is cut off from its leases', () => {
     const view = bed.partition('jobs', partition);
     await eventually(() => expect(first.jobs.running + second.jobs.running).toBe(1));
 
-    // Another process claims it: the receipt of the running handler fits no more.
+    // Another process claims it: the receipt of the running handler no longer fits.
     const [, delivery = '', attempt = ''] = ((await bed.redis.hget(view.key('deliveries'), 'a')) ?? '').split(' ');
     await bed.redis.hset(view.key('deliveries'), 'a', `0 ${delivery} ${attempt} 1`);
     await bed.redis.zrem(view.key('inflight'), 'a');

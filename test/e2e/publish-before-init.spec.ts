@@ -15,7 +15,7 @@ import { Jobs } from './support/jobs.js';
 
 const bed = useBed();
 
-/** Where an application publishes before its modules are initialized, and what came of it. */
+/** A place where an application publishes before its modules are initialized, and the result. */
 interface Early {
   readonly published: Promise<PublishedMessage>;
 }
@@ -26,7 +26,7 @@ class InConstructor implements Early {
 
   constructor(producer: DelayQueueProducer) {
     this.published = producer.publish('jobs', 'early', { id: 'constructor' });
-    // It is awaited later; until then it is nobody's.
+    // The test awaits it later; until then its rejection is not unhandled.
     this.published.catch(() => {});
   }
 }
@@ -84,7 +84,7 @@ describe('publish() before the module is initialized', () => {
     }
   });
 
-  it('wakes who listens, as any other publish does', async () => {
+  it('wakes consumers, as any other publish does', async () => {
     const options = { consumer: { maxIdleWait: '1m' } };
     const consumer = await bed.start({ providers: [Jobs], options });
     const startedAt = performance.now();
@@ -95,7 +95,7 @@ describe('publish() before the module is initialized', () => {
     expect(performance.now() - startedAt).toBeLessThan(3000);
   });
 
-  it('finds its way though a command of the application was sent before', async () => {
+  it('works even if the application sent a command before', async () => {
     @Injectable()
     class UsesRedis {
       readonly answer: Promise<string>;
@@ -127,7 +127,7 @@ describe('publish() before the module is initialized', () => {
   it.each([
     { what: 'Redis is not there', redis: async () => ({ host: '127.0.0.1', port: await freePort() }) },
     { what: 'the database is not there', redis: async () => ({ ...bed.connection, db: 99 }) },
-  ])('rejects with what the boot says where $what, and leaves nothing open', async ({ redis }) => {
+  ])('rejects with the error of the boot if $what, and leaves nothing open', async ({ redis }) => {
     let published: Promise<unknown> = Promise.resolve();
     const settings = await redis();
     const error = await bed.failingBoot(async () => {

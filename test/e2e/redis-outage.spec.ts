@@ -6,12 +6,12 @@ import { Jobs } from './support/jobs.js';
 import { report } from './support/statistics.js';
 import { Gate, eventually } from './support/waiting.js';
 
-/** How soon everything has to work again once Redis answers: about a second, and something for a busy machine. */
+/** How soon everything has to work again once Redis answers: about a second, with room for a busy machine. */
 const RECOVERY = 2000;
 
 const ON_DISK = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** Runs a test on a server that it may end, with one application that is never touched again. */
+/** Runs a test on a server that it may stop, with one application that it does not restart. */
 async function onMortalRedis(
   { durable = true, ...timeouts }: { durable?: boolean; publishTimeout?: number; shutdownTimeout?: number },
   test: (setting: Awaited<ReturnType<typeof settle>>) => Promise<void>,
@@ -74,12 +74,12 @@ describe('while Redis is away', () => {
     });
   });
 
-  it('a publish whose outcome is not known can be repeated under its id, and is delivered once', async () => {
+  it('a publish with an unknown outcome can be repeated under its id, and is delivered once', async () => {
     await onMortalRedis({ publishTimeout: 300 }, async ({ pid, producer, events, jobs }) => {
       process.kill(pid, 'SIGSTOP');
       await expect(producer.publish('jobs', 'first', { id: 'a', delay: 700 })).rejects.toThrow(/not known.*same id/);
       process.kill(pid, 'SIGCONT');
-      // The server had received it, and stored it when it could.
+      // The server had received it and stored it as soon as it could.
       await expect(producer.publish('jobs', 'second', { id: 'a' })).rejects.toThrow(DuplicateMessageError);
       await events.acked.first(({ id }) => id === 'a');
       expect(jobs.callsOf('a').map(({ payload }) => payload)).toEqual(['first']);
@@ -118,7 +118,7 @@ describe('while Redis is away', () => {
       for (let i = 0; i < 4; i++) {
         await expect(producer.publish('jobs', i)).rejects.toThrow(BrokerUnavailableError);
       }
-      // A second, in which a line for each claim, heartbeat and attempt to connect would make far more.
+      // Within a second, one line for each claim, heartbeat and attempt to connect would be far more.
       expect(logs.warnings.length + logs.errors.length - before).toBeLessThan(30);
       await server.start();
       await eventually(async () => producer.publish('jobs', 'after'));
@@ -131,7 +131,7 @@ describe('after Redis has come back on the same port', () => {
   it.each([
     { what: 'with its data', durable: true },
     { what: 'without its data', durable: false },
-  ])('publishing and consuming go on by themselves within about a second: $what', async ({ what, durable }) => {
+  ])('publishing and consuming resume without help within about a second: $what', async ({ what, durable }) => {
     await onMortalRedis({ durable, publishTimeout: 300 }, async ({ server, producer, events, jobs }) => {
       await server.kill();
       await expect(producer.publish('jobs', 'lost')).rejects.toThrow(BrokerUnavailableError);
@@ -149,7 +149,7 @@ describe('after Redis has come back on the same port', () => {
         `Redis back ${what}: published after ${publishedAfter.toFixed(0)} ms, handled and acknowledged after ` +
           `${ackedAfter.toFixed(0)} ms`,
       );
-      // And on time again.
+      // Messages are on time again.
       const { dueAt } = await producer.publish('jobs', 'timely', { id: 'timely', delay: 100 });
       const { lateness } = await events.delivered.first(({ id }) => id === 'timely');
       expect(dueAt).toBeInstanceOf(Date);
@@ -175,7 +175,7 @@ describe('after Redis has come back on the same port', () => {
     });
   });
 
-  it('what was handled meanwhile is acknowledged, and not delivered again', async () => {
+  it('messages that were handled meanwhile are acknowledged, and not delivered again', async () => {
     await onMortalRedis({}, async ({ server, bed, producer, events, jobs }) => {
       const gate = new Gate();
       jobs.respond = async () => gate.opened;
@@ -195,7 +195,7 @@ describe('after Redis has come back on the same port', () => {
     });
   });
 
-  it('a handler that runs throughout keeps its lease, and its signal is not aborted', async () => {
+  it('a handler that runs during the whole outage keeps its lease, and its signal is not aborted', async () => {
     await onMortalRedis({}, async ({ server, producer, events, jobs }) => {
       const gate = new Gate();
       const aborted: boolean[] = [];

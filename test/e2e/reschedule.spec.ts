@@ -20,13 +20,13 @@ async function start() {
   return { producer, events, jobs: app.get(Jobs), partition: bed.partition('jobs') };
 }
 
-/** A process of its own that only publishes. */
+/** Starts an application that only publishes. */
 async function startPublisher() {
   const { producer } = await bed.start({ options: { consumer: false, defaults: { partitions: 1 } } });
   return producer;
 }
 
-describe('rescheduling a message that waits', () => {
+describe('rescheduling a waiting message', () => {
   it('to an earlier time has it delivered then, once', async () => {
     const { producer, events, jobs, partition } = await start();
     const arrivals: number[] = [];
@@ -66,7 +66,7 @@ describe('rescheduling a message that waits', () => {
     { what: "delay '0s'", when: { delay: '0s' } },
     { what: 'a Date in the past', when: { deliverAt: new Date(Date.now() - HOUR) } },
     { what: 'deliverAt 0', when: { deliverAt: 0 } },
-    { what: 'a time before all times', when: { deliverAt: -5 } },
+    { what: 'a time before the epoch', when: { deliverAt: -5 } },
   ])('to the past has it delivered at once: $what', async ({ when }) => {
     const { producer, jobs } = await start();
     // Not the first message of the partition.
@@ -116,7 +116,7 @@ describe('rescheduling a message that waits', () => {
     });
   });
 
-  it('goes by the last call of several in one turn, and by a cancel after them', async () => {
+  it('follows the last of several calls in one turn, and a cancel after them', async () => {
     const { producer, partition } = await start();
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     const base = Math.ceil(await bed.time()) + HOUR;
@@ -146,7 +146,7 @@ describe('rescheduling a message that waits', () => {
 });
 
 describe('rescheduling a message that waits for its retry', () => {
-  it('keeps the attempts that are spent, and what made the last one fail', async () => {
+  it('keeps the spent attempts and the failure of the last one', async () => {
     const { producer, events, jobs, partition } = await start();
     jobs.respond = (_payload, { attempt }) => {
       if (attempt === 1) throw new Error('down');
@@ -167,7 +167,7 @@ describe('rescheduling a message that waits for its retry', () => {
     ]);
   });
 
-  it('does not give it one attempt more', async () => {
+  it('does not give it another attempt', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = () => {
       throw new Error('down');
@@ -180,7 +180,7 @@ describe('rescheduling a message that waits for its retry', () => {
   });
 });
 
-describe('rescheduling what does not wait answers false and changes nothing:', () => {
+describe('rescheduling answers false and changes nothing for', () => {
   it('an id that does not exist', async () => {
     const { producer, partition } = await start();
     expect(await producer.reschedule('jobs', 'nobody', { delay: 0 })).toBe(false);
@@ -258,7 +258,7 @@ describe('a process that only publishes', () => {
       ids.map((id) => ({ payload: id, options: { id, delay: '1h' } })),
     );
 
-    // One after another, each before those that were moved already: the owner has to be woken each time.
+    // Each is moved before those that were moved already, so the owner has to be woken each time.
     const base = Math.ceil(await bed.time()) + 600;
     for (const [i, id] of ids.entries()) {
       expect(await producer.reschedule('jobs', id, { deliverAt: base + 10 * (ids.length - i) })).toBe(true);

@@ -27,7 +27,7 @@ async function start(shutdownTimeout: number | string = 500): Promise<{ app: Run
   return { app, jobs: app.get(Jobs) };
 }
 
-/** Who owns each partition. */
+/** The owner of each partition. */
 async function owners(): Promise<(string | undefined)[]> {
   return Promise.all(Array.from({ length: PARTITIONS }, async (_, i) => bed.partition(TOPIC, i).owner()));
 }
@@ -41,7 +41,7 @@ async function occupy({ app, jobs }: { app: RunningApp; jobs: Jobs }, count: num
   await jobs.called(count);
 }
 
-/** Resolves once both own the half of the partitions each. */
+/** Resolves once each owns half of the partitions. */
 async function balanced(first: RunningApp, second: RunningApp): Promise<void> {
   await eventually(() => {
     for (const { events } of [first, second]) {
@@ -108,7 +108,7 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     );
   });
 
-  it('takes no longer where handlers do not heed their signals, and settles each message once', async () => {
+  it('takes no longer if handlers ignore their signals, and settles each message once', async () => {
     const first = await start(200);
     const never = new Gate();
     first.jobs.respond = async () => never.opened;
@@ -133,7 +133,7 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     expect(second.app.events.stale.past).toEqual([]);
   });
 
-  it('does not wait for the limit where the handlers end before it', async () => {
+  it('does not wait for the limit if the handlers end before it', async () => {
     const first = await start('10s');
     const finish = new Gate();
     first.jobs.respond = async () => finish.opened;
@@ -168,7 +168,7 @@ describe('an application that is closing', () => {
     );
   });
 
-  it('leaves a running handler its lease, so that nobody else gets the message meanwhile', async () => {
+  it('keeps the lease of a running handler, so that nobody else gets the message meanwhile', async () => {
     const first = await start('10s');
     const finish = new Gate();
     first.jobs.respond = async () => finish.opened;
@@ -176,7 +176,7 @@ describe('an application that is closing', () => {
     const second = await start();
     const closing = first.app.close();
     await eventually(async () => expect(new Set(await owners()).size).toBe(1));
-    // Handled by the one that has all partitions now.
+    // The other application, which now has all partitions, handles these.
     for (let i = 100; i < 120; i++) await second.app.producer.publish(TOPIC, i, { id: `m${i}` });
     await second.app.events.acked.take(20);
     finish.open();
@@ -209,7 +209,7 @@ describe('an application that is closing', () => {
     expect(stored.flat()).toEqual(['bye']);
   });
 
-  it('may be told so twice at once', async () => {
+  it('may be closed twice at once', async () => {
     const { app } = await start();
     await expect(Promise.all([app.nest.close(), app.nest.close()])).resolves.toHaveLength(2);
   });

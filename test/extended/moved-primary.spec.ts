@@ -10,6 +10,6 @@ it('the primary moves ten times behind one address: nothing stands still for 2 s
   console.log(JSON.stringify(figures));
   expect(violations, output).toEqual([]);
   expect(figures.faults).toBe(TIMES);
-  // 500 a second, and 2 s between two failovers.
+  // 500 per second, and 2 s between two failovers.
   expect(figures.published).toBeGreaterThan(TIMES * 500);
 }, 180_000);

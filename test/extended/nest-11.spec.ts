@@ -6,7 +6,7 @@ import { readJson } from '../smoke/support/read-json.js';
 import { runProgram } from '../smoke/support/run-program.js';
 import { installOnNest11, versionOf } from './support/installations.js';
 
-/** What is read of vitest's report. */
+/** The part of vitest's report that is read here. */
 interface Report {
   readonly numTotalTests: number;
   readonly numPassedTests: number;
@@ -16,7 +16,7 @@ interface Report {
 const NEST_PACKAGES = ['common', 'core', 'testing', 'platform-express', 'platform-fastify'];
 
 const STYLES: readonly AppStyle[] = [
-  // As Nest's own starter had it for years; this version of TypeScript wants to be asked twice.
+  // As in Nest's own starter for years; this version of TypeScript needs `ignoreDeprecations` for it.
   { type: 'commonjs', compilerOptions: { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' } },
   { type: 'module', compilerOptions: { module: 'nodenext' } },
 ];
@@ -45,7 +45,7 @@ describe('on the newest Nest 11', () => {
     120_000,
   );
 
-  it('the sources in the package pass the tests of how they meet Nest', async () => {
+  it('the sources in the package pass the tests of their integration with Nest', async () => {
     await copyFile('tsconfig.json', join(folder, 'tsconfig.json'));
     await copyFile('test/extended/nest-11/vitest.config.mjs', join(folder, 'vitest.config.mjs'));
     await cp('scripts', join(folder, 'scripts'), { recursive: true });
@@ -62,7 +62,7 @@ describe('on the newest Nest 11', () => {
   }, 300_000);
 });
 
-/** @throws if a test fails; the message has what vitest said of it */
+/** @throws if a test fails, with vitest's message */
 async function runTests(folder: string): Promise<Report> {
   const file = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];

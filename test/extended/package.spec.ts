@@ -12,7 +12,7 @@ const STYLES: readonly AppStyle[] = [
   { type: 'module', compilerOptions: { module: 'nodenext' } },
 ];
 
-/** Majors of Node beside the one that runs this, from the packages that `node` of the registry installs itself. */
+/** Majors of Node besides the running one, installed by the package `node` of the registry. */
 const NODES = [22, 24] as const;
 const NODE_PACKAGE = `node-${process.platform}-${process.arch}`;
 
@@ -31,12 +31,12 @@ describe('the packed library', () => {
     );
   }, 300_000);
 
-  it('has nothing that publint would change', async () => {
+  it('passes publint', async () => {
     expect(await runProgram(join(tools, 'node_modules/.bin/publint'), [tarball, '--strict'])).toContain('All good');
   }, 60_000);
 
-  it('has types that are right for every kind of import, on every entry', async () => {
-    // It fails if it finds anything.
+  it('has correct types for every kind of import, on every entry', async () => {
+    // attw fails if it finds anything.
     const output = await runProgram(join(tools, 'node_modules/.bin/attw'), [tarball, '--no-emoji']);
     expect(output).toContain('No problems found');
     expect(output).toContain('nestjs-delay-queue/testing');

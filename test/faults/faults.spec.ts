@@ -5,7 +5,7 @@ import { play } from './support/play.js';
 /** One run of each scenario; `npm run test:faults` plays many. */
 const SEED = 2026;
 
-// Three at a time: each has processes and a Redis of its own, and spends most of its time waiting.
+// Three at a time: each has its own processes and Redis, and mostly waits.
 describe.concurrent.each(scenarios.filter(({ long }) => !long))('while $shows', (scenario) => {
   it('nothing is lost, early, or run twice at once', async ({ expect }) => {
     const { violations, output, ...figures } = await play(scenario, SEED);

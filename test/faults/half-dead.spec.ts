@@ -6,11 +6,11 @@ import { report } from '../e2e/support/statistics.js';
 import { eventually } from '../e2e/support/waiting.js';
 import { FaultProxy } from './support/fault-proxy.js';
 
-/** What a check may take, and what a busy machine may add; in milliseconds. */
+/** How long a check may take, and how much a busy machine may add, in milliseconds. */
 const TIMEOUT = 300;
 const SLACK = 500;
 
-/** By then ioredis would have found a connection dead by itself, where anything was sent on it; in milliseconds. */
+/** After this time ioredis itself finds a connection dead if something was sent on it, in milliseconds. */
 const SOCKET_TIMEOUT = 10_000;
 
 const bed = useBed();
@@ -22,9 +22,9 @@ beforeEach(async () => {
 
 afterEach(async () => proxy.close());
 
-/** An application behind the proxy, that has handled a message. */
+/** Starts an application behind the proxy and lets it handle a message. */
 async function startBehindProxy(maxIdleWait: number) {
-  // The lease is short, since what was claimed when the reply got lost comes again when it ends.
+  // The lease is short: messages whose claim lost its reply come again when the lease ends.
   const options = { redis: proxy.url, publishTimeout: '30s', consumer: { maxIdleWait, lease: '1s' } };
   const app = await bed.start({ providers: [Jobs], options });
   const health = app.get(DelayQueueHealth);
@@ -34,7 +34,7 @@ async function startBehindProxy(maxIdleWait: number) {
   return { app, health };
 }
 
-/** What a check finds, which has to be there in time. */
+/** Runs a check and expects its result in time. */
 async function checkInTime(health: DelayQueueHealth) {
   const startedAt = performance.now();
   const found = await health.check({ timeout: TIMEOUT });
@@ -42,8 +42,8 @@ async function checkInTime(health: DelayQueueHealth) {
   return found;
 }
 
-describe('a connection that is open but dead one way', () => {
-  it('is told by a check, and made anew: calls', async () => {
+describe('a connection that is open but dead in one direction', () => {
+  it('is detected by a check and made anew: calls', async () => {
     const { app, health } = await startBehindProxy(200);
     proxy.deafen('calls');
     const brokenAt = performance.now();
@@ -62,7 +62,7 @@ describe('a connection that is open but dead one way', () => {
     report(`Half-dead connection for calls: messages flow again after ${healedAfter.toFixed(0)} ms`);
   }, 30_000);
 
-  it('is told by a check, and made anew: signals', async () => {
+  it('is detected by a check and made anew: signals', async () => {
     const { app, health } = await startBehindProxy(1000);
     proxy.deafen('signals');
     const brokenAt = performance.now();
@@ -81,7 +81,7 @@ describe('a connection that is open but dead one way', () => {
     }, SOCKET_TIMEOUT);
     const healedAfter = performance.now() - brokenAt;
 
-    // Without signals it is the heartbeat that finds a message.
+    // Without signals only the heartbeat finds a message.
     expect(latenesses[0]).toBeGreaterThan(200);
     expect(healedAfter).toBeLessThan(SOCKET_TIMEOUT * 0.7);
     expect(app.logs.warnings.filter((line) => line.startsWith('Signals do not come through'))).toHaveLength(1);

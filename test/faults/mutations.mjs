@@ -1,5 +1,5 @@
 /**
- * Guards of the protocol, how each is switched off, and what has to notice. `file` is in lib; `scenario` is one of
+ * Guards of the protocol: how each is switched off, and which scenario has to notice. `file` is in lib; `scenario` is one of
  * test/faults.
  */
 export const mutations = [
@@ -18,14 +18,14 @@ export const mutations = [
     scenario: 'stopped-consumer',
   },
   {
-    guard: 'memory of the last call: a repeated publish is no second one',
+    guard: 'memory of the last call: a repeated publish does not count as a second one',
     file: 'broker/redis/lua/publish.lua',
     find: 'local answer = earlier_answer()',
     replace: 'local answer = nil',
     scenario: 'lost-replies',
   },
   {
-    guard: 'existence check: an id that is there is not published again',
+    guard: 'existence check: an id that exists is not published again',
     file: 'broker/redis/lua/publish.lua',
     find: 'if known and (known[total] or known[id]) then',
     replace: 'if false then',

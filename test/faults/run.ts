@@ -36,7 +36,7 @@ if (values.minutes === undefined) {
   }
 }
 
-/** No call may keep Redis from anything else for longer, in milliseconds. */
+/** The longest time for which a call may block Redis, in milliseconds. */
 const LONGEST_CALL = 10;
 
 let tooSlow = 0;

@@ -12,10 +12,10 @@ const COUNT = MESSAGE_COUNT;
 const PARTITIONS = 8;
 const HOUR = 3_600_000;
 
-/** Long, so that what comes about sooner has come by a signal; milliseconds. */
+/** Long, so that only a signal can explain an earlier effect; milliseconds. */
 const MAX_IDLE_WAIT = 4000;
 
-/** How soon a signal has to have its effect, on a machine that is busy otherwise; milliseconds. */
+/** How soon a signal has to take effect on a busy machine; milliseconds. */
 const BY_SIGNAL = MAX_IDLE_WAIT / 2;
 
 const indexes = Array.from({ length: PARTITIONS }, (_, index) => index);
@@ -30,7 +30,7 @@ function now(): number {
 
 describe(`two processes with ${COUNT} messages, operated by a third`, { timeout: 120_000 }, () => {
   let fleet: OperatedFleet;
-  /** All of them wait for an hour at least. */
+  /** All of them wait for at least an hour. */
   let backlog: string[];
   let saved: SavedMessages;
   let dueFrom: number;
@@ -55,18 +55,18 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
 
   afterAll(async () => fleet.end());
 
-  /** Of the backlog, the message of each partition that is this many after its first one. */
+  /** The message at this position in the backlog of each partition. */
   function oneOfEach(nth: number): string[] {
     const some = backlog.slice(0, 1000);
     return indexes.map((index) => some.filter((id) => partitionOf(id, PARTITIONS) === index)[nth] ?? '');
   }
 
-  /** Some of what comes and goes waits amid the backlog. */
+  /** Runs other traffic meanwhile, part of which waits amid the backlog. */
   async function whileBustling<T>(work: () => Promise<T>): Promise<T> {
     return fleet.whileBustling({ from: dueFrom, to: dueFrom + COUNT / 200, dying: false }, work);
   }
 
-  /** Pauses while both handle, waits until both have seen it, and expects that neither begins with anything later. */
+  /** Pauses while both handle, waits until both have noticed, and expects that neither starts a later message. */
   async function pauseAll(watch: WatchedSteps): Promise<void> {
     const { admin, processes } = fleet;
     const askedAt = now();
@@ -83,7 +83,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(Math.max(...seen, ...last)).toBeLessThanOrEqual(MAX_IDLE_WAIT);
   }
 
-  /** Waits until these have been handled, each by the process that owns its partition, and gives how long each took. */
+  /** Waits until these are handled by the owners of their partitions, and returns how long each took. */
   async function expectHandledByOwners(ids: readonly string[], since: number): Promise<number[]> {
     const owners = await fleet.owners(WORK);
     const found = await eventually('them to be handled', () => {
@@ -113,7 +113,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
   });
 
-  it('peek() lists each message that waits once, whatever both do meanwhile', async () => {
+  it('peek() lists each waiting message once, whatever both do meanwhile', async () => {
     const watch = await WatchedSteps.begin(fleet.redis);
     const begin = now();
     const listed = await whileBustling(async () => {
@@ -151,7 +151,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     }
   });
 
-  it('reschedule(), edit() and cancel() change what waits', async () => {
+  it('reschedule(), edit() and cancel() change waiting messages', async () => {
     const many = backlog.slice(COUNT / 2, COUNT / 2 + 1000);
     const later = new Date(dueFrom + HOUR);
     const time = await longestCall(fleet.redis, 'reschedule and edit 1,000 times each', async () => {
@@ -185,7 +185,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(await fleet.admin.get(WORK, rest[0] ?? '')).toBeUndefined();
   });
 
-  it('what happens in one process is seen in the other one, too', async () => {
+  it('each process sees the events of the other one', async () => {
     await fleet.each((process) => process.ask({ kind: 'listen' }));
     let probes = 0;
     await eventually('both to listen', async () => {
@@ -218,12 +218,12 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
   });
 
-  it('pause(), resume() and drain() take effect in both, amid what is due', async () => {
+  it('pause(), resume() and drain() take effect in both while messages are due', async () => {
     const { admin, processes } = fleet;
     const first = now();
     const watch = await WatchedSteps.begin(fleet.redis);
     await whileBustling(async () => pauseAll(watch));
-    // All of what comes in now is due at once, and none of it is handed out.
+    // All new messages are due at once, and none is handed out.
     await admin.drain(WORK);
     const { delivered } = (await admin.stats(WORK)).counters;
     const task = { does: 'take-a-while' } as const;
@@ -271,7 +271,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(await messageKeys(fleet.redis)).toEqual([]);
   });
 
-  it('what is in flight is listed once, and cancelled where it runs', async () => {
+  it('messages in flight are listed once, and cancelled in the process that runs them', async () => {
     const { admin, processes } = fleet;
     const ids = await fleet.publish({ topic: HELD, idPrefix: 'held-', count: COUNT, task: { does: 'succeed' } });
     await eventually('all to be in flight', async () => (await admin.stats(HELD)).inFlight === COUNT, 30_000);

@@ -13,7 +13,7 @@ const COUNT = MESSAGE_COUNT;
 const PARTITIONS = 8;
 const KEYS = 100;
 
-/** Of the dead letters: those whose handler threw, those that have no hope, and of the latter those with keys. */
+/** The dead letters whose handler threw, the unrecoverable ones, and those of the latter that have keys. */
 const FAILED = 0.8 * COUNT;
 const HOPELESS = 0.2 * COUNT;
 const KEYED = 0.1 * COUNT;
@@ -45,7 +45,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
 
   afterAll(async () => fleet.end());
 
-  /** Of the handler calls from now on, that they are one of each message, some in each process. */
+  /** Follows handler calls from now on, to expect one for each message, with some in each process. */
   function followRuns(): { expectOnceEach(ids: readonly string[]): Promise<Run[]> } {
     const before = fleet.processes.map(({ runs }) => runs.length);
     const since = (): Run[][] => fleet.processes.map(({ runs }, i) => runs.slice(before[i]));
@@ -116,7 +116,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.stats(WORK)).toMatchObject({ dead: COUNT, scheduled: 0 });
   });
 
-  it('peek() lists each dead letter once, while others die, are removed and requeued, and messages are handled', async () => {
+  it('peek() lists each dead letter once while others die, are removed or requeued, and messages are handled', async () => {
     const { admin, processes } = fleet;
     const leaving = dead.filter((_, n) => n % 100 === 0);
     const staying = dead.filter((_, n) => n % 100 > 0);
@@ -170,7 +170,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.stats(WORK)).toMatchObject({ dead: 0, scheduled: 0 });
   });
 
-  it('requeue() has each handled once: one, an edited one, those of a filter at a rate, and all by two callers', async () => {
+  it('requeue() makes each be handled once: one, an edited one, those of a filter at a rate, and all by two callers', async () => {
     const { admin } = fleet;
     await fleet.each((process) => process.ask({ kind: 'heal' }));
     const other = await fleet.anotherAdmin();
@@ -199,7 +199,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     tell(`${requeued} within ${seconds.toFixed(2)} s, where ${rate} a second are allowed`);
     expect(aborted).toBe(true);
     expect(requeued).toBeGreaterThan(0);
-    // A tenth of a second's worth goes at once.
+    // The share of a tenth of a second is requeued at once.
     expect(requeued).toBeLessThanOrEqual(rate * (seconds + 0.1));
     expect(await both(byReason)).toBe(HOPELESS - keyed - requeued);
     expect(await both({})).toBe(FAILED - 2);
@@ -212,7 +212,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
       return scheduled + inFlight + left === 0;
     });
 
-    // Not due yet, so that the calls are those of requeuing.
+    // Not due yet, so that only requeuing makes calls.
     const all = await longestCall(
       fleet.redis,
       `requeuing ${COUNT} by two callers`,
@@ -224,7 +224,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.get(WORK, one)).toMatchObject({ state: 'scheduled', attempts: 0, deliveries: 1 });
   });
 
-  it('are removed beyond the count and the age that processes started anew allow', async () => {
+  it('are removed beyond the limits of count and age of newly started processes', async () => {
     const { admin } = fleet;
     const maxCount = 1000;
     for (const [what, deadLetter, left] of [

@@ -8,7 +8,7 @@ import { Fleet, notHandledOnce, percentile } from './support/fleet.js';
 /** With the default `maxIdleWait`; milliseconds. */
 const HEARTBEAT = 5000;
 
-/** How late half of the messages may be at most, in milliseconds, and how often that is tried. */
+/** The largest allowed median lateness, in milliseconds, and how often it is tried. */
 const LATEST = 20;
 const ROUNDS = 3;
 
@@ -36,8 +36,8 @@ describe('a fleet of processes', () => {
     const load = { ...config, count: 5000, maxDelay: 5000, spread: 2000 };
     const ids: string[] = [];
     let p50 = Infinity;
-    // Where six processes share two cores, each waits for one now and then. So the slowest hundredth tells of the machine, and
-    // is the benchmark's to bound.
+    // If six processes share two cores, each waits for one now and then. So the slowest hundredth depends on the machine; the
+    // benchmark bounds it.
     for (let round = 1; p50 > LATEST && round <= ROUNDS; round++) {
       const names = [`p1-${round}`, `p2-${round}`];
       const producers = names.map((name) => fleet.start(name, 'producer', { ...load, idPrefix: `${name}-` }));
@@ -55,7 +55,7 @@ describe('a fleet of processes', () => {
     }
     expect(p50).toBeLessThanOrEqual(LATEST);
 
-    // A fourth joins and one leaves, while messages go on falling due.
+    // A fourth joins and one leaves while messages keep falling due.
     const stream = fleet.start('p3', 'producer', { ...load, spread: 4000, maxDelay: 1000, idPrefix: 'p3-' });
     await eventually('the stream to flow', () => fleet.handled.length > ids.length + 200);
     const fourth = fleet.start('c4', 'consumer', config);
@@ -134,7 +134,7 @@ describe('a fleet of processes', () => {
     client.disconnect();
   }, 30_000);
 
-  it('gives running handlers their time at SIGTERM, gives the rest back, and exits by itself', async () => {
+  it('lets running handlers finish at SIGTERM, gives the other messages back, and exits without help', async () => {
     fleet = new Fleet();
     const config = { redisUrl: inject('redisUrl'), prefix: randomUUID(), topic: 'work', partitions: 4 };
     const slow = { ...config, handlerTime: 60_000, shutdownTimeout: 300, concurrency: 50 };

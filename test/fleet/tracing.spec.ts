@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { TestProcess } from '../support/test-process.js';
 import type { ExportedSpan, TracedConfig, TracedReport } from './tracing-protocol.js';
 
-/** A process whose OpenTelemetry SDK exports in memory, and the spans it has reported. */
+/** A process whose OpenTelemetry SDK exports to memory, and the spans that it has reported. */
 class TracedProcess extends TestProcess {
   readonly spans: ExportedSpan[] = [];
   ready = false;
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe('traces across two processes', () => {
-  it('lead from the request to each attempt and to what became of it', async () => {
+  it('lead from the request to each attempt and its outcome', async () => {
     const config = { redisUrl: inject('redisUrl'), prefix: `tracing-${randomUUID()}` };
     const publisher = start('publisher', config);
     await publisher.exit();

@@ -3,7 +3,7 @@ import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.
 import { ACK, LONG, RETRY, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
 
-/** As many that a claim leaves the compact encoding of small sets, and so few that it does not. */
+/** Numbers of messages with which a claim leaves the compact encoding of small sets, or keeps it. */
 const MANY = 40;
 const FEW = 5;
 
@@ -47,7 +47,7 @@ describe('how Redis keeps what is in flight', () => {
     return Promise.all([keys.inflight, keys.deliveries].map((key) => redis.object('ENCODING', key)));
   }
 
-  it('is searched by table once a claim is large, and holds nothing but the deliveries', async () => {
+  it('becomes a table with a large claim, and contains only the deliveries', async () => {
     const ids = idsOf(MANY);
     await publish(ids);
     const claimed = await claim();
@@ -60,7 +60,7 @@ describe('how Redis keeps what is in flight', () => {
     expect(await bench.redis.exists(bench.keys.inflight, bench.keys.deliveries, bench.keys.messages)).toBe(0);
   });
 
-  it('stays compact where claims are small', async () => {
+  it('stays compact if claims are small', async () => {
     await publish(idsOf(FEW));
     await claim();
 
@@ -69,7 +69,7 @@ describe('how Redis keeps what is in flight', () => {
     expect(ofDeliveries).not.toBe('hashtable');
   });
 
-  it('has what is known of a message that failed, however many others are in flight', async () => {
+  it('has the data of a failed message, however many others are in flight', async () => {
     await publish(['failed']);
     await settle(await claim(), RETRY);
     await publish(idsOf(MANY));

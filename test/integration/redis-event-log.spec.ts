@@ -32,7 +32,7 @@ describe('the stream of fleet events', () => {
     return { entries, errors, end, missed };
   }
 
-  /** Ids of the connections that wait for entries of this test's stream; a new connection shows up a moment later. */
+  /** Ids of the connections that wait for entries of this test's stream; new ones show up a moment later. */
   async function readers(): Promise<string[]> {
     const clients = (await bench.redis.client('LIST')) as string;
     const reading = clients.split('\n').filter((line) => / flags=\S*b/.test(line) && line.includes(' cmd=xread '));
@@ -47,7 +47,7 @@ describe('the stream of fleet events', () => {
     await errors.atLeast(known + 1);
   }
 
-  it('is kept within its length, about', async () => {
+  it('is kept within about its length', async () => {
     await append(1000, 1000);
     expect(await bench.redis.xlen(key)).toBeLessThanOrEqual(100 + 100);
     expect(await bench.redis.xlen(key)).toBeGreaterThanOrEqual(100);
@@ -55,7 +55,7 @@ describe('the stream of fleet events', () => {
     expect(last?.[0]).toBe('10000-0');
   });
 
-  it('is read on a connection that is open only meanwhile', async () => {
+  it('is read on a connection that is open only while someone reads', async () => {
     const before = await readers();
     const { entries, end } = follow();
     await append(1);
@@ -67,7 +67,7 @@ describe('the stream of fleet events', () => {
     await expect.poll(readers).toEqual(before);
   });
 
-  it('is read on from where it was after the connection was lost', async () => {
+  it('is read on from the same place after the connection was lost', async () => {
     const before = await readers();
     const { entries, errors, missed } = follow();
     await append(5);
@@ -80,7 +80,7 @@ describe('the stream of fleet events', () => {
     expect(errors.all[0]).toMatchObject({ code: 'BROKER_UNAVAILABLE' });
   });
 
-  it('tells how many events were removed before they were read', async () => {
+  it('reports how many events were removed before they were read', async () => {
     const before = await readers();
     const { entries, errors, missed } = follow();
     await append(5);
@@ -93,7 +93,7 @@ describe('the stream of fleet events', () => {
     expect(missed()).toEqual([50]);
   });
 
-  it('tells that it was lost, and is read on', async () => {
+  it('reports that it was lost, and is read on', async () => {
     const before = await readers();
     const { entries, errors, missed } = follow();
     await append(5);

@@ -43,7 +43,7 @@ describe('a primary that becomes a replica behind one address', () => {
     await on(former, (redis) => redis.replicaof('127.0.0.1', next.port));
   };
 
-  it('is left for the one that the address leads to now, by calls and by signals', async () => {
+  it('is left by calls and signals for the primary that the address now leads to', async () => {
     const signals = new Received<unknown>();
     const listening = new Received<void>();
     broker.watchPartition(PARTITION, signals.listener, () => listening.listener());
@@ -70,7 +70,7 @@ describe('a primary that becomes a replica behind one address', () => {
     expect(await channelsOf(former)).toEqual([]);
   });
 
-  it('is asked again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
+  it('is tried again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
     await demote();
     const connectionsBefore = await on(former, connectionsOf);
     const until = performance.now() + 2000;
@@ -80,7 +80,7 @@ describe('a primary that becomes a replica behind one address', () => {
     }
     const made = (await on(former, connectionsOf)) - connectionsBefore;
 
-    // 50 ms at least between two, and nothing for signals before that has come to rest.
+    // There are at least 50 ms between two, and none for signals before errors have stopped.
     expect(made).toBeGreaterThan(5);
     expect(made).toBeLessThan(2000 / 50 + 5);
   });
@@ -91,7 +91,7 @@ async function on<T>({ url }: PrivateRedis, look: (redis: Redis) => Promise<T>):
   return look(redis).finally(() => redis.disconnect());
 }
 
-/** What is subscribed to on a server, sharded or not; Redis 6.2 knows only the latter. */
+/** The channels with subscribers on a server, sharded or not; Redis 6.2 has only plain ones. */
 async function channelsOf(server: PrivateRedis): Promise<unknown> {
   return on(server, async (redis) => {
     const sharded = await redis.pubsub('SHARDCHANNELS').catch(() => []);
@@ -103,7 +103,7 @@ async function connectionsOf(redis: Redis): Promise<number> {
   return Number(/^total_connections_received:(\d+)/m.exec(await redis.info('stats'))?.[1]);
 }
 
-/** What an application may give. */
+/** A function that an application may set. */
 const given = (error: Error): 1 | false => (error.message.startsWith('LOADING') ? 1 : false);
 
 describe('reconnectOnError of the application', () => {

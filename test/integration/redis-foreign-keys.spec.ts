@@ -18,12 +18,12 @@ const KEYS = [
   'meta',
 ] as const satisfies (keyof PartitionKeys)[];
 
-/** Letters, which are in the order of their bytes. */
+/** A name of letters, which sort by their bytes. */
 function nameOf(i: number): string {
   return String.fromCharCode('a'.charCodeAt(0) + i);
 }
 
-describe('a key that holds another type than ours', () => {
+describe('a key of another type than ours', () => {
   let bench: RedisBench;
   let tokens: ReadonlyMap<string, number>;
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('a key that holds another type than ours', () => {
     return Object.fromEntries(keys.map((key, i) => [key, dumps[i]]));
   }
 
-  /** Messages in every state, with failures, keys, and what is done to those in flight. */
+  /** Stores messages in every state, with failures and keys, and with marks of those in flight. */
   async function fill(): Promise<void> {
     const { broker, partition, nextCall, redis, keys } = bench;
     await broker.acquire(partition, 'm', LONG);
@@ -120,7 +120,7 @@ describe('a key that holds another type than ours', () => {
   };
 
   for (const [what, operation] of Object.entries(OPERATIONS)) {
-    it(`does not keep '${what}' from being done, which has written nothing before that key is set aside`, async () => {
+    it(`does not prevent '${what}', which writes nothing before the key is set aside`, async () => {
       const { redis, broker, keys } = bench;
       const send = broker.client.evalsha.bind(broker.client) as (...args: unknown[]) => Promise<unknown>;
       for (const name of KEYS) {
@@ -129,7 +129,7 @@ describe('a key that holds another type than ours', () => {
         await fill();
         await redis.del(keys[name]);
         await redis.rpush(keys[name], 'a list');
-        // What is stored before and after each call that fails.
+        // The data before and after each failing call.
         const failed: (readonly [unknown, unknown])[] = [];
         broker.client.evalsha = async (...args: unknown[]) => {
           const before = await snapshot();
@@ -153,7 +153,7 @@ describe('a key that holds another type than ours', () => {
     });
   }
 
-  it('is an error where all of the topic hangs on it', async () => {
+  it('is an error if the whole topic depends on it', async () => {
     await bench.redis.set(`{${bench.prefix}:orders}:config`, 'not ours');
 
     await expect(bench.broker.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
@@ -168,7 +168,7 @@ describe('a key that holds another type than ours', () => {
   });
 });
 
-describe('what is stored beyond all bounds', () => {
+describe('data beyond all bounds', () => {
   let bench: RedisBench;
   beforeEach(async () => {
     bench = await openRedisBench(inject('redisUrl'));
@@ -235,7 +235,7 @@ describe('what is stored beyond all bounds', () => {
     expect(await broker.claim(partition, claim)).toMatchObject({ messages: [{ storedId: 'a', attempt: 1 }] });
   });
 
-  it('an id that is no text: it is a dead letter under one that is, wherever it was', async () => {
+  it('an id that is not valid text: it becomes a dead letter with a valid id, wherever it was', async () => {
     const { broker, redis, keys, partition } = bench;
     const bytes = Buffer.from([0x61, 0xff, 0x00, 0xc3]);
     await redis.hset(keys.messages, bytes as unknown as string, '[1,2]');

@@ -4,7 +4,7 @@ import { LONG, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
 import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/redis-server.js';
 
-/** A hash with so many entries outgrows its table when one more comes. */
+/** A hash with this many entries outgrows its table when one more comes. */
 const OUTGROWN = 65_536;
 
 describe('a partition that outgrows the tables of Redis', () => {
@@ -35,13 +35,13 @@ describe('a partition that outgrows the tables of Redis', () => {
     return String(await bench.redis.call('DEBUG', 'HTSTATS-KEY', key)).includes('rehashing target');
   }
 
-  it('has new ones soon, and no entry that is no message', async () => {
+  it('soon has new ones, and only entries that are messages', async () => {
     const { redis, keys } = bench;
     await publishUpTo(OUTGROWN + 1);
     expect(await isMoving(keys.messages)).toBe(true);
     expect(await isMoving(keys.scheduled)).toBe(true);
 
-    // Redis 8 leaves the last few hundred entries to the accesses of the next messages.
+    // In Redis 8 the last few hundred entries move with the next messages.
     await publishUpTo(OUTGROWN * (1 + 1 / 8 + 1 / 64));
     expect(await isMoving(keys.messages)).toBe(false);
     expect(await isMoving(keys.scheduled)).toBe(false);

@@ -11,7 +11,7 @@ describe('the keys of Redis', () => {
   });
   afterEach(() => bench.close());
 
-  /** Leaves something in every key there is. */
+  /** Writes something to every key. */
   async function useEverything(): Promise<void> {
     const { broker, partition } = bench;
     await broker.configure(partition.topic, 8);
@@ -80,13 +80,13 @@ describe('the keys of Redis', () => {
     const { channel, ...keys } = bench.keys;
     const all = [channel, ...Object.values(keys), new RedisKeys(bench.prefix).answered(bench.partition, 'bench')];
 
-    // What is between the first brace and the next closing one decides the slot.
+    // The text between the first brace and the next closing one decides the slot.
     const tags = all.map((key) => /^\{([^{}]+)\}[^{}]*$/.exec(key)?.[1]);
 
     expect(new Set(tags)).toEqual(new Set([`${bench.prefix}:orders:0`]));
   });
 
-  it('the owner has an end to its session', async () => {
+  it('the key of the owner expires', async () => {
     await bench.broker.acquire(bench.partition, 'm', LONG);
 
     expect(await bench.redis.get(bench.keys.owner)).toBe('m');
@@ -95,7 +95,7 @@ describe('the keys of Redis', () => {
     expect(remaining).toBeLessThanOrEqual(LONG);
   });
 
-  it('the answer to a call is forgotten after two minutes, longer than it is repeated', async () => {
+  it('the answer to a call expires after two minutes, longer than repeats take', async () => {
     await useEverything();
 
     const remaining = await bench.redis.pttl(new RedisKeys(bench.prefix).answered(bench.partition, 'bench'));
@@ -103,7 +103,7 @@ describe('the keys of Redis', () => {
     expect(remaining).toBeLessThanOrEqual(120_000);
   });
 
-  it('hold nothing of a message that is gone', async () => {
+  it('contain nothing of a message that is gone', async () => {
     const { broker, partition, redis, keys } = bench;
     await useEverything();
     for (const id of ['b', toStoredId('d', 'key')])
@@ -118,7 +118,7 @@ describe('the keys of Redis', () => {
     expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyed)).toBe(0);
   });
 
-  it('hold the due time that a message was moved to, also in its delivery record', async () => {
+  it('contain the due time to which a message was moved, also in its delivery record', async () => {
     const { broker, partition, redis, keys } = bench;
     await useEverything();
     const [token, delivery, attempt] = ((await redis.hget(keys.deliveries, 'b')) ?? '').split(' ');
@@ -131,7 +131,7 @@ describe('the keys of Redis', () => {
     expect([token, delivery, attempt]).toEqual(['0', '1', '1']);
   });
 
-  it('hold no delivery record of a message that was moved before its first delivery', async () => {
+  it('contain no delivery record of a message that was moved before its first delivery', async () => {
     const { broker, partition, redis, keys } = bench;
     await broker.publish(partition, bench.nextCall(), [message('a')]);
 
@@ -140,7 +140,7 @@ describe('the keys of Redis', () => {
     expect(await redis.exists(keys.deliveries)).toBe(0);
   });
 
-  it('hold an envelope as it was published', async () => {
+  it('contain an envelope as it was published', async () => {
     const envelope = '[1767225600000,{"text":"ünï\u2028 \u{1F600}"}]';
     await bench.broker.publish(bench.partition, bench.nextCall(), [message('a', { envelope })]);
 

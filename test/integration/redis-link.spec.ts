@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.js';
 import { servesClusters } from '../support/ioredis.js';
 import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
 
-/** Whether a call is served. */
+/** Handlers of a call's outcome: whether it was served. */
 const SERVED = [() => true, () => false] as const;
 
 const PARTITION = { topic: 'orders', index: 0 };
@@ -29,13 +29,13 @@ function describeLink(settings: () => RedisSettings): void {
 
   afterEach(async () => broker.close());
 
-  /** Publishes something that is the earliest of its partition. */
+  /** Publishes the earliest message of its partition. */
   async function publish(): Promise<void> {
     const at = 1_000_000 - ++sequence;
     await broker.publish(PARTITION, { caller: 'test', sequence }, [message(`at ${at}`, { due: { at } })]);
   }
 
-  it('has its answers where all is well, and changes nothing', async () => {
+  it('answers if all is well, and changes nothing', async () => {
     expect(broker.link.isUp).toBe(true);
     await broker.link.ping();
     await broker.link.listen();
@@ -44,7 +44,7 @@ function describeLink(settings: () => RedisSettings): void {
     await broker.link.listen();
     await publish();
 
-    // Subscribed twice or thrice, a signal would still come once.
+    // A signal comes once, even after two or three subscriptions.
     expect(await signals.atLeast(2)).toHaveLength(2);
   });
 
@@ -71,7 +71,7 @@ function describeLink(settings: () => RedisSettings): void {
       (error: unknown) => error,
     );
 
-    // A cluster sends them again by itself.
+    // A client of a cluster sends them again.
     expect([undefined, BrokerUnavailableError]).toContain(outcome && (outcome as Error).constructor);
     await eventually('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
     expect(await broker.stats(PARTITION)).toMatchObject({ scheduled: 0 });

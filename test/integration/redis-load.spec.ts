@@ -5,7 +5,7 @@ import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
 import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 
-/** For how long a script may keep Redis from everybody else, in milliseconds; generous, since machines are shared. */
+/** How long a script may block Redis, in milliseconds; generous, since machines are shared. */
 const LONGEST_BLOCK = 50;
 
 const MIB = 1024 * 1024;
@@ -40,9 +40,9 @@ describe('Redis under load', () => {
   }
 
   /**
-   * Has Redis note how long each script runs while `work` is done, and prints it.
+   * Measures how long each script runs during `work`, and prints it.
    *
-   * @returns what 95 % of them stay within, in milliseconds: one may have had to wait for the processor
+   * @returns the 95th percentile in milliseconds, since single scripts may have waited for a core
    */
   async function scriptTime(name: string, work: () => Promise<void>): Promise<number> {
     await bench.redis.config('SET', 'slowlog-max-len', '20000');
@@ -67,7 +67,7 @@ describe('Redis under load', () => {
     }
   }
 
-  /** Claims until nothing is left; answers the number of messages and of bytes of each claim. */
+  /** Claims until nothing is left; returns the number of messages and bytes of each claim. */
   async function claimAll(count: number): Promise<{ messages: number; bytes: number }[]> {
     const claims: { messages: number; bytes: number }[] = [];
     let token = 0;
@@ -78,7 +78,7 @@ describe('Redis under load', () => {
       claims.push({ messages: result.messages.length, bytes });
       left -= result.messages.length;
       ({ token } = result);
-      // Where there is more, the answer says so.
+      // If there is more, the answer says so.
       expect(left === 0 || (result.nextAt ?? Infinity) <= (await serverTime(bench.redis))).toBe(true);
       await settle(result.messages, ACK);
     }
@@ -201,7 +201,7 @@ describe('Redis under load', () => {
       expect(time).toBeLessThan(LONGEST_BLOCK);
     });
 
-    it('that are gone, a claim brings as many small ones as before', async () => {
+    it('that are gone, a claim returns as many small ones as before', async () => {
       await publishLarge(0, 1);
       const [large] = (await claim(0)).messages;
       await settle(large ? [large] : [], ACK);

@@ -21,7 +21,7 @@ function fill({ redis }: RedisBench): Promise<unknown> {
   return redis.config('SET', 'maxmemory', '1');
 }
 
-/** What a call is served with though the memory is full; on Redis 6.2 it may only be refused for it. */
+/** The result of a call although the memory is full; on Redis 6.2 the call may be refused for that reason only. */
 async function whenFull(call: () => Promise<unknown>): Promise<unknown> {
   if (IS_REDIS_7) return call();
   const { message: text, transient } = await refusal(call());
@@ -37,7 +37,7 @@ function allow({ redis }: RedisBench, ...rules: string[]): Promise<unknown> {
   return redis.acl('SETUSER', 'limited', 'on', '>secret', ...rules);
 }
 
-describe('where Redis refuses to serve', () => {
+describe('if Redis refuses to serve', () => {
   let server: PrivateRedis;
   let bench: RedisBench;
   beforeAll(async () => {
@@ -59,10 +59,10 @@ describe('where Redis refuses to serve', () => {
     return result.messages;
   }
 
-  describe('since its memory is full', () => {
+  describe('because its memory is full', () => {
     afterEach(() => bench.redis.config('SET', 'maxmemory', '0'));
 
-    it('a publish rejects for good, says why, and has written nothing', async () => {
+    it('a publish rejects as a permanent failure, says why, and has written nothing', async () => {
       await fill(bench);
 
       const error = await refusal(
@@ -76,7 +76,7 @@ describe('where Redis refuses to serve', () => {
       expect(await bench.storedKeys()).toEqual([]);
     });
 
-    it('a publish that would replace a message leaves it as it was', async () => {
+    it('a publish that would replace a message does not change it', async () => {
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
       const before = await bench.broker.get(bench.partition, 'a');
       await fill(bench);
@@ -89,7 +89,7 @@ describe('where Redis refuses to serve', () => {
       expect(await bench.redis.hlen(bench.keys.messages)).toBe(1);
     });
 
-    it('messages are handed out and settled all the same, which frees memory', async () => {
+    it('messages are still handed out and settled, which frees memory', async () => {
       await bench.broker.acquire(bench.partition, 'm', LONG);
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b'), message('c')]);
       await fill(bench);
@@ -105,7 +105,7 @@ describe('where Redis refuses to serve', () => {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
     });
 
-    it('a message that waits can be moved all the same', async () => {
+    it('a waiting message can still be moved', async () => {
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
       await fill(bench);
 
@@ -115,9 +115,9 @@ describe('where Redis refuses to serve', () => {
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, due: IS_REDIS_7 ? 0 : 1 });
     });
 
-    // Where one of these fails, consumers stop one after another, and nothing frees the memory any more. Redis 6.2 knows no
-    // script flags, and so no exception for them: it has to be given room first.
-    describe('consumers go on all the same:', () => {
+    // If one of these failed, consumers would stop one after another, and nothing would free memory any more. Redis 6.2 has no
+    // script flags and so no exception for scripts: there an operator has to make room first.
+    describe('consumers still work:', () => {
       let claimed: ClaimedMessage[];
       beforeEach(async () => {
         const { broker, partition } = bench;
@@ -133,7 +133,7 @@ describe('where Redis refuses to serve', () => {
         expect(statuses).toEqual(ifServed(['extended']));
       });
 
-      it('a member can tell that it lives', async () => {
+      it('a member can send its heartbeat', async () => {
         const members = await whenFull(async () =>
           (await bench.broker.join('orders', 'm', LONG, [0])).map(({ id }) => id),
         );
@@ -161,7 +161,7 @@ describe('where Redis refuses to serve', () => {
     });
   });
 
-  it('since it is a replica: a publish rejects as one that may be repeated, after a failover', async () => {
+  it('because it is a replica: a publish rejects as one that may be repeated, after a failover', async () => {
     await bench.redis.replicaof('127.0.0.1', await freePort());
     try {
       const error = await refusal(bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]));
@@ -173,7 +173,7 @@ describe('where Redis refuses to serve', () => {
     } finally {
       await bench.redis.replicaof('NO', 'ONE');
     }
-    // The connection is being made anew: nothing else is known to be wrong with it.
+    // The connection is being made anew, and no other fault of it is known.
     const call = bench.nextCall();
     const results = await eventually('the publish to be served', async () =>
       bench.broker.publish(bench.partition, call, [message('a')]).catch(() => undefined),
@@ -181,7 +181,7 @@ describe('where Redis refuses to serve', () => {
     expect(results).toMatchObject([{ status: 'created' }]);
   });
 
-  it('since the key that a topic hangs on holds a value of another type: a call rejects for good and says so', async () => {
+  it('because the main key of a topic has another type: a call rejects as a permanent failure and says so', async () => {
     const config = `{${bench.prefix}:orders}:config`;
     await bench.redis.set(config, 'not a hash');
 
@@ -194,7 +194,7 @@ describe('where Redis refuses to serve', () => {
     expect(await bench.storedKeys()).toEqual([config]);
   });
 
-  describe('since the ACL of its user', () => {
+  describe('because the ACL of its user', () => {
     const ALL = ['~*', '&*', '+@all'];
     const DENIED = "the Redis user's ACL denies a command or key that is needed";
     let limited: RedisBroker;
@@ -203,7 +203,7 @@ describe('where Redis refuses to serve', () => {
       await bench.redis.acl('DELUSER', 'limited');
     });
 
-    /** A broker on the bench's keys whose user has these rights; not connected yet. */
+    /** A broker on the bench's keys, not connected yet, whose user has these rights. */
     async function brokerAs(...rules: string[]): Promise<RedisBroker> {
       await allow(bench, ...rules);
       limited = newRedisBroker(`redis://limited:secret@127.0.0.1:${server.port}`, bench.prefix);
@@ -252,7 +252,7 @@ describe('where Redis refuses to serve', () => {
       'the channels': ['resetchannels'],
     };
     for (const [what, rules] of Object.entries(TAKEN)) {
-      it(`denies ${what} from now on: a publish rejects for good and says so`, async () => {
+      it(`denies ${what} from now on: a publish rejects as a permanent failure and says so`, async () => {
         const broker = await brokerAs(...ALL);
         await broker.connect();
         await allow(bench, ...rules);
@@ -265,7 +265,7 @@ describe('where Redis refuses to serve', () => {
       });
     }
 
-    it('denies a plain command from now on: a call rejects for good and says so', async () => {
+    it('denies a plain command from now on: a call rejects as a permanent failure and says so', async () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
       await allow(bench, '-zrangebylex');
@@ -276,7 +276,7 @@ describe('where Redis refuses to serve', () => {
       expect(error.transient).toBe(false);
     });
 
-    it('denies the channels from now on: whoever begins to listen is told', async () => {
+    it('denies the channels from now on: new listeners get the error', async () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
       await allow(bench, 'resetchannels');
@@ -288,7 +288,7 @@ describe('where Redis refuses to serve', () => {
       expect(error.transient).toBe(false);
     });
 
-    it('denies it no more: the next call is served', async () => {
+    it('allows it again: the next call is served', async () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
       await allow(bench, '-zadd');
@@ -302,7 +302,7 @@ describe('where Redis refuses to serve', () => {
     });
   });
 
-  it('keeps a client that was closed from waiting', async () => {
+  it('does not keep a closed client waiting', async () => {
     const closed = newRedisBroker(server.url);
     await closed.connect();
     await closed.close();

@@ -5,7 +5,7 @@ import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/cont
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
 import { startRedis } from '../support/redis-server.js';
 
-describe('what is damaged in Redis', () => {
+describe('damage in Redis:', () => {
   let bench: RedisBench;
   beforeEach(async () => {
     bench = await openRedisBench(inject('redisUrl'));
@@ -54,7 +54,7 @@ describe('what is damaged in Redis', () => {
       expect(await claim()).toMatchObject({ repaired: 0, messages: [] });
     });
 
-    it('does not end a list, nor is it shown', async () => {
+    it('does not end a list and is not shown', async () => {
       const orphans = Array.from({ length: 40 }, (_, i) => [1, `orphan ${i}`]).flat();
       await bench.redis.zadd(bench.keys.scheduled, ...orphans);
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
@@ -68,7 +68,7 @@ describe('what is damaged in Redis', () => {
       expect(third).toMatchObject({ messages: [{ storedId: 'a' }], next: undefined });
     });
 
-    it('is removed with its place among the ids that have keys', async () => {
+    it('is also removed from the ids with keys', async () => {
       const storedId = toStoredId('id', 'key');
       await bench.broker.publish(bench.partition, bench.nextCall(), [message(storedId)]);
       await bench.redis.hdel(bench.keys.messages, storedId);
@@ -77,7 +77,7 @@ describe('what is damaged in Redis', () => {
       expect(await bench.broker.locate(bench.partition, 'id')).toEqual([]);
     });
 
-    it('does not keep a thousand others from being passed: claims that bring nothing come to an end', async () => {
+    it('does not block a claim, even a thousand times: claims without messages come to an end', async () => {
       const orphans = Array.from({ length: 1000 }, (_, i) => [i, `orphan ${i}`]).flat();
       await bench.redis.zadd(bench.keys.scheduled, ...orphans);
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
@@ -97,7 +97,7 @@ describe('what is damaged in Redis', () => {
       expect(claims).toBeLessThan(20);
     });
 
-    it('is no message that could be moved, and stays for the claim that removes it', async () => {
+    it('cannot be moved, and stays until a claim removes it', async () => {
       await bench.redis.zadd(bench.keys.scheduled, LONG_AGO, 'a');
 
       const moved = await bench.broker.reschedule(bench.partition, bench.nextCall(), 'a', { after: LONG });
@@ -106,7 +106,7 @@ describe('what is damaged in Redis', () => {
       expect(await claim()).toMatchObject({ repaired: 1, messages: [] });
     });
 
-    it('is healed by a publish of the id', async () => {
+    it('is repaired by a publish of the id', async () => {
       await bench.redis.zadd(bench.keys.scheduled, LONG_AGO, 'a');
 
       expect(await bench.broker.publish(bench.partition, bench.nextCall(), [message('a', { due: { at: 5 } })])).toEqual(
@@ -126,7 +126,7 @@ describe('what is damaged in Redis', () => {
       expect(await bench.redis.zscore(bench.keys.inflight, 'orphan')).toBeNull();
     });
 
-    it('does not let a message with this id be delivered twice', async () => {
+    it('does not cause a message with this id to be delivered twice', async () => {
       await bench.redis.zadd(bench.keys.inflight, 1, 'a');
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
 
@@ -136,7 +136,7 @@ describe('what is damaged in Redis', () => {
       expect((await bench.broker.stats(bench.partition)).scheduled).toBe(0);
     });
 
-    it('does not let the receipt of the lost message count', async () => {
+    it('does not make the receipt of the lost message count', async () => {
       const lost = await deliver('a');
       await bench.redis.hdel(bench.keys.messages, 'a');
 
@@ -208,7 +208,7 @@ describe('what is damaged in Redis', () => {
     }
 
     for (const record of DAMAGED) {
-      it(`${JSON.stringify(record)} does not keep its message from being moved`, async () => {
+      it(`${JSON.stringify(record)} does not prevent its message from being moved`, async () => {
         const { broker, partition, nextCall } = bench;
         await broker.publish(partition, nextCall(), [message('a', { due: { after: LONG } })]);
         await bench.redis.hset(bench.keys.deliveries, 'a', record);
@@ -240,7 +240,7 @@ describe('what is damaged in Redis', () => {
       });
     }
 
-    it('that is missing reads as a message that was never delivered', async () => {
+    it('that is missing counts as a message that was never delivered', async () => {
       const claimed = await deliver('a', 5);
       await bench.redis.hdel(bench.keys.deliveries, 'a');
       expect(await settle(claimed, RETRY_LATER)).toBe('stale');
@@ -249,7 +249,7 @@ describe('what is damaged in Redis', () => {
       expect((await claim()).messages).toMatchObject([{ storedId: 'a', attempt: 1, delivery: 1 }]);
     });
 
-    it('that is damaged does not keep a message in flight from being cancelled', async () => {
+    it('that is damaged does not prevent a message in flight from being cancelled', async () => {
       await deliver('a', 5);
       await bench.redis.hset(bench.keys.deliveries, 'a', 'nonsense');
 
@@ -259,7 +259,7 @@ describe('what is damaged in Redis', () => {
       expect(await bench.broker.get(bench.partition, 'a')).toBeUndefined();
     });
 
-    it('that is damaged does not keep a waiting message from being delivered or replaced', async () => {
+    it('that is damaged does not prevent a waiting message from being delivered or replaced', async () => {
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b')]);
       await bench.redis.hset(bench.keys.deliveries, 'a', 'nonsense', 'b', 'nonsense');
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('b', { onDuplicate: 'replace' })]);
@@ -272,7 +272,7 @@ describe('what is damaged in Redis', () => {
   });
 
   describe('the counters', () => {
-    it('that are gone do not keep a partition from working', async () => {
+    it('that are gone do not stop a partition', async () => {
       const before = await deliver('before');
       await bench.redis.del(bench.keys.meta);
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('after')]);
@@ -285,7 +285,7 @@ describe('what is damaged in Redis', () => {
   });
 
   describe('an owner', () => {
-    it('without an end to its session is no owner for ever', async () => {
+    it('whose key does not expire does not stay the owner forever', async () => {
       await bench.redis.set(bench.keys.owner, 'immortal');
 
       expect(await bench.broker.acquire(bench.partition, 'm', LONG)).toMatchObject({ acquired: true });
@@ -294,7 +294,7 @@ describe('what is damaged in Redis', () => {
   });
 
   describe('dead letters', () => {
-    it('without envelopes are trimmed all the same', async () => {
+    it('without envelopes are trimmed too', async () => {
       await settle(await deliver('a'), DEAD);
       await bench.redis.hdel(bench.keys.messages, 'a');
 

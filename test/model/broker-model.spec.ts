@@ -29,7 +29,7 @@ describe('the Redis scripts and the in-memory model', () => {
     await server.stop();
   });
 
-  it('agree after every step of any sequence of operations and of time passing', async () => {
+  it('agree after every step of any sequence of operations and passing time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS, size: 'max' }), async (steps) => {
         const prefix = randomUUID();
@@ -61,7 +61,7 @@ describe('the Redis scripts and the in-memory model', () => {
             }
             const expected = await operation.run(model, memories[0]);
             expect(await operation.run(scripts, memories[1]), done.join('\n')).toEqual(expected);
-            // What happens at different times has to differ by more than the milliseconds that a step takes.
+            // Times of different steps have to differ by more than the milliseconds that a step takes.
             await pass(1000);
             expect(await stateOf(scripts, Date.now()), done.join('\n')).toEqual(await stateOf(model, clock.now()));
           }
@@ -78,7 +78,7 @@ function newMemory(): Memory {
   return { claimed: [], knownTokens: new Map(), sequence: 0 };
 }
 
-/** All that can be seen of the partition; times as hours from now. */
+/** Everything visible of the partition; times as hours from now. */
 async function stateOf(broker: Broker, now: number): Promise<unknown> {
   const inHours = (time: number | undefined): number | undefined => time && Math.round((time - now) / HOUR);
   const messages = await Promise.all(

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { Broker, ClaimedMessage, Outcome, Partition } from '../../lib/broker/broker.interface.js';
 import { toFailure } from '../../lib/messages/failure.js';
 
-/** All delays are whole hours, so that the milliseconds a test takes never decide what is due. */
+/** All delays are whole hours, so that the milliseconds that a test takes never decide what is due. */
 export const HOUR = 3_600_000;
 
 export const PARTITION: Partition = { topic: 'model', index: 0 };
@@ -11,20 +11,20 @@ export const MEMBERS = ['a', 'b'] as const;
 /** Two ids without a key, and one id under two keys. */
 export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2'] as const;
 
-/** What a step knows of the steps before it; each broker has its own. */
+/** What a step knows about earlier steps; each broker has its own. */
 export interface Memory {
   readonly claimed: ClaimedMessage[];
   readonly knownTokens: Map<string, number>;
   sequence: number;
 }
 
-/** One step, done to one broker. What it returns has to be the same for both. */
+/** One step on one broker. It has to return the same for both. */
 export interface Operation {
   readonly name: string;
   run(broker: Broker, memory: Memory): Promise<unknown>;
 }
 
-/** Time passing is a step as well, but how depends on the broker. */
+/** A step in which time passes; how depends on the broker. */
 export interface Passing {
   readonly name: string;
   readonly hours: number;
@@ -90,7 +90,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   hours.map((n): Outcome => ({ kind: 'put-off', delay: n * HOUR })),
 );
 
-/** Settles deliveries that were claimed at any time before, so many of them late. */
+/** Settles deliveries of any earlier claim, so many settles are late. */
 const settle = fc
   .record({ picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), outcome, repeated: fc.boolean() })
   .map(({ picks, outcome: of, repeated }): Operation => {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Lets time pass for all that a prefix holds, without waiting: every time that is stored moves that much into the past.
+ * Lets time pass for all keys of a prefix without waiting: moves every stored time into the past.
  *
  * @param milliseconds how much time passes
  */

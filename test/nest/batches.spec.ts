@@ -20,7 +20,7 @@ beforeEach(() => {
   notes = [];
 });
 
-/** Has three messages wait in one partition when the application boots, so that they are one batch. */
+/** Publishes three messages to one partition before the application boots, so that they are one batch. */
 async function handleThree(providers: AppSetup['providers'] & {}): Promise<void> {
   const options = { topics: { jobs: { partitions: 1 } } };
   const publisher = await bed.start({ options: { ...options, consumer: false } });
@@ -51,7 +51,7 @@ describe('a handler of batches', () => {
     expect(notes).toEqual([['m1', 'm2', 'm3'], [{ n: '1' }, { n: '2' }, { n: '3' }], [1, 2, 3], 3]);
   });
 
-  it('has one context for all of its messages', async () => {
+  it('has one context for all its messages', async () => {
     @Injectable()
     class Looking implements CanActivate {
       canActivate(context: ExecutionContext): boolean {
@@ -77,7 +77,7 @@ describe('a handler of batches', () => {
     ]);
   });
 
-  it('has an instance a batch where it is request-scoped, and the messages for its request', async () => {
+  it('has an instance per batch if it is request-scoped, with the messages as its request', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Jobs {
       constructor(@Inject(REQUEST) private readonly request: DelayedMessage[]) {

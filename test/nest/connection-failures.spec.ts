@@ -24,12 +24,12 @@ class Jobs {
   work(): void {}
 }
 
-/** Modules with the options of the test, and with these. */
+/** Modules with the options of the test and the given ones. */
 function modules(...options: DelayQueueModuleOptions[]): DynamicModule[] {
   return options.map((more) => DelayQueueModule.forRoot({ ...bed.options(), ...more }));
 }
 
-/** Boots what cannot work, sees that nothing of it is left, and returns what the boot said. */
+/** Boots a wrong set-up, expects that nothing of it is left, and returns the error of the boot. */
 async function refusalOf(metadata: ModuleMetadata, connection?: string): Promise<string> {
   const error = await bed.failingBoot(async () => bed.compileWith(metadata, connection));
   expect(error).toBeInstanceOf(ConfigurationError);
@@ -69,7 +69,7 @@ describe('the boot fails and leaves nothing open', () => {
       ],
       connection: 'default',
     },
-  ])('where two modules $what have different options', async ({ options, connection }) => {
+  ])('if two modules $what have different options', async ({ options, connection }) => {
     const said = await refusalOf({ imports: modules(...options), providers: [Jobs] });
     expect(said).toContain(`more than once as connection '${connection}', with different options`);
   });
@@ -78,13 +78,13 @@ describe('the boot fails and leaves nothing open', () => {
     { what: 'a default connection', names: ['default'] },
     { what: 'two connections', names: ['default', 'billing'] },
     { what: 'no default connection', names: ['billing', 'audit'] },
-  ])('where a handler asks for a connection that is not there, but $what', async ({ names }) => {
+  ])('if a handler asks for a connection that does not exist, but $what', async ({ names }) => {
     const imports = modules(...names.map((name) => ({ name })));
     const said = await refusalOf({ imports, providers: [Invoices] }, names[0]);
     for (const text of ['Invoices.remind', "no connection 'bililng'", names.join(', ')]) expect(said).toContain(text);
   });
 
-  it('where a handler asks for no connection, and none is the default', async () => {
+  it('if a handler names no connection, and there is no default one', async () => {
     const said = await refusalOf({ imports: modules({ name: 'billing' }), providers: [Jobs] }, 'billing');
     for (const text of ['Jobs.work', "no connection 'default'", 'billing']) expect(said).toContain(text);
   });
@@ -97,7 +97,7 @@ describe('the boot fails and leaves nothing open', () => {
     { name: 5 as unknown as string, given: '5' },
     { name: null as unknown as string, given: 'null' },
     { name: {} as unknown as string, given: '{}' },
-  ])('where a connection is named $given', async ({ name, given }) => {
+  ])('if a connection is named $given', async ({ name, given }) => {
     const async = DelayQueueModule.forRootAsync({ name, useFactory: () => bed.options() });
     for (const imports of [modules({}, { name }), [...modules({}), async]]) {
       const said = await refusalOf({ imports });
@@ -109,26 +109,23 @@ describe('the boot fails and leaves nothing open', () => {
   it.each([
     { option: 'name', value: 'billing' },
     { option: 'isGlobal', value: false },
-  ])("where a factory returns '$option', and says where it belongs", async ({ option, value }) => {
+  ])("if a factory returns '$option', and says where it belongs", async ({ option, value }) => {
     const queue = DelayQueueModule.forRootAsync({ useFactory: () => ({ ...bed.options(), [option]: value }) });
     const said = await refusalOf({ imports: [queue] });
     for (const text of [`'${option}'`, 'beside useFactory']) expect(said).toContain(text);
   });
 
-  it.each(['first', 'last'])(
-    'where the Redis of a named connection cannot be reached, which is the %s',
-    async (place) => {
-      const redis = { host: '127.0.0.1', port: await freePort() };
-      const lost = { name: 'billing', redis, publishTimeout: 300 };
-      const imports = modules(...(place === 'first' ? [lost, {}] : [{}, lost]));
-      const error = await bed.failingBoot(async () => bed.compileWith({ imports, providers: [Jobs] }));
-      expect(error).toBeInstanceOf(BrokerUnavailableError);
-      expect(error.message).toContain(`127.0.0.1:${redis.port}`);
-      await bed.expectNothingOpen();
-    },
-  );
+  it.each(['first', 'last'])('if the Redis of a named connection cannot be reached, which is the %s', async (place) => {
+    const redis = { host: '127.0.0.1', port: await freePort() };
+    const lost = { name: 'billing', redis, publishTimeout: 300 };
+    const imports = modules(...(place === 'first' ? [lost, {}] : [{}, lost]));
+    const error = await bed.failingBoot(async () => bed.compileWith({ imports, providers: [Jobs] }));
+    expect(error).toBeInstanceOf(BrokerUnavailableError);
+    expect(error.message).toContain(`127.0.0.1:${redis.port}`);
+    await bed.expectNothingOpen();
+  });
 
-  it.each(['first', 'last'])('where one connection cannot consume, which is the %s', async (place) => {
+  it.each(['first', 'last'])('if one connection cannot consume, which is the %s', async (place) => {
     const prefix = `${bed.prefix}-billing`;
     await bed.redis.hset(`{${prefix}:invoices}:config`, 'partitions', '4', 'protocol', '1');
 

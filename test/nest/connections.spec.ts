@@ -30,7 +30,7 @@ class AuditJobs extends Recorder {
   }
 }
 
-/** All that can be injected of a connection. */
+/** Everything that can be injected of a connection. */
 @Injectable()
 class Billing {
   constructor(
@@ -63,12 +63,12 @@ class Main {
 
 const bed = useBed();
 
-/** An application that handles `jobs` of this test. */
+/** Metadata of an application that handles `jobs` of this test. */
 function handlingJobs(): ModuleMetadata {
   return { imports: [DelayQueueModule.forRoot(bed.options())], providers: [Jobs] };
 }
 
-/** Options of a connection with a prefix of its own on the Redis of the test. */
+/** Options of a connection with its own prefix on the Redis of the test. */
 function optionsOf(name: string, more: DelayQueueModuleOptions = {}): DelayQueueModuleOptions {
   return { ...bed.options({ prefix: `${bed.prefix}-${name}` }), ...more };
 }
@@ -83,7 +83,7 @@ async function start(metadata: ModuleMetadata, connection?: string): Promise<Run
   return app;
 }
 
-/** A default connection, 'billing' beside it, and 'audit' on another server and in another database. */
+/** Starts a default connection, 'billing' on the same server, and 'audit' on another server in another database. */
 async function startThree(other: Bed): Promise<RunningApp> {
   const redis = { ...other.connection, db: 3 };
   return start({
@@ -97,7 +97,7 @@ async function startThree(other: Bed): Promise<RunningApp> {
 }
 
 describe('several connections', () => {
-  it('have a producer, admin, events and Redis client each, injected by name', async () => {
+  it('each have a producer, admin, events and Redis client, injected by name', async () => {
     await onOwnRedis(async (other) => {
       const app = await startThree(other);
       const [main, billing, audit] = [app.get(Main), app.get(Billing), app.get(Audit)];
@@ -136,7 +136,7 @@ describe('several connections', () => {
     });
   });
 
-  it('tell of their own messages only', async () => {
+  it('report only their own messages', async () => {
     const app = await start({
       imports: [DelayQueueModule.forRoot(bed.options()), named('billing')],
       providers: [Jobs, BillingJobs, Billing],
@@ -241,7 +241,7 @@ describe('a named connection', () => {
     expect(() => app.nest.get(DelayQueueProducer)).toThrow('DelayQueueProducer');
   });
 
-  it("may be named 'default', which is no other than the one without a name", async () => {
+  it("may be named 'default', which is the one without a name", async () => {
     const app = await start({
       imports: [DelayQueueModule.forRoot({ name: 'default', ...bed.options() })],
       providers: [Jobs, Main],
@@ -257,7 +257,7 @@ describe('a named connection', () => {
       how: 'forRootAsync',
       module: () => DelayQueueModule.forRootAsync({ name: 'billing', isGlobal: false, useClass: BillingOptions }),
     },
-  ])('that is not global is for those who import it: $how', async ({ module }) => {
+  ])('that is not global is available to modules that import it: $how', async ({ module }) => {
     @Module({ providers: [Billing, BillingJobs] })
     class WithoutImport {
       readonly name = 'without';
@@ -280,7 +280,7 @@ describe('a named connection', () => {
 });
 
 describe('two applications in one process', () => {
-  it('know nothing of each other, and one goes on when the other is closed', async () => {
+  it('are independent, and one continues when the other is closed', async () => {
     const options = optionsOf('first', { publishTimeout: 300 });
     const first = await start({ imports: [DelayQueueModule.forRoot(options)], providers: [Jobs] });
     const second = await start({ imports: [DelayQueueModule.forRoot(optionsOf('second'))], providers: [Jobs] });
@@ -300,7 +300,7 @@ describe('two applications in one process', () => {
     expect(first.get(Jobs).calls).toHaveLength(1);
   });
 
-  it('share the partitions of a topic where they have the same prefix, as two processes would', async () => {
+  it('share the partitions of a topic if they have the same prefix, as two processes would', async () => {
     const first = await start(handlingJobs());
     const second = await start(handlingJobs());
     await second.events.ownership.take(4);

@@ -29,7 +29,7 @@ const bed = useBed();
 
 type Context = AsyncLocalStorage<string | undefined>;
 
-/** What an application would write to take an id along. */
+/** Middleware as an application would write it to pass on an id. */
 function correlation(context: Context): DelayQueueMiddleware {
   return {
     publish: async (messages, next) => {
@@ -41,7 +41,7 @@ function correlation(context: Context): DelayQueueMiddleware {
   };
 }
 
-/** An application with a context of its own, as if it were alone in its process. */
+/** Starts an application with its own context, as if it were alone in its process. */
 async function start({ consumer }: { consumer?: false } = {}): Promise<{ app: RunningApp; context: Context }> {
   const context: Context = new AsyncLocalStorage();
   const app = await bed.start({
@@ -51,7 +51,7 @@ async function start({ consumer }: { consumer?: false } = {}): Promise<{ app: Ru
   return { app, context };
 }
 
-/** Notes for each handler call which id its context has, at its beginning and after it has waited for something. */
+/** Records for each handler call the id of its context, at its beginning and after an await. */
 function noteIds(recorder: Recorder, current: () => string | undefined): Map<unknown, (string | undefined)[]> {
   const seen = new Map<unknown, (string | undefined)[]>();
   recorder.respond = async (payload) => {
@@ -63,7 +63,7 @@ function noteIds(recorder: Recorder, current: () => string | undefined): Map<unk
 }
 
 describe('a correlation id in an AsyncLocalStorage', () => {
-  it('goes from the publisher to a handler in another application', async () => {
+  it('is passed from the publisher to a handler in another application', async () => {
     const publisher = await start({ consumer: false });
     const worker = await start();
     const seen = noteIds(worker.app.get(Jobs), () => worker.context.getStore());
@@ -81,7 +81,7 @@ describe('a correlation id in an AsyncLocalStorage', () => {
     expect([a?.message.headers, b?.message.headers]).toEqual([{ [HEADER]: 'request-1' }, {}]);
   });
 
-  it('goes with every message of publishMany', async () => {
+  it('is passed with every message of publishMany', async () => {
     const { app, context } = await start();
     const seen = noteIds(app.get(Jobs), () => context.getStore());
     const messages = Array.from({ length: 20 }, (_, payload) => ({ payload }));
@@ -112,7 +112,7 @@ describe('a correlation id in an AsyncLocalStorage', () => {
     ]);
   });
 
-  it('goes on with what a handler publishes', async () => {
+  it('is passed on with what a handler publishes', async () => {
     const { app, context } = await start();
     const seen = noteIds(app.get(Mails), () => context.getStore());
     app.get(Jobs).respond = async (payload) => {
@@ -128,7 +128,7 @@ describe('a correlation id in an AsyncLocalStorage', () => {
     expect(seen.get('b')).toEqual([undefined, undefined]);
   });
 
-  it('never gets mixed up: 200 messages of as many requests, handled side by side, some of them twice', async () => {
+  it('is never mixed up: 200 messages of 200 requests, handled concurrently, some of them twice', async () => {
     const { app, context } = await start();
     const jobs = app.get(Jobs);
     const handled = new Set<unknown>();
@@ -165,7 +165,7 @@ describe('a correlation id in an AsyncLocalStorage', () => {
     for (const { payload, message } of [...jobs.calls, ...mails.calls]) expect(message.headers[HEADER]).toBe(payload);
   });
 
-  it('does not get to a handler by itself, not even in the process of its publisher', async () => {
+  it('does not reach a handler without middleware, not even in the process of its publisher', async () => {
     const context: Context = new AsyncLocalStorage();
     const app = await bed.start({ providers: [Jobs] });
     const seen = noteIds(app.get(Jobs), () => context.getStore());
@@ -182,7 +182,7 @@ describe('a correlation id in an AsyncLocalStorage', () => {
 });
 
 describe('a correlation id in nestjs-cls', () => {
-  /** What an application with nestjs-cls would write. */
+  /** Middleware as an application with nestjs-cls would write it. */
   @Injectable()
   class Correlation implements DelayQueueMiddleware {
     constructor(private readonly cls: ClsService) {}
@@ -204,7 +204,7 @@ describe('a correlation id in nestjs-cls', () => {
     readonly name = 'correlation';
   }
 
-  /** A service that was given the id by nobody. */
+  /** A service that reads the id from the context. */
   @Injectable()
   class Shop {
     constructor(
@@ -235,7 +235,7 @@ describe('a correlation id in nestjs-cls', () => {
           useFactory: (middleware: Correlation) => bed.options({ middleware: [middleware] }),
         }),
     },
-  ])('goes from the request to the handler, through $how', async ({ module }) => {
+  ])('is passed from the request to the handler, through $how', async ({ module }) => {
     const app = await bed.compileWith({
       imports: [ClsModule.forRoot({ global: true }), module()],
       providers: [Jobs, Mails, Shop],

@@ -21,7 +21,7 @@ import { handleOne } from './support/handle-one.js';
 
 const bed = useBed();
 
-/** What ran, in order. */
+/** The calls, in order. */
 let trail: string[] = [];
 
 beforeEach(() => {
@@ -78,7 +78,7 @@ function pipe(name: string): Type<PipeTransform> {
 const sorted = (entries: readonly string[]): string[] => entries.filter((entry) => entry.startsWith('pipe')).toSorted();
 const others = (entries: readonly string[]): string[] => entries.filter((entry) => !entry.startsWith('pipe'));
 
-describe('enhancers that are classes with dependencies run in the order Nest runs them', () => {
+describe('enhancers that are classes with dependencies run in the order of Nest', () => {
   function handlerClass(): Type {
     @UseGuards(guard('class'))
     @UseInterceptors(interceptor('class'))
@@ -107,7 +107,7 @@ describe('enhancers that are classes with dependencies run in the order Nest run
     'before global',
     'before class',
     'before method',
-    // One parameter has all of them, the other has no pipe of its own.
+    // One parameter has all pipes, the other has no pipe of its own.
     ...['global', 'global', 'class', 'class', 'method', 'method', 'parameter'].map((name) => `pipe ${name}`),
     'work 1 one',
     'after method',
@@ -135,7 +135,7 @@ describe('enhancers that are classes with dependencies run in the order Nest run
     expect(sorted(trail)).toEqual(sorted(expected));
   });
 
-  it('also those of useGlobal…() of an HTTP application', async () => {
+  it('including those of useGlobal…() of an HTTP application', async () => {
     @Injectable()
     class Jobs {
       @DelayedHandler('jobs')

@@ -13,7 +13,7 @@ import { type RunningApp, useBed } from '../e2e/support/bed.js';
 
 const bed = useBed();
 
-/** What ran, in order. */
+/** The calls, in order. */
 let trail: string[] = [];
 
 beforeEach(() => {
@@ -70,7 +70,7 @@ describe('an exception filter', () => {
     ['a value', () => 'handled'],
     ['a promise of a value', async () => 'handled'],
     ['an Observable of a value', () => of('handled')],
-  ])('that answers %s has handled it: the message is acknowledged', async (_what, answer) => {
+  ])('that returns %s has handled it: the message is acknowledged', async (_what, answer) => {
     const app = await withFilter(answer);
     await app.events.acked.first();
 
@@ -81,12 +81,12 @@ describe('an exception filter', () => {
     ['nothing', () => undefined],
     ['a promise of nothing', async () => undefined],
     ['an Observable of nothing', () => EMPTY],
-    // Nest 11 does not tell these from nothing.
+    // Nest 11 does not distinguish these from nothing.
     ['null', () => null],
     ['false', () => false],
     ['a promise of null', async () => null],
     ['an Observable of false', () => of(false)],
-  ])('that answers %s leaves it to be the outcome', async (_what, answer) => {
+  ])('that returns %s lets the exception decide the outcome', async (_what, answer) => {
     const app = await withFilter(answer);
     const { failure } = await app.events.dead.first();
 
@@ -103,7 +103,7 @@ describe('an exception filter', () => {
     ],
     ['rejects with', async () => Promise.reject(new UnrecoverableError('never'))],
     ['fails an Observable with', () => throwError(() => new UnrecoverableError('never'))],
-  ])('that %s another error decides by it', async (_what, answer) => {
+  ])('that %s another error decides with that error', async (_what, answer) => {
     const app = await withFilter(answer);
     const { failure, attempt } = await app.events.dead.first();
 
@@ -118,7 +118,7 @@ describe('an exception filter', () => {
     expect(await app.events.retried.first()).toMatchObject({ delay: 60_000 });
   });
 
-  it('does not see a RetryLaterError, which is no failure', async () => {
+  it('does not see a RetryLaterError, which is not a failure', async () => {
     const app = await withFilter(
       () => 'handled',
       () => {

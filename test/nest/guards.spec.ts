@@ -7,7 +7,7 @@ import { handleOne } from './support/handle-one.js';
 
 const bed = useBed();
 
-/** What ran, in order. */
+/** The calls, in order. */
 let trail: string[] = [];
 
 beforeEach(() => {
@@ -34,7 +34,7 @@ function setup(onRefusal?: 'dead-letter' | 'retry' | 'ack'): { Jobs: Type; allow
 }
 
 describe('a guard that refuses', () => {
-  it('makes a dead letter of the message, at once', async () => {
+  it('makes the message a dead letter at once', async () => {
     const app = await bed.start({ providers: [setup().Jobs] });
     await app.producer.publish('jobs', 1, { id: 'one' });
 
@@ -48,7 +48,7 @@ describe('a guard that refuses', () => {
     expect(trail).toEqual([]);
   });
 
-  it("has it retried where onRefusal is 'retry'", async () => {
+  it("causes a retry if onRefusal is 'retry'", async () => {
     const { Jobs, allow } = setup('retry');
     const app = await bed.start({ providers: [Jobs] });
     await app.producer.publish('jobs', 1, { id: 'one' });
@@ -61,7 +61,7 @@ describe('a guard that refuses', () => {
     expect(trail).toEqual(['work']);
   });
 
-  it("has it dropped where onRefusal is 'ack'", async () => {
+  it("drops the message if onRefusal is 'ack'", async () => {
     const app = await bed.start({ providers: [setup('ack').Jobs] });
     await handleOne(app);
 
@@ -116,7 +116,7 @@ describe('a guard that refuses', () => {
     expect(trail).toEqual(['open', 'open', 'open', 'open']);
   });
 
-  it('by an error of its own decides like a handler', async () => {
+  it('with its own error decides like a handler', async () => {
     @Injectable()
     class Throwing implements CanActivate {
       canActivate(): boolean {

@@ -31,7 +31,7 @@ class CatchRequests extends BaseExceptionFilter {
 
 describe('a global filter that extends BaseExceptionFilter', () => {
   it.each([...HTTP_PLATFORMS, 'an application context'] as const)(
-    'takes a message for a response on %s, and its own failure decides',
+    'treats a message like a response on %s, and its own failure decides',
     async (platform) => {
       const app = await bootOn(platform, bed, { providers: [Jobs, { provide: APP_FILTER, useClass: CatchAll }] });
       await app.producer.publish('jobs', 1);
@@ -42,7 +42,7 @@ describe('a global filter that extends BaseExceptionFilter', () => {
     },
   );
 
-  it.each(PLATFORMS)('leaves messages alone where it asks for the type first, on %s', async (platform) => {
+  it.each(PLATFORMS)('does not affect messages if it checks the type first, on %s', async (platform) => {
     const app = await bootOn(platform, bed, { providers: [Jobs, { provide: APP_FILTER, useClass: CatchRequests }] });
     await app.producer.publish('jobs', 1);
     const { failure, attempt } = await app.events.dead.first();

@@ -23,7 +23,7 @@ class BillingOrders {
 
 const bed = useBed();
 
-/** A feature that imports the queue for itself. */
+/** A feature module that imports the queue itself. */
 function feature(queue: DynamicModule, provider: Type): Type {
   @Module({ imports: [queue], providers: [provider] })
   class FeatureModule {
@@ -34,7 +34,7 @@ function feature(queue: DynamicModule, provider: Type): Type {
 
 interface Way {
   readonly how: string;
-  /** Modules that Nest makes of it. */
+  /** How many modules Nest makes of it. */
   readonly modules: 1 | 2;
   /** What each of the two features imports. */
   readonly queues: (options: DelayQueueModuleOptions) => [DynamicModule, DynamicModule];
@@ -96,7 +96,7 @@ describe.each(WAYS)('a module that is imported twice, as $how', ({ queues, modul
     expect(await bed.redis.zcard(`{${bed.prefix}:jobs}:members`)).toBe(1);
     gate.open();
     await jobs.called(30);
-    // One more, so that a second delivery of the others would have come before it.
+    // One more message, which would come after a second delivery of the others.
     await producer.publish('jobs', 'last', { id: 'last' });
     await jobs.called(31);
 
@@ -106,7 +106,7 @@ describe.each(WAYS)('a module that is imported twice, as $how', ({ queues, modul
     );
   });
 
-  it('is told to import it once, where there are two modules', async () => {
+  it('causes the advice to import it once, if there are two modules', async () => {
     const [first, second] = queues(bed.options());
     const app = await bed.compileWith({ imports: [feature(first, Orders), feature(second, Jobs)] });
     await app.nest.init();

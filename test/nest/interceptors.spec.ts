@@ -7,7 +7,7 @@ import { handleOne } from './support/handle-one.js';
 
 const bed = useBed();
 
-/** What ran, in order. */
+/** The calls, in order. */
 let trail: string[] = [];
 
 beforeEach(() => {
@@ -65,7 +65,7 @@ describe('an interceptor', () => {
   it.each([
     ['no value', EMPTY],
     ['several values', of(1, 2, 3)],
-  ])('has a handler complete whose Observable has %s', async (_what, result) => {
+  ])('does not prevent completion of a handler whose Observable has %s', async (_what, result) => {
     const app = await withInterceptor(
       (_context, next) => next.handle(),
       () => result,

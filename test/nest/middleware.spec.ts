@@ -22,7 +22,7 @@ async function stored(): Promise<string[]> {
 }
 
 describe('several middlewares', () => {
-  it('stand around a publish and around a handler call, the first outermost', async () => {
+  it('surround a publish and a handler call, the first outermost', async () => {
     const steps: string[] = [];
     const noting = (name: string): DelayQueueMiddleware => {
       const note = async <T>(what: string, next: () => Promise<T>): Promise<T> => {
@@ -58,7 +58,7 @@ describe('several middlewares', () => {
 });
 
 describe('middleware around a handler', () => {
-  it('fails the attempt where it throws, and the handler is not called', async () => {
+  it('fails the attempt if it throws, and the handler is not called', async () => {
     let calls = 0;
     const { app, jobs } = await startWith({
       handle: async (_, next) => {
@@ -74,7 +74,7 @@ describe('middleware around a handler', () => {
     expect(jobs.calls.map(({ message }) => message.attempt)).toEqual([2]);
   });
 
-  it('fails the attempt where it throws after the handler is done', async () => {
+  it('fails the attempt if it throws after the handler', async () => {
     const { app, jobs } = await startWith({
       handle: async (_, next) => {
         await next();
@@ -87,7 +87,7 @@ describe('middleware around a handler', () => {
     expect(jobs.calls).toHaveLength(1);
   });
 
-  it('sees what the handler throws; to catch it is to acknowledge', async () => {
+  it('sees what the handler throws, and acknowledges by catching it', async () => {
     const seen: unknown[] = [];
     const { app, jobs } = await startWith({
       handle: async (_, next) => next().catch((error: unknown) => seen.push(error)),
@@ -103,7 +103,7 @@ describe('middleware around a handler', () => {
     expect(app.events.retried.past).toEqual([]);
   });
 
-  it('acknowledges where it returns without going on', async () => {
+  it('acknowledges if it returns without calling next', async () => {
     const { app, jobs } = await startWith({ handle: async () => 'nothing to do' });
     await app.producer.publish('jobs', 1, { id: 'a' });
 
@@ -111,7 +111,7 @@ describe('middleware around a handler', () => {
     expect(jobs.calls).toEqual([]);
   });
 
-  it('may use the errors that decide what becomes of a message', async () => {
+  it('may use the errors that decide the outcome of a message', async () => {
     const { app, jobs } = await startWith({
       handle: async ([message], next) => {
         if (message?.payload === 'hopeless') throw new UnrecoverableError('no such tenant');
@@ -147,7 +147,7 @@ describe('middleware around a handler', () => {
 });
 
 describe('middleware around a publish', () => {
-  it('keeps the message where it throws, and its caller gets the error', async () => {
+  it('prevents the publish if it throws, and the caller gets the error', async () => {
     const error = new Error('no tenant');
     const { app } = await startWith({
       publish: async () => {
@@ -161,7 +161,7 @@ describe('middleware around a publish', () => {
     expect(app.events.published.past).toEqual([]);
   });
 
-  it('sends nothing where it leaves a header that is no string, not even the others of publishMany', async () => {
+  it('sends nothing if it sets a header that is not a string, not even the other messages of publishMany', async () => {
     const { app } = await startWith({
       publish: async (messages, next) => {
         for (const { headers, payload } of messages) if (payload === 2) headers['tenant'] = 5 as unknown as string;

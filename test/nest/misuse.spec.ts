@@ -11,7 +11,7 @@ import { useBed } from '../e2e/support/bed.js';
 
 const bed = useBed();
 
-/** What each class would do wrong, and what the boot has to say of it. */
+/** Classes with mistakes, and what the error of the boot has to contain. */
 const MISUSES: readonly { readonly misuse: string; readonly make: () => Type; readonly says: readonly string[] }[] = [
   {
     misuse: 'a parameter without decorator beside one that has one',

@@ -7,7 +7,7 @@ import { handleOne } from './support/handle-one.js';
 
 const bed = useBed();
 
-/** What ran, in order. */
+/** The calls, in order. */
 let trail: string[] = [];
 
 beforeEach(() => {

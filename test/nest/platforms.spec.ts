@@ -28,7 +28,7 @@ import { HTTP_PLATFORMS, PLATFORMS, bootOn, serveOn } from './support/platforms.
 
 const bed = useBed();
 
-/** What ran, in order. */
+/** The calls, in order. */
 let trail: string[] = [];
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ beforeEach(() => {
 
 const isMessage = (host: ArgumentsHost): boolean => host.getType<string>() === 'delay-queue';
 
-/** Serves requests and messages alike. */
+/** Serves requests and messages. */
 @Injectable()
 class TenantGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -49,7 +49,7 @@ class TenantGuard implements CanActivate {
   }
 }
 
-/** Wraps what a request is answered with; a message has no answer. */
+/** Wraps the response of a request; a message has none. */
 @Injectable()
 class AnswerInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -59,7 +59,7 @@ class AnswerInterceptor implements NestInterceptor {
   }
 }
 
-/** Answers requests, and leaves messages to their exception. */
+/** Answers requests, and lets the exception decide for messages. */
 @Catch()
 @Injectable()
 class ProblemFilter implements ExceptionFilter {
@@ -83,7 +83,7 @@ interface Job {
   readonly fail?: string;
 }
 
-/** Publishes, and handles what it has published. */
+/** Publishes messages and handles them. */
 @Injectable()
 class JobService {
   constructor(private readonly producer: DelayQueueProducer) {}
@@ -137,7 +137,7 @@ async function answerOf(response: Response): Promise<{ status: number; body: unk
 }
 
 describe.each(PLATFORMS)('on %s', (platform) => {
-  it('a service publishes and handles, within what is global', async () => {
+  it('a service publishes and handles, within global enhancers', async () => {
     const app = await bootOn(platform, bed, { providers: [JobService, ...GLOBAL] });
     await app.get(JobService).plan('good');
     await app.events.acked.first();
@@ -165,7 +165,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     ]);
   });
 
-  it('a request-scoped handler has an instance a message', async () => {
+  it('a request-scoped handler has an instance per message', async () => {
     let made = 0;
     @Injectable({ scope: Scope.REQUEST })
     class ScopedJobs {

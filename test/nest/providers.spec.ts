@@ -42,7 +42,7 @@ class Jobs {
 @Module({ providers: [Verdict, Jobs], exports: [Jobs] })
 class JobsModule {}
 
-describe('a guard runs where the class of the handler is provided', () => {
+describe('a guard runs if the class of the handler is provided', () => {
   const setups: Readonly<Record<string, AppSetup>> = {
     'as itself': { providers: [Verdict, Jobs] },
     'under another token': { providers: [Verdict, { provide: 'jobs', useClass: Jobs }] },
@@ -61,7 +61,7 @@ describe('a guard runs where the class of the handler is provided', () => {
     expect((await app.events.dead.first()).failure.message).toContain('The guard Guard refused');
   });
 
-  it('by a factory, where an instance of the guard is bound', async () => {
+  it('by a factory, if an instance of the guard is bound', async () => {
     class GuardedJobs {
       @DelayedHandler('jobs')
       @UseGuards(new Guard(new Verdict()))
@@ -120,7 +120,7 @@ class Filtered {
   work(): void {}
 }
 
-describe('the boot fails where Nest would leave out', () => {
+describe('the boot fails if Nest would leave out', () => {
   const left: readonly (readonly [string, string, Provider])[] = [
     ['Guard', 'a method, from a factory', { provide: Jobs, useFactory: () => new Jobs() }],
     ['Guard', 'a method, of a value', { provide: Jobs, useValue: new Jobs() }],

@@ -44,13 +44,13 @@ describe('a request-scoped class', () => {
     }
   }
 
-  it('has an instance a delivery, and the message for its request', async () => {
+  it('has an instance per delivery, with the message as its request', async () => {
     await handle(3, [Jobs]);
 
     expect(notes).toEqual(['1 1 true', '2 2 true', '3 3 true']);
   });
 
-  it('has a new one for a retry', async () => {
+  it('has a new instance for a retry', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Failing {
       private readonly number = ++made;
@@ -66,7 +66,7 @@ describe('a request-scoped class', () => {
     expect(notes).toEqual(['1 1', '2 2']);
   });
 
-  it('may be so by what it depends on', async () => {
+  it('may be request-scoped through a dependency', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Session {
       readonly number = ++made;
@@ -109,7 +109,7 @@ describe('a request-scoped class', () => {
     expect(notes).toEqual(['1 m1', '2 m2']);
   });
 
-  it('whose dependencies cannot be made has its messages retried', async () => {
+  it('whose dependencies cannot be made causes retries', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Broken {
       constructor() {
@@ -128,7 +128,7 @@ describe('a request-scoped class', () => {
 });
 
 describe('a transient class', () => {
-  it('has an instance a delivery', async () => {
+  it('has an instance per delivery', async () => {
     @Injectable({ scope: Scope.TRANSIENT })
     class Jobs {
       private readonly number = ++made;
@@ -218,7 +218,7 @@ describe('a scoped guard', () => {
     expect(notes).toEqual(['guard 1', 'work 1', 'guard 2', 'work 2']);
   });
 
-  it.each(['provider', 'controller'])('that is transient is one for all deliveries to a %s', async (kind) => {
+  it.each(['provider', 'controller'])('that is transient has one instance for all deliveries to a %s', async (kind) => {
     class Jobs {
       @DelayedHandler('jobs')
       @UseGuards(scopedGuard(Scope.TRANSIENT))
@@ -235,7 +235,7 @@ describe('a scoped guard', () => {
 });
 
 describe('durable providers', () => {
-  /** One sub-tree of instances a tenant. */
+  /** One sub-tree of instances per tenant. */
   class ByTenant implements ContextIdStrategy<DelayedMessage> {
     readonly #tenants = new Map<string, ContextId>();
 
@@ -275,7 +275,7 @@ describe('durable providers', () => {
     expect(notes).toEqual(['1 1 odd', '2 2 even', '3 1 odd', '4 2 even']);
   });
 
-  it('are shared also below a handler that is made for each delivery', async () => {
+  it('are also shared below a handler that is made for each delivery', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Jobs {
       constructor(

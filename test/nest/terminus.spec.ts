@@ -23,14 +23,14 @@ async function startHandling(): Promise<RunningApp> {
   return bed.start({ imports: [TerminusModule], providers: [Jobs, DelayQueueHealthIndicator] });
 }
 
-/** A check as a health controller makes it. */
+/** Makes a check as a health controller does. */
 async function check(app: RunningApp, options?: DelayQueueIndicatorOptions) {
   return app
     .get(HealthCheckService)
     .check([async () => app.get(DelayQueueHealthIndicator).isHealthy('queue', options)]);
 }
 
-/** What a check that fails would answer. */
+/** The answer of a failing check. */
 async function failureOf(checking: Promise<unknown>): Promise<unknown> {
   const error: unknown = await checking.then(
     () => expect.fail('it was healthy'),
@@ -41,7 +41,7 @@ async function failureOf(checking: Promise<unknown>): Promise<unknown> {
 }
 
 describe('DelayQueueHealthIndicator', () => {
-  it('is up where the queue is, with the report', async () => {
+  it('is up if the queue is up, with the report', async () => {
     expect(await check(await startHandling())).toMatchObject({
       status: 'ok',
       details: {
@@ -55,7 +55,7 @@ describe('DelayQueueHealthIndicator', () => {
     });
   });
 
-  it('fails the check where the queue is down', async () => {
+  it('fails the check if the queue is down', async () => {
     const app = await startHandling();
     const { link } = app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
     vi.spyOn(link, 'ping').mockImplementation(async () => new Promise(() => {}));
@@ -66,10 +66,10 @@ describe('DelayQueueHealthIndicator', () => {
     });
   });
 
-  it('does not fail the check where the queue is degraded, unless it is told to', async () => {
+  it('does not fail the check if the queue is degraded, unless an option says so', async () => {
     const imports = [TerminusModule];
     const app = await bed.start({ imports, providers: [DelayQueueHealthIndicator], options: UNOWNED });
-    // Terminus 11 knows no such status.
+    // Terminus 11 does not have this status.
     const status = 'degraded' in app.get(HealthIndicatorService).check('any') ? 'degraded' : 'up';
     const problems = ["Topic 'orphans': no process owns partitions 0, 1"];
 
@@ -80,7 +80,7 @@ describe('DelayQueueHealthIndicator', () => {
     });
   });
 
-  it('looks at the connection that is named', async () => {
+  it('checks the named connection', async () => {
     const app = await bed.compileWith({
       imports: [
         TerminusModule,
@@ -100,7 +100,7 @@ describe('DelayQueueHealthIndicator', () => {
     );
   });
 
-  it('refuses options that are wrong', async () => {
+  it('refuses wrong options', async () => {
     const indicator = (await startHandling()).get(DelayQueueHealthIndicator);
     const wrong = [{ timeout: -1 }, { name: 'billing' }, 'billing'] as unknown as DelayQueueIndicatorOptions[];
     for (const options of wrong) {
@@ -108,7 +108,7 @@ describe('DelayQueueHealthIndicator', () => {
     }
   });
 
-  it('fails the boot where TerminusModule is not imported, and says so', async () => {
+  it('fails the boot if TerminusModule is not imported, and says so', async () => {
     const error = await bed.failingBoot({ providers: [DelayQueueHealthIndicator] });
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toBe('DelayQueueHealthIndicator needs TerminusModule of @nestjs/terminus: import it.');

@@ -37,7 +37,7 @@ function activeSpan(): string | undefined {
 }
 
 describe('a traced application', () => {
-  it('leads from a publish over the handler to what that publishes', async () => {
+  it('leads from a publish through the handler to what the handler publishes', async () => {
     @Injectable()
     class Chain {
       constructor(private readonly producer: DelayQueueProducer) {}
@@ -111,7 +111,7 @@ describe('a traced application', () => {
     expect(log.one('send jobs').links).toHaveLength(ids.length);
   });
 
-  it('settles every delivery in one span, which leads to where it was handled', async () => {
+  it('settles every delivery in one span, which links to the span of its handling', async () => {
     const app = await start(Jobs);
     const ids = Array.from({ length: 50 }, (_, i) => `m${i}`);
     await app.producer.publishMany(
@@ -127,7 +127,7 @@ describe('a traced application', () => {
     });
   });
 
-  it('tells of a message that dies', async () => {
+  it('shows a message that dies', async () => {
     const app = await start(Jobs);
     app.get(Jobs).respond = () => {
       throw new UnrecoverableError('hopeless');
@@ -144,7 +144,7 @@ describe('a traced application', () => {
     });
   });
 
-  it('tells of a message that dies unhandled', async () => {
+  it('shows a message that dies unhandled', async () => {
     const publisher = await bed.start({ options: { consumer: false } });
     await publisher.producer.publish('jobs', 1, { id: 'a', expireAfter: 1 });
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -159,7 +159,7 @@ describe('a traced application', () => {
     });
   });
 
-  it('tells of an outcome that had no effect, since the message was cancelled', async () => {
+  it('shows an outcome without effect because the message was cancelled', async () => {
     const app = await start(Jobs);
     app.get(Jobs).respond = async () => {
       await app.producer.cancel('jobs', 'a');
@@ -175,7 +175,7 @@ describe('a traced application', () => {
     });
   });
 
-  it('runs other middleware within its spans, where it is the first', async () => {
+  it('runs other middleware within its spans if it is the first', async () => {
     const seen: unknown[] = [];
     const app = await start(Jobs, {
       publish: async (_, next) => {
@@ -198,7 +198,7 @@ describe('a traced application', () => {
     expect(seen).toEqual(spans.map((span) => span.spanContext().spanId));
   });
 
-  it('takes the context along in the headers', async () => {
+  it('passes the context in the headers', async () => {
     const app = await start(Jobs);
     await app.producer.publish('jobs', 1, { headers: { tenant: 'acme' } });
     const [call] = await app.get(Jobs).called();

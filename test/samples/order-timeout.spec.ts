@@ -27,7 +27,7 @@ describe('sample/01-order-timeout', () => {
 
   beforeAll(async () => {
     service = sample.start('main', { PAYMENT_WINDOW: '1s' });
-    const line = await service.printed('The service goes on at ');
+    const line = await service.printed('The service runs at ');
     url = / at (\S+) until/.exec(line)?.[1] ?? '';
     api = new Api(url);
   });

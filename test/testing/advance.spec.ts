@@ -34,7 +34,7 @@ describe('advance', () => {
     expect(jobs.calls.map(({ at }) => at.getTime() - START.getTime())).toEqual(sorted);
   });
 
-  it('ends where it was told to, and lets the rest wait', async () => {
+  it('ends at the given time, and lets the rest wait', async () => {
     const { harness, producer, jobs, elapsed } = await start();
     for (const [id, delay] of [
       ['soon', '1d'],
@@ -130,7 +130,7 @@ describe('advance', () => {
     );
   });
 
-  it('takes milliseconds where nothing happens', async () => {
+  it('takes milliseconds if nothing happens', async () => {
     const { harness } = await start();
     expect(await realDuration(harness.advance('9y'))).toBeLessThan(500);
   });
@@ -170,7 +170,7 @@ describe('advance', () => {
     await expect(harness.advance(duration)).rejects.toThrow(InvalidArgumentError);
   });
 
-  it('says that no application runs where none was initialized', async () => {
+  it('says that no application runs if none was initialized', async () => {
     await expect(new DelayQueueHarness().advance('1d')).rejects.toThrow(
       expect.objectContaining({
         constructor: ConfigurationError,
@@ -226,7 +226,7 @@ describe('settle', () => {
 });
 
 describe('the clock', () => {
-  it('begins at the time of the test, also where Date is faked', () => {
+  it('begins at the time of the test, even if Date is faked', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-05-01T12:00:00Z') });
     try {
       expect(new DelayQueueHarness().now).toEqual(new Date('2030-05-01T12:00:00Z'));

@@ -10,7 +10,7 @@ import { Jobs } from './support/jobs.js';
 useBench();
 
 describe('closing', () => {
-  it('moves no time and costs none where nothing runs, whatever waits', async () => {
+  it('moves no time and takes none if nothing runs, whatever waits', async () => {
     const { app, harness, producer } = await start();
     for (const delay of ['1m', '30d']) await producer.publish('jobs', delay, { delay });
 
@@ -63,7 +63,7 @@ describe('closing', () => {
     expect(logs.errors.join()).toContain('1 outcomes could not be confirmed');
   });
 
-  it('waits for time to move on, where it is moving', async () => {
+  it('waits for time that is moving', async () => {
     const { app, harness, producer, jobs, elapsed } = await start();
     await producer.publish('jobs', 1, { delay: '1h' });
 
@@ -73,7 +73,7 @@ describe('closing', () => {
     expect(jobs.calls).toHaveLength(0);
   });
 
-  it('works where the application was never initialized, and twice', async () => {
+  it('works if the application was never initialized, and works twice', async () => {
     const module = await Test.createTestingModule({ imports: [DelayQueueTestingModule.forRoot()] }).compile();
     await module.close();
     await expect(module.close()).resolves.toBeUndefined();

@@ -95,7 +95,7 @@ describe('requeue', () => {
     { what: 'its reason', filter: { reason: 'failed' }, ids: ['a', 'b', 'c', 'x'] },
     { what: 'another reason, none', filter: { reason: 'expired' }, ids: [] },
     { what: 'its key', filter: { key: 'customer-7' }, ids: ['x'] },
-    { what: 'the id where there is no key', filter: { key: 'a' }, ids: ['a'] },
+    { what: 'the id if there is no key', filter: { key: 'a' }, ids: ['a'] },
     { what: 'since', filter: { since: Date.UTC(2026, 0, 1, 1) }, ids: ['c', 'x'] },
     { what: 'until', filter: { until: new Date(Date.UTC(2026, 0, 1, 1)) }, ids: ['a', 'b'] },
     { what: 'both and a key', filter: { since: 0, until: Date.UTC(2026, 0, 1, 1), key: 'b' }, ids: ['b'] },

@@ -168,7 +168,7 @@ describe('failNext', () => {
     expect(jobs.ids).toEqual(['a']);
   });
 
-  it('rejects a publish with the error of the test, where that will not pass', async () => {
+  it('rejects a publish with the error of the test if that is permanent', async () => {
     const { harness, producer } = await start();
     const error = new BrokerUnavailableError('OOM command not allowed', { transient: false });
     harness.failNext('publish', { error });
@@ -197,7 +197,7 @@ describe('failNext', () => {
     expect(await admin.stats('jobs')).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
   });
 
-  it('costs a handler its lease where no renewal gets through', async () => {
+  it('costs a handler its lease if no renewal gets through', async () => {
     const { harness, producer, jobs } = await start({ patience: 20 });
     const reasons: unknown[] = [];
     jobs.respond = async (_payload, { signal }) => void reasons.push(await abortOf(signal));
@@ -284,7 +284,7 @@ describe('an application', () => {
     expect(await answering).toBe({ locate: 'cancelled', stats: 1, get: 'scheduled' }[operation]);
   });
 
-  it('trims dead letters at the next death, where the first time fails', async () => {
+  it('trims dead letters at the next death if the first time fails', async () => {
     const { harness, producer, jobs } = await start({
       options: { defaults: { partitions: 1, deadLetter: { maxCount: 0 } } },
     });

@@ -39,7 +39,7 @@ describe('a handler that hangs', () => {
     expect(then).toBeLessThan(patience);
   });
 
-  it('costs its patience once, where many hang together', async () => {
+  it('costs its patience once if many hang together', async () => {
     const { harness, producer, jobs } = await start({ patience: PATIENCE });
     jobs.respond = () => new Promise(() => {});
     await producer.publishMany(

@@ -66,7 +66,7 @@ describe('DelayQueueTestingModule', () => {
     await expect(boot({ imports: [DelayQueueTestingModule.forRoot(wrong)] })).rejects.toThrow("no option 'prefxi'");
   });
 
-  it('only publishes where the options say so', async () => {
+  it('only publishes if the options say so', async () => {
     const { harness, producer, jobs } = await start({ options: { consumer: false } });
     await producer.publish('jobs', 1);
     await harness.advance('1d');
@@ -74,7 +74,7 @@ describe('DelayQueueTestingModule', () => {
     expect(harness.scheduled('jobs')).toHaveLength(1);
   });
 
-  it('is no global module where isGlobal is false', async () => {
+  it('is not a global module if isGlobal is false', async () => {
     @Injectable()
     class Looking {
       constructor(@Optional() readonly harness?: DelayQueueHarness) {}

@@ -98,7 +98,7 @@ describe('override', () => {
     await app.close();
   });
 
-  it('leaves the application as it is where it is not called', async () => {
+  it('leaves the application as it is if it is not called', async () => {
     await expect(boot({ imports: [AppModule] })).rejects.toThrow('ECONNREFUSED');
   });
 
@@ -129,7 +129,7 @@ describe('override', () => {
     await expect(producer.publish('jobs', 3)).resolves.toMatchObject({ topic: 'jobs' });
   });
 
-  it('waits for the handlers of each connection, also where their messages have the same names', async () => {
+  it('waits for the handlers of each connection, even if their messages have the same names', async () => {
     @Injectable()
     class SlowJobs {
       handled = 0;

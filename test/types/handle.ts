@@ -119,7 +119,7 @@ export class WrongHandlers {
   @DelayedHandler(typed)
   private hidden(_payload: number): void {}
 
-  // @ts-expect-error it is given the schema's output, where `at` is a Date
+  // @ts-expect-error it is given the schema's output, in which `at` is a Date
   @DelayedHandler(parsed)
   input(_payload: { orderId: string; at: string }): void {}
 

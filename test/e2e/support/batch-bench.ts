@@ -10,7 +10,7 @@ export interface BatchSetup extends HandlerOptions {
   readonly shutdownTimeout?: number;
 }
 
-/** Starts an application whose one handler takes batches, ten at most unless something else is said. */
+/** Starts an application with one handler of batches, of ten messages at most by default. */
 export async function startBatches(bed: Bed, setup: BatchSetup = {}, respond: Respond = () => undefined) {
   const { partitions = 1, shutdownTimeout = 500, ...options } = setup;
   const handler = batchHandler(BATCH_TOPIC, { batch: 10, backoff: { type: 'fixed', delay: 10 }, ...options });
@@ -19,13 +19,13 @@ export async function startBatches(bed: Bed, setup: BatchSetup = {}, respond: Re
     options: { defaults: { partitions }, consumer: { shutdownTimeout, maxIdleWait: 200 } },
   });
   const jobs = app.get(handler);
-  // Before the first message comes.
+  // Set before the first message comes.
   jobs.respond = respond;
   await app.nest.init();
   return { app, producer: app.producer, events: app.events, jobs, partition: bed.partition(BATCH_TOPIC) };
 }
 
-/** Publishes while nobody consumes, so that all are due when somebody does. */
+/** Publishes while nobody consumes, so that all are due when a consumer starts. */
 export async function publishDue(
   bed: Bed,
   messages: Record<string, PublishOptions> | readonly string[],

@@ -11,12 +11,12 @@ export interface BatchCall {
 /** What a handler does; `call` counts its calls from 1. */
 export type Respond = (messages: readonly DelayedMessage[], call: number) => unknown;
 
-/** Notes each call of a handler of batches, and answers it the way the test says. */
+/** Records each call of a handler of batches, and answers as the test decides. */
 export abstract class BatchRecorder {
   readonly calls: BatchCall[] = [];
   /** What the handler does; by default it acknowledges all. */
   respond: Respond = () => undefined;
-  /** Handler calls under way. */
+  /** Running handler calls. */
   running = 0;
   mostRunning = 0;
 
@@ -29,7 +29,7 @@ export abstract class BatchRecorder {
     return this.calls.map(({ messages }) => messages.map(({ id }) => id));
   }
 
-  /** Resolves with the first `count` calls, once there were so many. */
+  /** Resolves with the first `count` calls, once there are that many. */
   async called(count = 1, timeout = SOON): Promise<BatchCall[]> {
     return eventually(() => {
       if (this.calls.length < count) throw new Error(`${this.calls.length} of ${count} handler calls so far`);
@@ -37,7 +37,7 @@ export abstract class BatchRecorder {
     }, timeout);
   }
 
-  /** To be called by the decorated method. */
+  /** The decorated method calls this. */
   protected async take(payloads: readonly unknown[], messages: readonly DelayedMessage[]): Promise<unknown> {
     const call = this.calls.push({ payloads, messages });
     this.running++;
@@ -50,7 +50,7 @@ export abstract class BatchRecorder {
   }
 }
 
-/** A class whose one method handles batches. */
+/** Makes a class with one method, which handles batches. */
 export function batchHandler(topics: string | string[], options: HandlerOptions): Type<BatchRecorder> {
   @Injectable()
   class Jobs extends BatchRecorder {

@@ -19,7 +19,7 @@ import { PartitionView } from './partition-view.js';
 import { SOON, eventually, within } from './waiting.js';
 
 export interface AppSetup extends Pick<ModuleMetadata, 'imports' | 'providers' | 'controllers'> {
-  /** What differs from `{ redis, prefix }` of the test. */
+  /** Added to `{ redis, prefix }` of the test. */
   readonly options?: DelayQueueModuleOptions;
 }
 
@@ -52,7 +52,7 @@ export class RunningApp<N extends INestApplicationContext = INestApplication> {
 /** One test's share of Redis, and the applications it has started. */
 export class Bed {
   prefix = '';
-  /** Looks at Redis from outside. */
+  /** The test's own connection to Redis. */
   readonly redis: Redis;
   readonly #url: string;
   #apps: RunningApp<INestApplicationContext>[] = [];
@@ -61,7 +61,7 @@ export class Bed {
   constructor(url: string) {
     this.#url = url;
     this.redis = new Redis(url, { lazyConnect: true, retryStrategy: () => 10 });
-    // Some tests end their server; what that does to this connection is none of their business.
+    // Some tests stop their server, which breaks this connection.
     this.redis.on('error', () => {});
   }
 
@@ -81,14 +81,14 @@ export class Bed {
     return this.compileWith({ ...rest, imports: [DelayQueueModule.forRoot(this.options(options)), ...imports] });
   }
 
-  /** The same, where the test brings the module along. */
+  /** The same for a test that brings its own module. */
   async compileWith(metadata: ModuleMetadata, connection = DEFAULT_CONNECTION): Promise<RunningApp> {
     const logs = new LogBook();
     const module = await Test.createTestingModule(metadata).setLogger(logs).compile();
     return this.adopt(module.createNestApplication(), logs, connection);
   }
 
-  /** Takes an application that the test has made in a way of its own, to be closed with the others. */
+  /** Adopts an application that the test has made itself, so that it is closed with the others. */
   adopt<N extends INestApplicationContext>(nest: N, logs: LogBook, connection = DEFAULT_CONNECTION): RunningApp<N> {
     const app = new RunningApp(nest, logs, connection);
     this.#apps.push(app);
@@ -102,7 +102,7 @@ export class Bed {
     return app;
   }
 
-  /** Boots an application that is expected to fail, and returns what the boot said. */
+  /** Boots an application that is expected to fail, and returns the error of the boot. */
   async failingBoot(setup: AppSetup | (() => Promise<RunningApp>)): Promise<Error> {
     try {
       const app = typeof setup === 'function' ? await setup() : await this.compile(setup);
@@ -146,7 +146,7 @@ export class Bed {
     this.#handles = openHandles();
   }
 
-  /** Closes every application; nothing of them may be left. */
+  /** Closes every application and expects that nothing is left of them. */
   async close(): Promise<void> {
     const apps = this.#apps.splice(0);
     await within('closing the applications', Promise.all(apps.map(async (app) => app.close())), 15_000);
@@ -155,7 +155,7 @@ export class Bed {
     if (keys.length > 0) await this.redis.unlink(keys);
   }
 
-  /** No connection, socket or timer more than when the test began. */
+  /** Expects no more connections, sockets and timers than when the test began. */
   async expectNothingOpen(timeout = SOON): Promise<void> {
     await eventually(async () => assert.equal(await this.connections(), 0, 'connections left open'), timeout);
     await eventually(() => {
@@ -166,7 +166,7 @@ export class Bed {
   }
 }
 
-/** Gives each test of a file a bed of its own. */
+/** Gives each test of a file its own bed. */
 export function useBed(): Bed {
   const bed = new Bed(inject('redisUrl'));
   beforeEach(async () => bed.open());
@@ -175,7 +175,7 @@ export function useBed(): Bed {
   return bed;
 }
 
-/** Runs a test, or a part of one, on a Redis server of its own. */
+/** Runs a test, or a part of one, on its own Redis server. */
 export async function onOwnRedis<T>(test: (own: Bed) => Promise<T>, args: readonly string[] = []): Promise<T> {
   const server = await startRedis(args);
   const own = new Bed(server.url);

@@ -2,7 +2,7 @@ import type { DelayQueueEvents, QueueEvents } from 'nestjs-delay-queue';
 import { type Observable, ReplaySubject, filter, firstValueFrom, take, toArray } from 'rxjs';
 import { SOON, within } from './waiting.js';
 
-/** All events of one kind since before the app booted, so that none is missed by who waits for it. */
+/** Records all events of one kind from before the boot, so that a wait misses none. */
 export class Tape<E> {
   readonly past: E[] = [];
   readonly #kind: string;
@@ -26,7 +26,7 @@ export class Tape<E> {
   }
 }
 
-/** Everything an app tells through `DelayQueueEvents`. */
+/** Everything that an app emits through `DelayQueueEvents`. */
 export class EventLog implements Record<keyof QueueEvents, unknown> {
   readonly published: Tape<QueueEvents['published']>;
   readonly delivered: Tape<QueueEvents['delivered']>;

@@ -6,7 +6,7 @@ export class LogBook implements LoggerService {
   readonly warnings: string[] = [];
   readonly infos: string[] = [];
   readonly debugs: string[] = [];
-  /** All of them in order, as `level context: message`. */
+  /** All lines in order, as `level context: message`. */
   readonly lines: string[] = [];
 
   log(message: unknown, context?: unknown): void {

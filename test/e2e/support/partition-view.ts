@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** What Redis holds of one partition, read key by key as the protocol names them. */
+/** The data of one partition in Redis, read key by key. */
 export class PartitionView {
   readonly #redis: Redis;
   readonly #tag: string;
@@ -14,7 +14,7 @@ export class PartitionView {
     return `${this.#tag}:${name}`;
   }
 
-  /** Due time of a message that waits, epoch milliseconds. */
+  /** Due time of a waiting message, epoch milliseconds. */
   async dueAt(storedId: string): Promise<number | undefined> {
     return numberOf(await this.#redis.zscore(this.key('scheduled'), storedId));
   }
@@ -51,7 +51,7 @@ export class PartitionView {
     return options?.h;
   }
 
-  /** The last failure that is kept of a message, without its history. */
+  /** The last failure of a message, without its history. */
   async failure(storedId: string): Promise<Record<string, unknown> | undefined> {
     const failure = await this.#redis.hget(this.key('errors'), storedId);
     if (failure === null) return undefined;

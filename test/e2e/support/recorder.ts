@@ -1,7 +1,7 @@
 import type { DelayedMessage } from 'nestjs-delay-queue';
 import { SOON, within } from './waiting.js';
 
-/** What a handler was called with. */
+/** The arguments of a handler call. */
 export interface Call<T> {
   readonly payload: T;
   readonly message: DelayedMessage<T>;
@@ -9,12 +9,12 @@ export interface Call<T> {
   readonly at: number;
 }
 
-/** Base of the handlers in these tests: notes each call, and answers it the way the test says. */
+/** Base of the handlers in these tests: records each call, and answers as the test decides. */
 export abstract class Recorder<T = unknown> {
   readonly calls: Call<T>[] = [];
   /** What the handler does; by default it acknowledges. */
   respond: (payload: T, message: DelayedMessage<T>) => unknown = () => undefined;
-  /** Handler calls under way. */
+  /** Running handler calls. */
   running = 0;
   #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
@@ -26,7 +26,7 @@ export abstract class Recorder<T = unknown> {
     return this.calls.filter(({ message }) => message.id === id);
   }
 
-  /** Resolves with the first `count` calls, once there were so many. */
+  /** Resolves with the first `count` calls, once there are that many. */
   async called(count = 1, timeout = SOON): Promise<Call<T>[]> {
     const reached = new Promise<void>((resolve) => {
       this.#waiting.push({ count, resolve });
@@ -36,7 +36,7 @@ export abstract class Recorder<T = unknown> {
     return this.calls.slice(0, count);
   }
 
-  /** To be called by the decorated method. */
+  /** The decorated method calls this. */
   protected async take(payload: T, message: DelayedMessage<T>): Promise<unknown> {
     this.calls.push({ payload, message, at: performance.timeOrigin + performance.now() });
     this.#notify();

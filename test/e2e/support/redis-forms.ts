@@ -2,19 +2,19 @@ import { Cluster, type ClusterNode, Redis } from 'ioredis';
 import type { DelayQueueModuleOptions } from 'nestjs-delay-queue';
 import { PRIMARY } from '../../support/redis-sentinel.js';
 
-/** What stands for every password, and for each part that a password could be cut into. */
+/** Used as every password and as each part of one. */
 export const SECRET = 'S3CR3T';
 
 export type Redises = NonNullable<DelayQueueModuleOptions['redis']>;
 
-/** What does not compile, for those who do not compile. */
+/** A value that does not compile, as JavaScript may pass it. */
 function untyped(value: unknown): Redises {
   return value as Redises;
 }
 
 const lazy = { lazyConnect: true } as const;
 
-/** Every form in which a Redis can be given, rightly or by mistake, with a secret wherever there may be one. Nothing listens at `port`. */
+/** Every right or wrong form of the option `redis`, with a secret wherever there may be one. Nothing listens at `port`. */
 export function formsOfRedis(port: number): Readonly<Record<string, () => Redises>> {
   const at = `127.0.0.1:${port}`;
   const address = { host: '127.0.0.1', port };

@@ -8,11 +8,11 @@ import type { AppSetup, Bed, RunningApp } from './bed.js';
 export interface ScrapedApp {
   readonly app: RunningApp;
   readonly registry: Registry;
-  /** What its endpoint answers. */
+  /** Requests its endpoint. */
   readonly scrape: () => Promise<Scrape>;
 }
 
-/** Boots an application with metrics in a registry of its own, and an endpoint for them. */
+/** Boots an application with metrics in a separate registry and an endpoint for them. */
 export async function startScraped(bed: Bed, { options = {}, ...setup }: AppSetup = {}): Promise<ScrapedApp> {
   const registry = new Registry();
   const app = await bed.start({

@@ -2,13 +2,13 @@ import { setPriority } from 'node:os';
 import { type Bed, onOwnRedis } from './bed.js';
 import { report } from './statistics.js';
 
-/** Notes the calls that take over half a millisecond, and keeps other programs of this machine out of the measure. */
+/** Records calls that take over half a millisecond, and gives Redis priority over other programs of this machine. */
 export async function watchScripts(own: Bed): Promise<void> {
   const pid = Number(/^process_id:(\d+)/m.exec(await own.redis.info('server'))?.[1]);
   try {
     setPriority(pid, -10);
   } catch {
-    // Without the right to it, the measure is as good as the machine is idle.
+    // Without the right to do that, a busy machine falsifies the measurement.
   }
   await own.redis.config('SET', 'slowlog-log-slower-than', '500');
   await own.redis.config('SET', 'slowlog-max-len', '100000');
@@ -23,10 +23,10 @@ export async function longestScript(own: Bed): Promise<number> {
 }
 
 /**
- * The longest script call of a scenario, in milliseconds. The slow log counts the time for which Redis had to wait for a
- * processor, too; what a script takes by itself it takes each time, so a long one is looked at again.
+ * The longest script call of a scenario, in milliseconds. The slow log includes the time for which Redis waited for a core.
+ * A script that takes long itself does so every time, so a long scenario is repeated.
  *
- * @param enough milliseconds; what is below it is not looked at again
+ * @param enough milliseconds; a scenario below this is not repeated
  */
 export async function longestOf(
   enough: number,

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 /** Longest time a test waits for something that should happen at once, in milliseconds. */
 export const SOON = 5000;
 
-/** Repeats an assertion until it holds; where it never does, fails with what it said last. */
+/** Repeats an assertion until it holds; if it never does, fails with its last error. */
 export async function eventually<T>(assertion: () => T | Promise<T>, timeout = SOON): Promise<T> {
   const deadline = performance.now() + timeout;
   for (;;) {
@@ -16,7 +16,7 @@ export async function eventually<T>(assertion: () => T | Promise<T>, timeout = S
   }
 }
 
-/** Waits for a promise, but not for ever. */
+/** Waits for a promise for a limited time. */
 export async function within<T>(what: string, promise: Promise<T>, timeout = SOON): Promise<T> {
   const done = new AbortController();
   const deadline = setTimeout(timeout, undefined, { signal: done.signal }).then(() => {
@@ -30,7 +30,7 @@ export async function within<T>(what: string, promise: Promise<T>, timeout = SOO
   }
 }
 
-/** Something that a test opens, and a handler waits for; or the other way round. */
+/** A test opens it and a handler waits for it, or the other way round. */
 export class Gate {
   readonly opened: Promise<void>;
   #resolve: () => void = () => {};

@@ -6,7 +6,7 @@ import { packLibrary } from '../../smoke/support/packed-library.js';
 import { readJson } from '../../smoke/support/read-json.js';
 import { runProgram } from '../../smoke/support/run-program.js';
 
-/** What only builds, checks and measures the library, and no test of an application imports. */
+/** Packages that only build, check and measure the library, and that no test of an application imports. */
 const TOOLS = [
   '@nestjs/cli',
   '@types/redis',
@@ -18,7 +18,7 @@ const TOOLS = [
   'rolldown',
 ];
 
-/** Nest's packages have the version of Nest, but for these. */
+/** Packages of Nest whose version differs from that of Nest. */
 const FOR_NEST_11: Readonly<Record<string, string>> = { '@nestjs/config': '^4.0.0' };
 
 interface Manifest {
@@ -27,8 +27,8 @@ interface Manifest {
 }
 
 /**
- * A folder with the packed library and what the tests need, on the newest Nest 11 and whatever else npm chooses today: there
- * is no lock file.
+ * Makes a folder with the packed library and the packages for the tests, on the newest Nest 11. There is no lock file, so npm
+ * chooses all other versions.
  */
 export async function installOnNest11(): Promise<string> {
   const { tarball } = await packLibrary();
@@ -45,7 +45,7 @@ export async function installOnNest11(): Promise<string> {
 }
 
 /**
- * Installs packages in a folder, in the versions that npm chooses today: there is no lock file.
+ * Installs packages in a folder. There is no lock file, so npm chooses the versions.
  *
  * @param dependencies ranges by name
  */
@@ -54,7 +54,7 @@ export async function install(folder: string, dependencies: Readonly<Record<stri
   await npmInstall(folder);
 }
 
-/** Installs what the package.json of a folder names, and the given packages beside it. */
+/** Installs the packages of a folder's package.json, and the given ones. */
 export async function npmInstall(folder: string, ...packages: readonly string[]): Promise<void> {
   const flags = ['--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
   await runProgram('npm', ['install', ...flags, ...packages], { cwd: folder });

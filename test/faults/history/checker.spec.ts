@@ -5,7 +5,7 @@ import type { FaultRecord, FinalState, History, ProcessRecord } from './records.
 type Outcome = 'acked' | 'retried' | 'dead' | 'stale';
 type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'process'> : never;
 
-/** Writes a history by hand. */
+/** Builds a history by hand. */
 class Forgery {
   readonly #records: ProcessRecord[] = [];
   readonly #faults: FaultRecord[] = [];
@@ -60,7 +60,7 @@ class Forgery {
   }
 }
 
-/** A message that is published, handled and acked as it should be. */
+/** A message that is published, handled and acked correctly. */
 function sound(): Forgery {
   return new Forgery()
     .published(0, 'm', 100)
@@ -94,7 +94,7 @@ describe('the checker', () => {
     expect(history.rules()).toEqual([]);
   });
 
-  it('does not take a cancel that found nothing for a cancellation', () => {
+  it('does not count a cancel that found nothing', () => {
     const history = sound().published(10, 'lost').at(11, 'p', { kind: 'cancelled', id: 'lost', result: 'not-found' });
     expect(history.rules()).toEqual(['lost']);
   });
@@ -103,7 +103,7 @@ describe('the checker', () => {
     expect(sound().published(5, 'm', 100).rules()).toEqual(['duplicate']);
   });
 
-  it.each(['scheduled', 'in-flight'] as const)('finds a message that stays %s for ever', (state) => {
+  it.each(['scheduled', 'in-flight'] as const)('finds a message that stays %s forever', (state) => {
     expect(sound().published(10, 'stuck').left('stuck', state).rules()).toEqual(['stuck']);
   });
 
@@ -117,7 +117,7 @@ describe('the checker', () => {
     expect(history.finished(7200, 'a', 'x').finished(7300, 'a', 'x', 2).rules()).toContain('overlap');
   });
 
-  it('accepts a second run where the first process was stopped for longer than the lease', () => {
+  it('accepts a second run if the first process was stopped for longer than the lease', () => {
     const history = sound().published(0, 'x').started(5000, 'a', 'x').fault(5100, 7000, 'a').started(6500, 'b', 'x', 2);
     expect(
       history.finished(6600, 'b', 'x', 2).settled(6601, 'b', 'x', 'acked', 2).finished(7100, 'a', 'x').rules(),
@@ -152,7 +152,7 @@ describe('the checker', () => {
     expect(history.rules()).toEqual(['stale-settle']);
   });
 
-  it('finds that a late settle took the message from the one who had it', () => {
+  it('finds that a late settle took the message from the process that had it', () => {
     const history = new Forgery()
       .published(0, 'm')
       .started(5000, 'a', 'm')

@@ -1,7 +1,7 @@
 import { groupBy } from './group-by.js';
 import type { FaultRecord, History, ProcessRecord } from './records.js';
 
-/** A promise that a history shows broken. */
+/** A promise that a history breaks. */
 export interface Violation {
   readonly rule:
     | 'hanging'
@@ -27,19 +27,19 @@ interface Run {
   readonly attempt: number;
   readonly dueAt: number;
   readonly from: number;
-  /** When it ended, was aborted, or its process was hit by a fault it did not survive. */
+  /** When it ended or was aborted, or when a fault killed its process. */
   readonly to: number;
   readonly ok: boolean;
   readonly settled: RecordOf<'settled'> | undefined;
 }
 
-/** Processes and Redis share a machine, and so a clock; it is read in whole milliseconds. */
+/** Processes and Redis share a machine and so a clock, which is read in whole milliseconds. */
 const CLOCK_GRAIN = 1;
 
-/** A timer may fire so much late on a busy machine, in milliseconds. */
+/** How late a timer may fire on a busy machine, in milliseconds. */
 const SCHEDULING_GRAIN = 1000;
 
-/** Reads a whole history and says which promises it breaks. */
+/** Returns the promises that a history breaks. */
 export function check(history: History): Violation[] {
   const runs = toRuns(history);
   const runsById = groupBy(runs, ({ id }) => id);
@@ -66,7 +66,7 @@ function checkNothingHangs(history: History): Violation[] {
   });
 }
 
-/** Every publish that was confirmed is handled, dead or cancelled in the end. */
+/** Every confirmed publish ends as handled, dead or cancelled. */
 function checkNothingLost(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const cancelled = new Set(
     recordsOf(history, 'cancelled').flatMap(({ id, result }) => (result === 'not-found' ? [] : [id])),
@@ -77,14 +77,14 @@ function checkNothingLost(history: History, runsById: ReadonlyMap<string, Run[]>
     .map(({ id }) => violation('lost', `${id} was confirmed, never handled, and is gone`));
 }
 
-/** Programs publish an id a second time only while the first one surely exists. */
+/** No id is accepted twice: programs publish one again only while the first message surely exists. */
 function checkUniqueIds(history: History): Violation[] {
   return [...groupBy(recordsOf(history, 'publish-confirmed'), ({ id }) => id)]
     .filter(([, confirmed]) => confirmed.length > 1)
     .map(([id, confirmed]) => violation('duplicate', `${id} was accepted ${confirmed.length} times`));
 }
 
-/** Once all is quiet, nothing waits or is in flight. */
+/** At the end, nothing waits or is in flight. */
 function checkNothingStuck({ final }: History): Violation[] {
   return [...final]
     .filter(([, state]) => state !== 'dead')
@@ -118,7 +118,7 @@ function checkNothingEarly(runs: readonly Run[]): Violation[] {
     .map(({ id, from, dueAt }) => violation('early', `${id} ran ${dueAt - from} ms before it was due`));
 }
 
-/** A settle that came too late changes nothing: whoever has the message then can still settle it. */
+/** A late settle changes nothing: the process that has the message then can still settle it. */
 function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const violations: Violation[] = [];
   for (const [id, runs] of runsById) {
@@ -143,7 +143,7 @@ function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]
   return violations;
 }
 
-/** Attempts count up one by one; one may be missing only where a process or a connection was disturbed. */
+/** Attempts count up one by one; one may be missing only if a process or a connection was disturbed. */
 function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const violations: Violation[] = [];
   for (const [id, runs] of runsById) {
@@ -168,8 +168,8 @@ function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): 
 }
 
 /**
- * No two processes own a partition at once. One whose session ended, since its heartbeats were late, learns of it at its
- * next one, within a session; meanwhile its claims are refused. One that is disturbed may not know for longer.
+ * No two processes own a partition at once. If the session of a process ends because its heartbeats were late, it learns so
+ * at the next one, within a session; until then its claims are refused. A disturbed process may learn it later.
  */
 function checkOwners(history: History): Violation[] {
   const violations: Violation[] = [];
@@ -197,7 +197,7 @@ function checkOwners(history: History): Violation[] {
   return violations;
 }
 
-/** In order of their begin. */
+/** The runs in the order of their beginnings. */
 function toRuns(history: History): Run[] {
   const { records, faults } = history;
   const recordsByDelivery = groupBy(

@@ -1,4 +1,4 @@
-/** Items by what `keyOf` says of them, in their order. */
+/** Groups items by `keyOf`, in their order. */
 export function groupBy<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -3,7 +3,7 @@ import type { ProcessRecord } from './records.js';
 
 type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'process'> : never;
 
-/** Writes what happens in this process to a file, a line each, at once: what was written survives a SIGKILL. */
+/** Writes one line per event of this process to a file, synchronously, so that the lines survive a SIGKILL. */
 export class Recorder {
   readonly #file: number;
 

@@ -1,4 +1,4 @@
-/** Something that happened in a process under test. Times are epoch milliseconds on the clock that Redis reads too. */
+/** An event in a process under test. Times are epoch milliseconds on the clock of the machine, which Redis shares. */
 export type ProcessRecord = { readonly at: number; readonly process: string } & (
   | { readonly kind: 'publish-called'; readonly id: string }
   | { readonly kind: 'publish-confirmed'; readonly id: string; readonly dueAt: number }
@@ -28,25 +28,25 @@ export type ProcessRecord = { readonly at: number; readonly process: string } & 
   | { readonly kind: 'ownership'; readonly partition: number; readonly owned: boolean }
 );
 
-/** A fault that the harness made, from `at` to `until`. */
+/** A fault that the harness caused, from `at` to `until`. */
 export interface FaultRecord {
   readonly at: number;
   readonly until: number;
   readonly fault: string;
-  /** The process it hit; `undefined` where it hit all, as where Redis was gone. */
+  /** The process that it hit; `undefined` if it hit all, for example because Redis was gone. */
   readonly process: string | undefined;
-  /** Whether the process ended with it. */
+  /** Whether it ended the process. */
   readonly fatal: boolean;
 }
 
-/** Where a message ended up, looked up in Redis once all was quiet. */
+/** The state of a message in Redis at the end. */
 export type FinalState = 'scheduled' | 'in-flight' | 'dead';
 
-/** All that is known of one run. */
+/** Everything that was recorded in one run. */
 export interface History {
   readonly records: readonly ProcessRecord[];
   readonly faults: readonly FaultRecord[];
-  /** By id; an id that is not here is in Redis no more. */
+  /** By id; an id that is missing here is no longer in Redis. */
   readonly final: ReadonlyMap<string, FinalState>;
   /** Milliseconds. */
   readonly lease: number;

@@ -1,4 +1,4 @@
-/** What a program is started with, as JSON in its first argument. */
+/** The configuration of a program, as JSON in its first argument. */
 export interface ProgramConfig {
   readonly name: string;
   readonly redisUrl: string;
@@ -18,7 +18,7 @@ export interface ConsumerConfig extends ProgramConfig {
 }
 
 export interface PublisherConfig extends ProgramConfig {
-  /** Messages a second. */
+  /** Messages per second. */
   readonly rate: number;
   /** Delays are random from 0 to this, in milliseconds. */
   readonly maxDelay: number;
@@ -29,7 +29,7 @@ export interface PublisherConfig extends ProgramConfig {
   readonly twins: number;
 }
 
-/** The prefix and topic of every run; each run has a Redis of its own. */
+/** The prefix and topic of every run; each run has its own Redis. */
 export const PREFIX = 'faults';
 export const TOPIC = 'work';
 

@@ -55,7 +55,7 @@ app.enableShutdownHooks();
 process.on('message', (command: Command) => {
   if (typeof command === 'object') blockEventLoop(command.block);
 });
-// Whoever started it is gone, without a word.
+// The parent process has died.
 process.on('disconnect', () => process.exit(1));
 process.send?.('ready');
 

@@ -10,10 +10,10 @@ const config = JSON.parse(process.argv[2] ?? '{}') as PublisherConfig;
 const { name, redisUrl, partitions, rate, maxDelay, publishTimeout, cancellations, twins } = config;
 const recorder = new Recorder(config.historyFile, name);
 
-/** A message that is published twice waits so long at least that the first is not gone when the second comes; ms. */
+/** Least delay of a message that is published twice, so that the first still exists when the second comes; ms. */
 const TWIN_DELAY = 1000;
 
-/** Messages go out in groups, so often a second. */
+/** Groups of messages per second. */
 const GROUPS_PER_SECOND = 50;
 
 @Module({
@@ -35,7 +35,7 @@ const finished = new AbortController();
 process.on('message', (command: Command) => {
   if (command === 'finish') finished.abort();
 });
-// Whoever started it is gone, without a word.
+// The parent process has died.
 process.on('disconnect', () => process.exit(1));
 process.send?.('ready');
 
@@ -59,7 +59,7 @@ async function publishOne(id: string): Promise<void> {
   }
 }
 
-/** Whether it was confirmed. */
+/** @returns whether it was confirmed */
 async function publish(id: string, delay: number): Promise<boolean> {
   recorder.record({ kind: 'publish-called', id });
   try {

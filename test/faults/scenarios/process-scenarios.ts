@@ -18,9 +18,9 @@ export const killedConsumers: Scenario = {
 
 export const stoppedConsumer: Scenario = {
   name: 'stopped-consumer',
-  shows: 'a consumer is stopped for longer than its lease and its session, then goes on',
+  shows: 'a consumer is stopped for longer than its lease and its session, then continues',
   async run(world) {
-    // So long that its messages still run elsewhere when it goes on and settles them too late.
+    // Its messages must still run elsewhere when it continues and settles them too late.
     await startFleet(world, { handlerTime: 1.5 * TIMING.lease, concurrency: 500 });
     for (let i = 0; i < 2; i++) {
       await world.pause(300, 600);
@@ -111,7 +111,7 @@ export const comingAndGoing: Scenario = {
   },
 };
 
-/** Three consumers and two publishers. */
+/** Starts three consumers and two publishers. */
 export async function startFleet(world: World, consumer: Partial<ConsumerConfig> = {}): Promise<void> {
   for (let i = 0; i < 3; i++) await world.startConsumer(consumer);
   for (let i = 0; i < 2; i++) await world.startPublisher();

@@ -99,7 +99,7 @@ export const unreachableRedis: Scenario = {
 
 export const longOutage: Scenario = {
   name: 'long-outage',
-  shows: 'Redis is gone for 30 s: publishers reject in time, and everything goes on by itself',
+  shows: 'Redis is gone for 30 s: publishers reject in time, and everything recovers without help',
   long: true,
   async run(world) {
     await startFleet(world, { handlerTime: 200 });
@@ -116,7 +116,7 @@ export const longOutage: Scenario = {
 export const lostSignals: Scenario = {
   name: 'lost-signals',
   shows: 'the connections for signals are cut all the time, so that wake-ups are lost',
-  // Wake-ups cost maxIdleWait at most; the rest is for a machine that does other things too.
+  // A lost wake-up costs maxIdleWait at most; the rest is for a busy machine.
   maxLateness: TIMING.maxIdleWait + 400,
   async run(world) {
     await startFleet(world);
@@ -129,7 +129,7 @@ export const lostSignals: Scenario = {
   },
 };
 
-/** For how long publishing and handling may stand still while the primary moves, in milliseconds. */
+/** How long publishing and handling may stand still while the primary moves, in milliseconds. */
 const STANDSTILL = 2000;
 
 export const movedPrimary = (times: number): Scenario => ({
@@ -139,7 +139,7 @@ export const movedPrimary = (times: number): Scenario => ({
   confirmsAll: true,
   async run(world) {
     await world.startReplica();
-    // A heartbeat that is rarer than what is allowed: whatever waits for one is too late.
+    // Heartbeats are rarer than the allowed lateness, so a message that waits for one is too late.
     for (let i = 0; i < 3; i++) await world.startConsumer({ maxIdleWait: 5000 });
     for (let i = 0; i < 2; i++) await world.startPublisher({ rate: 250, publishTimeout: STANDSTILL });
     for (let i = 0; i < times; i++) {

@@ -3,14 +3,14 @@ import type { World } from '../support/world.js';
 /** A way in which things break. */
 export interface Scenario {
   readonly name: string;
-  /** What it shows, in a sentence. */
+  /** The scenario in one sentence. */
   readonly shows: string;
-  /** Takes so long that only `npm run test:faults` plays it. */
+  /** Set if only `npm run test:faults` plays it, since it takes long. */
   readonly long?: boolean;
-  /** How late a message may be, in milliseconds, where the faults are no reason to be late. */
+  /** How late a message may be, in milliseconds, if the faults do not justify more. */
   readonly maxLateness?: number;
-  /** Every publish is confirmed, since the faults leave it time. */
+  /** Set if every publish has to be confirmed, since the faults leave enough time. */
   readonly confirmsAll?: boolean;
-  /** Starts the processes and makes the faults; the checker comes afterwards. */
+  /** Starts the processes and causes the faults; the checker runs afterwards. */
   run(world: World): Promise<void>;
 }

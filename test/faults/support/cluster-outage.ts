@@ -18,27 +18,27 @@ const CONSUMERS = 6;
 const TOPIC = 'work';
 const PARTITIONS = 12;
 
-/** Messages a second, and how long each waits at most, in milliseconds. */
+/** Messages per second, and how long each waits at most, in milliseconds. */
 const RATE = 100;
 const MAX_DELAY = 1000;
 
-/** How soon after a cluster is whole again all has to go on, in milliseconds. */
+/** How soon everything has to work after a cluster is complete again, in milliseconds. */
 const RECOVERY = 10_000;
 
-/** What a fleet came to whose cluster went away and came back. */
+/** The result of outages of a fleet's cluster. */
 export interface OutageResult {
   readonly confirmed: number;
-  /** Confirmed, and not handled {@link RECOVERY} after the last one. */
+  /** Confirmed messages that were not handled {@link RECOVERY} after the last outage. */
   readonly unhandled: readonly string[];
   /** For each outage, how soon every partition had an owner and every process its signals, in milliseconds. */
   readonly recoveries: readonly number[];
 }
 
 /**
- * Six consumers and a publisher on a cluster of three, of which all nodes go away and come back; with default settings.
+ * Runs six consumers and a publisher with default settings on a cluster of three, whose nodes all stop and start again.
  *
- * @param away ends the nodes and starts them again
- * @throws if partitions stay without an owner, or processes without signals, 10 s after the cluster is whole
+ * @param away stops the nodes and starts them again
+ * @throws if partitions have no owner, or processes no signals, 10 s after the cluster is complete
  */
 export async function playClusterOutages(
   times: number,
@@ -71,13 +71,13 @@ export async function playClusterOutages(
     await eventually('all to be handled', () => unhandled().length === 0, RECOVERY).catch(() => {});
     return { confirmed: load.confirmed.size, unhandled: unhandled(), recoveries };
   } finally {
-    // While nodes are away an application takes its time to leave.
+    // While nodes are away, applications take long to close.
     await Promise.all(apps.map(async (app) => app.close()));
     await cluster.stop();
   }
 }
 
-/** All nodes at once, and back at once. */
+/** Stops all nodes at once and starts them at once. */
 export async function goAway(cluster: PrivateCluster, milliseconds: number): Promise<void> {
   await Promise.all(cluster.servers.map(async (server) => server.kill()));
   await sleep(milliseconds);
@@ -85,8 +85,8 @@ export async function goAway(cluster: PrivateCluster, milliseconds: number): Pro
 }
 
 /**
- * All at once, and back with one node after the others. Meanwhile a cluster that answers says that it is not whole, and
- * clients connect and disconnect; which is when ioredis ends up with subscribers that connect no more.
+ * Stops all nodes at once and starts one of them later than the others. Meanwhile the cluster answers that it is down, and
+ * clients connect and disconnect, which can leave ioredis with subscribers that no longer connect.
  */
 export async function comeBackByHalves(cluster: PrivateCluster, milliseconds: number): Promise<void> {
   const [last, ...others] = cluster.servers;
@@ -96,7 +96,7 @@ export async function comeBackByHalves(cluster: PrivateCluster, milliseconds: nu
   await last?.start();
 }
 
-/** Publishes all the time, and notes what was confirmed. */
+/** Publishes all the time, and records what was confirmed. */
 class Load {
   readonly confirmed = new Set<string>();
   readonly #producer: DelayQueueProducer;
@@ -154,7 +154,7 @@ async function startApp(
   return NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
 }
 
-/** Whether every partition has an owner, and every consumer hears signals. */
+/** Whether every partition has an owner and every consumer gets signals. */
 async function isServed(
   publisher: INestApplicationContext,
   consumers: readonly INestApplicationContext[],

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
 
-/** What passes on a connection: that of a subscriber carries signals. */
+/** The traffic of a connection: a subscriber's connection carries signals. */
 export type Traffic = 'calls' | 'signals';
 
 interface Pair {
   readonly client: Socket;
   readonly upstream: Socket;
   traffic: Traffic;
-  /** Replies go nowhere. */
+  /** Drops all replies. */
   deaf: boolean;
 }
 
-/** Stands between a process and Redis, and breaks what passes through it when told to. */
+/** A proxy between a process and Redis that can break the traffic. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
@@ -41,12 +41,12 @@ export class FaultProxy {
     return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** New connections lead to another port from now on; those that there are stay where they are. */
+  /** Leads new connections to another port; existing ones stay where they are. */
   point(target: number): void {
     this.#target = target;
   }
 
-  /** Nothing passes any more, and nobody is told. */
+  /** Lets nothing pass any more, silently. */
   stall(): void {
     this.#stalled = true;
     for (const { client, upstream } of this.#pairs) {
@@ -63,7 +63,7 @@ export class FaultProxy {
     }
   }
 
-  /** Every connection ends with a reset. */
+  /** Ends every connection with a reset. */
   reset(): void {
     for (const { client, upstream } of this.#pairs) {
       client.resetAndDestroy();
@@ -71,20 +71,19 @@ export class FaultProxy {
     }
   }
 
-  /** New connections are closed at once, until told otherwise. */
+  /** Closes new connections at once, or accepts them again. */
   refuse(refusing: boolean): void {
     this.#refusing = refusing;
     if (refusing) this.reset();
   }
 
-  /** Requests still reach Redis, but after so many more bytes of replies the connection is cut: the rest is lost. */
+  /** Cuts the connection after this many more bytes of replies; requests still reach Redis, and further replies are lost. */
   cutRepliesAfter(bytes: number): void {
     this.#repliesLeft = bytes;
   }
 
   /**
-   * Half of the connections that there are now die: requests still reach Redis, but no reply comes back, and nobody is told.
-   * New connections are whole.
+   * Makes the current connections half dead: requests still reach Redis, but replies silently get lost. New connections work.
    */
   deafen(traffic: Traffic): void {
     for (const pair of this.#pairs) if (pair.traffic === traffic) pair.deaf = true;

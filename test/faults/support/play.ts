@@ -4,7 +4,7 @@ import type { Scenario } from '../scenarios/scenario.js';
 import { Random } from './random.js';
 import { World } from './world.js';
 
-/** What one run of a scenario came to. */
+/** The result of one run of a scenario. */
 export interface Result {
   readonly scenario: string;
   readonly seed: number;
@@ -12,11 +12,11 @@ export interface Result {
   readonly rejected: number;
   readonly deliveries: number;
   readonly stale: number;
-  /** How late the latest first delivery was, in milliseconds. */
+  /** The greatest lateness of a first delivery, in milliseconds. */
   readonly latest: number;
   readonly faults: number;
   readonly violations: readonly Violation[];
-  /** What the processes wrote, where promises were broken. */
+  /** The output of the processes if promises were broken. */
   readonly output: string;
 }
 

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { TestProcess } from '../../support/test-process.js';
 import type { Command, ConsumerConfig, PublisherConfig } from '../programs/config.js';
 
-/** Where the compiled programs are, seen from the sources and from what they are compiled to alike. */
+/** The folder of the compiled programs; right for the sources and for the compiled files. */
 const PROGRAMS = new URL('../../../dist-test/faults/programs/', import.meta.url);
 
-/** A process that faults happen to. */
+/** A process that faults hit. */
 export class Program extends TestProcess {
   readonly #ready: Promise<void>;
 

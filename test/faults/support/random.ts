@@ -1,4 +1,4 @@
-/** Random numbers that a seed determines (mulberry32), so that a scenario can be played again. */
+/** Random numbers from a seed (mulberry32), so that a scenario can be repeated. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, but not including, 1. */
+  /** From 0 to 1, without 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;

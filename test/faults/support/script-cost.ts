@@ -14,11 +14,11 @@ const HANDLED = 100_000;
 
 const PER_CALL = 5000;
 
-/** What the calls of scripts cost with a huge backlog. */
+/** The cost of script calls with a huge backlog. */
 export interface ScriptCost {
   readonly backlog: number;
   readonly handled: number;
-  /** The longest that one call kept Redis from anything else, in milliseconds. */
+  /** The longest time for which a call blocked Redis, in milliseconds. */
   readonly longest: number;
 }
 

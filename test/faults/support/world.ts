@@ -18,10 +18,10 @@ export const TIMING = { lease: 1000, maxIdleWait: 200, session: 600, publishTime
 const PARTITIONS = 4;
 const ATTEMPTS = 8;
 
-/** How long everything may take to come to rest once the faults are over, in milliseconds. */
+/** How long it may take until nothing is left to do once the faults are over, in milliseconds. */
 const QUIET_DEADLINE = 30_000;
 
-/** A Redis that keeps an append-only file, processes connected to it through proxies, and the faults made so far. */
+/** A Redis with an append-only file, processes connected to it through proxies, and the faults so far. */
 export class World {
   readonly faults: FaultRecord[] = [];
   readonly #programs = new Map<string, { readonly program: Program; readonly proxy: FaultProxy }>();
@@ -39,12 +39,12 @@ export class World {
     this.#primary = primary;
   }
 
-  /** The one that takes writes. */
+  /** The primary. */
   get redis(): PrivateRedis {
     return this.#primary.redis;
   }
 
-  /** Reaches it directly. */
+  /** A client that bypasses the proxies. */
   get client(): Redis {
     return this.#primary.client;
   }
@@ -60,8 +60,8 @@ export class World {
   }
 
   /**
-   * Primary and replica change places, and after a while so does what the proxies lead to, as behind a managed endpoint:
-   * connections that there are stay open, and end at what is a replica now.
+   * Swaps primary and replica, and after a while leads the proxies to the new primary, like a managed endpoint: existing
+   * connections stay open and now end at a replica.
    *
    * @param lag until new connections lead to the new primary, in milliseconds
    */
@@ -96,7 +96,7 @@ export class World {
     return this.#entry(name).proxy;
   }
 
-  /** The names of the consumers that run. */
+  /** The names of the running consumers. */
   get consumers(): string[] {
     return [...this.#programs]
       .filter(([name, { program }]) => name.startsWith('c') && program.running)
@@ -108,14 +108,14 @@ export class World {
     await sleep(this.random.between(min, max));
   }
 
-  /** Makes a fault that lasts as long as `action`, and notes it. `process`: which one it hits; `undefined`: all. */
+  /** Causes a fault that lasts as long as `action`, and records it. `process`: which one it hits; `undefined`: all. */
   async fault(name: string, process: string | undefined, action: () => Promise<void>, fatal = false): Promise<void> {
     const at = Date.now();
     await action();
     this.faults.push({ at, until: Date.now(), fault: name, process, fatal });
   }
 
-  /** Ends the publishing, waits until every message has found its end, and gathers what happened. */
+  /** Ends the publishing, waits until every message is done, and collects the records. */
   async finish(): Promise<History> {
     const programs = [...this.#programs.values()].map(({ program }) => program);
     const publishers = programs.filter(({ name }) => name.startsWith('p'));
@@ -137,7 +137,7 @@ export class World {
     };
   }
 
-  /** What the processes wrote to their standard output and error, and what Redis held when they were to be done. */
+  /** What the processes wrote to standard output and error, and the data in Redis at the deadline. */
   output(): string {
     const outputs = [...this.#programs].map(([name, { program }]) => `── ${name}\n${program.output}`);
     return [...outputs, `── redis\n${this.#leftovers}`].join('\n');
@@ -174,10 +174,10 @@ export class World {
     );
   }
 
-  /** Nothing scheduled, nothing in flight. */
+  /** Waits until nothing is scheduled or in flight. */
   async #quiet(): Promise<void> {
     await eventually(
-      'every message to find its end',
+      'every message to be done',
       async () => (await this.#idsIn('scheduled')).length + (await this.#idsIn('inflight')).length === 0,
       QUIET_DEADLINE,
     ).catch(() => {});
@@ -218,7 +218,7 @@ export class World {
   }
 }
 
-/** A Redis of the world's own, and what reaches it directly. */
+/** A Redis of this world, with a client that reaches it directly. */
 interface Server {
   readonly redis: PrivateRedis;
   readonly client: Redis;
@@ -236,7 +236,7 @@ async function roleOf({ client }: Server): Promise<string | undefined> {
   return /^role:(\w+)/m.exec(await client.info('replication'))?.[1];
 }
 
-/** A process that was killed may have left half a line at the end. */
+/** A killed process may have left half a line at the end. */
 function readHistory(path: string): ProcessRecord[] {
   const lines = readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n');
   return lines.slice(0, -1).map((line) => JSON.parse(line) as ProcessRecord);

@@ -4,7 +4,7 @@ import type { ConsumerConfig, Handled, ProducerConfig, Report } from '../protoco
 
 type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>;
 
-/** A process of the fleet and all that it has reported. */
+/** A process of the fleet and everything that it has reported. */
 export class FleetProcess extends TestProcess {
   readonly reports: Report[] = [];
 
@@ -17,7 +17,7 @@ export class FleetProcess extends TestProcess {
     return this.all('handled').flatMap(({ handled }) => handled);
   }
 
-  /** The partitions it says it owns now. */
+  /** The partitions that it owns now, according to its reports. */
   get owned(): number[] {
     const owned = new Set<number>();
     for (const { partition, owned: isOwned } of this.all('ownership')) {
@@ -36,7 +36,7 @@ export class FleetProcess extends TestProcess {
   }
 }
 
-/** Starts processes, and ends whatever of them is left. */
+/** Starts processes, and ends those that are left. */
 export class Fleet {
   readonly #processes: FleetProcess[] = [];
 
@@ -93,7 +93,7 @@ function ownershipIntervals(process: FleetProcess): Interval[] {
   return intervals;
 }
 
-/** How many times each id was handled, where it was not once. */
+/** How many times each id was handled, for ids that were not handled exactly once. */
 export function notHandledOnce(
   handled: readonly Pick<Handled, 'id'>[],
   ids: readonly string[],

@@ -10,7 +10,7 @@ export interface Listed {
 export interface Listing {
   readonly topic: string;
   readonly state: PeekState;
-  /** Asks for each page, once or more. */
+  /** Requests each page, once or more. */
   readonly ask: (peek: () => Promise<PeekPage>) => Promise<PeekPage>;
   /** Called after each page, with its number. */
   readonly between?: (page: number) => Promise<unknown>;
@@ -32,15 +32,15 @@ export async function listAll(admin: DelayQueueAdmin, { topic, state, ask, betwe
 }
 
 export interface ListingFaults {
-  /** How often an id was listed, where that is not once. */
+  /** How often each id was listed, for ids that were not listed exactly once. */
   readonly notOnce: Readonly<Record<string, number>>;
-  /** Ids that came behind later ones. */
+  /** Ids that came after later ones. */
   readonly outOfOrder: readonly string[];
 }
 
 export const NO_FAULTS: ListingFaults = { notOnce: {}, outOfOrder: [] };
 
-/** What is wrong with how these were listed, which were there all along. Of others, nothing is promised. */
+/** What is wrong with the listing of these ids, which existed all the time. Nothing is promised for others. */
 export function listingFaults(listed: readonly Listed[], ids: readonly string[]): ListingFaults {
   const times = new Map(ids.map((id) => [id, 0]));
   const outOfOrder: string[] = [];

@@ -2,13 +2,13 @@ import { setPriority } from 'node:os';
 import type { Redis } from 'ioredis';
 import { SCRIPT_NAMES, scriptOf } from '../../../lib/broker/redis/scripts.js';
 
-/** For how long one call may keep Redis from everybody else, in milliseconds. */
+/** The longest time for which a call may block Redis, in milliseconds. */
 export const LONGEST_BLOCK = 10;
 
-/** How often something is done at most, until no call takes longer. */
+/** The most repetitions until no call takes longer. */
 const RUNS = 8;
 
-/** What takes longer is noted, in milliseconds. */
+/** Calls that take longer are recorded, in milliseconds. */
 const NOTED = 0.2;
 
 const SCRIPTS = scriptNames();
@@ -19,13 +19,13 @@ export function tell(figure: string): void {
 }
 
 /**
- * The longest call that Redis served while something was done to it, whoever made it, in milliseconds; it is printed.
+ * Prints and returns the longest call that Redis served during some work, whoever made it, in milliseconds.
  *
- * The slow log counts the time for which Redis had to wait for a processor, too. That can befall any call, while what a
- * call takes by itself it takes each time. So where one took too long, all is done again, a few times. Of the calls
- * of each script for each partition the longest one counts in each run, and of the runs the best one.
+ * The slow log includes the time for which Redis waited for a core. That can happen to any call, but a call that takes long
+ * itself does so every time. So if a call took too long, the work is repeated a few times. For each script and partition, the
+ * longest call of a run counts, and of all runs the shortest of these.
  *
- * @param prepare comes before each time and is not watched: where what is done cannot be done twice
+ * @param prepare runs before each repetition and is not watched; needed if the work cannot be done twice
  */
 export async function longestCall(
   redis: Redis,
@@ -51,7 +51,7 @@ export async function longestCall(
   return longest;
 }
 
-/** The same for work of many steps, each of which can be repeated at once: only those that took too long are. */
+/** The same for work of many steps that can be repeated at once: only steps that took too long are repeated. */
 export class WatchedSteps {
   readonly #redis: Redis;
   readonly #begin = performance.now();
@@ -67,7 +67,7 @@ export class WatchedSteps {
     return new WatchedSteps(redis);
   }
 
-  /** @returns what the last run of the step did */
+  /** @returns the result of the last run of the step */
   async step<T>(work: () => Promise<T>): Promise<T> {
     let best: readonly [kind: string, time: number] | undefined;
     for (let run = 1; ; run++) {
@@ -83,7 +83,7 @@ export class WatchedSteps {
     }
   }
 
-  /** Prints the longest call of all steps, and gives it in milliseconds. */
+  /** Prints and returns the longest call of all steps, in milliseconds. */
   end(what: string): number {
     const [kind, time] = this.#longest;
     const took = (performance.now() - this.#begin).toFixed(0);
@@ -117,7 +117,7 @@ function longestByKind(entries: readonly SlowLogEntry[]): Map<string, number> {
   const longest = new Map<string, number>();
   for (const [, , microseconds, command] of entries) {
     const kind = kindOf(command);
-    // That is how it is measured here.
+    // The measurement itself.
     if (kind.startsWith('slowlog')) continue;
     longest.set(kind, Math.max(longest.get(kind) ?? 0, microseconds / 1000));
   }
@@ -129,22 +129,22 @@ function kindOf([command = '', first = '', , key = '']: readonly string[]): stri
   return script ? `${script} of ${key}` : `${command.toLowerCase()} ${first}`;
 }
 
-/** What was not noted in one of two runs took no longer in it than what is noted. */
+/** The shorter of two runs; a call that one of them did not record was short in it. */
 function shorter(a: ReadonlyMap<string, number> | undefined, b: ReadonlyMap<string, number>): Map<string, number> {
   return new Map([...b].map(([kind, time]) => [kind, Math.min(time, a ? (a.get(kind) ?? NOTED) : Infinity)]));
 }
 
-/** Keeps other programs of this machine out of the measure, as far as this user may. */
+/** Gives Redis priority over other programs of this machine, if this user may do that. */
 async function preferServer(redis: Redis): Promise<void> {
   const pid = Number(/^process_id:(\d+)/m.exec(await redis.info('server'))?.[1]);
   try {
     setPriority(pid, -10);
   } catch {
-    // Then it is as good as the machine is idle.
+    // Without that right a busy machine falsifies the measurement.
   }
 }
 
-/** The name of each script by its hash, with the flags that Redis 7 is sent and without. */
+/** The name of each script by its hash, with the script flags for Redis 7 and without. */
 function scriptNames(): Map<string, string> {
   return new Map(
     SCRIPT_NAMES.flatMap((name) =>

@@ -1,2 +1,2 @@
-/** How many messages a fleet is operated with: few in `npm test`, many in `npm run test:scale`. */
+/** The number of messages in tests of operated fleets: few in `npm test`, many in `npm run test:scale`. */
 export const MESSAGE_COUNT = Number(process.env['OPERATED_MESSAGES'] ?? 20_000);

@@ -7,14 +7,14 @@ import type { Bustle, Load, OperatedConfig, OperatedReport, Request, Run, SeenEv
 
 const PREFIX = 'operated';
 
-/** Longest that a process may take for what it is asked for, in milliseconds. */
+/** The longest time that a process may take for a request, in milliseconds. */
 const PATIENCE = 30_000;
 
-/** A process that is operated from outside, and all that it has reported. */
+/** A process that is operated from outside, and everything that it has reported. */
 export class OperatedProcess extends TestProcess {
   readonly runs: Run[] = [];
   readonly aborts: { readonly id: string; readonly code: string }[] = [];
-  /** Ids of the dead letters that it was told of. */
+  /** Ids of the dead letters with which its hook was called. */
   readonly deaths: string[] = [];
   readonly events: SeenEvent[] = [];
   readonly logged: { readonly line: string; readonly at: number }[] = [];
@@ -32,7 +32,7 @@ export class OperatedProcess extends TestProcess {
     await this.#until('boot', () => this.#isReady);
   }
 
-  /** Resolves once the process has done it; rejects where it could not. */
+  /** Resolves once the process has done it; rejects if it could not. */
   async ask(request: Request): Promise<void> {
     const number = ++this.#requests;
     this.send({ ...request, number });
@@ -41,7 +41,7 @@ export class OperatedProcess extends TestProcess {
     if (error !== undefined) throw new Error(`${this.name} could not ${request.kind}: ${error}`);
   }
 
-  /** When it wrote this line for the first time since then, if it did; epoch milliseconds. */
+  /** When it first wrote this line since then, if it did; epoch milliseconds. */
   sawAt(line: string, since: number): number | undefined {
     return this.logged.find((entry) => entry.at >= since && entry.line === line)?.at;
   }
@@ -62,7 +62,7 @@ export class OperatedProcess extends TestProcess {
   }
 }
 
-/** Two processes of the same topics on a Redis of their own, and what operates them from outside. */
+/** Two processes with the same topics on their own Redis, and an admin that operates them from outside. */
 export class OperatedFleet {
   readonly server: PrivateRedis;
   readonly redis: Redis;
@@ -110,7 +110,7 @@ export class OperatedFleet {
     );
   }
 
-  /** As a deploy does it. */
+  /** Ends the processes as a deploy does. */
   async endProcesses(): Promise<void> {
     await this.each(async (process) => {
       process.signal('SIGTERM');
@@ -122,7 +122,7 @@ export class OperatedFleet {
     return Promise.all(this.#processes.map(what));
   }
 
-  /** Has the processes publish a half each, and gives all the ids. */
+  /** Lets each process publish half of the messages, and returns all ids. */
   async publish({ count: all, idPrefix, ...load }: Load): Promise<string[]> {
     const half = all / 2;
     const prefixes = this.#processes.map(({ name }) => `${idPrefix}${name}-`);
@@ -132,7 +132,7 @@ export class OperatedFleet {
     return prefixes.flatMap((prefix) => Array.from({ length: half }, (_, n) => `${prefix}${n}`));
   }
 
-  /** Has other messages come, fail, move and go in both processes, until the work is done. */
+  /** Lets other messages come, fail, move and go in both processes until the work is done. */
   async whileBustling<T>(bustle: Omit<Bustle, 'idPrefix'>, work: () => Promise<T>): Promise<T> {
     const before = this.#processes.map(({ runs }) => runs.length);
     await this.each((process) =>
@@ -146,13 +146,13 @@ export class OperatedFleet {
     }
   }
 
-  /** Which process owns each partition, by its process id. */
+  /** The process id of the owner of each partition. */
   async owners(topic: string): Promise<(number | undefined)[]> {
     const { partitions } = await this.admin.stats(topic);
     return partitions.map(({ owner }) => (owner === undefined ? undefined : Number(owner.split(':').at(-2))));
   }
 
-  /** One more that operates it. */
+  /** Connects another admin. */
   async anotherAdmin(): Promise<ConnectedDelayQueueAdmin> {
     const admin = await createDelayQueueAdmin({ redis: this.server.url, prefix: PREFIX, timeout: '30s' });
     this.#connected.push(admin);

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 
-/** What holds messages of a partition that nobody handles. */
+/** Keys with messages of a partition that nobody handles. */
 const KINDS = /^\{[^}]*\}:(scheduled|messages|deliveries|dead|errors|keyed)$/;
 
-/** The messages of all topics as they were once, so that what empties a backlog can be done again without loading it anew. */
+/** A copy of the messages of all topics, so that emptying a backlog can be repeated without publishing it again. */
 export class SavedMessages {
   readonly #redis: Redis;
   readonly #keys: readonly string[];
@@ -32,7 +32,7 @@ function savedName(key: string): string {
   return `saved:${key}`;
 }
 
-/** The keys under which messages are stored that nobody handles. */
+/** The keys with messages that nobody handles. */
 export async function messageKeys(redis: Redis): Promise<string[]> {
   return (await redis.keys('*')).filter((key) => KINDS.test(key));
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DelayedHandler, type DelayedMessage } from 'nestjs-delay-queue';
 import { Recorder } from '../../e2e/support/recorder.js';
 
-/** Handles topic `jobs` of the connection `billing`, as the test says; by default it acknowledges. */
+/** Handles topic `jobs` of the connection `billing` as the test decides; acknowledges by default. */
 @Injectable()
 export class BillingJobs extends Recorder {
   @DelayedHandler('jobs', { connection: 'billing' })

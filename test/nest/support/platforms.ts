@@ -6,7 +6,7 @@ import { DelayQueueModule } from 'nestjs-delay-queue';
 import type { AppSetup, Bed, RunningApp } from '../../e2e/support/bed.js';
 import { LogBook } from '../../e2e/support/log-book.js';
 
-/** What an application that serves HTTP runs on. */
+/** The platform of an application that serves HTTP. */
 export type HttpPlatform = 'Express' | 'Fastify';
 export const HTTP_PLATFORMS: readonly HttpPlatform[] = ['Express', 'Fastify'];
 
@@ -37,7 +37,7 @@ export async function bootOn(
 }
 
 /**
- * Makes an HTTP application as its `main.ts` would, and has it listen.
+ * Makes an HTTP application as its `main.ts` would, and lets it listen.
  *
  * @param prepare what `main.ts` does before it listens
  */

@@ -35,7 +35,7 @@ export function useSample(name: string): Sample {
   return sample;
 }
 
-/** Waits until an application serves; resolves with the address of its API, where it has one. */
+/** Waits until an application serves; resolves with the address of its API, if it has one. */
 export async function isReady(application: TestProcess): Promise<string> {
   const line = await application.printed(' is ready');
   return line.split(' at ')[1] ?? '';

@@ -4,7 +4,7 @@ import { type ExecFileOptions, execFile } from 'node:child_process';
  * Runs a program to its end.
  *
  * @returns what it wrote to its standard output
- * @throws where it fails; the message has all that it wrote
+ * @throws if it fails; the message has everything that it wrote
  */
 export async function runProgram(
   program: string,

@@ -36,7 +36,7 @@ describe('resolveOptions', () => {
     expect(topicSettings('any')).toEqual(DEFAULT_TOPIC);
   });
 
-  it('refuses a connection whose name cannot be one', () => {
+  it('refuses a connection with an invalid name', () => {
     expect(failureOf(() => resolveOptions({}, 'no {name}')).message).toContain(
       'A connection must be 1 to 128 characters',
     );
@@ -49,7 +49,7 @@ describe('resolveOptions', () => {
     expect(() => resolveOptions({ [option]: undefined })).not.toThrow();
   });
 
-  it('takes undefined for left out', () => {
+  it('treats undefined like a missing option', () => {
     const nothing = {
       redis: undefined,
       prefix: undefined,
@@ -66,7 +66,7 @@ describe('resolveOptions', () => {
     expect(resolved.topicSettings('t')).toEqual(DEFAULT_TOPIC);
   });
 
-  it('takes every option that is given, durations in milliseconds', () => {
+  it('uses every given option, with durations in milliseconds', () => {
     const { topicSettings, ...resolved } = resolveOptions({
       redis: { host: 'example.org' },
       prefix: 'app',
@@ -103,7 +103,7 @@ describe('resolveOptions', () => {
     expect(topicSettings('mails')).toEqual({ ...DEFAULT_TOPIC, backoff });
   });
 
-  it("takes what a topic leaves out from 'defaults'", () => {
+  it("takes missing options of a topic from 'defaults'", () => {
     const { topicSettings } = resolveOptions({
       defaults: {
         partitions: 4,
@@ -137,7 +137,7 @@ describe('resolveOptions', () => {
     for (const name of ['constructor', 'toString', '__proto__']) expect(topicSettings(name)).toEqual(DEFAULT_TOPIC);
   });
 
-  it('has no consumer where the process only publishes', () => {
+  it('has no consumer if the process only publishes', () => {
     expect(resolveOptions({ consumer: false }).consumer).toBeUndefined();
   });
 
@@ -186,7 +186,7 @@ describe('resolveOptions', () => {
     expect(middleware).not.toBe(given);
   });
 
-  it('does not change what it is given', () => {
+  it('does not change its argument', () => {
     const options = deepFreeze<DelayQueueModuleOptions>({
       redis: { host: 'example.org' },
       topics: { orders: { backoff: { type: 'exponential', delay: 5 }, deadLetter: {} } },
@@ -255,7 +255,7 @@ describe('resolveOptions', () => {
   };
   for (const [option, [wrong, make]] of Object.entries(WRONG)) {
     for (const value of wrong) {
-      it(`refuses ${option} where it is ${shown(value)}, and names it`, () => {
+      it(`refuses ${option} if it is ${shown(value)}, and names it`, () => {
         const error = failureOf(() => resolveOptions(make(value) as DelayQueueModuleOptions));
 
         expect(error).toBeInstanceOf(ConfigurationError);

@@ -4,7 +4,7 @@ import { DueTimer } from '../../../lib/consumer/due-timer.js';
 
 const START = 1_000_000;
 
-/** A timer on a broker whose clock is `offset` ahead of the local one, and when it fired (broker's clock). */
+/** A timer with a broker whose clock is `offset` ahead of the local one, and when it fired (broker's clock). */
 class Bench {
   readonly clock = new ManualClock(START);
   readonly fired: number[] = [];
@@ -31,7 +31,7 @@ describe('DueTimer', () => {
     expect(fired).toEqual([START + 100]);
   });
 
-  it('fires at once for a time that is now, or has passed', () => {
+  it('fires at once for the present or a past time', () => {
     const { timer, fired } = new Bench();
     timer.arm(START);
     timer.arm(START - 5000);
@@ -39,7 +39,7 @@ describe('DueTimer', () => {
     expect(fired).toEqual([START, START]);
   });
 
-  it('never fires early, though timers count whole milliseconds', async () => {
+  it('never fires early, even though timers count whole milliseconds', async () => {
     const bench = new Bench();
     bench.offset = 0.3;
     bench.timer.arm(START + 10);
@@ -51,7 +51,7 @@ describe('DueTimer', () => {
     expect(bench.fired[0]).toBeLessThan(START + 11);
   });
 
-  it('takes the sooner of two times', async () => {
+  it('uses the sooner of two times', async () => {
     const { clock, timer, fired } = new Bench();
     timer.arm(START + 100);
     timer.arm(START + 50);
@@ -63,7 +63,7 @@ describe('DueTimer', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('can be armed again after it has fired, also by what it calls', async () => {
+  it('can be armed again after it has fired, even by its callback', async () => {
     const clock = new ManualClock(START);
     const fired: number[] = [];
     const timer = new DueTimer(
@@ -96,7 +96,7 @@ describe('DueTimer', () => {
     expect(fired).toEqual([START + 80]);
   });
 
-  it('waits on where the clock of the broker turns out to be behind', async () => {
+  it('continues to wait if the clock of the broker turns out to be behind', async () => {
     const bench = new Bench();
     bench.timer.arm(START + 100);
     bench.offset = -30;
@@ -107,7 +107,7 @@ describe('DueTimer', () => {
     expect(bench.fired).toEqual([START + 100]);
   });
 
-  it('goes by the clock of the broker', async () => {
+  it('follows the clock of the broker', async () => {
     const bench = new Bench();
     bench.offset = 5000;
     bench.timer.arm(START + 5100);

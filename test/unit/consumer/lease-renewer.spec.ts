@@ -13,7 +13,7 @@ const PARTITION: Partition = { topic: 'jobs', index: 0 };
 
 const silent = (): void => {};
 
-/** A renewer, what runs, and when which leases were renewed. */
+/** A renewer, the running deliveries, and when which leases were renewed. */
 class Bench {
   readonly clock = new ManualClock(0);
   readonly running = new Map<string, Delivery>();
@@ -55,7 +55,7 @@ class Bench {
 }
 
 describe('LeaseRenewer', () => {
-  it('renews three times a lease while deliveries run', async () => {
+  it('renews three times per lease while deliveries run', async () => {
     const { clock, renewed, begin } = new Bench();
     begin('a');
 
@@ -68,7 +68,7 @@ describe('LeaseRenewer', () => {
     ]);
   });
 
-  it('renews all leases but the one that is refused, which ends by itself', async () => {
+  it('renews all leases except the refused one, which ends', async () => {
     const bench = new Bench();
     const deliveries = Array.from({ length: 9 }, (_, i) => bench.begin(`m${i}`));
     bench.answer = async (receipts) => {
@@ -96,7 +96,7 @@ describe('LeaseRenewer', () => {
     expect(renewed).toEqual([]);
   });
 
-  it('renews in time what begins just after it went to rest, or just before', async () => {
+  it('renews in time what begins just before or after it becomes idle', async () => {
     const { clock, renewed, running, begin } = new Bench();
     begin('a');
     running.clear();
@@ -109,7 +109,7 @@ describe('LeaseRenewer', () => {
     expect(renewed).toEqual([[2000, 'b,c']]);
   });
 
-  it('goes to rest where a handler outlives its outcome', async () => {
+  it('becomes idle if a handler outlives its outcome', async () => {
     const { clock, renewed, begin } = new Bench();
     begin('a').settled = true;
 
@@ -119,7 +119,7 @@ describe('LeaseRenewer', () => {
     expect(renewed).toEqual([]);
   });
 
-  it('aborts what was lost or cancelled', async () => {
+  it('aborts lost and cancelled deliveries', async () => {
     const bench = new Bench();
     const [kept, lost, cancelled] = ['a', 'b', 'c'].map((id) => bench.begin(id));
     bench.answer = async () => ['extended', 'lost', 'cancelled'];
@@ -135,7 +135,7 @@ describe('LeaseRenewer', () => {
   it.each([
     { broker: 'cannot be reached', answer: () => Promise.reject(new BrokerUnavailableError('down')) },
     { broker: 'does not answer', answer: () => new Promise<never>(() => {}) },
-  ])('aborts when the lease is over where the broker $broker', async ({ answer }) => {
+  ])('aborts when the lease is over if the broker $broker', async ({ answer }) => {
     const bench = new Bench();
     const { signal } = bench.begin('a');
     bench.answer = answer;
@@ -147,7 +147,7 @@ describe('LeaseRenewer', () => {
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  it('does nothing more once it is stopped', async () => {
+  it('does nothing once it is stopped', async () => {
     const { clock, renewed, renewer, begin } = new Bench();
     begin('a');
     await renewer.stop();
@@ -161,7 +161,7 @@ describe('LeaseRenewer', () => {
 });
 
 describe('a handler that runs for longer than three leases', () => {
-  it('is warned of once a run, with its message, and is renewed all the same', async () => {
+  it('causes one warning per run, with its message, and its lease is still renewed', async () => {
     const { clock, warnings, errors, renewed, running, begin } = new Bench();
     begin('a');
     await clock.advance(500);
@@ -190,7 +190,7 @@ describe('a handler that runs for longer than three leases', () => {
     expect(warnings).toHaveLength(2);
   });
 
-  it('is one for all messages of a batch', async () => {
+  it('causes one warning for all messages of a batch', async () => {
     const { clock, warnings, begin } = new Bench();
     const slot = new CallSlot(25, silent);
     for (let i = 0; i < 25; i++) begin(`m${i}`).slot = slot;
@@ -208,14 +208,14 @@ describe('a handler that runs for longer than three leases', () => {
   it.each([
     { where: 'its handler or topic', settings: { timeout: 60_000 }, envelope: '[1,2]' },
     { where: 'its message', settings: {}, envelope: '[1,2,{"t":60000}]' },
-  ])('is not warned of if $where has a timeout: how long it may take was said', async ({ settings, envelope }) => {
+  ])('causes no warning if $where has a timeout, which says how long it may take', async ({ settings, envelope }) => {
     const { clock, warnings, begin } = new Bench(settings);
     begin('a', envelope);
     await clock.advance(5 * LEASE);
     expect(warnings).toEqual([]);
   });
 
-  it('is warned of while Redis does not answer, too', async () => {
+  it('causes a warning while Redis does not answer, too', async () => {
     const bench = new Bench();
     bench.answer = () => new Promise<never>(() => {});
     bench.begin('a');

@@ -4,7 +4,7 @@ import { type BenchCall, DispatchBench } from './support/dispatch-bench.js';
 import { turns } from './support/test-claimant.js';
 
 describe('MessageDispatcher without batches', () => {
-  it('calls the handler with one message each, a slot for each', async () => {
+  it('calls the handler with one message at a time, with a slot for each', async () => {
     const bench = new DispatchBench();
 
     expect(bench.dispatch(['a', 'b', 'c'], 5)).toBe(3);
@@ -15,7 +15,7 @@ describe('MessageDispatcher without batches', () => {
     expect([...bench.dispatcher.running.keys()]).toEqual(['a', 'c']);
   });
 
-  it('takes what looks like results of a batch for any other value', async () => {
+  it('treats results of a batch like any other value', async () => {
     const bench = new DispatchBench();
     bench.dispatch(['a'], 1);
     bench.call(0).resolve([{ status: 'rejected', reason: new Error('none of its business') }]);
@@ -43,7 +43,7 @@ describe('MessageDispatcher without batches', () => {
 });
 
 describe('MessageDispatcher with batches', () => {
-  it('calls the handler with as many messages as there are, at most a batch, and says how many slots that takes', () => {
+  it('calls the handler with as many messages as there are, at most a batch, and returns how many slots that takes', () => {
     const bench = new DispatchBench({ batch: 3 });
 
     expect(bench.dispatch(['a'], 4)).toBe(1);
@@ -51,7 +51,7 @@ describe('MessageDispatcher with batches', () => {
     expect(bench.called).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f', 'g'], ['h']]);
   });
 
-  it('frees one slot a call, when the call has ended', async () => {
+  it('frees one slot per call when the call has ended', async () => {
     const bench = new DispatchBench({ batch: 3 });
     bench.dispatch(['a', 'b', 'c', 'd'], 2);
     bench.call(0).resolve();
@@ -67,7 +67,7 @@ describe('MessageDispatcher with batches', () => {
     expect(bench.slotsFree).toBe(2);
   });
 
-  it('tells events of each message', async () => {
+  it('emits events for each message', async () => {
     const bench = new DispatchBench({ batch: 3 });
     bench.dispatch(['a', 'b'], 1);
     bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'rejected', reason: new Error('down') }]);
@@ -126,7 +126,7 @@ describe('MessageDispatcher with batches', () => {
       expect(bench.slotsFree).toBe(1);
     });
 
-    it('and does not call where none is left', async () => {
+    it('and does not call if none is left', async () => {
       const bench = new DispatchBench({ batch: 10, settings: { expireAfter: 10 } });
       const deliveries = ['a', 'b'].map((id) => bench.delivery(id, { late: 20 }));
       bench.dispatcher.dispatch(deliveries, 1);
@@ -140,7 +140,7 @@ describe('MessageDispatcher with batches', () => {
       expect(bench.dispatcher.running.size).toBe(0);
     });
 
-    it('and does not call with what was given back while a check took its time', async () => {
+    it('and does not call with messages that were given back during a slow check', async () => {
       const bench = new DispatchBench({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
       bench.lookUp = async () => new Promise((resolve) => answers.push(resolve));
@@ -159,7 +159,7 @@ describe('MessageDispatcher with batches', () => {
     });
   });
 
-  describe('where an earlier delivery of a message still runs', () => {
+  describe('if an earlier delivery of a message still runs', () => {
     it('calls with the others at once, and with that message when the earlier run has ended', async () => {
       const bench = new DispatchBench({ batch: 3 });
       bench.dispatch(['a', 'b'], 1);
@@ -181,7 +181,7 @@ describe('MessageDispatcher with batches', () => {
       expect(bench.dispatcher.running.size).toBe(0);
     });
 
-    it('gives that message back where the others need all slots', async () => {
+    it('gives that message back if the others need all slots', async () => {
       const bench = new DispatchBench({ batch: 3 });
       bench.dispatch(['a', 'b'], 1);
 
@@ -193,12 +193,12 @@ describe('MessageDispatcher with batches', () => {
       await turns();
       expect(bench.called).toHaveLength(2);
       expect(bench.slotsFree).toBe(2);
-      // It comes again, and nothing is in its way.
+      // The message comes again, and no earlier delivery of it runs.
       expect(bench.dispatch(['b'], 1)).toBe(1);
       expect(bench.called.at(-1)).toEqual(['b']);
     });
 
-    it('keeps those together that wait for the same run, and only those', async () => {
+    it('keeps together only those that wait for the same run', async () => {
       const bench = new DispatchBench({ batch: 3 });
       bench.dispatch(['a', 'b', 'c'], 1);
       bench.dispatch(['d', 'e'], 1);
@@ -228,7 +228,7 @@ describe('MessageDispatcher with batches', () => {
   });
 
   describe('limits the time of a call', () => {
-    it('to the smallest timeout of its messages, which all fail then', async () => {
+    it('to the smallest timeout of its messages, which then all fail', async () => {
       const bench = new DispatchBench({ batch: 3, settings: { timeout: 500 } });
       const deliveries = [bench.delivery('a'), bench.delivery('b', { timeout: 100 }), bench.delivery('c')];
       bench.dispatcher.dispatch(deliveries, 1);
@@ -245,7 +245,7 @@ describe('MessageDispatcher with batches', () => {
         ['c', 'retry'],
       ]);
       expect(bench.slotsFree).toBe(1);
-      // What still runs keeps its messages from running twice.
+      // The running call keeps its messages from running twice.
       expect(bench.dispatcher.running.size).toBe(3);
       bench.call(0).resolve();
       await turns();
@@ -254,7 +254,7 @@ describe('MessageDispatcher with batches', () => {
       expect(bench.dispatcher.running.size).toBe(0);
     });
 
-    it('and asks a backoff function once, though the handler throws afterwards', async () => {
+    it('and calls a backoff function once, even if the handler throws afterwards', async () => {
       const asked: unknown[] = [];
       const backoff = (attempt: number, error: unknown): number => asked.push([attempt, (error as Error).name]);
       const bench = new DispatchBench({ batch: 3, settings: { timeout: 500, backoff } });
@@ -301,7 +301,7 @@ describe('MessageDispatcher with batches', () => {
   });
 });
 
-/** Has a batch handled: `a` may be tried again, `b` and `c` may not. */
+/** Handles a batch: `a` may be tried again, `b` and `c` may not. */
 async function end(settle: (call: BenchCall) => void) {
   const bench = new DispatchBench({ batch: 3 });
   const deliveries = [bench.delivery('a'), bench.delivery('b', { attempt: 3 }), bench.delivery('c', { attempts: 1 })];

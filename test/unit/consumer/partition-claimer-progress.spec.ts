@@ -5,7 +5,7 @@ import { ClaimBench, PAUSED, claimed, idle } from './support/claim-bench.js';
 import { turns } from './support/test-claimant.js';
 
 describe('PartitionClaimer', () => {
-  describe('that is not answered', () => {
+  describe('without an answer', () => {
     it('says since when, and when it last was', async () => {
       const bench = new ClaimBench();
       const startedAt = bench.clock.now();
@@ -29,7 +29,7 @@ describe('PartitionClaimer', () => {
       expect(claimer.progress).toMatchObject({ answeredAt: sentAt, unansweredSince: undefined });
     });
 
-    it('sends the same claim again when told to, and drops what comes of the first', async () => {
+    it('sends the same claim again on request, and drops the answer to the first', async () => {
       const bench = new ClaimBench();
       const claimer = bench.claimer('jobs');
       claimer.start();
@@ -50,7 +50,7 @@ describe('PartitionClaimer', () => {
       expect(bench.errors).toEqual([]);
     });
 
-    it('does nothing when told so where no claim is under way', async () => {
+    it('does nothing on request if no claim is under way', async () => {
       const bench = new ClaimBench();
       const claimer = bench.claimer('jobs');
       claimer.start();
@@ -62,7 +62,7 @@ describe('PartitionClaimer', () => {
       expect(bench.claims).toHaveLength(1);
     });
 
-    it('is saturated where it gets no slots', async () => {
+    it('is saturated if it gets no slots', async () => {
       const bench = new ClaimBench(1);
       const [first, second] = [bench.claimer('first'), bench.claimer('second')];
       first.start();
@@ -72,10 +72,10 @@ describe('PartitionClaimer', () => {
     });
   });
 
-  describe('shown the earliest due time', () => {
+  describe('with the earliest due time', () => {
     const GRACE = 100;
 
-    it('claims, and knows of a lost signal where that was over for longer than the grace', async () => {
+    it('claims, and reports a lost signal if that time passed longer ago than the grace', async () => {
       const { bench, claimer } = await idle(claimed(0));
       const dueAt = bench.clock.now();
       await bench.clock.advance(GRACE + 1);
@@ -88,13 +88,13 @@ describe('PartitionClaimer', () => {
       { what: 'a signal may still be on its way', late: GRACE, answer: () => claimed(0) },
       { what: 'nothing is due yet', late: -500, answer: () => claimed(0) },
       { what: 'it was told that the topic is paused', late: 500, answer: (): ClaimResult => ({ ...PAUSED }) },
-    ])('knows of none where $what', async ({ late, answer }) => {
+    ])('reports no lost signal if $what', async ({ late, answer }) => {
       const { bench, claimer } = await idle(answer());
 
       expect(claimer.notice(bench.clock.now() - late, GRACE)).toBe(false);
     });
 
-    it('knows of none while it claims, or waits for slots', async () => {
+    it('reports none while it claims or waits for slots', async () => {
       const bench = new ClaimBench(1);
       const [first, second] = [bench.claimer('first'), bench.claimer('second')];
       first.start();
@@ -104,7 +104,7 @@ describe('PartitionClaimer', () => {
       expect([first, second].map((claimer) => claimer.notice(dueAt, GRACE))).toEqual([false, false]);
     });
 
-    it('knows of none where its timer is set for then, and the event loop was blocked', async () => {
+    it('reports none if its timer is set for that time and the event loop was blocked', async () => {
       const now = new ManualClock().now();
       const { bench, claimer } = await idle(claimed(0, now + 1000));
       bench.brokerAhead = 2000;

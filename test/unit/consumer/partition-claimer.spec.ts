@@ -15,7 +15,7 @@ function startBoth() {
 }
 
 describe('PartitionClaimer', () => {
-  it('tells by its first claim whether the partition is paused, and then only of changes', async () => {
+  it('reports after its first claim whether the partition is paused, and then only changes', async () => {
     const bench = new ClaimBench();
     const claimer = bench.claimer('jobs');
     claimer.start();
@@ -61,7 +61,7 @@ describe('PartitionClaimer', () => {
     expect(bench.claims.map(({ max }) => max)).toEqual([10]);
   });
 
-  it('gives back the slots that what it got does not need', async () => {
+  it('gives back the slots that its messages do not need', async () => {
     const bench = new ClaimBench();
     bench.claimer('jobs', { batch: 4 }).start();
     expect(bench.pool.used).toBe(4);
@@ -73,7 +73,7 @@ describe('PartitionClaimer', () => {
   });
 
   describe('holds the later topic of its handler back', () => {
-    it('until it is answered that nothing is due', async () => {
+    it('until the answer says that nothing is due', async () => {
       const { bench } = startBoth();
       await turns();
       expect(bench.claimed).toEqual(['earlier']);
@@ -114,7 +114,7 @@ describe('PartitionClaimer', () => {
       { what: 'belongs to another process', end: ({ answer }) => answer({ status: 'not-owner' }) },
       { what: 'cannot be claimed from', end: ({ fail }) => fail(new Error('a bug')) },
       { what: 'cannot be reached', end: ({ fail }) => fail(new BrokerUnavailableError('gone', { transient: true })) },
-    ])('no longer where its partition $what', async ({ end }) => {
+    ])('no longer if its partition $what', async ({ end }) => {
       const { bench } = startBoth();
       end(bench.claimOf('earlier'));
       await turns();
@@ -122,12 +122,12 @@ describe('PartitionClaimer', () => {
       expect(bench.claimed).toEqual(['earlier', 'later']);
     });
 
-    it('no longer once it is stopped, be it answered or not', async () => {
+    it('no longer once it is stopped, whether answered or not', async () => {
       const { bench, earlier } = startBoth();
       const stopped = earlier.stop();
       await turns();
       expect(bench.claimed).toEqual(['earlier', 'later']);
-      // More is due, but that is the next owner's.
+      // More is due, but the next owner will claim it.
       bench.claimOf('earlier').answer(claimed(16, bench.clock.now()));
       await stopped;
       await turns();
@@ -137,7 +137,7 @@ describe('PartitionClaimer', () => {
       expect(bench.claimed).toEqual(['earlier', 'later', 'later']);
     });
 
-    it('again where there is more once it can be reached', async () => {
+    it('again if there is more once it can be reached', async () => {
       const { bench } = startBoth();
       bench.claimOf('earlier').fail(new BrokerUnavailableError('gone', { transient: true }));
       await bench.clock.advance(25);

@@ -10,7 +10,7 @@ import { turns } from './support/test-claimant.js';
 const HEARTBEAT = 5000;
 const PATIENCE = 15_000;
 
-/** A watch of one topic with one partition; the test says since when calls hang. */
+/** A watch of one topic with one partition; the test sets since when calls hang. */
 class WatchBench {
   readonly clock = new ManualClock();
   readonly warnings: string[] = [];
@@ -20,7 +20,7 @@ class WatchBench {
   retries = 0;
   heartbeatSince: number | undefined;
   claimSince: number | undefined;
-  /** Asked for confirmations that signals come. */
+  /** How often a confirmation that signals arrive was requested. */
   asked = 0;
   confirm: () => Promise<void> = async () => {};
 
@@ -60,14 +60,14 @@ class WatchBench {
 }
 
 describe('patienceOf', () => {
-  it('is three heartbeats, a second at least', () => {
+  it('is three heartbeats, at least a second', () => {
     expect([100, 400, HEARTBEAT].map(patienceOf)).toEqual([1000, 1200, PATIENCE]);
   });
 });
 
 describe('ProgressWatch', () => {
   it.each(['claimSince', 'heartbeatSince'] as const)(
-    'makes the connection anew and has claims sent again where nothing is answered: %s',
+    'makes the connection anew and lets claims be sent again if nothing is answered: %s',
     async (call) => {
       const bench = new WatchBench();
       bench[call] = bench.clock.now();
@@ -83,7 +83,7 @@ describe('ProgressWatch', () => {
     },
   );
 
-  it('does so once, where that does not help', async () => {
+  it('does so once, if that does not help', async () => {
     const bench = new WatchBench();
     bench.claimSince = bench.clock.now();
     await bench.clock.advance(20 * PATIENCE);
@@ -91,7 +91,7 @@ describe('ProgressWatch', () => {
     expect(bench.rebuilt).toEqual(['calls']);
   });
 
-  it('does so again for a call that was sent since', async () => {
+  it('does so again for a call that was sent later', async () => {
     const bench = new WatchBench();
     bench.claimSince = bench.clock.now();
     await bench.clock.advance(2 * PATIENCE);
@@ -101,7 +101,7 @@ describe('ProgressWatch', () => {
     expect(bench.rebuilt).toEqual(['calls', 'calls']);
   });
 
-  it('lets answers be read that came while the event loop was blocked', async () => {
+  it('waits until answers are read that came while the event loop was blocked', async () => {
     const bench = new WatchBench();
     bench.claimSince = bench.clock.now() - 10 * PATIENCE;
     await bench.clock.advance(HEARTBEAT);
@@ -111,7 +111,7 @@ describe('ProgressWatch', () => {
     expect(bench.rebuilt).toEqual([]);
   });
 
-  it('leaves a connection alone that is being made already', async () => {
+  it('does not touch a connection that is already being made', async () => {
     const bench = new WatchBench();
     bench.isUp = false;
     bench.claimSince = bench.clock.now();
@@ -121,7 +121,7 @@ describe('ProgressWatch', () => {
     expect(bench.warnings).toEqual([]);
   });
 
-  it('looks no more once it is stopped', async () => {
+  it('stops looking once it is stopped', async () => {
     const bench = new WatchBench();
     bench.claimSince = bench.clock.now();
     await bench.clock.advance(PATIENCE);
@@ -135,7 +135,7 @@ describe('ProgressWatch', () => {
   });
 
   describe('at boot', () => {
-    it('lets a right to listen that is missing fail it', async () => {
+    it('fails it if the right to listen is missing', async () => {
       const bench = new WatchBench();
       const denied = new BrokerUnavailableError('denied', { transient: false });
       bench.confirm = async () => Promise.reject(denied);
@@ -143,7 +143,7 @@ describe('ProgressWatch', () => {
       await expect(bench.watch.assertListening()).rejects.toBe(denied);
     });
 
-    it('goes on where signals stay away for another reason', async () => {
+    it('continues if signals are missing for another reason', async () => {
       const bench = new WatchBench();
       bench.confirm = async () => Promise.reject(new BrokerUnavailableError('gone'));
       await bench.watch.assertListening();
@@ -156,8 +156,8 @@ describe('ProgressWatch', () => {
     });
   });
 
-  describe('where a signal was lost', () => {
-    it('is content with a confirmation that signals come', async () => {
+  describe('if a signal was lost', () => {
+    it('does nothing if a confirmation shows that signals arrive', async () => {
       const bench = new WatchBench();
       await bench.watch.signalLost();
 
@@ -165,7 +165,7 @@ describe('ProgressWatch', () => {
       expect(bench.rebuilt).toEqual([]);
     });
 
-    it('makes the connection for signals anew where none comes', async () => {
+    it('makes the connection for signals anew if none comes', async () => {
       const bench = new WatchBench();
       bench.confirm = async () => new Promise(() => {});
       void bench.watch.signalLost();
@@ -180,7 +180,7 @@ describe('ProgressWatch', () => {
       ]);
     });
 
-    it('leaves a connection alone that is lost', async () => {
+    it('does not touch a lost connection', async () => {
       const bench = new WatchBench();
       bench.confirm = async () => Promise.reject(new BrokerUnavailableError('gone'));
       await bench.watch.signalLost();
@@ -189,7 +189,7 @@ describe('ProgressWatch', () => {
       expect(bench.warnings).toEqual([]);
     });
 
-    it('asks once for all that are lost together, and again later', async () => {
+    it('asks once for signals that are lost together, and again later', async () => {
       const bench = new WatchBench();
       await Promise.all([bench.watch.signalLost(), bench.watch.signalLost()]);
       expect(bench.asked).toBe(1);

@@ -21,12 +21,12 @@ function refusal(): BrokerUnavailableError {
   return new BrokerUnavailableError('Redis at test failed: ERR it met something', { transient: false, refused: true });
 }
 
-/** A broker that refuses every call in which one of the bad messages takes part, as a script would that they make fail. */
+/** A broker that refuses every call with one of the bad messages, as if they made the script fail. */
 class Bench {
   readonly clock = new ManualClock(1_000_000);
   readonly broker = new MemoryBroker(this.clock);
   readonly bad = new Set<string>();
-  /** How many messages each settle and each claim has asked for. */
+  /** The number of messages of each settle and claim. */
   readonly sizes: number[] = [];
   readonly log: string[] = [];
   readonly errors: BackgroundError[] = [];
@@ -107,7 +107,7 @@ class Bench {
 }
 
 describe('a settle that is refused for one message', () => {
-  it('is split until that one stands alone: it is a dead letter, and the others are settled, each once', async () => {
+  it('is split until the bad one stands alone: it becomes a dead letter, and the others are settled, each once', async () => {
     const bench = new Bench();
     const deliveries = await bench.deliver(200);
     bench.bad.add('m57').add('m58').add('m199');
@@ -127,11 +127,11 @@ describe('a settle that is refused for one message', () => {
       failure: { name: 'SerializationError', message: expect.stringContaining('ERR it met something') as string },
     });
     expect(bench.errors.map(({ source }) => source)).toEqual(['settle', 'settle', 'settle']);
-    // Two calls a halving of 200, for each of the three.
+    // Two calls per halving of 200, for each of the three.
     expect(bench.sizes.length).toBeLessThanOrEqual(1 + 3 * 2 * 8);
   });
 
-  it('and that cannot be set aside either keeps no other from being settled', async () => {
+  it('that cannot be set aside either, does not keep others from being settled', async () => {
     const bench = new Bench();
     const deliveries = await bench.deliver(20);
     bench.bad.add('m7');
@@ -144,7 +144,7 @@ describe('a settle that is refused for one message', () => {
     expect(bench.log).toEqual([expect.stringMatching(/'m7'.*could not be set aside.*ERR it met something/)]);
   });
 
-  it('is not split where it is Redis that serves nobody: it waits', async () => {
+  it('is not split if Redis serves nobody: it waits', async () => {
     const bench = new Bench();
     const deliveries = await bench.deliver(20);
     const settler = bench.refuseSettles();
@@ -165,7 +165,7 @@ describe('a settle that is refused for one message', () => {
     expect(bench.setAside).toEqual([]);
   });
 
-  it('is one whose delay is no number, too', async () => {
+  it('is also one whose delay is not a number', async () => {
     const bench = new Bench();
     const [first, second] = await bench.deliver(2);
     const settler = bench.refuseSettles();
@@ -179,7 +179,7 @@ describe('a settle that is refused for one message', () => {
 });
 
 describe('a claim that is refused for one message', () => {
-  it('asks for fewer until that one stands alone: it is a dead letter, and the others are claimed', async () => {
+  it('asks for fewer until the bad one stands alone: it becomes a dead letter, and the others are claimed', async () => {
     const bench = new Bench();
     await bench.publish(100);
     bench.bad.add('m0').add('m42').add('m99');
@@ -197,7 +197,7 @@ describe('a claim that is refused for one message', () => {
     expect(bench.errors.map(({ source }) => source)).toEqual(['claim', 'claim', 'claim']);
   });
 
-  it('and that cannot be set aside is tried again a second later, not at once', async () => {
+  it('that cannot be set aside is tried again a second later, not at once', async () => {
     const bench = new Bench();
     await bench.publish(1);
     bench.bad.add('m0');

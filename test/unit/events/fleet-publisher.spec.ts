@@ -8,7 +8,7 @@ import { turns } from '../consumer/support/test-claimant.js';
 
 const EVENT = { topic: 'jobs', partition: 0, id: 'a', key: 'a', attempt: 1, duration: 1 };
 
-/** A publisher whose entries are taken, or refused, as the test says. */
+/** A publisher whose entries the test accepts or refuses. */
 class PublisherBench {
   readonly clock = new ManualClock();
   readonly taken: EventEntry[] = [];
@@ -79,7 +79,7 @@ describe('FleetPublisher', () => {
     expect(bench.warnings).toEqual(['Events for the fleet wait or are dropped: away']);
   });
 
-  it('drops what is beyond 10,000, and says how many with the next entry and in an error', async () => {
+  it('drops events beyond 10,000, and reports how many with the next entry and in an error', async () => {
     const bench = new PublisherBench();
     bench.answer = () => Promise.reject(new BrokerUnavailableError('away'));
     bench.add(10_007);
@@ -95,7 +95,7 @@ describe('FleetPublisher', () => {
     expect(reports).toEqual([{ source: 'fleet', error: expect.objectContaining({ dropped: 7 }) }]);
   });
 
-  it('drops what Redis refuses, and goes on', async () => {
+  it('drops what Redis refuses, and continues', async () => {
     const bench = new PublisherBench();
     bench.answer = () => Promise.reject(new BrokerUnavailableError('denied', { transient: false }));
     bench.add(4);
@@ -112,7 +112,7 @@ describe('FleetPublisher', () => {
     ]);
   });
 
-  it('sends what waits before it stops, and takes nothing afterwards', async () => {
+  it('sends waiting events before it stops, and accepts nothing afterwards', async () => {
     const bench = new PublisherBench();
     bench.add(3);
     await bench.publisher.stop();
@@ -122,7 +122,7 @@ describe('FleetPublisher', () => {
     expect(bench.clock.nextTimerAt).toBeUndefined();
   });
 
-  it('stops within half a second, though Redis cannot be reached, and says what was dropped', async () => {
+  it('stops within half a second even if Redis cannot be reached, and reports what was dropped', async () => {
     const bench = new PublisherBench();
     bench.answer = () => new Promise(() => {});
     bench.add(3);

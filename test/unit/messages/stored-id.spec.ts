@@ -57,7 +57,7 @@ describe('the stored id', () => {
     expect(toStoredId(SHORT)).toBe(`.${SHORT}`);
   });
 
-  it('can be taken apart again, and differs where id or key differ, whatever they are', () => {
+  it('can be taken apart again, and differs if id or key differ, whatever they are', () => {
     fc.assert(
       fc.property(ids, ids, ids, ids, (id, key, otherId, otherKey) => {
         expect(fromStoredId(toStoredId(id, key))).toEqual({ id, key });
@@ -73,7 +73,7 @@ describe('the stored id', () => {
     });
   }
 
-  it('differs where id or key differ', () => {
+  it('differs if id or key differ', () => {
     const parts = ['a', 'b', 'ab', 'a:b', 'aa', ''];
     const pairs = parts.flatMap((id) => parts.map((key) => [id, key] as const)).filter(([id, key]) => id && key);
     const stored = new Set(pairs.map(([id, key]) => toStoredId(id, key)));

@@ -15,7 +15,7 @@ const ACK: Outcome = { kind: 'ack' };
 
 type Settle = NonNullable<DelayQueueMiddleware['settle']>;
 
-/** A settler of one partition within the given functions; notes what the broker gets, and what is logged. */
+/** A settler of one partition within the given functions; records what the broker gets and what is logged. */
 class SettleBench {
   readonly calls: (readonly Settlement[])[] = [];
   readonly errors: string[] = [];
@@ -59,7 +59,7 @@ class SettleBench {
 }
 
 describe('settleLayers', () => {
-  it('are none where no middleware settles, so that a settle costs nothing more', () => {
+  it('are none if no middleware settles, so that a settle costs nothing more', () => {
     expect(settleLayers([])).toBeUndefined();
     expect(
       settleLayers([{ publish: async (_, next) => next() }, { handle: async (_, next) => next() }]),
@@ -83,7 +83,7 @@ describe('settleLayers', () => {
 });
 
 describe('a settle within middleware', () => {
-  it('shows what is to become of each delivery of the call, and resolves with what became of it', async () => {
+  it('shows the intended outcome of each delivery of the call, and resolves with the result', async () => {
     const seen: (readonly DeliveryOutcome[])[] = [];
     const statuses: (readonly SettleStatus[])[] = [];
     const bench = new SettleBench(async (outcomes, next) => {
@@ -123,7 +123,7 @@ describe('a settle within middleware', () => {
     expect(bench.errors).toEqual([]);
   });
 
-  it('stands around the call, the first outermost, and each sees what the broker says, whatever the inner one returns', async () => {
+  it('surrounds the call, the first outermost, and each sees the answer of the broker, whatever the inner one returns', async () => {
     const steps: unknown[] = [];
     const bench = new SettleBench(
       async (_, next) => steps.push('a before', await next(), 'a after'),
@@ -135,7 +135,7 @@ describe('a settle within middleware', () => {
     expect(steps).toEqual(['b before', ['settled'], 'b after', 'a before', ['settled'], 'a after']);
   });
 
-  it('goes on with the next call once the middleware is done', async () => {
+  it('continues with the next call once the middleware is done', async () => {
     const leaving: (() => void)[] = [];
     const bench = new SettleBench(async (_, next) => {
       await next();
@@ -171,7 +171,7 @@ describe('a settle within middleware', () => {
       fault: 'boom',
     },
     { what: 'does not go on', settle: async () => [], fault: 'middleware[0].settle did not call next()' },
-  ])('is made once where the middleware $what; that is logged once', async ({ settle, fault }) => {
+  ])('is made once if the middleware $what; that is logged once', async ({ settle, fault }) => {
     const bench = new SettleBench(settle);
     bench.settle('a');
     await bench.settler.idle();
@@ -185,7 +185,7 @@ describe('a settle within middleware', () => {
     expect(bench.errors[0]).toContain(fault);
   });
 
-  it('is made once where the middleware goes on twice, or does not wait for it', async () => {
+  it('is made once if the middleware calls next twice, or does not await it', async () => {
     const bench = new SettleBench(
       async (_, next) => [await next(), await next()],
       async (_, next) => void next(),
@@ -198,7 +198,7 @@ describe('a settle within middleware', () => {
     expect(bench.errors).toEqual([]);
   });
 
-  it('tells the middleware of what is given up, and does not blame it', async () => {
+  it('informs the middleware about settles that are given up, and does not blame it', async () => {
     const seen: unknown[] = [];
     const bench = new SettleBench(async (_, next) => {
       try {

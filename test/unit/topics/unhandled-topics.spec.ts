@@ -7,14 +7,14 @@ import { UnhandledTopics } from '../../../lib/topics/unhandled-topics.js';
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** A process, what Redis knows, and what the process asks of it and tells. */
+/** A process, the data in Redis, and the calls and warnings of the process. */
 class Bench {
   readonly clock = new ManualClock(0);
   /** Topics that a process of the fleet handles. */
   readonly handled = new Set<string>();
   /** Topics that were ever used. */
   known: string[] = [];
-  /** When whose members were asked for. */
+  /** When the members of which topic were read. */
   readonly looks: [at: number, topic: string][] = [];
   readonly lines: string[] = [];
   readonly errors: BackgroundError[] = [];
@@ -37,7 +37,7 @@ class Bench {
     },
   });
 
-  /** Lets the process begin, with handlers of its own. */
+  /** Starts the process with its own handlers. */
   start(...own: string[]): this {
     this.topics.start({ topics: new Set(own), hint: () => undefined });
     return this;
@@ -78,7 +78,7 @@ describe('UnhandledTopics', () => {
     expect(bench.unhandled).toEqual(['ordre.timeout']);
   });
 
-  it('names the nearest topic that is handled, be it by this process or by another', async () => {
+  it('names the nearest handled topic, whether this process or another handles it', async () => {
     const bench = new Bench().start('order.paid');
     bench.known = ['order.timeou', 'order.timeout', 'ordre.paid', 'ordre.timeou'];
     bench.handled.add('order.timeout');
@@ -106,7 +106,7 @@ describe('UnhandledTopics', () => {
     expect(bench.looks).toHaveLength(length);
   });
 
-  it('asks nothing about topics that this process handles, also if it publishes before its handlers are known', async () => {
+  it('does not ask about topics that this process handles, even if it publishes before its handlers are known', async () => {
     const bench = new Bench();
     bench.topics.published('jobs');
     bench.topics.published('mails');
@@ -118,7 +118,7 @@ describe('UnhandledTopics', () => {
     expect(bench.looks).toEqual([[90 * SECOND, 'mails']]);
   });
 
-  it('sits out the restart of the only handler, and warns if it stays away', async () => {
+  it('tolerates a restart of the only handler, and warns if it stays away', async () => {
     const bench = new Bench().start();
     bench.handled.add('jobs');
     await bench.publishFor(2 * MINUTE, 'jobs');
@@ -150,7 +150,7 @@ describe('UnhandledTopics', () => {
     expect(bench.lines.slice(2)).toEqual(["log Topic 'a.jobs' is handled now", "log Topic 'b.jobs' is handled now"]);
   });
 
-  it('does not take an outage for a topic without handlers, and looks again a minute later', async () => {
+  it('does not mistake an outage for a topic without handlers, and looks again a minute later', async () => {
     const bench = new Bench().start();
     bench.failing = true;
     bench.topics.published('jobs');

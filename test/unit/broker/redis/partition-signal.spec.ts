@@ -35,7 +35,7 @@ describe('decodeSignal', () => {
     'DUE 5',
     '\0',
   ]) {
-    it(`takes ${shown(message)} for no signal`, () => {
+    it(`does not read ${shown(message)} as a signal`, () => {
       expect(decodeSignal(message)).toBeUndefined();
     });
   }

@@ -66,7 +66,7 @@ describe('clusterAddress', () => {
 });
 
 describe('clientEndpoints', () => {
-  it('are those of the nodes that a cluster was given, though it was never connected', () => {
+  it('are those of the nodes of a cluster, even if it was never connected', () => {
     const cluster = new Cluster(['redis://:secret@example.org:7000', 7001], { lazyConnect: true });
     expect(clientEndpoints(cluster)).toEqual([
       { host: 'example.org', port: 7000 },

@@ -85,7 +85,7 @@ export function claimed(count: number, nextAt?: number): ClaimResult {
   return { status: 'claimed', messages, token: count, nextAt, repaired: 0 };
 }
 
-/** What a claim is told where the topic is paused. */
+/** What a claim is told if the topic is paused. */
 export const PAUSED: ClaimResult = { ...claimed(0), status: 'paused' } as ClaimResult;
 
 /** A claimer whose first claim was answered. */

@@ -1,6 +1,6 @@
 import type { DelayQueueMetrics, MetricsReading } from '../../../../lib/monitoring/delay-queue-metrics.interface.js';
 
-/** Metrics that note what they are told. */
+/** Metrics that record their calls. */
 export function recordedMetrics() {
   const told: unknown[][] = [];
   const opened: { connection: string; read: () => Promise<MetricsReading>; closed: boolean }[] = [];
