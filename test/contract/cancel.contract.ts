@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
 import { fromStoredId, toStoredId } from '../../lib/messages/stored-id.js';
-import { type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import { type BrokerTest, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 export function cancelContract(it: BrokerTest): void {
   describe('cancel', () => {

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { CallId, PartitionSignal } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import { type Bench, type BrokerTest, ACK, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 const NEW = '[9,"new"]';
 

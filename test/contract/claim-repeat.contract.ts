@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
-import { type BrokerTest, ACK, LONG, RETRY, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 
 function byToken(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
   return messages.toSorted((a, b) => a.token - b.token);

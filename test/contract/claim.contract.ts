@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
-import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support/broker/broker-bed.js';
 
 export function claimContract(it: BrokerTest): void {
   describe('claim', () => {

@@ -10,8 +10,8 @@ import {
   LONG,
   RETRY_LATER,
   message,
-} from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+} from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 /** Each dies in a call of its own, so they have the order of the ids given. */
 async function die(bench: Bench, ids: readonly string[]): Promise<Death[]> {

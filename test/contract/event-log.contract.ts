@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { EventEntry, EventReader, ReadEntry } from '../../lib/broker/event-log.interface.js';
-import type { Bench, BrokerTest } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import type { Bench, BrokerTest } from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 const KEEP = 1000;
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { PROTOCOL_VERSION } from '../../lib/broker/broker.interface.js';
-import { type Bench, type BrokerTest, LONG, message } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import { type Bench, type BrokerTest, LONG, message } from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 const NOBODY: readonly number[] = [];
 

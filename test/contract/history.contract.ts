@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Outcome } from '../../lib/broker/broker.interface.js';
 import { type FailedAttempt, toFailedAttempt } from '../../lib/messages/failed-attempt.js';
-import { type Bench, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/contract-bench.js';
+import { type Bench, type BrokerTest, ACK, DEAD_UNCALLED, FAILURE, RELEASE } from '../support/broker/broker-bed.js';
 
 /** What would break a record that is not taken apart with care. */
 const NASTY = '},{"history":[{"at":1}]} {[\\"\n\u0000 \u{1F600}';

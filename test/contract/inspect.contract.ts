@@ -9,7 +9,7 @@ import {
   LONG_AGO,
   RETRY,
   message,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
 export function inspectContract(it: BrokerTest): void {
   describe('get', () => {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
-import { type BrokerTest, ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import { type BrokerTest, ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 export function pauseContract(it: BrokerTest): void {
   describe('pause and resume', () => {

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import type { PeekRequest, Position } from '../../lib/broker/admin-store.interface.js';
 import type { StoredMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
+import { type Bench, type BrokerTest, ACK, DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 
 const ALL: PeekRequest = { state: 'scheduled', limit: 200, maxBytes: 1_048_576 };
 

@@ -1,6 +1,15 @@
 import { describe, expect } from 'vitest';
 import type { Receipt } from '../../lib/broker/broker.interface.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, LONG_AGO, RETRY, message } from '../support/contract-bench.js';
+import {
+  type Bench,
+  type BrokerTest,
+  ACK,
+  DEAD,
+  LONG,
+  LONG_AGO,
+  RETRY,
+  message,
+} from '../support/broker/broker-bed.js';
 
 const FIRST = '[1,"first"]';
 const SECOND = '[2,"second"]';

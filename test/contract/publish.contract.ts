@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { MAX_BATCH, type ClaimedMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type BrokerTest, ACK, LONG, LONG_AGO, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
 
 export function publishContract(it: BrokerTest): void {
   describe('publish', () => {

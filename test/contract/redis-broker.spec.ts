@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
+import { openRedisBench, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 import { describeBroker } from './broker-contract.js';
 
 describeBroker('RedisBroker', async () => {

@@ -14,7 +14,7 @@ import {
   RETRY,
   RETRY_LATER,
   message,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
 const LATER: DueTime = { after: LONG };
 

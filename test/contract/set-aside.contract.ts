@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/broker/broker-bed.js';
 
 const NO_TIMES = [NaN, Infinity, -Infinity, -1, 1e300];
 const REFUSED = { code: 'INVALID_ARGUMENT' };

@@ -9,7 +9,7 @@ import {
   PUT_OFF,
   RELEASE,
   RETRY_LATER,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
 /** Everything of 'a' that a settle could change, but the count of stale ones. */
 async function stateOf(

@@ -15,7 +15,7 @@ import {
   RETRY,
   RETRY_LATER,
   message,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
 export function settleContract(it: BrokerTest): void {
   describe('settle', () => {

@@ -1,7 +1,16 @@
 import { describe, expect } from 'vitest';
 import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, LONG_AGO, RELEASE, message } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import {
+  type Bench,
+  type BrokerTest,
+  ACK,
+  DEAD,
+  LONG,
+  LONG_AGO,
+  RELEASE,
+  message,
+} from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 /** Earlier than every other time of these tests: its signal comes last, and shows that all before it have arrived. */
 const LAST = 1;

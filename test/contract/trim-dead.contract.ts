@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { StoredMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, message } from '../support/contract-bench.js';
+import { type Bench, type BrokerTest, ACK, DEAD, LONG, message } from '../support/broker/broker-bed.js';
 
 interface Limits {
   maxAge?: number;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { useBench } from '../testing/support/bench.js';
+import { useBench } from '../support/kit/kit-bed.js';
 import { operations } from './drivers/operations.js';
 import { MemoryProgram } from './support/compiler.js';
 import { DrivenDocument } from './support/driven-document.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { useBench } from '../testing/support/bench.js';
+import { useBench } from '../support/kit/kit-bed.js';
 import { correlation } from './drivers/correlation.js';
 import { handling } from './drivers/handling.js';
 import { health } from './drivers/health.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as names from '../../lib/opentelemetry/semantic-conventions.js';
-import { SpanLog } from '../support/span-log.js';
-import { useBench } from '../testing/support/bench.js';
+import { SpanLog } from '../support/readings/span-log.js';
+import { useBench } from '../support/kit/kit-bed.js';
 import { SPANS_OF_A_MESSAGE, handleOneOf } from './drivers/tracing.js';
 import { DrivenDocument } from './support/driven-document.js';
 import { readDocument, section, table } from './support/markdown.js';

@@ -1,10 +1,10 @@
 import type { BackgroundError, BackgroundErrorSource } from 'nestjs-delay-queue';
 import { BrokerUnavailableError, UnrecoverableError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, onOwnRedis, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, eventually } from './support/waiting.js';
+import { startRedis } from '../support/servers/redis-server.js';
+import { Bed, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { BATCH_TOPIC, publishDue, startBatches } from './support/batch-bench.js';
-import { batchHandler } from './support/batch-recorder.js';
-import { useBed } from './support/bed.js';
-import { report } from './support/statistics.js';
-import { abortOf, eventually } from './support/waiting.js';
+import { BATCH_TOPIC, publishDue, startBatches } from '../support/app/batch-bed.js';
+import { batchHandler } from '../support/app/batch-recorder.js';
+import { useBed } from '../support/app/bed.js';
+import { report } from '../support/readings/statistics.js';
+import { abortOf, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

@@ -7,8 +7,8 @@ import {
   type HandlerOptions,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { freePort } from '../support/redis-server.js';
-import { onOwnRedis, useBed } from './support/bed.js';
+import { freePort } from '../support/servers/redis-server.js';
+import { onOwnRedis, useBed } from '../support/app/bed.js';
 
 const bed = useBed();
 

@@ -2,13 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DelayQueueHealth, DelayQueueModule, InjectDelayQueueHealth, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
-import type { Broker } from '../../lib/broker/broker.interface.js';
-import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
-import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, type RunningApp, onOwnRedis, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, eventually } from './support/waiting.js';
+import { brokerOf } from '../support/internals.js';
+import { startRedis } from '../support/servers/redis-server.js';
+import { Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const FOUR_PARTITIONS = { defaults: { partitions: 4 } };
 const ALL_FOUR = [0, 1, 2, 3];
@@ -20,11 +18,6 @@ const bed = useBed();
 
 function healthOf(app: RunningApp): DelayQueueHealth {
   return app.get(DelayQueueHealth);
-}
-
-/** The broker of an application, to be broken. */
-function brokerOf(app: RunningApp): Broker {
-  return app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
 }
 
 /** What hangs. */
@@ -107,7 +100,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
 
   it('is degraded by signals that do not come through', async () => {
     const app = await bed.start({ providers: [Jobs] });
-    vi.spyOn(brokerOf(app).link, 'listen').mockImplementation(never);
+    vi.spyOn(brokerOf(app.nest).link, 'listen').mockImplementation(never);
 
     expect(await healthOf(app).check({ timeout: 200 })).toMatchObject({
       status: 'degraded',
@@ -118,7 +111,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
 
   it('is degraded by partitions that cannot be reached', async () => {
     const app = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
-    const broker = brokerOf(app);
+    const broker = brokerOf(app.nest);
     const stats = broker.stats.bind(broker);
     vi.spyOn(broker, 'stats').mockImplementation(async (partition) =>
       partition.index === 2 ? never() : stats(partition),
@@ -154,7 +147,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
 
   it('is down while this process makes no progress, though Redis answers', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    const claims = vi.spyOn(brokerOf(app), 'claim').mockImplementation(never);
+    const claims = vi.spyOn(brokerOf(app.nest), 'claim').mockImplementation(never);
     const { dueAt } = await app.producer.publish('jobs', 1, { id: 'a' });
 
     expect(await healthOf(app).check()).toMatchObject({ status: 'up', topics: [{ stalled: false }] });
@@ -193,7 +186,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
 
   it('is down while heartbeats are not answered', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    const broker = brokerOf(app);
+    const broker = brokerOf(app.nest);
     const join = broker.join.bind(broker);
     const hung = new Gate();
     const heartbeats = vi.spyOn(broker, 'join').mockImplementation(async (...args) => {

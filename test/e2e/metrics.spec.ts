@@ -3,12 +3,12 @@ import { RetryLaterError, UnrecoverableError } from 'nestjs-delay-queue';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Scrape } from '../support/prometheus-text.js';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { startScraped } from './support/scraped.js';
-import { Gate, eventually } from './support/waiting.js';
+import type { Scrape } from '../support/readings/prometheus-text.js';
+import { startRedis } from '../support/servers/redis-server.js';
+import { Bed, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { startScraped } from '../support/app/scraped.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

@@ -1,9 +1,9 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Respond, batchHandler } from './support/batch-recorder.js';
-import { type RunningApp, useBed } from './support/bed.js';
-import { report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type Respond, batchHandler } from '../support/app/batch-recorder.js';
+import { type RunningApp, useBed } from '../support/app/bed.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

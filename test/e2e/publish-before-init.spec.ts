@@ -8,10 +8,10 @@ import {
   type PublishedMessage,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { startFakeRedis } from '../support/contract-fake-redis.js';
-import { freePort } from '../support/redis-server.js';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
+import { startFakeRedis } from '../support/servers/fake-redis.js';
+import { freePort } from '../support/servers/redis-server.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
 
 const bed = useBed();
 

@@ -1,10 +1,10 @@
 import { BrokerUnavailableError, DuplicateMessageError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Bed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
+import { Bed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 /** How soon everything has to work again once Redis answers: about a second, and something for a busy machine. */
 const RECOVERY = 2000;

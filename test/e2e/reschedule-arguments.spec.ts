@@ -1,8 +1,8 @@
 import { type DelayQueueProducer, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 const TEN_YEARS = 10 * 365.25 * 24 * HOUR;

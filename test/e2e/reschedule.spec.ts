@@ -1,9 +1,9 @@
 import { type DelayQueueProducer } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { percentile, report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { percentile, report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 

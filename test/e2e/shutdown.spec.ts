@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, DeliveryAbortedError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type RunningApp, useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { report } from './support/statistics.js';
-import { Gate, abortOf, eventually, within } from './support/waiting.js';
+import { type RunningApp, useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, abortOf, eventually, within } from '../support/waiting.js';
 
 const TOPIC = 'jobs';
 const PARTITIONS = 8;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { percentile, report } from './support/statistics.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { percentile, report } from '../support/readings/statistics.js';
+import { eventually } from '../support/waiting.js';
 
 const DAY = 24 * 3_600_000;
 

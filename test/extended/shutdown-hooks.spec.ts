@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
-import { TestProcess } from '../support/test-process.js';
+import { TestProcess } from '../support/processes/test-process.js';
 import type { ShutdownHooks } from '../fleet/programs/shutdown-hooks.js';
 
 /** The lines of the library that an application prints, as in production unless another environment is named. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Fleet, notHandledOnce, percentile } from './support/fleet.js';
+import { until } from '../support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
+import { Fleet, notHandledOnce } from '../support/processes/fleet.js';
+import { percentile } from '../support/readings/statistics.js';
 
 /** With the default `maxIdleWait`; milliseconds. */
 const HEARTBEAT = 5000;
@@ -31,7 +32,7 @@ describe('a fleet of processes', () => {
     const config = { redisUrl: redis.url, prefix: 'fleet', topic: 'work', partitions: 8 };
     const consumers = ['c1', 'c2', 'c3'].map((name) => fleet.start(name, 'consumer', config));
     await Promise.all(consumers.map((consumer) => consumer.reported('ready')));
-    await eventually('three balanced shares', () => sizes(consumers) === '2,3,3');
+    await until('three balanced shares', () => sizes(consumers) === '2,3,3');
 
     const load = { ...config, count: 5000, maxDelay: 5000, spread: 2000 };
     const ids: string[] = [];
@@ -44,7 +45,7 @@ describe('a fleet of processes', () => {
       await Promise.all(producers.map((producer) => producer.reported('published')));
       const own = new Set(producers.flatMap((producer) => producer.all('published').flatMap((report) => report.ids)));
       ids.push(...own);
-      await eventually('all to be handled', () => fleet.handled.length >= ids.length, 20_000);
+      await until('all to be handled', () => fleet.handled.length >= ids.length, 20_000);
 
       const lateness = fleet.handled.flatMap(({ id, redisTime, dueAt }) => (own.has(id) ? [redisTime - dueAt] : []));
       p50 = percentile(lateness, 0.5);
@@ -57,16 +58,16 @@ describe('a fleet of processes', () => {
 
     // A fourth joins and one leaves, while messages go on falling due.
     const stream = fleet.start('p3', 'producer', { ...load, spread: 4000, maxDelay: 1000, idPrefix: 'p3-' });
-    await eventually('the stream to flow', () => fleet.handled.length > ids.length + 200);
+    await until('the stream to flow', () => fleet.handled.length > ids.length + 200);
     const fourth = fleet.start('c4', 'consumer', config);
     await fourth.reported('ready');
     const joinedAt = performance.now();
-    await eventually('four balanced shares', () => sizes([...consumers, fourth]) === '2,2,2,2', 2 * HEARTBEAT);
+    await until('four balanced shares', () => sizes([...consumers, fourth]) === '2,2,2,2', 2 * HEARTBEAT);
     const joinTook = performance.now() - joinedAt;
     const leftAt = performance.now();
     consumers[0]?.signal('SIGTERM');
     const rest = [...consumers.slice(1), fourth];
-    await eventually('three balanced shares again', () => sizes(rest) === '2,3,3', 2 * HEARTBEAT);
+    await until('three balanced shares again', () => sizes(rest) === '2,3,3', 2 * HEARTBEAT);
     console.log(
       `balanced ${joinTook.toFixed(0)} ms after the join, ${(performance.now() - leftAt).toFixed(0)} ms after the leave`,
     );
@@ -76,7 +77,7 @@ describe('a fleet of processes', () => {
 
     await stream.reported('published');
     const all = [...ids, ...stream.all('published').flatMap((report) => report.ids)];
-    await eventually('the stream to be handled', () => fleet.handled.length >= all.length, 20_000);
+    await until('the stream to be handled', () => fleet.handled.length >= all.length, 20_000);
     expect(notHandledOnce(fleet.handled, all)).toEqual({});
     expect(fleet.ownershipOverlaps()).toEqual([]);
     expect(fleet.handled.every(({ attempt }) => attempt === 1)).toBe(true);
@@ -89,14 +90,14 @@ describe('a fleet of processes', () => {
     const victim = fleet.start('victim', 'consumer', { ...config, ...timing, handlerTime: 60_000 });
     await victim.reported('ready');
     fleet.start('p', 'producer', { ...config, count: 20, maxDelay: 0, spread: 0, idPrefix: 'm' });
-    await eventually('all to be in the hands of the victim', () => victim.all('started').length === 20);
+    await until('all to be in the hands of the victim', () => victim.all('started').length === 20);
     const heir = fleet.start('heir', 'consumer', { ...config, ...timing });
     await heir.reported('ready');
     await victim.kill();
     const killedAt = performance.now();
-    await eventually('the heir to own all', () => heir.owned.length === 2);
+    await until('the heir to own all', () => heir.owned.length === 2);
     const ownedAfter = performance.now() - killedAt;
-    await eventually('the heir to be handed all messages', () => heir.all('started').length === 20);
+    await until('the heir to be handed all messages', () => heir.all('started').length === 20);
     const redeliveredAfter = performance.now() - killedAt;
     console.log(
       `after SIGKILL: partitions owned in ${ownedAfter.toFixed(0)} ms (session ${SESSION} ms), ` +
@@ -104,7 +105,7 @@ describe('a fleet of processes', () => {
     );
     expect(ownedAfter).toBeLessThan(SESSION + 1000);
     expect(redeliveredAfter).toBeLessThan(timing.lease + 1000);
-    await eventually('the heir to handle them', () => heir.handled.length === 20);
+    await until('the heir to handle them', () => heir.handled.length === 20);
     expect(heir.handled.every(({ attempt }) => attempt === 2)).toBe(true);
   }, 30_000);
 
@@ -128,7 +129,7 @@ describe('a fleet of processes', () => {
     expect(heir.handled).toMatchObject([{ id: 'm0', attempt: 2 }]);
     expect(heir.all('stale')).toEqual([]);
     const client = new Redis(config.redisUrl);
-    await eventually('the ack of the heir to count', async () => {
+    await until('the ack of the heir to count', async () => {
       return (await client.exists(`{${config.prefix}:work:0}:messages`)) === 0;
     });
     client.disconnect();
@@ -141,11 +142,11 @@ describe('a fleet of processes', () => {
     const leaver = fleet.start('leaver', 'consumer', slow);
     await leaver.reported('ready');
     fleet.start('p', 'producer', { ...config, count: 50, maxDelay: 0, spread: 0, idPrefix: 'm' });
-    await eventually('50 running handlers', () => leaver.all('started').length === 50);
+    await until('50 running handlers', () => leaver.all('started').length === 50);
     const heir = fleet.start('heir', 'consumer', config);
     await heir.reported('ready');
     leaver.signal('SIGTERM');
-    await eventually('the heir to handle all', () => heir.handled.length === 50);
+    await until('the heir to handle all', () => heir.handled.length === 50);
     expect(heir.handled.every(({ attempt }) => attempt === 1)).toBe(true);
     await leaver.exit();
     expect(leaver.ending).toBe('SIGTERM');

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
-import { ACK, LONG, RETRY, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
+import { ACK, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, openRedisBench } from '../support/broker/redis-bed.js';
 
 /** As many that a claim leaves the compact encoding of small sets, and so few that it does not. */
 const MANY = 40;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ReadEntry } from '../../lib/broker/event-log.interface.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
+import { type RedisBench, openRedisBench } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
 
 describe('the stream of fleet events', () => {
   let bench: RedisBench;

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
-import { FaultProxy } from '../faults/support/fault-proxy.js';
-import { message } from '../support/contract-bench.js';
-import { SILENT, newRedisBroker } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { eventually } from '../support/eventually.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { FaultProxy } from '../support/servers/fault-proxy.js';
+import { message } from '../support/broker/broker-bed.js';
+import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { until } from '../support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 const PARTITION = { topic: 'orders', index: 0 };
 const READONLY = new ReplyError("READONLY You can't write against a read only replica.");
@@ -53,7 +53,7 @@ describe('a primary that becomes a replica behind one address', () => {
     const first = await publish().catch((error: unknown) => error);
     expect(first).toBeInstanceOf(BrokerUnavailableError);
     expect(first).toMatchObject({ transient: true, message: expect.stringContaining('READONLY') });
-    await eventually(
+    await until(
       'a publish to be served',
       async () =>
         publish().then(
@@ -73,8 +73,8 @@ describe('a primary that becomes a replica behind one address', () => {
   it('is asked again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
     await demote();
     const connectionsBefore = await on(former, connectionsOf);
-    const until = performance.now() + 2000;
-    while (performance.now() < until) {
+    const end = performance.now() + 2000;
+    while (performance.now() < end) {
       await Promise.all(Array.from({ length: 50 }, async () => publish().catch(() => {})));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { Outcome } from '../../lib/broker/broker.interface.js';
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench, serverTime } from '../support/contract-redis.js';
+import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, openRedisBench, serverTime } from '../support/broker/redis-bed.js';
 
 const KEYED = toStoredId('keyed', 'key');
 const KEYS = [

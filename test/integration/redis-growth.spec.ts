@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
-import { LONG, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
-import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/redis-server.js';
+import { LONG, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, openRedisBench } from '../support/broker/redis-bed.js';
+import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/servers/redis-server.js';
 
 /** A hash with so many entries outgrows its table when one more comes. */
 const OUTGROWN = 65_536;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
+import { DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, openRedisBench } from '../support/broker/redis-bed.js';
 
 describe('the keys of Redis', () => {
   let bench: RedisBench;

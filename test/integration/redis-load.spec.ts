@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 /** For how long a script may keep Redis from everybody else, in milliseconds; generous, since machines are shared. */
 const LONGEST_BLOCK = 50;

@@ -4,12 +4,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
-import { eventually } from '../support/eventually.js';
-import { servesClusters } from '../support/ioredis.js';
-import { startRedisCluster } from '../support/redis-cluster.js';
-import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
-import { freePort, startRedis } from '../support/redis-server.js';
-import { startTlsServer } from '../support/tls-server.js';
+import { until } from '../support/waiting.js';
+import { servesClusters } from '../support/servers/ioredis.js';
+import { startRedisCluster } from '../support/servers/redis-cluster.js';
+import { PRIMARY, startSentinel } from '../support/servers/redis-sentinel.js';
+import { freePort, startRedis } from '../support/servers/redis-server.js';
+import { startTlsServer } from '../support/servers/tls-server.js';
 
 const WHERE = "the option 'redis' of DelayQueueModule.forRoot()";
 
@@ -68,8 +68,8 @@ describe('what is said of a Redis that cannot be talked to', () => {
     expect(lines).toHaveLength(1);
     const [lost = ''] = lines;
     await away.start();
-    await eventually('Redis to be back', () => lines.length > 1, 10_000);
-    await eventually('calls to work', async () => connected.send((redis) => redis.ping()).then(Boolean, () => false));
+    await until('Redis to be back', () => lines.length > 1, 10_000);
+    await until('calls to work', async () => connected.send((redis) => redis.ping()).then(Boolean, () => false));
 
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(/ is back after [3-9]\.\d s$/);

@@ -3,10 +3,10 @@ import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
-import { ACK, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
-import { type RedisBench, newRedisBroker, openRedisBench } from '../support/contract-redis.js';
-import { IS_REDIS_7, type PrivateRedis, freePort, startRedis } from '../support/redis-server.js';
-import { eventually } from '../support/eventually.js';
+import { ACK, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, newRedisBroker, openRedisBench } from '../support/broker/redis-bed.js';
+import { IS_REDIS_7, type PrivateRedis, freePort, startRedis } from '../support/servers/redis-server.js';
+import { until } from '../support/waiting.js';
 
 async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> {
   const error = await call.then(
@@ -175,7 +175,7 @@ describe('where Redis refuses to serve', () => {
     }
     // The connection is being made anew: nothing else is known to be wrong with it.
     const call = bench.nextCall();
-    const results = await eventually('the publish to be served', async () =>
+    const results = await until('the publish to be served', async () =>
       bench.broker.publish(bench.partition, call, [message('a')]).catch(() => undefined),
     );
     expect(results).toMatchObject([{ status: 'created' }]);

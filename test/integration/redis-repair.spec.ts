@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimResult, ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
-import { startRedis } from '../support/redis-server.js';
+import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
+import { startRedis } from '../support/servers/redis-server.js';
 
 describe('what is damaged in Redis', () => {
   let bench: RedisBench;

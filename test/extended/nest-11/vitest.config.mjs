@@ -13,9 +13,9 @@ export default defineConfig({
     ],
   },
   test: {
-    globalSetup: ['test/support/shared-redis.ts'],
+    globalSetup: ['test/support/setup/shared-redis.ts'],
     include: [
-      'test/nest/**/*.spec.ts',
+      'test/e2e/nest/**/*.spec.ts',
       // How the library meets Nest: its module, its hooks, and what handlers return.
       'test/e2e/{boot,boot-failures,example,handler-results,shutdown}.spec.ts',
       // The forms in which an application publishes and handles.

@@ -6,7 +6,7 @@ import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
-import { message } from '../../support/contract-bench.js';
+import { message } from '../../support/broker/broker-bed.js';
 
 interface Bench {
   readonly admin: DelayQueueAdmin;

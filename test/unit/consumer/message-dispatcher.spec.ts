@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { type BenchCall, DispatchBench } from './support/dispatch-bench.js';
-import { turns } from './support/test-claimant.js';
+import { type BenchCall, DispatchBench } from '../../support/units/dispatch-bed.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 describe('MessageDispatcher without batches', () => {
   it('calls the handler with one message each, a slot for each', async () => {

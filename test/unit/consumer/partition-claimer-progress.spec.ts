@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { ClaimBench, PAUSED, claimed, idle } from './support/claim-bench.js';
-import { turns } from './support/test-claimant.js';
+import { ClaimBench, PAUSED, claimed, idle } from '../../support/units/claim-bed.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 describe('PartitionClaimer', () => {
   describe('that is not answered', () => {

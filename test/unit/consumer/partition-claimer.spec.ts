@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimResult, MAX_BATCH } from '../../../lib/broker/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import { type PendingClaim, ClaimBench, claimed } from './support/claim-bench.js';
-import { turns } from './support/test-claimant.js';
+import { type PendingClaim, ClaimBench, claimed } from '../../support/units/claim-bed.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 /** Two claimers of a handler that have asked for slots. */
 function startBoth() {

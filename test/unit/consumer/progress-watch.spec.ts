@@ -5,7 +5,7 @@ import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
 import { patienceOf } from '../../../lib/topics/progress.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import { turns } from './support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const HEARTBEAT = 5000;
 const PATIENCE = 15_000;

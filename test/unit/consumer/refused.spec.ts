@@ -11,7 +11,7 @@ import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import type { BackgroundError } from '../../../lib/events/background-error.js';
-import { turns } from './support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
 const ACK: Outcome = { kind: 'ack' };

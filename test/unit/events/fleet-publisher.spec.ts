@@ -4,7 +4,7 @@ import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import type { BackgroundError } from '../../../lib/events/background-error.js';
 import { FleetPublisher } from '../../../lib/events/fleet-publisher.js';
-import { turns } from '../consumer/support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const EVENT = { topic: 'jobs', partition: 0, id: 'a', key: 'a', attempt: 1, duration: 1 };
 

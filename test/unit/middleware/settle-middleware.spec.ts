@@ -8,7 +8,7 @@ import { Settler } from '../../../lib/consumer/settler.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type Failure, toFailure } from '../../../lib/messages/failure.js';
 import type { DelayQueueMiddleware, DeliveryOutcome } from '../../../lib/middleware/middleware.interface.js';
-import { turns } from '../consumer/support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 3 };
 const ACK: Outcome = { kind: 'ack' };
