@@ -20,6 +20,11 @@ async function start() {
   return { ...scraped, producer, events, jobs: scraped.app.get(Jobs) };
 }
 
+/** The sum of milliseconds, in seconds. */
+function seconds(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0) / 1000;
+}
+
 /** Counts of deliveries by outcome. */
 function handled(scrape: Scrape): Record<string, number> {
   const samples = scrape.samples.filter(({ name }) => name === 'delay_queue_handled_total');
@@ -94,7 +99,6 @@ describe('the metrics of an application', () => {
 
     const result = await scrape();
     const of = (metric: string): number => result.value(`delay_queue_${metric}`, { topic: 'jobs' }) ?? NaN;
-    const seconds = (values: number[]): number => values.reduce((total, value) => total + value, 0) / 1000;
     // The library looks at its clock before the handler starts and after it ends. A measurement taken at the wrong
     // end of the handler would be 0.3 s off; half of that is room for a busy host.
     const before = (seconds(latenesses) - of('lateness_seconds_sum')) / 51;

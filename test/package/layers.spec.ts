@@ -1,93 +1,132 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
 
-/** A file, an import that its layer must not have, and a word of the rule's message. */
-const VIOLATIONS = [
-  ['lib/message/planted.ts', '../broker/broker.interface.js', 'ground'],
-  ['lib/errors/planted.ts', '../delay-queue.constants.js', 'ground'],
-  ['lib/common/planted.ts', 'rxjs', 'restricted'],
-  ['lib/events/planted.ts', '@nestjs/common', 'Nest'],
-  ['lib/broker/planted.ts', './redis/redis.broker.js', 'adapter'],
-  ['lib/broker/memory/planted.ts', '../../topics/topic.registry.js', 'broker'],
-  ['lib/broker/redis/planted.ts', '../../consumer/settler.js', 'broker'],
-  ['lib/broker/memory/planted.ts', 'ioredis', 'ioredis'],
-  ['lib/consumer/planted.ts', '../broker/redis/redis.broker.js', 'port'],
-  ['lib/consumer/planted.ts', '../producer/publish-lane.js', 'each other'],
-  ['lib/producer/planted.ts', '../consumer/settler.js', 'each other'],
-  ['lib/producer/planted.ts', 'ioredis', 'ioredis'],
-  ['lib/topics/planted.ts', '@nestjs/common', 'Nest'],
-  ['lib/events/planted.ts', '../fleet-events/fleet-reader.js', 'ground'],
-  ['lib/fleet-events/planted.ts', 'ioredis', 'ioredis'],
-  ['lib/dead-letters/planted.ts', '../broker/redis/redis.broker.js', 'port'],
-  ['lib/message/planted.ts', '../dead-letters/pace.js', 'ground'],
-  ['lib/topics/planted.ts', '../options/resolve-options.js', 'runtime'],
-  ['lib/discovery/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
-  ['lib/decorators/planted.ts', '../index.js', 'barrel'],
-  ['lib/planted.ts', './testing/index.js', 'testing kit'],
-  ['lib/options/planted.ts', '../testing/testing-options.js', 'testing kit'],
-  ['lib/common/planted.ts', '../testing/real-time.js', 'ground'],
-  ['lib/broker/memory/planted.ts', '../../testing/activity.js', 'broker'],
-  ['lib/consumer/planted.ts', '../testing/activity.js', 'each other'],
-  ['lib/consumer/planted.ts', '../opentelemetry/tracing.js', 'each other'],
-  ['lib/message/planted.ts', '../opentelemetry/tracing.js', 'ground'],
-  ['lib/planted.ts', './opentelemetry/index.js', 'optional entries'],
-  ['lib/options/planted.ts', '@opentelemetry/api', 'OpenTelemetry'],
-  ['lib/opentelemetry/planted.ts', '@nestjs/common', 'Nest'],
-  ['lib/opentelemetry/planted.ts', '../index.js', 'barrel'],
-  ['lib/planted.ts', './terminus/index.js', 'terminus'],
-  ['lib/planted.ts', '@nestjs/terminus', 'Optional'],
-  ['lib/terminus/planted.ts', '../index.js', 'for users'],
-  ['lib/health/planted.ts', '@nestjs/common', 'Nest'],
-  ['lib/health/planted.ts', '../options/resolve-options.js', 'runtime'],
-  ['lib/consumer/planted.ts', '../health/delay-queue.health.js', 'each other'],
-  ['lib/testing/planted.ts', '@nestjs/testing', 'test runner'],
-  ['lib/testing/planted.ts', 'vitest', 'test runner'],
-  ['lib/testing/planted.ts', '@nestjs/core/injector/injector.js', 'internals'],
-  ['lib/testing/planted.ts', '../index.js', 'barrel'],
-  ['lib/metrics/planted.ts', '@nestjs/common', 'Nest'],
-  ['lib/metrics/planted.ts', '../delay-queue.events.js', 'runtime'],
-  ['lib/message/planted.ts', '../metrics/metrics-reader.js', 'ground'],
-  ['lib/options/planted.ts', '../prometheus/prometheus-metrics.js', 'optional'],
-  ['lib/options/planted.ts', 'prom-client', 'prom-client'],
-  ['lib/prometheus/planted.ts', '@nestjs/common', 'Nest'],
+/** What a file in this folder must not import: another folder, or a package. */
+const REFUSED = [
+  ['lib/errors', 'lib/messages'],
+  ['lib/checks', 'lib/messages'],
+  ['lib/time', 'rxjs'],
+  ['lib/messages', 'lib/broker'],
+  ['lib/messages', 'lib/events'],
+  ['lib/middleware', 'lib/producer'],
+  ['lib/middleware', 'lib/consumer'],
+  ['lib/broker', 'lib/broker/redis'],
+  ['lib/broker', 'lib/events'],
+  ['lib/broker', 'ioredis'],
+  ['lib/broker/memory', 'lib/broker/redis'],
+  ['lib/broker/memory', 'lib/topics'],
+  ['lib/broker/redis', 'lib/broker/memory'],
+  ['lib/broker/redis', 'lib/consumer'],
+  ['lib/events', 'lib/topics'],
+  ['lib/events', '@nestjs/common'],
+  ['lib/topics', 'lib/admin'],
+  ['lib/producer', 'lib/consumer'],
+  ['lib/producer', 'lib/admin'],
+  ['lib/producer', 'ioredis'],
+  ['lib/consumer', 'lib/producer'],
+  ['lib/consumer', 'lib/monitoring'],
+  ['lib/consumer', 'lib/broker/redis'],
+  ['lib/consumer', '@nestjs/common'],
+  ['lib/consumer', 'lib/connection'],
+  ['lib/admin', 'lib/producer'],
+  ['lib/monitoring', 'lib/consumer'],
+  ['lib/connection', 'lib/module'],
+  ['lib/connection', '@nestjs/core'],
+  ['lib/connection', 'lib/testing'],
+  ['lib/connection', 'prom-client'],
+  ['lib/decorators', 'lib/producer'],
+  ['lib/decorators', 'lib/handlers'],
+  ['lib/decorators', 'lib/connection'],
+  ['lib/handlers', 'lib/module'],
+  ['lib/handlers', 'lib/index'],
+  ['lib/module', 'lib/testing'],
+  ['lib/module', 'lib/opentelemetry'],
+  ['lib/module', '@nestjs/terminus'],
+  ['lib/index', 'lib/testing'],
+  ['lib/testing', 'lib/index'],
+  ['lib/testing', 'vitest'],
+  ['lib/terminus', 'lib/consumer'],
+  ['lib/prometheus', '@nestjs/common'],
+  ['lib/opentelemetry', '@nestjs/common'],
+] as const;
+
+const ALLOWED = [
+  ['lib/messages', 'lib/errors'],
+  ['lib/errors', 'lib/checks'],
+  ['lib/broker/redis', 'ioredis'],
+  ['lib/consumer', 'lib/topics'],
+  ['lib/connection', 'lib/broker/redis'],
+  ['lib/module', 'lib/connection'],
+  ['lib/testing', 'lib/broker/memory'],
 ] as const;
 
 describe('the linter', () => {
   let folder: string;
+  let report: string;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'delay-queue-layers-'));
-    await copyFile('.oxlintrc.json', join(folder, '.oxlintrc.json'));
+    for (const file of ['.dependency-cruiser.mjs', 'tsconfig.json']) await copyFile(file, join(folder, file));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    for (const [, to] of [...REFUSED, ...ALLOWED]) {
+      if (to.startsWith('lib/') && to !== 'lib/index') await plant(`${to}/target.ts`, 'export const planted = 1;\n');
+    }
+    for (const [from, to] of [...REFUSED, ...ALLOWED]) await plant(fileOf(from, to), importOf(from, to));
+    await plant('lib/consumer/one.ts', "import type { Two } from './two.js';\nexport interface One { two: Two }\n");
+    await plant('lib/consumer/two.ts', "import type { One } from './one.js';\nexport interface Two { one: One }\n");
+    await plant(
+      'lib/decorators/types-only.ts',
+      "import type { planted } from '../connection/target.js';\nexport type Planted = typeof planted;\n",
+    );
+    const depcruise = resolve('node_modules/.bin/depcruise');
+    ({ stdout: report } = await run(depcruise, ['--output-type', 'err', 'lib'], { cwd: folder }).catch(
+      (error: { stdout: string }) => error,
+    ));
   });
 
   afterAll(async () => {
     await rm(folder, { recursive: true });
   });
 
-  it.each(VIOLATIONS)('refuses that %s imports %s', async (file, specifier, word) => {
-    expect(await lint(folder, file, specifier)).toContain(word);
+  it.each(REFUSED)('refuses that %s imports %s', (from, to) => {
+    expect(report).toContain(`${fileOf(from, to)} → `);
   });
 
-  it('accepts an import that points down', async () => {
-    expect(await lint(folder, 'lib/consumer/planted.ts', '../message/failure.js')).not.toContain(
-      'no-restricted-imports',
-    );
+  it.each(ALLOWED)('accepts that %s imports %s', (from, to) => {
+    expect(report).not.toContain(`${fileOf(from, to)} → `);
   });
+
+  it('accepts that decorators name a type of the runtime', () => {
+    expect(report).not.toContain('lib/decorators/types-only.ts');
+  });
+
+  it('refuses two files that import types of each other', () => {
+    expect(report).toMatch(/no-circle: lib\/consumer\/(one|two)\.ts/);
+  });
+
+  async function plant(file: string, text: string): Promise<void> {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
 });
 
-/** What the linter says of a file with this one import. */
-async function lint(folder: string, file: string, specifier: string): Promise<string> {
-  const path = join(folder, file);
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `import { planted } from '${specifier}';\n\nexport const used = planted;\n`);
-  const oxlint = resolve('node_modules/.bin/oxlint');
-  const { stdout } = await run(oxlint, [file], { cwd: folder }).catch((error: { stdout: string }) => error);
-  await rm(path);
-  return stdout;
+function fileOf(from: string, to: string): string {
+  const name = to.replaceAll(/[/@]/g, '-');
+  return from === 'lib/index' ? 'lib/index.ts' : `${from}/imports-${name}.ts`;
+}
+
+function importOf(from: string, to: string): string {
+  const path = to.startsWith('lib/') ? relativePath(dirname(fileOf(from, to)), to) : to;
+  return `import * as planted from '${path}';\nexport const used = planted;\n`;
+}
+
+function relativePath(from: string, to: string): string {
+  const path = relative(from, to === 'lib/index' ? 'lib/index.js' : `${to}/target.js`);
+  return path.startsWith('.') ? path : `./${path}`;
 }
