@@ -133,9 +133,9 @@ export function inspectContract(it: BrokerTest): void {
       const now = bench.broker.now();
       const after = await bench.time();
 
-      // As exact as half a round trip, which takes far less than this.
-      expect(now).toBeGreaterThan(before - 250);
-      expect(now).toBeLessThan(after + 250);
+      // As exact as half a round trip, which takes far less than this on a busy host, too.
+      expect(now).toBeGreaterThan(before - 1000);
+      expect(now).toBeLessThan(after + 1000);
     });
 
     it('moves on with it', async ({ bench }) => {

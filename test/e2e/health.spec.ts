@@ -3,16 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { DelayQueueHealth, DelayQueueModule, InjectDelayQueueHealth, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
 import { brokerOf } from '../support/internals.js';
-import { startRedis } from '../support/servers/redis-server.js';
-import { Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
 import { Gate, eventually } from '../support/waiting.js';
 
 const FOUR_PARTITIONS = { defaults: { partitions: 4 } };
 const ALL_FOUR = [0, 1, 2, 3];
 
-/** What a machine that does other things too may add to a timeout, in milliseconds. */
-const SLACK = 500;
+/** What a busy host may add to a timeout, in milliseconds. A check that waited for its answer would not end at all. */
+const BUSY_HOST = 5000;
 
 const bed = useBed();
 
@@ -132,7 +131,7 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
       process.kill(pid, 'SIGSTOP');
       const startedAt = performance.now();
       const report = await health.check({ timeout: 300 });
-      expect(performance.now() - startedAt).toBeLessThan(300 + SLACK);
+      expect(performance.now() - startedAt).toBeLessThan(300 + BUSY_HOST);
       process.kill(pid, 'SIGCONT');
 
       expect(report).toMatchObject({
@@ -167,21 +166,17 @@ describe('DelayQueueHealth.check() where something is wrong', () => {
   });
 
   it('is down while Redis is gone, which is no wedge however long it takes', async () => {
-    const server = await startRedis();
-    const own = new Bed(server.url);
-    await own.open();
-    const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    await server.kill();
-    await sleep(1500);
-    const report = await healthOf(app).check({ timeout: 300 });
-    await server.start();
-    await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
-    await own.close();
-    own.redis.disconnect();
-    await server.stop();
+    await onOwnRedis(async (own, server) => {
+      const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
+      await server.kill();
+      await sleep(1500);
+      const report = await healthOf(app).check({ timeout: 300 });
+      await server.start();
+      await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
 
-    expect(report).toMatchObject({ status: 'down', connection: { status: 'down' }, topics: [{ stalled: false }] });
-    expect(report.problems).toEqual([expect.stringMatching(/^Redis cannot be reached: .*127\.0\.0\.1/)]);
+      expect(report).toMatchObject({ status: 'down', connection: { status: 'down' }, topics: [{ stalled: false }] });
+      expect(report.problems).toEqual([expect.stringMatching(/^Redis cannot be reached: .*127\.0\.0\.1/)]);
+    });
   });
 
   it('is down while heartbeats are not answered', async () => {

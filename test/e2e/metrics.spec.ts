@@ -4,8 +4,7 @@ import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { Scrape } from '../support/readings/prometheus-text.js';
-import { startRedis } from '../support/servers/redis-server.js';
-import { Bed, useBed } from '../support/app/bed.js';
+import { onOwnRedis, useBed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
 import { startScraped } from '../support/app/scraped.js';
 import { Gate, eventually } from '../support/waiting.js';
@@ -228,10 +227,7 @@ describe('the gauges of a topic', () => {
 
 describe('a scrape while Redis is away', () => {
   it('tells what the process knows, counts what fails, and tells all again once Redis is back', async () => {
-    const server = await startRedis();
-    const own = new Bed(server.url);
-    try {
-      await own.open();
+    await onOwnRedis(async (own, server) => {
       const { app, scrape } = await startScraped(own, {
         providers: [Jobs],
         options: { ...OPTIONS, publishTimeout: 300, consumer: { maxIdleWait: 200 } },
@@ -255,11 +251,7 @@ describe('a scrape while Redis is away', () => {
         expect(back.value('delay_queue_up')).toBe(1);
         expect(back.value('delay_queue_unowned_partitions', JOBS)).toBe(0);
       });
-      await own.close();
-    } finally {
-      own.redis.disconnect();
-      await server.stop();
-    }
+    });
   });
 });
 

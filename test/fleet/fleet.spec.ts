@@ -4,17 +4,23 @@ import { afterEach, describe, expect, inject, it } from 'vitest';
 import { until } from '../support/waiting.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 import { Fleet, notHandledOnce } from '../support/processes/fleet.js';
-import { percentile } from '../support/readings/statistics.js';
+import { percentile, report } from '../support/readings/statistics.js';
 
 /** With the default `maxIdleWait`; milliseconds. */
 const HEARTBEAT = 5000;
 
-/** How late half of the messages may be at most, in milliseconds, and how often that is tried. */
-const LATEST = 20;
-const ROUNDS = 3;
+/**
+ * How late half of the messages may be at most, in milliseconds: what is found by the heartbeat alone is ten times as late. How
+ * late messages are on an idle host, the benchmark says.
+ */
+const LATEST = HEARTBEAT / 20;
 
 /** With a `maxIdleWait` of 200 ms; milliseconds. */
 const SESSION = 600;
+
+/** Milliseconds. */
+const DEFAULT_SESSION = 15_000;
+const DEFAULT_LEASE = 30_000;
 
 describe('a fleet of processes', () => {
   let fleet: Fleet;
@@ -35,25 +41,16 @@ describe('a fleet of processes', () => {
     await until('three balanced shares', () => sizes(consumers) === '2,3,3');
 
     const load = { ...config, count: 5000, maxDelay: 5000, spread: 2000 };
-    const ids: string[] = [];
-    let p50 = Infinity;
-    // Where six processes share two cores, each waits for one now and then. So the slowest hundredth tells of the machine, and
-    // is the benchmark's to bound.
-    for (let round = 1; p50 > LATEST && round <= ROUNDS; round++) {
-      const names = [`p1-${round}`, `p2-${round}`];
-      const producers = names.map((name) => fleet.start(name, 'producer', { ...load, idPrefix: `${name}-` }));
-      await Promise.all(producers.map((producer) => producer.reported('published')));
-      const own = new Set(producers.flatMap((producer) => producer.all('published').flatMap((report) => report.ids)));
-      ids.push(...own);
-      await until('all to be handled', () => fleet.handled.length >= ids.length, 20_000);
+    const producers = ['p1', 'p2'].map((name) => fleet.start(name, 'producer', { ...load, idPrefix: `${name}-` }));
+    await Promise.all(producers.map((producer) => producer.reported('published')));
+    const ids = producers.flatMap((producer) => producer.all('published').flatMap((published) => published.ids));
+    await until('all to be handled', () => fleet.handled.length >= ids.length, 20_000);
 
-      const lateness = fleet.handled.flatMap(({ id, redisTime, dueAt }) => (own.has(id) ? [redisTime - dueAt] : []));
-      p50 = percentile(lateness, 0.5);
-      const p99 = percentile(lateness, 0.99);
-      console.log(`10,000 messages: lateness p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
-      expect(notHandledOnce(fleet.handled, ids)).toEqual({});
-      expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
-    }
+    const lateness = fleet.handled.map(({ redisTime, dueAt }) => redisTime - dueAt);
+    const [p50, p99] = [percentile(lateness, 0.5), percentile(lateness, 0.99)];
+    report(`10,000 messages: lateness p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
+    expect(notHandledOnce(fleet.handled, ids)).toEqual({});
+    expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
     expect(p50).toBeLessThanOrEqual(LATEST);
 
     // A fourth joins and one leaves, while messages go on falling due.
@@ -68,7 +65,7 @@ describe('a fleet of processes', () => {
     consumers[0]?.signal('SIGTERM');
     const rest = [...consumers.slice(1), fourth];
     await until('three balanced shares again', () => sizes(rest) === '2,3,3', 2 * HEARTBEAT);
-    console.log(
+    report(
       `balanced ${joinTook.toFixed(0)} ms after the join, ${(performance.now() - leftAt).toFixed(0)} ms after the leave`,
     );
     await consumers[0]?.exit();
@@ -76,7 +73,7 @@ describe('a fleet of processes', () => {
     expect(consumers[0]?.ending).toBe('SIGTERM');
 
     await stream.reported('published');
-    const all = [...ids, ...stream.all('published').flatMap((report) => report.ids)];
+    const all = [...ids, ...stream.all('published').flatMap((published) => published.ids)];
     await until('the stream to be handled', () => fleet.handled.length >= all.length, 20_000);
     expect(notHandledOnce(fleet.handled, all)).toEqual({});
     expect(fleet.ownershipOverlaps()).toEqual([]);
@@ -99,12 +96,13 @@ describe('a fleet of processes', () => {
     const ownedAfter = performance.now() - killedAt;
     await until('the heir to be handed all messages', () => heir.all('started').length === 20);
     const redeliveredAfter = performance.now() - killedAt;
-    console.log(
+    report(
       `after SIGKILL: partitions owned in ${ownedAfter.toFixed(0)} ms (session ${SESSION} ms), ` +
         `messages redelivered in ${redeliveredAfter.toFixed(0)} ms (lease ${timing.lease} ms)`,
     );
-    expect(ownedAfter).toBeLessThan(SESSION + 1000);
-    expect(redeliveredAfter).toBeLessThan(timing.lease + 1000);
+    // Half of what they take with the default settings, so that it is these that count.
+    expect(ownedAfter).toBeLessThan(DEFAULT_SESSION / 2);
+    expect(redeliveredAfter).toBeLessThan(DEFAULT_LEASE / 2);
     await until('the heir to handle them', () => heir.handled.length === 20);
     expect(heir.handled.every(({ attempt }) => attempt === 2)).toBe(true);
   }, 30_000);

@@ -185,6 +185,7 @@ describe('a connection to Redis', () => {
 
     it('calls reject at once while the server is gone', async () => {
       const redis = await startRedis();
+      cleanups.push(() => redis.stop());
       const connected = broker(redis.url);
       await connected.connect();
       await redis.stop();

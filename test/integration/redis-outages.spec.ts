@@ -46,7 +46,8 @@ describe('what is said of a Redis that cannot be talked to', () => {
         () => expect.fail('it connected'),
         (reason: unknown) => reason as Error,
       );
-    expect(performance.now() - startedAt).toBeLessThan((timeout ?? 1000) + 1500);
+    // A connection without a timeout would try for ever.
+    expect(performance.now() - startedAt).toBeLessThan((timeout ?? 1000) + 5000);
     expect(error).toBeInstanceOf(BrokerUnavailableError);
     // The error says it all.
     expect(lines).toEqual([]);

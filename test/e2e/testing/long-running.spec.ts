@@ -27,7 +27,8 @@ describe('a handler that hangs', () => {
   });
 
   it('is waited for once', async () => {
-    const patience = 500;
+    // Far more than the second advance takes on a busy host.
+    const patience = 1500;
     const { harness, producer, jobs } = await start({ patience });
     jobs.respond = () => new Promise(() => {});
     await producer.publish('jobs', 1);
@@ -47,7 +48,8 @@ describe('a handler that hangs', () => {
       Array.from({ length: 50 }, (_, i) => ({ payload: i, options: { delay: '1m' } })),
     );
 
-    expect(await realDuration(harness.advance('2m'))).toBeLessThan(15 * PATIENCE);
+    // Fifty times if they were waited for one after another; half of that is room for a busy host.
+    expect(await realDuration(harness.advance('2m'))).toBeLessThan(25 * PATIENCE);
     expect(jobs.calls).toHaveLength(50);
   });
 

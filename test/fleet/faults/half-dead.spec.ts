@@ -6,9 +6,9 @@ import { report } from '../../support/readings/statistics.js';
 import { eventually } from '../../support/waiting.js';
 import { FaultProxy } from '../../support/servers/fault-proxy.js';
 
-/** What a check may take, and what a busy machine may add; in milliseconds. */
+/** What a check may take, and what a busy host may add; in milliseconds. */
 const TIMEOUT = 300;
-const SLACK = 500;
+const BUSY_HOST = 5000;
 
 /** By then ioredis would have found a connection dead by itself, where anything was sent on it; in milliseconds. */
 const SOCKET_TIMEOUT = 10_000;
@@ -38,7 +38,7 @@ async function startBehindProxy(maxIdleWait: number) {
 async function checkInTime(health: DelayQueueHealth) {
   const startedAt = performance.now();
   const found = await health.check({ timeout: TIMEOUT });
-  expect(performance.now() - startedAt).toBeLessThan(TIMEOUT + SLACK);
+  expect(performance.now() - startedAt).toBeLessThan(TIMEOUT + BUSY_HOST);
   return found;
 }
 
@@ -63,7 +63,7 @@ describe('a connection that is open but dead one way', () => {
   }, 30_000);
 
   it('is told by a check, and made anew: signals', async () => {
-    const { app, health } = await startBehindProxy(1000);
+    const { app, health } = await startBehindProxy(2000);
     proxy.deafen('signals');
     const brokenAt = performance.now();
 

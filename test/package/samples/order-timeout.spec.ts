@@ -15,8 +15,11 @@ const TIMEOUT = { topic: 'order.timeout' };
 const SILENT = { log() {}, warn() {}, error() {} };
 const LATENESS = 'delay_queue_lateness_seconds';
 
-/** How far off the process's estimate of Redis's clock, and its way from the claim to the handler, may be, in seconds. */
-const TOLERANCE = 0.01;
+/**
+ * How far off the process's estimate of Redis's clock, and its way from the claim to the handler, may be on a busy host, in
+ * seconds. The orders are up to 1.5 s late.
+ */
+const TOLERANCE = 0.1;
 
 describe('sample/01-order-timeout', () => {
   const sample = useSample('01-order-timeout');

@@ -8,15 +8,16 @@ export const BATCH_TOPIC = 'jobs';
 export interface BatchSetup extends HandlerOptions {
   readonly partitions?: number;
   readonly shutdownTimeout?: number;
+  readonly maxIdleWait?: number;
 }
 
 /** Starts an application whose one handler takes batches, ten at most unless something else is said. */
 export async function startBatches(bed: Bed, setup: BatchSetup = {}, respond: Respond = () => undefined) {
-  const { partitions = 1, shutdownTimeout = 500, ...options } = setup;
+  const { partitions = 1, shutdownTimeout = 500, maxIdleWait = 200, ...options } = setup;
   const handler = batchHandler(BATCH_TOPIC, { batch: 10, backoff: { type: 'fixed', delay: 10 }, ...options });
   const app = await bed.compile({
     providers: [handler],
-    options: { defaults: { partitions }, consumer: { shutdownTimeout, maxIdleWait: 200 } },
+    options: { defaults: { partitions }, consumer: { shutdownTimeout, maxIdleWait } },
   });
   const jobs = app.get(handler);
   // Before the first message comes.

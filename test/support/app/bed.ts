@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { DelayQueueModule, type DelayQueueModuleOptions, type DelayQueueProducer } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeEach, inject } from 'vitest';
 import { partsOf } from '../internals.js';
-import { startRedis } from '../servers/redis-server.js';
+import { type PrivateRedis, startRedis } from '../servers/redis-server.js';
 import { EventLog } from './event-log.js';
 import { LogBook } from './log-book.js';
 import { PartitionView } from './partition-view.js';
@@ -49,7 +49,7 @@ export class Bed {
   /** Looks at Redis from outside. */
   readonly redis: Redis;
   readonly #url: string;
-  #apps: RunningApp<INestApplicationContext>[] = [];
+  readonly #apps: RunningApp<INestApplicationContext>[] = [];
   #handles: Handles = { sockets: 0, timers: 0 };
 
   constructor(url: string) {
@@ -98,11 +98,13 @@ export class Bed {
 
   /** Boots an application that is expected to fail, and returns what the boot said. */
   async failingBoot(setup: AppSetup | (() => Promise<RunningApp>)): Promise<Error> {
+    const running = this.#apps.length;
     try {
       const app = typeof setup === 'function' ? await setup() : await this.compile(setup);
       await app.nest.init();
     } catch (error) {
-      this.#apps = [];
+      // Nothing is left to close of the one that failed.
+      this.#apps.length = running;
       assert(error instanceof Error);
       return error;
     }
@@ -149,6 +151,11 @@ export class Bed {
     if (keys.length > 0) await this.redis.unlink(keys);
   }
 
+  /** Closes what a failed test has left, and expects nothing of it. */
+  async abandon(): Promise<void> {
+    await Promise.allSettled(this.#apps.splice(0).map(async (app) => app.close()));
+  }
+
   /** No connection, socket or timer more than when the test began. */
   async expectNothingOpen(timeout = SOON): Promise<void> {
     await eventually(async () => assert.equal(await this.connections(), 0, 'connections left open'), timeout);
@@ -169,16 +176,25 @@ export function useBed(): Bed {
   return bed;
 }
 
-/** Runs a test, or a part of one, on a Redis server of its own. */
-export async function onOwnRedis<T>(test: (own: Bed) => Promise<T>, args: readonly string[] = []): Promise<T> {
+/**
+ * Runs a test, or a part of one, on a Redis server of its own, which it may end and start again; if it fails, nothing of it is
+ * left either.
+ *
+ * @param args options of the server
+ */
+export async function onOwnRedis<T>(
+  test: (own: Bed, server: PrivateRedis) => Promise<T>,
+  args: readonly string[] = [],
+): Promise<T> {
   const server = await startRedis(args);
   const own = new Bed(server.url);
   try {
     await own.open();
-    const result = await test(own);
+    const result = await test(own, server);
     await own.close();
     return result;
   } finally {
+    await own.abandon();
     own.redis.disconnect();
     await server.stop();
   }

@@ -91,8 +91,13 @@ export class OperatedFleet {
     const server = await startRedis();
     const admin = await createDelayQueueAdmin({ redis: server.url, prefix: PREFIX, timeout: '30s' });
     const fleet = new OperatedFleet(server, admin, { redisUrl: server.url, prefix: PREFIX, ...options });
-    await fleet.startTwo();
-    return fleet;
+    try {
+      await fleet.startTwo();
+      return fleet;
+    } catch (error) {
+      await fleet.end();
+      throw error;
+    }
   }
 
   get processes(): readonly OperatedProcess[] {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { until } from '../waiting.js';
+import { noteProcess } from './left-processes.js';
 
 /** A Node.js program that runs as a process under test, with a channel to this one. */
 export class TestProcess {
@@ -20,6 +21,7 @@ export class TestProcess {
     env: NodeJS.ProcessEnv = {},
   ) {
     this.#child = fork(program, args, { stdio: 'pipe', env: { ...process.env, ...env } });
+    noteProcess(this.#child);
     // Only when it is closed, and not yet when it has ended, all is here that it has written.
     this.#closed = once(this.#child, 'close').then(() => (this.#hasClosed = true));
     for (const stream of [this.#child.stdout, this.#child.stderr]) {

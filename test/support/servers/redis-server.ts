@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { folderOfRun, noteProcess } from '../processes/left-processes.js';
 
 /** The server that tests start: the one that `REDIS_SERVER` names, else that of `PATH`. */
 export const REDIS_SERVER = process.env['REDIS_SERVER'] || 'redis-server';
@@ -41,6 +41,7 @@ export class PrivateRedis {
       env: { ...process.env, LC_ALL: 'C' },
     });
     this.#server = server;
+    noteProcess(server);
     const probe = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
     probe.on('error', () => {});
     const failed = once(server, 'exit').then(() => Promise.reject(new Error(`${REDIS_SERVER} did not start`)));
@@ -75,7 +76,7 @@ export class PrivateRedis {
 
 /** A server on a free port, with a folder of its own, that is not started yet. */
 export async function newRedis(args: (folder: string, port: number) => readonly string[]): Promise<PrivateRedis> {
-  const folder = await mkdtemp(join(tmpdir(), 'delay-queue-test-'));
+  const folder = await mkdtemp(join(folderOfRun(), 'delay-queue-redis-'));
   const port = await freePort();
   return new PrivateRedis(port, folder, args(folder, port));
 }
