@@ -3,9 +3,9 @@ import { setTimeout } from 'node:timers/promises';
 import { ConfigurationError, InvalidArgumentError, RetryLaterError } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { DAY, MINUTE, SECOND, START, realDuration, start, useBench } from '../../support/kit/kit-bed.js';
+import { DAY, MINUTE, SECOND, START, realDuration, start, useKitBed } from '../../support/kit/kit-bed.js';
 
-useBench();
+useKitBed();
 
 describe('advance', () => {
   it('delivers when the time has come, not before', async () => {

@@ -2,10 +2,10 @@ import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { ConfigurationError, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueHarness, DelayQueueTestingModule } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { useBench } from '../../support/kit/kit-bed.js';
+import { useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
-useBench();
+useKitBed();
 
 const MOVES: readonly [string, (harness: DelayQueueHarness) => Promise<void>][] = [
   ['advance()', (harness) => harness.advance('1d')],

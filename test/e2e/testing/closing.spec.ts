@@ -4,13 +4,13 @@ import { DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueHarness, DelayQueueTestingModule } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
 import { abortOf } from '../../support/waiting.js';
-import { MINUTE, SECOND, START, boot, realDuration, start, useBench } from '../../support/kit/kit-bed.js';
+import { MINUTE, SECOND, START, boot, realDuration, start, useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
 /** The default, which passes on the harness's clock and not in real time; milliseconds. */
 const SHUTDOWN_TIMEOUT = 10_000;
 
-useBench();
+useKitBed();
 
 describe('closing', () => {
   it('moves no time and costs none where nothing runs, whatever waits', async () => {

@@ -7,10 +7,10 @@ import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
 import { VERSION } from '../../support/internals.js';
 import { forgetCopies, loadCopy, loadVersion } from '../../support/kit/another-copy.js';
-import { START, bootBuilt, useBench } from '../../support/kit/kit-bed.js';
+import { START, bootBuilt, useKitBed } from '../../support/kit/kit-bed.js';
 import { bootWorker, throws, useTwoCopies, worker } from '../../support/kit/two-copies.js';
 
-useBench();
+useKitBed();
 const copies = useTwoCopies();
 
 describe('what another copy decorates and injects', () => {

@@ -12,7 +12,7 @@ import {
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { start as boot, useBench } from '../../support/kit/kit-bed.js';
+import { start as boot, useKitBed } from '../../support/kit/kit-bed.js';
 
 interface Charge {
   readonly fails?: string;
@@ -29,7 +29,7 @@ class Payments {
   }
 }
 
-useBench();
+useKitBed();
 
 async function start() {
   const { app, harness, producer, admin } = await boot({ providers: [Payments] });

@@ -13,9 +13,9 @@ import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { DelayQueueHarness, DelayQueueTestingModule } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { type Bench, boot, start, useBench } from '../../support/kit/kit-bed.js';
+import { type KitBed, boot, start, useKitBed } from '../../support/kit/kit-bed.js';
 
-useBench();
+useKitBed();
 
 /** What does not compile, for those who do not compile. */
 function untyped(value: unknown): never {
@@ -76,7 +76,7 @@ const SLIPS: readonly [where: string, given: string, meant: string, call: () => 
 ];
 
 /** The same, of an application that runs. */
-const CALLS: readonly [where: string, given: string, meant: string, call: (bench: Bench) => unknown][] = [
+const CALLS: readonly [where: string, given: string, meant: string, call: (bed: KitBed) => unknown][] = [
   ['publish()', 'dealy', 'delay', ({ producer }) => producer.publish('jobs', 1, untyped({ dealy: 5 }))],
   [
     'a backoff',
@@ -117,8 +117,8 @@ async function messageOf(call: () => unknown): Promise<string> {
 
 describe('a misspelt option is answered with the one that was meant, in', () => {
   it.each([...SLIPS, ...CALLS])('%s: %s, for %s', async (_, given, meant, call) => {
-    const bench = call.length === 0 ? undefined : await start();
-    const message = await messageOf(() => call(bench as Bench));
+    const bed = call.length === 0 ? undefined : await start();
+    const message = await messageOf(() => call(bed as KitBed));
     expect(message).toContain(`There is no option '${given}' in `);
     expect(message).toContain(`. Did you mean '${meant}'? Known options: `);
   });

@@ -8,10 +8,10 @@ import {
 } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { describe, expect, it } from 'vitest';
-import { MINUTE, START, bootBuilt, useBench } from '../../support/kit/kit-bed.js';
+import { MINUTE, START, bootBuilt, useKitBed } from '../../support/kit/kit-bed.js';
 import { bootWorker, throws, useTwoCopies } from '../../support/kit/two-copies.js';
 
-useBench();
+useKitBed();
 const copies = useTwoCopies();
 
 describe('errors of another copy', () => {

@@ -9,10 +9,10 @@ import {
 import { type BrokerOperation, DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
 import { abortOf } from '../../support/waiting.js';
-import { DAY, SECOND, START, boot, realDuration, start, useBench } from '../../support/kit/kit-bed.js';
+import { DAY, SECOND, START, boot, realDuration, start, useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
-useBench();
+useKitBed();
 
 describe('while the broker is disconnected', () => {
   it('a publish is rejected after its timeout, which passes on the clock', async () => {

@@ -10,11 +10,11 @@ import {
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { MINUTE, START, boot, start, useBench } from '../../support/kit/kit-bed.js';
+import { MINUTE, START, boot, start, useKitBed } from '../../support/kit/kit-bed.js';
 import type { LogBook } from '../../support/app/log-book.js';
 import { Gate } from '../../support/waiting.js';
 
-useBench();
+useKitBed();
 
 /** What the library has logged at a level, without the lines of the boot. */
 function linesOf({ lines }: LogBook, level: 'log' | 'warn' | 'error' | 'debug'): string[] {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Gate, abortOf } from '../../support/waiting.js';
-import { MINUTE, SECOND, START, realDuration, start, useBench } from '../../support/kit/kit-bed.js';
+import { MINUTE, SECOND, START, realDuration, start, useKitBed } from '../../support/kit/kit-bed.js';
 
 const PATIENCE = 60;
 
-useBench();
+useKitBed();
 
 describe('a handler that hangs', () => {
   it('times out at its time, and its message is tried again', async () => {

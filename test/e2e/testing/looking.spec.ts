@@ -3,7 +3,7 @@ import type { DeadLetter, RecordedMessage, WaitingMessage } from 'nestjs-delay-q
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { Gate } from '../../support/waiting.js';
 import { TypedJson } from '../../support/typed-json.js';
-import { MINUTE, START, start, useBench } from '../../support/kit/kit-bed.js';
+import { MINUTE, START, start, useKitBed } from '../../support/kit/kit-bed.js';
 
 interface Job {
   readonly orderId: string;
@@ -11,7 +11,7 @@ interface Job {
 
 const jobsTopic = topic<Job>('jobs');
 
-useBench();
+useKitBed();
 
 describe('published', () => {
   it('has every message in order, over all partitions, with all it was published with', async () => {

@@ -15,10 +15,10 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness, DelayQueueTestingModule, getDelayQueueHarnessToken } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { START, boot, start, useBench } from '../../support/kit/kit-bed.js';
+import { START, boot, start, useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
-useBench();
+useKitBed();
 
 describe('DelayQueueTestingModule', () => {
   it('provides what DelayQueueModule provides, to every module', async () => {

@@ -10,7 +10,7 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { START, boot, bootBuilt, useBench } from '../../support/kit/kit-bed.js';
+import { START, boot, bootBuilt, useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
 /** Nothing listens there: an application that is not overridden does not boot. */
@@ -71,7 +71,7 @@ async function bootBoth(main: DelayQueueHarness, billing: DelayQueueHarness) {
   return { invoices, jobs, producer };
 }
 
-useBench();
+useKitBed();
 
 describe('override', () => {
   it('puts the harness under an application that imports the module deep down', async () => {

@@ -13,10 +13,10 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { START, boot, bootBuilt, start, useBench } from '../../support/kit/kit-bed.js';
+import { START, boot, bootBuilt, start, useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
-useBench();
+useKitBed();
 
 const PUBLISHES_ONLY = { imports: [DelayQueueModule.forRoot({ consumer: false })] };
 

@@ -59,7 +59,7 @@ export type OpenBroker = () => Promise<TestedBroker>;
 type ClaimFields = Partial<ClaimRequest>;
 
 /** One partition of the broker under test, and its owner. */
-export class Bench {
+export class BrokerBed {
   readonly broker: Broker;
   readonly partition: Partition = { topic: randomUUID(), index: 0 };
   readonly owner = 'owner';
@@ -74,12 +74,12 @@ export class Bench {
   }
 
   /** With the partition owned by {@link owner}. */
-  static async open(openBroker: OpenBroker): Promise<Bench> {
+  static async open(openBroker: OpenBroker): Promise<BrokerBed> {
     const tested = await openBroker();
-    const bench = new Bench(tested);
+    const bed = new BrokerBed(tested);
     try {
-      await bench.broker.acquire(bench.partition, bench.owner, LONG);
-      return bench;
+      await bed.broker.acquire(bed.partition, bed.owner, LONG);
+      return bed;
     } catch (error) {
       await tested.close();
       throw error;
@@ -194,15 +194,15 @@ export class Bench {
   }
 }
 
-/** Vitest's `it`, with a bench of its own for every test. */
+/** Vitest's `it`, with a bed of its own for every test. */
 export function brokerTest(openBroker: OpenBroker) {
-  return test.extend<{ bench: Bench }>({
-    bench: async ({ task: _task }, use) => {
-      const bench = await Bench.open(openBroker);
+  return test.extend<{ bed: BrokerBed }>({
+    bed: async ({ task: _task }, use) => {
+      const bed = await BrokerBed.open(openBroker);
       try {
-        await use(bench);
+        await use(bed);
       } finally {
-        await bench.close();
+        await bed.close();
       }
     },
   });

@@ -20,7 +20,7 @@ export function newRedisBroker(
 }
 
 /** One partition of a Redis: the broker that is tested, and a plain client to look behind it. */
-export interface RedisBench {
+export interface RedisBed {
   readonly broker: RedisBroker;
   readonly redis: Redis;
   readonly prefix: string;
@@ -28,13 +28,13 @@ export interface RedisBench {
   readonly keys: PartitionKeys;
   /** A call that is the repeat of none. */
   readonly nextCall: () => CallId;
-  /** Every key with the bench's prefix. */
+  /** Every key with the bed's prefix. */
   readonly storedKeys: () => Promise<string[]>;
-  /** Removes what the bench has stored, and closes its connections. */
+  /** Removes what the bed has stored, and closes its connections. */
   readonly close: () => Promise<void>;
 }
 
-export async function openRedisBench(url: string): Promise<RedisBench> {
+export async function openRedisBed(url: string): Promise<RedisBed> {
   const prefix = randomUUID();
   const partition: Partition = { topic: 'orders', index: 0 };
   const broker = newRedisBroker(url, prefix);
@@ -48,7 +48,7 @@ export async function openRedisBench(url: string): Promise<RedisBench> {
     prefix,
     partition,
     keys: new RedisKeys(prefix).partition(partition),
-    nextCall: () => ({ caller: 'bench', sequence: ++sequence }),
+    nextCall: () => ({ caller: 'bed', sequence: ++sequence }),
     storedKeys,
     close: async () => {
       const stored = await storedKeys();

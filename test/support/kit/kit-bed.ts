@@ -28,7 +28,7 @@ export interface Setup extends HarnessOptions {
 }
 
 /** An application on the testing module, and what tests look at. */
-export interface Bench {
+export interface KitBed {
   readonly app: INestApplicationContext;
   readonly harness: DelayQueueHarness;
   readonly producer: DelayQueueProducer;
@@ -44,7 +44,7 @@ export interface Bench {
 const opened: INestApplicationContext[] = [];
 
 /** To be called in each file: closes what a test has opened, and sees that nothing of it is left. */
-export function useBench(): void {
+export function useKitBed(): void {
   let before: Handles;
   beforeEach(() => {
     before = openHandles();
@@ -73,7 +73,7 @@ export async function bootBuilt(builder: TestingModuleBuilder) {
 }
 
 /** Boots an application with {@link Jobs}. */
-export async function start({ options = {}, providers = [], ...harnessOptions }: Setup = {}): Promise<Bench> {
+export async function start({ options = {}, providers = [], ...harnessOptions }: Setup = {}): Promise<KitBed> {
   const { module, logs } = await boot({
     imports: [DelayQueueTestingModule.forRoot(options, { now: START, ...harnessOptions })],
     providers: [Jobs, ...providers],

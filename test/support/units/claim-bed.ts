@@ -14,7 +14,7 @@ export interface PendingClaim extends ClaimRequest {
 }
 
 /** Claimers of one handler; the test answers their claims. */
-export class ClaimBench {
+export class ClaimBed {
   readonly clock = new ManualClock();
   readonly pool = new WorkerPool(1000);
   readonly group: WorkerGroup;
@@ -89,11 +89,11 @@ export function claimed(count: number, nextAt?: number): ClaimResult {
 export const PAUSED: ClaimResult = { ...claimed(0), status: 'paused' } as ClaimResult;
 
 /** A claimer whose first claim was answered. */
-export async function idle(answer: ClaimResult): Promise<{ bench: ClaimBench; claimer: PartitionClaimer }> {
-  const bench = new ClaimBench();
-  const claimer = bench.claimer('jobs');
+export async function idle(answer: ClaimResult): Promise<{ bed: ClaimBed; claimer: PartitionClaimer }> {
+  const bed = new ClaimBed();
+  const claimer = bed.claimer('jobs');
   claimer.start();
-  bench.claimOf('jobs').answer(answer);
+  bed.claimOf('jobs').answer(answer);
   await turns();
-  return { bench, claimer };
+  return { bed, claimer };
 }

@@ -24,22 +24,22 @@ const SETTINGS: HandlerSettings = {
 };
 
 /** A call of the handler, which ends when the test says so. */
-export interface BenchCall {
+export interface BedCall {
   readonly messages: readonly DelayedMessage[];
   readonly ids: readonly string[];
   resolve(result?: unknown): void;
   reject(error: unknown): void;
 }
 
-export interface BenchOptions {
+export interface BedOptions {
   readonly batch?: number | undefined;
   readonly settings?: Partial<HandlerSettings>;
 }
 
 /** A dispatcher of one partition; the test claims, handles, and sees what is settled. */
-export class DispatchBench {
+export class DispatchBed {
   readonly clock = new ManualClock();
-  readonly calls: BenchCall[] = [];
+  readonly calls: BedCall[] = [];
   readonly events: [kind: keyof QueueEvents, id: unknown][] = [];
   readonly dispatcher: MessageDispatcher;
   slotsFree = 0;
@@ -48,7 +48,7 @@ export class DispatchBench {
   readonly #settlements: Settlement[] = [];
   #token = 0;
 
-  constructor({ batch, settings }: BenchOptions = {}) {
+  constructor({ batch, settings }: BedOptions = {}) {
     const broker: Pick<Broker, 'now' | 'settle' | 'get'> = {
       now: () => this.clock.now(),
       get: async (partition, storedId) => this.lookUp(partition, storedId),
@@ -106,7 +106,7 @@ export class DispatchBench {
     return this.calls.map(({ ids }) => ids);
   }
 
-  call(index: number): BenchCall {
+  call(index: number): BedCall {
     const call = this.calls[index];
     if (!call) throw new Error(`There were ${this.calls.length} calls.`);
     return call;

@@ -8,14 +8,14 @@ import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { message } from '../../support/broker/broker-bed.js';
 
-interface Bench {
+interface Bed {
   readonly admin: DelayQueueAdmin;
   readonly broker: MemoryBroker;
   readonly requests: PeekRequest[];
   readonly publish: (id: string, at: number, envelope?: string) => Promise<void>;
 }
 
-async function open(partitions = 8): Promise<Bench> {
+async function open(partitions = 8): Promise<Bed> {
   const clock = new ManualClock();
   const broker = new MemoryBroker(clock);
   const requests: PeekRequest[] = [];
