@@ -1,4 +1,4 @@
-// Which folder of lib may import what. `npm run lint` holds it, type-only imports included, and test/smoke/layers.spec.ts
+// Which folder of lib may import what. `npm run lint` holds it, type-only imports included, and test/package/layers.spec.ts
 // plants what it has to refuse.
 
 /** What every folder may import. Its folders know each other, but no two files import each other. */

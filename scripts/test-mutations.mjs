@@ -6,8 +6,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { mutations } from '../test/faults/mutations.mjs';
-import { setup as buildPrograms } from '../test/support/build-programs.mjs';
+import { mutations } from '../test/fleet/faults/mutations.mjs';
+import { setup as buildPrograms } from '../test/support/setup/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
 import { ensureRedisServer } from './setup/redis.mjs';
@@ -51,7 +51,7 @@ async function play({ file, find, replace, scenario }) {
     );
     await runQuietly(process.execPath, [join(folder, 'scripts/build.mjs')]);
     for (let seed = 1; seed <= SEEDS; seed++) {
-      const args = ['dist-test/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
+      const args = ['dist-test/fleet/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
       const { code, output } = await run(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
       if (code !== 0)
         return [...new Set(output.match(/^ {7}(?!again)[a-z-]+(?=: )/gm))].map((rule) => rule.trim()).join(', ');

@@ -1,6 +1,5 @@
 import { describe } from 'vitest';
-import { brokerTest } from '../support/contract-bench.js';
-import type { CreateHarness } from '../support/contract-harness.js';
+import { type OpenBroker, brokerTest } from '../support/broker/broker-bed.js';
 import { setAsideContract } from './set-aside.contract.js';
 import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
@@ -24,10 +23,10 @@ import { signalContract } from './signal.contract.js';
 import { topicsContract } from './topics.contract.js';
 import { trimDeadContract } from './trim-dead.contract.js';
 
-/** The behaviour of every broker, however it stores messages. */
-export function describeBroker(name: string, createHarness: CreateHarness): void {
+/** What every broker has to do, whatever it keeps its messages in. */
+export function describeBroker(name: string, openBroker: OpenBroker): void {
   describe(`the contract of a broker: ${name}`, () => {
-    const it = brokerTest(createHarness);
+    const it = brokerTest(openBroker);
     publishContract(it);
     publishDuplicateContract(it);
     claimContract(it);

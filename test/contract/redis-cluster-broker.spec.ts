@@ -1,9 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
-import { newRedisBroker, serverTime, serverTimeReaches } from '../support/contract-redis.js';
-import { servesClusters } from '../support/ioredis.js';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
+import { newRedisBroker, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
+import { servesClusters } from '../support/servers/ioredis.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
 import { describeBroker } from './broker-contract.js';
 
 describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) => {

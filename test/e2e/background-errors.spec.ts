@@ -1,10 +1,9 @@
 import type { BackgroundError, BackgroundErrorSource } from 'nestjs-delay-queue';
 import { BrokerUnavailableError, UnrecoverableError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, onOwnRedis, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type Bed, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -101,23 +100,19 @@ describe('background errors', () => {
     });
   });
 
-  it('report each failed attempt to connect, though the log warns once', async () => {
-    const server = await startRedis(['--appendonly', 'yes']);
-    const own = new Bed(server.url);
-    try {
-      await own.open();
-      const { events, logs } = await own.start({ providers: [Jobs] });
-      await server.kill();
-      await events.errors.take(6, from('connection'));
-      await server.start();
-      await eventually(() => expect(logs.infos.join('\n')).toContain('is back'));
-      const refused = events.errors.past.filter(({ error }) => String(error).includes('ECONNREFUSED'));
-      expect(refused.length).toBeGreaterThan(1);
-      expect(logs.warnings.filter((line) => line.includes('ECONNREFUSED'))).toHaveLength(1);
-      await own.close();
-    } finally {
-      own.redis.disconnect();
-      await server.stop();
-    }
+  it('tell of each attempt to connect that fails, though the log warns once', async () => {
+    await onOwnRedis(
+      async (own, server) => {
+        const { events, logs } = await own.start({ providers: [Jobs] });
+        await server.kill();
+        await events.errors.take(6, from('connection'));
+        await server.start();
+        await eventually(() => expect(logs.infos.join('\n')).toContain('is back'));
+        const refused = events.errors.past.filter(({ error }) => String(error).includes('ECONNREFUSED'));
+        expect(refused.length).toBeGreaterThan(1);
+        expect(logs.warnings.filter((line) => line.includes('ECONNREFUSED'))).toHaveLength(1);
+      },
+      ['--appendonly', 'yes'],
+    );
   });
 });

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import type { Bed, RunningApp } from './support/bed.js';
-import { longestOf, longestScript, watchScripts } from './support/script-watch.js';
-import { report } from './support/statistics.js';
-import { eventually } from './support/waiting.js';
+import type { Bed, RunningApp } from '../support/app/bed.js';
+import { longestOf, longestScript, watchScripts } from '../support/readings/script-watch.js';
+import { report } from '../support/readings/statistics.js';
+import { eventually } from '../support/waiting.js';
 
 const COUNT = 20_000;
 

@@ -7,7 +7,7 @@ import {
   topic,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
+import { useBed } from '../support/app/bed.js';
 
 const TEN_YEARS = 10 * 365.25 * 24 * 3_600_000;
 

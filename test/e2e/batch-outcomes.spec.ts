@@ -6,9 +6,9 @@ import {
   UnrecoverableError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { BATCH_TOPIC, type BatchSetup, publishDue, startBatches } from './support/batch-bench.js';
-import { useBed } from './support/bed.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { BATCH_TOPIC, type BatchSetup, publishDue, startBatches } from '../support/app/batch-bed.js';
+import { useBed } from '../support/app/bed.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

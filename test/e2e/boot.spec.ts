@@ -10,10 +10,10 @@ import {
   DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Recorder } from './support/recorder.js';
-import { Gate } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate } from '../support/waiting.js';
 
 const bed = useBed();
 

@@ -13,11 +13,11 @@ import {
 } from 'nestjs-delay-queue';
 import { build } from 'rolldown';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { VERSION } from '../../lib/version.js';
-import { type Copy, forgetCopies, loadCopy } from '../support/another-copy.js';
-import { useBed } from './support/bed.js';
-import { LogBook } from './support/log-book.js';
-import { eventually } from './support/waiting.js';
+import { VERSION } from '../support/internals.js';
+import { type Copy, forgetCopies, loadCopy } from '../support/kit/another-copy.js';
+import { useBed } from '../support/app/bed.js';
+import { LogBook } from '../support/app/log-book.js';
+import { eventually } from '../support/waiting.js';
 
 type Library = typeof here;
 

@@ -7,7 +7,7 @@ import {
   DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
+import { useBed } from '../support/app/bed.js';
 
 interface Order {
   readonly id: string;

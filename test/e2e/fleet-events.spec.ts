@@ -1,10 +1,10 @@
 import { DelayQueueEvents, type FleetEvent } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type AppSetup, type Bed, type RunningApp, onOwnRedis, useBed } from './support/bed.js';
-import { Tape } from './support/event-log.js';
-import { Jobs } from './support/jobs.js';
-import { report } from './support/statistics.js';
-import { eventually } from './support/waiting.js';
+import { type AppSetup, type Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Tape } from '../support/app/event-log.js';
+import { Jobs } from '../support/app/jobs.js';
+import { report } from '../support/readings/statistics.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

@@ -10,8 +10,8 @@ import {
   OnDeadLetter,
 } from 'nestjs-delay-queue';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

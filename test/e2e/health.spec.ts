@@ -2,19 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DelayQueueHealth, DelayQueueModule, InjectDelayQueueHealth, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
-import type { Broker } from '../../lib/broker/broker.interface.js';
-import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
-import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, type RunningApp, onOwnRedis, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, eventually } from './support/waiting.js';
+import { brokerOf } from '../support/internals.js';
+import { type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const FOUR_PARTITIONS = { defaults: { partitions: 4 } };
 const ALL_FOUR = [0, 1, 2, 3];
 
-/** What a busy machine may add to a timeout, in milliseconds. */
-const SLACK = 500;
+/** What a busy host may add to a timeout, in milliseconds. A check that waited for its answer would not end at all. */
+const BUSY_HOST = 5000;
 
 const bed = useBed();
 
@@ -22,12 +19,7 @@ function healthOf(app: RunningApp): DelayQueueHealth {
   return app.get(DelayQueueHealth);
 }
 
-/** The broker of an application, for a test to break. */
-function brokerOf(app: RunningApp): Broker {
-  return app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
-}
-
-/** A call that hangs. */
+/** What hangs. */
 async function never(): Promise<never> {
   return new Promise(() => {});
 }
@@ -107,7 +99,7 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
 
   it('is degraded by signals that do not arrive', async () => {
     const app = await bed.start({ providers: [Jobs] });
-    vi.spyOn(brokerOf(app).link, 'listen').mockImplementation(never);
+    vi.spyOn(brokerOf(app.nest).link, 'listen').mockImplementation(never);
 
     expect(await healthOf(app).check({ timeout: 200 })).toMatchObject({
       status: 'degraded',
@@ -118,7 +110,7 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
 
   it('is degraded by partitions that cannot be reached', async () => {
     const app = await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
-    const broker = brokerOf(app);
+    const broker = brokerOf(app.nest);
     const stats = broker.stats.bind(broker);
     vi.spyOn(broker, 'stats').mockImplementation(async (partition) =>
       partition.index === 2 ? never() : stats(partition),
@@ -139,7 +131,7 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
       process.kill(pid, 'SIGSTOP');
       const startedAt = performance.now();
       const report = await health.check({ timeout: 300 });
-      expect(performance.now() - startedAt).toBeLessThan(300 + SLACK);
+      expect(performance.now() - startedAt).toBeLessThan(300 + BUSY_HOST);
       process.kill(pid, 'SIGCONT');
 
       expect(report).toMatchObject({
@@ -154,7 +146,7 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
 
   it('is down while this process makes no progress, though Redis answers', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    const claims = vi.spyOn(brokerOf(app), 'claim').mockImplementation(never);
+    const claims = vi.spyOn(brokerOf(app.nest), 'claim').mockImplementation(never);
     const { dueAt } = await app.producer.publish('jobs', 1, { id: 'a' });
 
     expect(await healthOf(app).check()).toMatchObject({ status: 'up', topics: [{ stalled: false }] });
@@ -173,27 +165,23 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
     await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
   });
 
-  it('is down while Redis is gone, which does not count as stuck however long it takes', async () => {
-    const server = await startRedis();
-    const own = new Bed(server.url);
-    await own.open();
-    const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    await server.kill();
-    await sleep(1500);
-    const report = await healthOf(app).check({ timeout: 300 });
-    await server.start();
-    await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
-    await own.close();
-    own.redis.disconnect();
-    await server.stop();
+  it('is down while Redis is gone, which is no wedge however long it takes', async () => {
+    await onOwnRedis(async (own, server) => {
+      const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
+      await server.kill();
+      await sleep(1500);
+      const report = await healthOf(app).check({ timeout: 300 });
+      await server.start();
+      await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
 
-    expect(report).toMatchObject({ status: 'down', connection: { status: 'down' }, topics: [{ stalled: false }] });
-    expect(report.problems).toEqual([expect.stringMatching(/^Redis cannot be reached: .*127\.0\.0\.1/)]);
+      expect(report).toMatchObject({ status: 'down', connection: { status: 'down' }, topics: [{ stalled: false }] });
+      expect(report.problems).toEqual([expect.stringMatching(/^Redis cannot be reached: .*127\.0\.0\.1/)]);
+    });
   });
 
   it('is down while heartbeats are not answered', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    const broker = brokerOf(app);
+    const broker = brokerOf(app.nest);
     const join = broker.join.bind(broker);
     const hung = new Gate();
     const heartbeats = vi.spyOn(broker, 'join').mockImplementation(async (...args) => {

@@ -2,9 +2,9 @@ import { DelayedHandler, UnrecoverableError, topic } from 'nestjs-delay-queue';
 import { Injectable, type Provider } from '@nestjs/common';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { eventually } from '../support/waiting.js';
 
 const SECRET = 'payload-that-is-nobodys-business';
 

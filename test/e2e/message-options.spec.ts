@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, type PublishOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { abortOf, eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 

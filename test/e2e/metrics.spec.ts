@@ -3,12 +3,11 @@ import { RetryLaterError, UnrecoverableError } from 'nestjs-delay-queue';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Scrape } from '../support/prometheus-text.js';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { startScraped } from './support/scraped.js';
-import { Gate, eventually } from './support/waiting.js';
+import type { Scrape } from '../support/readings/prometheus-text.js';
+import { onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { startScraped } from '../support/app/scraped.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -227,11 +226,8 @@ describe('the gauges of a topic', () => {
 });
 
 describe('a scrape while Redis is away', () => {
-  it('has what the process knows, counts failures, and has everything again once Redis is back', async () => {
-    const server = await startRedis();
-    const own = new Bed(server.url);
-    try {
-      await own.open();
+  it('tells what the process knows, counts what fails, and tells all again once Redis is back', async () => {
+    await onOwnRedis(async (own, server) => {
       const { app, scrape } = await startScraped(own, {
         providers: [Jobs],
         options: { ...OPTIONS, publishTimeout: 300, consumer: { maxIdleWait: 200 } },
@@ -255,11 +251,7 @@ describe('a scrape while Redis is away', () => {
         expect(back.value('delay_queue_up')).toBe(1);
         expect(back.value('delay_queue_unowned_partitions', JOBS)).toBe(0);
       });
-      await own.close();
-    } finally {
-      own.redis.disconnect();
-      await server.stop();
-    }
+    });
   });
 });
 

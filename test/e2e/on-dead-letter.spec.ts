@@ -2,8 +2,8 @@ import { Injectable, Module, Scope } from '@nestjs/common';
 import { type DeadLetter, DelayedHandler, DelayQueueAdmin, OnDeadLetter, UnrecoverableError } from 'nestjs-delay-queue';
 import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

@@ -1,9 +1,9 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Respond, batchHandler } from './support/batch-recorder.js';
-import { type RunningApp, useBed } from './support/bed.js';
-import { report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type Respond, batchHandler } from '../support/app/batch-recorder.js';
+import { type RunningApp, useBed } from '../support/app/bed.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -14,14 +14,18 @@ interface Setup {
   readonly concurrency?: number;
   readonly batch?: number;
   readonly partitions?: number;
+  readonly maxIdleWait?: number;
 }
 
-/** An application with one handler for both topics, the urgent one first. */
-async function start({ concurrency = 10, batch = 1, partitions = 1 }: Setup = {}, respond: Respond = () => undefined) {
+/** An application whose one handler has both topics, the urgent one first. */
+async function start(
+  { concurrency = 10, batch = 1, partitions = 1, maxIdleWait = 200 }: Setup = {},
+  respond: Respond = () => undefined,
+) {
   const handler = batchHandler([URGENT, NORMAL], { concurrency, batch });
   const app = await bed.compile({
     providers: [handler],
-    options: { defaults: { partitions }, consumer: { maxIdleWait: 200 } },
+    options: { defaults: { partitions }, consumer: { maxIdleWait } },
   });
   const jobs = app.get(handler);
   // Set before the first message comes.
@@ -144,8 +148,9 @@ describe('a handler of several topics', () => {
     expect(topicsOf(running)).toEqual([...Array(5).fill(NORMAL), ...Array(10).fill(URGENT), ...Array(45).fill(NORMAL)]);
   });
 
-  it('does not delay the second if nothing of the first is due', async () => {
-    const running = await start({ concurrency: 1, partitions: 4 });
+  it('does not delay the second where nothing of the first is due', async () => {
+    // Longer than this test waits: the second topic does not wait for the next look at the first.
+    const running = await start({ concurrency: 1, partitions: 4, maxIdleWait: 60_000 });
     const { producer, events } = running;
     // Waits, but is not due.
     await producer.publish(URGENT, null, { delay: '1h' });
@@ -155,7 +160,6 @@ describe('a handler of several topics', () => {
     }
     const lateness = events.delivered.past.map((delivered) => delivered.lateness);
     report(`the second topic alone: late by at most ${Math.max(...lateness).toFixed(1)} ms`);
-    expect(Math.min(...lateness)).toBeLessThan(50);
     expect(topicsOf(running)).toEqual(Array(10).fill(NORMAL));
   });
 

@@ -10,8 +10,8 @@ import {
   SerializationError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type Bed, onOwnRedis, useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
+import { type Bed, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
 
 @Injectable()
 class Mails extends Recorder<number> {

@@ -1,8 +1,8 @@
 import { type DelayQueueProducer, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 const TEN_YEARS = 10 * 365.25 * 24 * HOUR;
@@ -12,7 +12,9 @@ type When = Parameters<DelayQueueProducer['reschedule']>[2];
 const bed = useBed();
 
 async function start() {
-  const app = await bed.start({ providers: [Jobs], options: { defaults: { partitions: 8 } } });
+  // Nobody looks in time without a signal: what comes while a test waits has come by one.
+  const options = { defaults: { partitions: 8 }, consumer: { maxIdleWait: '1m' } };
+  const app = await bed.start({ providers: [Jobs], options });
   return { producer: app.producer, events: app.events, jobs: app.get(Jobs) };
 }
 
@@ -58,10 +60,8 @@ describe('rescheduling by id', () => {
   it('alone wakes the owner of that other partition', async () => {
     const { producer, jobs } = await start();
     await producer.publish('jobs', 1, { id: 'a', key: 'k', delay: '1h' });
-    const movedAt = performance.now();
     expect(await producer.reschedule('jobs', 'a', { delay: 100 })).toBe(true);
     await jobs.called();
-    expect(performance.now() - movedAt).toBeLessThan(1000);
   });
 
   it('alone means the message in its own partition, if there is one', async () => {

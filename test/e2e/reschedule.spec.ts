@@ -1,9 +1,9 @@
 import { type DelayQueueProducer } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { percentile, report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { percentile, report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 
@@ -14,7 +14,11 @@ const bed = useBed();
 async function start() {
   const app = await bed.start({
     providers: [Jobs],
-    options: { defaults: { partitions: 1, backoff: { type: 'fixed', delay: '1h' } } },
+    options: {
+      defaults: { partitions: 1, backoff: { type: 'fixed', delay: '1h' } },
+      // Nobody looks in time without a signal: what comes while a test waits has come by one.
+      consumer: { maxIdleWait: '1m' },
+    },
   });
   const { producer, events } = app;
   return { producer, events, jobs: app.get(Jobs), partition: bed.partition('jobs') };
@@ -72,10 +76,8 @@ describe('rescheduling a waiting message', () => {
     // Not the first message of the partition.
     await producer.publish('jobs', 'later', { delay: '1h' });
     await producer.publish('jobs', 'now', { id: 'now', delay: '2h' });
-    const movedAt = performance.now();
     expect(await producer.reschedule('jobs', 'now', when)).toBe(true);
     await jobs.called();
-    expect(performance.now() - movedAt).toBeLessThan(1000);
     expect(jobs.ids).toEqual(['now']);
   });
 
@@ -268,9 +270,6 @@ describe('a process that only publishes', () => {
     await eventually(() => expect(lateness).toHaveLength(ids.length));
     expect(jobs.ids).toEqual(ids.toReversed());
     expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
-    // Without a signal the owner would find them at its next heartbeat, seconds later.
-    expect(percentile(lateness, 0.5)).toBeLessThan(50);
-    expect(Math.max(...lateness)).toBeLessThan(500);
     report(
       `lateness of ${ids.length} messages that another process moved: p50 ${percentile(lateness, 0.5).toFixed(2)} ms, ` +
         `greatest ${Math.max(...lateness).toFixed(2)} ms`,

@@ -9,9 +9,9 @@ import {
   UnrecoverableError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 @Injectable()
 class Payments extends Recorder {

@@ -12,9 +12,9 @@ import {
 import * as v from 'valibot';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { Gate, within } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate, within } from '../support/waiting.js';
 
 const orders = topic('orders', {
   schema: z.object({

@@ -16,9 +16,9 @@ import {
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { TypedJson } from '../support/typed-json.js';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 

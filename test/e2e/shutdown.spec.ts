@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, DeliveryAbortedError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type RunningApp, useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { report } from './support/statistics.js';
-import { Gate, abortOf, eventually, within } from './support/waiting.js';
+import { type RunningApp, useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, abortOf, eventually, within } from '../support/waiting.js';
 
 const TOPIC = 'jobs';
 const PARTITIONS = 8;
+
+/** What a busy host may add to the time that a close may take, in milliseconds. */
+const BUSY_HOST = 5000;
 
 @Injectable()
 class Jobs extends Recorder<number> {
@@ -88,14 +91,14 @@ describe('closing one of two applications while 50 handlers run in it', () => {
       expect(reason).toMatchObject({ code: 'SHUTDOWN' });
     }
     expect(closeTook).toBeGreaterThanOrEqual(499);
-    expect(closeTook).toBeLessThan(500 + 3000);
+    expect(closeTook).toBeLessThan(500 + 3000 + BUSY_HOST);
     expect(first.app.events.retried.past).toEqual([]);
     expect(first.app.events.dead.past).toEqual([]);
 
     const redelivered = await second.jobs.called(25);
     const redeliveryTook = Math.max(...redelivered.map(({ at }) => at)) - performance.timeOrigin - closedAt;
     // The lease has 30 s.
-    expect(redeliveryTook).toBeLessThan(500 + 3000);
+    expect(redeliveryTook).toBeLessThan(15_000);
     expect(redelivered.map(({ message }) => message.attempt)).toEqual(Array(25).fill(1));
     expect(new Set(redelivered.map(({ payload }) => payload))).toEqual(
       new Set(Array.from({ length: 25 }, (_, i) => 2 * i + 1)),
@@ -117,7 +120,7 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     await balanced(first.app, second.app);
     const closedAt = performance.now();
     await first.app.close();
-    expect(performance.now() - closedAt).toBeLessThan(200 + 3000);
+    expect(performance.now() - closedAt).toBeLessThan(200 + 3000 + BUSY_HOST);
     // Nest has one logger for all applications of a process.
     const warning = second.app.logs.warnings.find((line) => line.includes('still run')) ?? '';
     expect(warning).toMatch(
@@ -142,7 +145,8 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     const closing = first.app.close();
     finish.open();
     await closing;
-    expect(performance.now() - closedAt).toBeLessThan(3000);
+    // Half of the limit.
+    expect(performance.now() - closedAt).toBeLessThan(5000);
     expect(first.app.events.acked.past).toHaveLength(50);
   });
 });

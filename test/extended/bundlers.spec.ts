@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { onceARun } from '../smoke/support/once-a-run.js';
-import { packLibrary } from '../smoke/support/packed-library.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { install } from './support/installations.js';
+import { compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { onceARun } from '../support/package/once-a-run.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { runProgram } from '../support/package/run-program.js';
+import { install } from '../support/package/npm-install.js';
 
 /** Packages that Nest loads only if they are installed; bundlers have to leave them out. */
 const OPTIONAL = [
@@ -133,7 +133,7 @@ describe('an application that is bundled into one file', () => {
       }),
     );
     folder = await compileApps(installation, { type: 'commonjs', compilerOptions: { module: 'nodenext' } });
-    await copyFile('test/smoke/apps/greeter.ts', join(folder, 'greeter.ts'));
+    await copyFile('test/package/apps/greeter.ts', join(folder, 'greeter.ts'));
     await writeFile(join(folder, 'webpack.config.cjs'), WEBPACK_CONFIG);
     await writeFile(join(folder, 'vite.config.mjs'), VITE_CONFIG);
     await writeFile(join(folder, 'swc.json'), SWC_CONFIG);

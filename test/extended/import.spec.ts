@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { installOnNest12 } from '../smoke/support/installations.js';
-import { runProgram } from '../smoke/support/run-program.js';
+import { installOnNest12 } from '../support/package/installations.js';
+import { runProgram } from '../support/package/run-program.js';
 
 const RUNS = 15;
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { movedPrimary } from '../faults/scenarios/redis-scenarios.js';
-import { play } from '../faults/support/play.js';
+import { movedPrimary } from '../fleet/faults/scenarios/redis-scenarios.js';
+import { play } from '../fleet/faults/play.js';
 
 const TIMES = 10;
 const SEED = 15;

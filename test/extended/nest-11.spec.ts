@@ -1,10 +1,10 @@
 import { copyFile, cp, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { readJson } from '../smoke/support/read-json.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { installOnNest11, versionOf } from './support/installations.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { readJson } from '../support/package/read-json.js';
+import { runProgram } from '../support/package/run-program.js';
+import { installOnNest11, versionOf } from '../support/package/npm-install.js';
 
 /** The part of vitest's report that is read here. */
 interface Report {
@@ -53,8 +53,8 @@ describe('on the newest Nest 11', () => {
     await cp(join(folder, 'node_modules/nestjs-delay-queue/lib'), join(folder, 'lib'), { recursive: true });
 
     const report = await runTests(folder);
-    const files = report.testResults.map(({ name }) => relative(join(folder, 'test/nest'), name));
-    const expected = (await readdir('test/nest', { recursive: true })).filter((file) => file.endsWith('.spec.ts'));
+    const files = report.testResults.map(({ name }) => relative(join(folder, 'test/e2e/nest'), name));
+    const expected = (await readdir('test/e2e/nest', { recursive: true })).filter((file) => file.endsWith('.spec.ts'));
 
     expect(files).toEqual(expect.arrayContaining(expected));
     expect(report.numPassedTests).toBeGreaterThan(0);

@@ -5,12 +5,12 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { DelayQueueEvents, DelayQueueModule, DelayQueueProducer, createDelayQueueAdmin } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
-import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Jobs } from '../e2e/support/jobs.js';
-import { type Redises, SECRET, formsOfRedis } from '../e2e/support/redis-forms.js';
-import { eventually } from '../e2e/support/waiting.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
+import { PRIMARY, startSentinel } from '../support/servers/redis-sentinel.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
+import { Jobs } from '../support/app/jobs.js';
+import { type Redises, SECRET, formsOfRedis } from '../support/app/redis-forms.js';
+import { eventually } from '../support/waiting.js';
 
 /** A port at which nothing listens: the first one is reserved. */
 const NOWHERE = 1;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
-import { TestProcess } from '../support/test-process.js';
+import { TestProcess } from '../support/processes/test-process.js';
 import type { ShutdownHooks } from '../fleet/programs/shutdown-hooks.js';
 
 /** The library's log lines of an application, in production by default. */

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { onceARun } from '../smoke/support/once-a-run.js';
-import { packLibrary } from '../smoke/support/packed-library.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { install } from './support/installations.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { onceARun } from '../support/package/once-a-run.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { runProgram } from '../support/package/run-program.js';
+import { install } from '../support/package/npm-install.js';
 
 /** The oldest supported version, those that changed module resolution, and the newest. */
 const VERSIONS = ['5.4', '5.7', '5.9', '6.0', '7.0'] as const;

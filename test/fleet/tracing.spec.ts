@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { SpanKind } from '@opentelemetry/api';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { TestProcess } from '../support/test-process.js';
+import { until } from '../support/waiting.js';
+import { TestProcess } from '../support/processes/test-process.js';
 import type { ExportedSpan, TracedConfig, TracedReport } from './tracing-protocol.js';
 
 /** A process whose OpenTelemetry SDK exports to memory, and the spans that it has reported. */
@@ -49,7 +49,7 @@ describe('traces across two processes', () => {
     await publisher.exit();
     expect(publisher.ending, publisher.output).toBe(0);
     const consumer = start('consumer', config);
-    await eventually(
+    await until(
       `the consumer's spans\n${consumer.output}`,
       () => consumer.all('settle orders').length >= 2 && consumer.all('settle mails').length >= 1,
       30_000,

@@ -6,11 +6,11 @@ import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
-import { message } from '../support/contract-bench.js';
-import { startFakeRedis } from '../support/contract-fake-redis.js';
-import { newRedisBroker } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { freePort, startRedis } from '../support/redis-server.js';
+import { message } from '../support/broker/broker-bed.js';
+import { startFakeRedis } from '../support/servers/fake-redis.js';
+import { newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { freePort, startRedis } from '../support/servers/redis-server.js';
 
 const CALL = { caller: 'test', sequence: 1 };
 
@@ -185,6 +185,7 @@ describe('a connection to Redis', () => {
 
     it('calls reject at once while the server is gone', async () => {
       const redis = await startRedis();
+      cleanups.push(() => redis.stop());
       const connected = broker(redis.url);
       await connected.connect();
       await redis.stop();

@@ -7,12 +7,12 @@ import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
-import { message } from '../support/contract-bench.js';
-import { SILENT, newRedisBroker } from '../support/contract-redis.js';
-import { eventually } from '../support/eventually.js';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
-import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { message } from '../support/broker/broker-bed.js';
+import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
+import { until } from '../support/waiting.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
+import { PRIMARY, startSentinel } from '../support/servers/redis-sentinel.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 const local = (port: number) => ({ host: '127.0.0.1', port });
 const lazy = { lazyConnect: true } as const;
@@ -153,8 +153,8 @@ describe('the configured database', () => {
     await redis.acl('SETUSER', 'limited', '-select');
     await redis.call('CLIENT', 'KILL', 'TYPE', 'normal');
     const errors: unknown[] = [];
-    // Checks at every moment of a dozen reconnects.
-    for (const until = performance.now() + 2000; performance.now() < until;) {
+    // At every moment of a dozen reconnects.
+    for (const end = performance.now() + 2000; performance.now() < end;) {
       await publish().then(
         () => expect.fail('it was served'),
         (error: unknown) => errors.push(error),
@@ -167,7 +167,7 @@ describe('the configured database', () => {
     expect(await redis.dbsize()).toBe(0);
 
     await redis.acl('SETUSER', 'limited', '+select');
-    await eventually('it to be served again', async () =>
+    await until('it to be served again', async () =>
       publish().then(
         () => true,
         () => false,

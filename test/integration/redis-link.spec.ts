@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, i
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
-import { message } from '../support/contract-bench.js';
-import { newRedisBroker } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { eventually } from '../support/eventually.js';
-import { servesClusters } from '../support/ioredis.js';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
+import { message } from '../support/broker/broker-bed.js';
+import { newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { until } from '../support/waiting.js';
+import { servesClusters } from '../support/servers/ioredis.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
 
 /** Handlers of a call's outcome: whether it was served. */
 const SERVED = [() => true, () => false] as const;
@@ -52,8 +52,8 @@ function describeLink(settings: () => RedisSettings): void {
     'makes a connection anew, on which calls and signals work: %s',
     async (which) => {
       broker.link.rebuild(which);
-      await eventually('calls to work', async () => broker.link.ping().then(...SERVED));
-      await eventually('signals to come', async () => {
+      await until('calls to work', async () => broker.link.ping().then(...SERVED));
+      await until('signals to come', async () => {
         await publish();
         return signals.all.length > 0;
       });
@@ -73,7 +73,7 @@ function describeLink(settings: () => RedisSettings): void {
 
     // A client of a cluster sends them again.
     expect([undefined, BrokerUnavailableError]).toContain(outcome && (outcome as Error).constructor);
-    await eventually('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
+    await until('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
     expect(await broker.stats(PARTITION)).toMatchObject({ scheduled: 0 });
   });
 

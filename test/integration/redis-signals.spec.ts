@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import { SignalSubscriber } from '../../lib/broker/redis/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
-import { SILENT } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { eventually } from '../support/eventually.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { SILENT } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { until } from '../support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 /** A channel to which a user named 'limited' may lack the right. */
 const CHANNEL = '{signals}:orders';
@@ -94,7 +94,7 @@ describe('subscriptions', () => {
     expect(warnings.all).toEqual([
       expect.stringMatching(/^Signals cannot be subscribed to, though Redis answers calls: .*made anew$/),
     ]);
-    await eventually('the old client to be closed', () => broken.status === 'end');
+    await until('the old client to be closed', () => broken.status === 'end');
   });
 
   it('wait and keep their client if calls are not answered either', async () => {
@@ -118,7 +118,7 @@ describe('subscriptions', () => {
     const errors = new Received<Error>();
     connection.onError(errors.listener);
     await allow('resetchannels');
-    await eventually('the client to be back', () => connection.isUp('subscriber'));
+    await until('the client to be back', () => connection.isUp('subscriber'));
     const before = connection.subscriber;
     listen();
     await warnings.atLeast(1);

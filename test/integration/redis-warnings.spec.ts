@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../lib/time/clock.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 /** Settings with which Redis loses nothing. */
 const SAFE = { 'maxmemory-policy': 'noeviction', appendonly: 'yes', save: '' };

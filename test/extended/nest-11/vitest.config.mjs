@@ -13,10 +13,10 @@ export default defineConfig({
     ],
   },
   test: {
-    globalSetup: ['test/support/shared-redis.ts'],
+    globalSetup: ['test/support/setup/shared-redis.ts'],
     include: [
-      'test/nest/**/*.spec.ts',
-      // The integration with Nest: its module, its hooks, and what handlers return.
+      'test/e2e/nest/**/*.spec.ts',
+      // How the library meets Nest: its module, its hooks, and what handlers return.
       'test/e2e/{boot,boot-failures,example,handler-results,shutdown}.spec.ts',
       // The forms in which an application publishes and handles.
       'test/e2e/{batch,batch-outcomes,cancel,message-options,priority,publish-many,reschedule,schema}.spec.ts',

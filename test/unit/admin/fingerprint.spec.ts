@@ -33,7 +33,8 @@ describe('patternOf', () => {
     for (const piece of ["'", '"x', 'a1', '1,', 'deadbeef-', '0'.repeat(12), ' ']) {
       expect(patternOf(piece.repeat(4096).slice(0, 4096)).length).toBeLessThanOrEqual(300);
     }
-    expect(performance.now() - begin).toBeLessThan(1000);
+    // Milliseconds, where a pattern that backtracks takes minutes.
+    expect(performance.now() - begin).toBeLessThan(10_000);
   });
 });
 

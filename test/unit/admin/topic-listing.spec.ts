@@ -6,16 +6,16 @@ import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
-import { message } from '../../support/contract-bench.js';
+import { message } from '../../support/broker/broker-bed.js';
 
-interface Bench {
+interface Bed {
   readonly admin: DelayQueueAdmin;
   readonly broker: MemoryBroker;
   readonly requests: PeekRequest[];
   readonly publish: (id: string, at: number, envelope?: string) => Promise<void>;
 }
 
-async function open(partitions = 8): Promise<Bench> {
+async function open(partitions = 8): Promise<Bed> {
   const clock = new ManualClock();
   const broker = new MemoryBroker(clock);
   const requests: PeekRequest[] = [];

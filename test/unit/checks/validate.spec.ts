@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { assertInteger, assertOneOf, assertOptions } from '../../../lib/checks/validate.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('assertOptions', () => {
   const allowed = ['a', 'b'];

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
-import { recordedMetrics } from '../monitoring/support/recorded-metrics.js';
-import { failureOf } from './support/wrong-options.js';
+import { recordedMetrics } from '../../support/units/recorded-metrics.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 describe("the option 'metrics'", () => {
   it('is undefined by default', () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
-import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from './support/wrong-options.js';
-import { shown } from '../../support/contract-shown.js';
+import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
+import { shown } from '../../support/shown.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };

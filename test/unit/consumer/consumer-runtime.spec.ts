@@ -10,7 +10,7 @@ import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
-import { turns } from './support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const clock = new ManualClock();
 

@@ -4,8 +4,8 @@ import { DueTimer } from '../../../lib/consumer/due-timer.js';
 
 const START = 1_000_000;
 
-/** A timer with a broker whose clock is `offset` ahead of the local one, and when it fired (broker's clock). */
-class Bench {
+/** A timer on a broker whose clock is `offset` ahead of the local one, and when it fired (broker's clock). */
+class Bed {
   readonly clock = new ManualClock(START);
   readonly fired: number[] = [];
   offset = 0;
@@ -22,7 +22,7 @@ class Bench {
 
 describe('DueTimer', () => {
   it('fires once, when the time has come', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     timer.arm(START + 100);
 
     await clock.advance(99);
@@ -31,28 +31,28 @@ describe('DueTimer', () => {
     expect(fired).toEqual([START + 100]);
   });
 
-  it('fires at once for the present or a past time', () => {
-    const { timer, fired } = new Bench();
+  it('fires at once for a time that is now, or has passed', () => {
+    const { timer, fired } = new Bed();
     timer.arm(START);
     timer.arm(START - 5000);
 
     expect(fired).toEqual([START, START]);
   });
 
-  it('never fires early, even though timers count whole milliseconds', async () => {
-    const bench = new Bench();
-    bench.offset = 0.3;
-    bench.timer.arm(START + 10);
+  it('never fires early, though timers count whole milliseconds', async () => {
+    const bed = new Bed();
+    bed.offset = 0.3;
+    bed.timer.arm(START + 10);
 
-    await bench.clock.advance(100);
+    await bed.clock.advance(100);
 
-    expect(bench.fired).toHaveLength(1);
-    expect(bench.fired[0]).toBeGreaterThanOrEqual(START + 10);
-    expect(bench.fired[0]).toBeLessThan(START + 11);
+    expect(bed.fired).toHaveLength(1);
+    expect(bed.fired[0]).toBeGreaterThanOrEqual(START + 10);
+    expect(bed.fired[0]).toBeLessThan(START + 11);
   });
 
-  it('uses the sooner of two times', async () => {
-    const { clock, timer, fired } = new Bench();
+  it('takes the sooner of two times', async () => {
+    const { clock, timer, fired } = new Bed();
     timer.arm(START + 100);
     timer.arm(START + 50);
     timer.arm(START + 70);
@@ -84,7 +84,7 @@ describe('DueTimer', () => {
   });
 
   it('does not fire once it is disarmed, and can be armed for a later time then', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     timer.arm(START + 50);
     timer.disarm();
     timer.disarm();
@@ -96,29 +96,29 @@ describe('DueTimer', () => {
     expect(fired).toEqual([START + 80]);
   });
 
-  it('continues to wait if the clock of the broker turns out to be behind', async () => {
-    const bench = new Bench();
-    bench.timer.arm(START + 100);
-    bench.offset = -30;
-    await bench.clock.advance(100);
-    expect(bench.fired).toEqual([]);
+  it('waits on where the clock of the broker turns out to be behind', async () => {
+    const bed = new Bed();
+    bed.timer.arm(START + 100);
+    bed.offset = -30;
+    await bed.clock.advance(100);
+    expect(bed.fired).toEqual([]);
 
-    await bench.clock.advance(30);
-    expect(bench.fired).toEqual([START + 100]);
+    await bed.clock.advance(30);
+    expect(bed.fired).toEqual([START + 100]);
   });
 
-  it('follows the clock of the broker', async () => {
-    const bench = new Bench();
-    bench.offset = 5000;
-    bench.timer.arm(START + 5100);
+  it('goes by the clock of the broker', async () => {
+    const bed = new Bed();
+    bed.offset = 5000;
+    bed.timer.arm(START + 5100);
 
-    await bench.clock.advance(100);
+    await bed.clock.advance(100);
 
-    expect(bench.fired).toEqual([START + 5100]);
+    expect(bed.fired).toEqual([START + 5100]);
   });
 
   it('waits for 40 days, longer than setTimeout can', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     const days = 40 * 86_400_000;
     timer.arm(START + days);
 

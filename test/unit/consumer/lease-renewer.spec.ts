@@ -13,8 +13,8 @@ const PARTITION: Partition = { topic: 'jobs', index: 0 };
 
 const silent = (): void => {};
 
-/** A renewer, the running deliveries, and when which leases were renewed. */
-class Bench {
+/** A renewer, what runs, and when which leases were renewed. */
+class Bed {
   readonly clock = new ManualClock(0);
   readonly running = new Map<string, Delivery>();
   readonly renewed: [at: number, ids: string][] = [];
@@ -55,8 +55,8 @@ class Bench {
 }
 
 describe('LeaseRenewer', () => {
-  it('renews three times per lease while deliveries run', async () => {
-    const { clock, renewed, begin } = new Bench();
+  it('renews three times a lease while deliveries run', async () => {
+    const { clock, renewed, begin } = new Bed();
     begin('a');
 
     await clock.advance(LEASE);
@@ -68,24 +68,24 @@ describe('LeaseRenewer', () => {
     ]);
   });
 
-  it('renews all leases except the refused one, which ends', async () => {
-    const bench = new Bench();
-    const deliveries = Array.from({ length: 9 }, (_, i) => bench.begin(`m${i}`));
-    bench.answer = async (receipts) => {
+  it('renews all leases but the one that is refused, which ends by itself', async () => {
+    const bed = new Bed();
+    const deliveries = Array.from({ length: 9 }, (_, i) => bed.begin(`m${i}`));
+    bed.answer = async (receipts) => {
       if (receipts.some(({ storedId }) => storedId === 'm4')) {
         throw new BrokerUnavailableError('ERR', { transient: false, refused: true });
       }
       return receipts.map(() => 'extended');
     };
 
-    await bench.clock.advance(LEASE + 1000);
+    await bed.clock.advance(LEASE + 1000);
 
     expect(deliveries.filter(({ aborted }) => aborted).map(({ storedId }) => storedId)).toEqual(['m4']);
     expect(deliveries[5]?.leaseEndsAt).toBeGreaterThan(LEASE);
   });
 
   it('has no timer while nothing runs', async () => {
-    const { clock, renewed, running, begin } = new Bench();
+    const { clock, renewed, running, begin } = new Bed();
     expect(clock.nextTimerAt).toBeUndefined();
 
     begin('a');
@@ -96,8 +96,8 @@ describe('LeaseRenewer', () => {
     expect(renewed).toEqual([]);
   });
 
-  it('renews in time what begins just before or after it becomes idle', async () => {
-    const { clock, renewed, running, begin } = new Bench();
+  it('renews in time what begins just after it went to rest, or just before', async () => {
+    const { clock, renewed, running, begin } = new Bed();
     begin('a');
     running.clear();
     await clock.advance(1000);
@@ -109,8 +109,8 @@ describe('LeaseRenewer', () => {
     expect(renewed).toEqual([[2000, 'b,c']]);
   });
 
-  it('becomes idle if a handler outlives its outcome', async () => {
-    const { clock, renewed, begin } = new Bench();
+  it('goes to rest where a handler outlives its outcome', async () => {
+    const { clock, renewed, begin } = new Bed();
     begin('a').settled = true;
 
     await clock.advance(LEASE);
@@ -119,12 +119,12 @@ describe('LeaseRenewer', () => {
     expect(renewed).toEqual([]);
   });
 
-  it('aborts lost and cancelled deliveries', async () => {
-    const bench = new Bench();
-    const [kept, lost, cancelled] = ['a', 'b', 'c'].map((id) => bench.begin(id));
-    bench.answer = async () => ['extended', 'lost', 'cancelled'];
+  it('aborts what was lost or cancelled', async () => {
+    const bed = new Bed();
+    const [kept, lost, cancelled] = ['a', 'b', 'c'].map((id) => bed.begin(id));
+    bed.answer = async () => ['extended', 'lost', 'cancelled'];
 
-    await bench.clock.advance(1000);
+    await bed.clock.advance(1000);
 
     expect(kept?.signal.aborted).toBe(false);
     expect(kept?.leaseEndsAt).toBe(1000 + LEASE);
@@ -135,20 +135,20 @@ describe('LeaseRenewer', () => {
   it.each([
     { broker: 'cannot be reached', answer: () => Promise.reject(new BrokerUnavailableError('down')) },
     { broker: 'does not answer', answer: () => new Promise<never>(() => {}) },
-  ])('aborts when the lease is over if the broker $broker', async ({ answer }) => {
-    const bench = new Bench();
-    const { signal } = bench.begin('a');
-    bench.answer = answer;
+  ])('aborts when the lease is over where the broker $broker', async ({ answer }) => {
+    const bed = new Bed();
+    const { signal } = bed.begin('a');
+    bed.answer = answer;
 
-    await bench.clock.advance(LEASE - 1);
+    await bed.clock.advance(LEASE - 1);
     expect(signal.aborted).toBe(false);
-    await bench.clock.advance(1);
+    await bed.clock.advance(1);
 
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  it('does nothing once it is stopped', async () => {
-    const { clock, renewed, renewer, begin } = new Bench();
+  it('does nothing more once it is stopped', async () => {
+    const { clock, renewed, renewer, begin } = new Bed();
     begin('a');
     await renewer.stop();
     begin('b');
@@ -161,8 +161,8 @@ describe('LeaseRenewer', () => {
 });
 
 describe('a handler that runs for longer than three leases', () => {
-  it('causes one warning per run, with its message, and its lease is still renewed', async () => {
-    const { clock, warnings, errors, renewed, running, begin } = new Bench();
+  it('is warned of once a run, with its message, and is renewed all the same', async () => {
+    const { clock, warnings, errors, renewed, running, begin } = new Bed();
     begin('a');
     await clock.advance(500);
     begin('b');
@@ -190,8 +190,8 @@ describe('a handler that runs for longer than three leases', () => {
     expect(warnings).toHaveLength(2);
   });
 
-  it('causes one warning for all messages of a batch', async () => {
-    const { clock, warnings, begin } = new Bench();
+  it('is one for all messages of a batch', async () => {
+    const { clock, warnings, begin } = new Bed();
     const slot = new CallSlot(25, silent);
     for (let i = 0; i < 25; i++) begin(`m${i}`).slot = slot;
     begin('other').slot = new CallSlot(1, silent);
@@ -208,18 +208,18 @@ describe('a handler that runs for longer than three leases', () => {
   it.each([
     { where: 'its handler or topic', settings: { timeout: 60_000 }, envelope: '[1,2]' },
     { where: 'its message', settings: {}, envelope: '[1,2,{"t":60000}]' },
-  ])('causes no warning if $where has a timeout, which says how long it may take', async ({ settings, envelope }) => {
-    const { clock, warnings, begin } = new Bench(settings);
+  ])('is not warned of if $where has a timeout: how long it may take was said', async ({ settings, envelope }) => {
+    const { clock, warnings, begin } = new Bed(settings);
     begin('a', envelope);
     await clock.advance(5 * LEASE);
     expect(warnings).toEqual([]);
   });
 
-  it('causes a warning while Redis does not answer, too', async () => {
-    const bench = new Bench();
-    bench.answer = () => new Promise<never>(() => {});
-    bench.begin('a');
-    await bench.clock.advance(4 * LEASE);
-    expect(bench.warnings).toHaveLength(1);
+  it('is warned of while Redis does not answer, too', async () => {
+    const bed = new Bed();
+    bed.answer = () => new Promise<never>(() => {});
+    bed.begin('a');
+    await bed.clock.advance(4 * LEASE);
+    expect(bed.warnings).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AssignableMember, assignPartitions } from '../../../lib/consumer/partition-assignment.js';
-import { SeededRandom } from '../../support/contract-random.js';
+import { SeededRandom } from '../../support/random.js';
 
 const ROUNDS = 400;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
-import { SeededRandom } from '../../support/contract-random.js';
-import { TestClaimant, turns } from './support/test-claimant.js';
+import { SeededRandom } from '../../support/random.js';
+import { TestClaimant, turns } from '../../support/units/test-claimant.js';
 
 describe('a WorkerPool with claimants of several topics of a handler', () => {
   it('holds a later topic back until the claim of an earlier one is answered', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
-import { SeededRandom } from '../../support/contract-random.js';
-import { TestClaimant, turns } from './support/test-claimant.js';
+import { SeededRandom } from '../../support/random.js';
+import { TestClaimant, turns } from '../../support/units/test-claimant.js';
 
 describe('WorkerPool', () => {
   it('grants at once what is requested, if it is free', () => {

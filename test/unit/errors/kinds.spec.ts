@@ -1,6 +1,6 @@
 import * as library from 'nestjs-delay-queue';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Copy, loadCopy } from '../../support/another-copy.js';
+import { type Copy, loadCopy } from '../../support/kit/another-copy.js';
 
 type Library = typeof library;
 type ErrorName = Extract<keyof Library, `${string}Error`>;

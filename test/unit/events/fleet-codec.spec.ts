@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
-import {
-  FLEET_KINDS,
-  type FleetKind,
-  decodeEntry,
-  encodeEntry,
-  encodeEvent,
-} from '../../../lib/events/fleet-codec.js';
+import { FLEET_KINDS, type FleetKind, decodeEntry, encodeEntry, encodeEvent } from '../../../lib/events/fleet-codec.js';
 
 const AT = Date.UTC(2026, 0, 1);
 const DELIVERY = { topic: 'jobs', partition: 3, id: 'a', key: 'k', attempt: 2 };

@@ -5,8 +5,8 @@ import type { HandlerOptions } from '../../../lib/decorators/handler-options.int
 import { topic } from '../../../lib/messages/topic.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
-import { shown } from '../../support/contract-shown.js';
-import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../connection/support/wrong-options.js';
+import { shown } from '../../support/shown.js';
+import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
 

@@ -9,7 +9,7 @@ import {
   encodeBackoff,
   resolveStoredBackoff,
 } from '../../../lib/messages/backoff.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 function delays(backoff: ResolvedBackoff, attempts: number, random = 0): number[] {
   return Array.from({ length: attempts }, (_, i) => backoffDelay(backoff, i + 1, random));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { resultsOf } from '../../../lib/messages/batch-results.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('resultsOf', () => {
   it('accepts what Promise.allSettled() returns', async () => {

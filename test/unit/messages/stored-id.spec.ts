@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SEPARATOR, fromStoredId, toStoredId } from '../../../lib/messages/stored-id.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 const SHORT = '.EmJ3s3y8FSDP2-B4u1kn-F';

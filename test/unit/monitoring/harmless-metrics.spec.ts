@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DelayQueueMetrics } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from '../../../lib/monitoring/harmless-metrics.js';
-import { LogBook } from '../../e2e/support/log-book.js';
-import { recordedMetrics } from './support/recorded-metrics.js';
+import { LogBook } from '../../support/app/log-book.js';
+import { recordedMetrics } from '../../support/units/recorded-metrics.js';
 
 const FAILING = new Proxy({} as DelayQueueMetrics, {
   get: () => () => {

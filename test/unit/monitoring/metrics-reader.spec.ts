@@ -8,8 +8,8 @@ import {
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import { type ConsumedTopic, MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
-import { LogBook } from '../../e2e/support/log-book.js';
-import { Gate } from '../../e2e/support/waiting.js';
+import { LogBook } from '../../support/app/log-book.js';
+import { Gate } from '../../support/waiting.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 

@@ -4,7 +4,7 @@ import type { QueueEvents } from '../../../lib/events/queue-events.interface.js'
 import { toFailure } from '../../../lib/messages/failure.js';
 import type { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
 import { MetricsRecorder } from '../../../lib/monitoring/metrics-recorder.js';
-import { recordedMetrics } from './support/recorded-metrics.js';
+import { recordedMetrics } from '../../support/units/recorded-metrics.js';
 
 const DELIVERY = { topic: 'jobs', partition: 0, id: 'a', key: 'a', attempt: 1 };
 const ENDED = { ...DELIVERY, duration: 100 };

@@ -2,8 +2,8 @@ import { INVALID_SPAN_CONTEXT, SpanKind, type TextMapPropagator, type TracerProv
 import { ConfigurationError, type PublishedMessage } from 'nestjs-delay-queue';
 import { type OpenTelemetryOptions, openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SpanLog } from '../../support/span-log.js';
-import { type FullMiddleware, delivered, outgoing } from './support/messages.js';
+import { SpanLog } from '../../support/readings/span-log.js';
+import { type FullMiddleware, delivered, outgoing } from '../../support/units/traced-messages.js';
 
 const PUBLISHED: PublishedMessage = { id: 'a', topic: 'orders', partition: 0, dueAt: new Date(0), duplicate: false };
 

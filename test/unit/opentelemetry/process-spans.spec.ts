@@ -10,8 +10,8 @@ import {
 import { type DelayedMessage, HandlerTimeoutError, RetryLaterError } from 'nestjs-delay-queue';
 import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { describe, expect, it } from 'vitest';
-import { type FullMiddleware, SECRET, delivered } from './support/messages.js';
-import { useSpans, withinSpan } from './support/use-spans.js';
+import { type FullMiddleware, SECRET, delivered } from '../../support/units/traced-messages.js';
+import { useSpans, withinSpan } from '../../support/units/use-spans.js';
 
 const log = useSpans();
 const { handle } = openTelemetry() as FullMiddleware;

@@ -2,8 +2,8 @@ import { ROOT_CONTEXT, SpanKind, SpanStatusCode, context, propagation, trace } f
 import { DuplicateMessageError, type PublishedMessage, PublishManyError } from 'nestjs-delay-queue';
 import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { describe, expect, it } from 'vitest';
-import { type FullMiddleware, SECRET, outgoing, spanIdIn } from './support/messages.js';
-import { useSpans, withinSpan } from './support/use-spans.js';
+import { type FullMiddleware, SECRET, outgoing, spanIdIn } from '../../support/units/traced-messages.js';
+import { useSpans, withinSpan } from '../../support/units/use-spans.js';
 
 const log = useSpans();
 const { publish } = openTelemetry() as FullMiddleware;

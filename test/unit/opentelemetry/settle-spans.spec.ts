@@ -2,8 +2,8 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { DelayedMessage, DeliveryOutcome, SettleStatus } from 'nestjs-delay-queue';
 import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { describe, expect, it } from 'vitest';
-import { type FullMiddleware, delivered } from './support/messages.js';
-import { useSpans, withinSpan } from './support/use-spans.js';
+import { type FullMiddleware, delivered } from '../../support/units/traced-messages.js';
+import { useSpans, withinSpan } from '../../support/units/use-spans.js';
 
 const log = useSpans();
 const { handle, settle } = openTelemetry() as FullMiddleware;

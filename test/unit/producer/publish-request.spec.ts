@@ -6,7 +6,7 @@ import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { PublishOptions } from '../../../lib/messages/publish-options.interface.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { toPublishRequest } from '../../../lib/producer/publish-request.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;

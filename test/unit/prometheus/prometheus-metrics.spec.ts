@@ -3,8 +3,8 @@ import { prometheusMetrics, type PrometheusMetricsOptions } from 'nestjs-delay-q
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import type { MetricsReading } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
-import { Scrape } from '../../support/prometheus-text.js';
-import { failureOf } from '../connection/support/wrong-options.js';
+import { Scrape } from '../../support/readings/prometheus-text.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 const NOTHING: MetricsReading = { up: true, clockOffset: 0, topics: [] };
 

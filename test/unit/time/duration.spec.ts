@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeDuration, parseDuration } from '../../../lib/time/duration.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('parseDuration', () => {
   for (const [given, milliseconds] of [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DueTime } from '../../../lib/broker/broker.interface.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { optionalDueTime, requiredDueTime } from '../../../lib/topics/due-time.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;

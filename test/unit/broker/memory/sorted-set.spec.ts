@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SortedSet } from '../../../../lib/broker/memory/sorted-set.js';
-import { SeededRandom } from '../../../support/contract-random.js';
+import { SeededRandom } from '../../../support/random.js';
 
 function membersOf(set: SortedSet): string[] {
   return [...set].map(({ member }) => member);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeSignal } from '../../../../lib/broker/redis/partition-signal.js';
 import { toStoredId } from '../../../../lib/messages/stored-id.js';
-import { shown } from '../../../support/contract-shown.js';
+import { shown } from '../../../support/shown.js';
 
 describe('decodeSignal', () => {
   it('reads when something is due', () => {

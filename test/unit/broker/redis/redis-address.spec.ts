@@ -1,7 +1,7 @@
 import { Cluster, type ClusterNode, Redis, type RedisOptions } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { addressOf, clientEndpoints, clusterAddress } from '../../../../lib/broker/redis/redis-address.js';
-import { shown } from '../../../support/contract-shown.js';
+import { shown } from '../../../support/shown.js';
 
 const ADDRESSES: readonly (readonly [settings: string | RedisOptions, address: string])[] = [
   ['redis://localhost:6380', 'localhost:6380'],

@@ -8,7 +8,7 @@ import {
   withoutSecrets,
 } from '../../../../lib/broker/redis/redis-errors.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/broker-unavailable.error.js';
-import { failureOf } from '../../connection/support/wrong-options.js';
+import { failureOf } from '../../../support/units/wrong-options.js';
 
 /** The error of ioredis if the server answered with an error. */
 function reply(message: string): Error {
