@@ -29,7 +29,7 @@ export interface Trial {
 
 /** Something to be compared; makes one table. */
 export interface Figure {
-  /** As the command line and docs/performance.md call it. */
+  /** As the command line and docs/internals/performance.md call it. */
   readonly name: string;
   readonly title: string;
   /** What is measured, and how. */

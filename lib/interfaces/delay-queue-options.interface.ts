@@ -40,7 +40,7 @@ export interface DelayQueueModuleOptions {
   metrics?: DelayQueueMetrics;
   /**
    * Whether this process tells the fleet what it does, for `DelayQueueEvents.fleet`. It costs a script call for each turn of
-   * the event loop in which something happens; see docs/events.md. @defaultValue false
+   * the event loop in which something happens; see docs/reference/events.md. @defaultValue false
    */
   fleetEvents?: boolean | FleetEventsOptions;
   /**

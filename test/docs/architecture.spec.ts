@@ -5,11 +5,11 @@ import { SCRIPT_NAMES } from '../../lib/broker/redis/scripts.js';
 import { anchors, inBackticks, links, readDocument, section, table } from './support/markdown.js';
 import { classesIn, filesIn } from './support/source.js';
 
-const architecture = readDocument('docs/architecture.md');
+const architecture = readDocument('docs/internals/architecture.md');
 const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');
 const documents = ['README.md', ...filesIn('docs'), ...filesIn('docs/decisions'), 'docs/monitoring/README.md'];
 
-describe('docs/architecture.md', () => {
+describe('docs/internals/architecture.md', () => {
   it('names every folder of the library', () => {
     const folders = readdirSync('lib', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const named = inBackticks(section(architecture, 'Layers'));

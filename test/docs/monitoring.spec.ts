@@ -83,7 +83,7 @@ describe('docs/monitoring/alerts.yml', () => {
   });
 
   it('has an alert for each runbook', () => {
-    const headings = readDocument('docs/operations.md').match(/^## DelayQueue\w+$/gm) ?? [];
+    const headings = readDocument('docs/guides/operations.md').match(/^## DelayQueue\w+$/gm) ?? [];
     expect(headings.map((heading) => heading.slice(3))).toEqual(alerts.map(({ name }) => name));
   });
 

@@ -20,11 +20,11 @@ import { type PrivateRedis, startRedis } from '../support/redis-server.js';
 import { codeBlocks, inBackticks, readDocument, section, table } from './support/markdown.js';
 import { propertiesOf, readSource } from './support/source.js';
 
-const text = readDocument('docs/redis-keys.md');
+const text = readDocument('docs/internals/redis-keys.md');
 const rights = section(text, 'Rights of a Redis user');
 const rules = codeBlocks(rights).map(({ code }) => code.replace('ACL SETUSER ', '').split(' '));
 
-describe('docs/redis-keys.md', () => {
+describe('docs/internals/redis-keys.md', () => {
   it('names every key and channel', () => {
     const suffixes = Array.from(
       readSource('lib/broker/redis/redis-keys.ts').matchAll(/\}:([a-z]+)[`:]/g),
@@ -128,7 +128,7 @@ class Handler {
   }
 }
 
-describe('a Redis user with the rights of docs/redis-keys.md', () => {
+describe('a Redis user with the rights of docs/internals/redis-keys.md', () => {
   let redis: PrivateRedis;
   let admin: Redis;
 

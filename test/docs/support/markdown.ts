@@ -1,4 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The README and everything under docs, from the root folder. */
+export const DOCUMENTS: readonly string[] = [
+  'README.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join('docs', path))
+    .toSorted(),
+];
 
 /** A fenced block of a document. */
 export interface CodeBlock {
