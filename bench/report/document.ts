@@ -42,7 +42,7 @@ export function proseOf(document: string): string {
 
 function contentOf(name: string, report: Report): string {
   if (name === 'machine') {
-    return `${toMarkdown(machineTable(report))}\n\nThe repository has the samples of all runs in `${LATEST}`.`;
+    return `${toMarkdown(machineTable(report))}\n\nThe repository has the samples of all runs in \`${LATEST}\`.`;
   }
   if (name === 'requirements') return toMarkdown(verdictTable(report));
   if (name === 'chart') return `![The figures as bars](${basename(CHART)})`;

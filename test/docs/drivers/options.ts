@@ -1,4 +1,4 @@
-import { type DynamicModule, Injectable, Module, type ModuleMetadata } from '@nestjs/common';
+import { type DynamicModule, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DelayedHandler } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
