@@ -1,6 +1,6 @@
 import { afterEach, vi } from 'vitest';
 import { useBench } from '../testing/support/bench.js';
-import { events } from './drivers/events.js';
+import { eventsAndLogging } from './drivers/events.js';
 import { handling } from './drivers/handling.js';
 import { metrics } from './drivers/metrics.js';
 import { middleware } from './drivers/middleware.js';
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 driveDocuments('docs/reference', {
-  'events.md': events,
+  'events.md': eventsAndLogging,
   'handling.md': handling,
   'metrics.md': metrics,
   'middleware.md': middleware,

@@ -17,7 +17,7 @@ class Orders {
   }
 }
 
-export function events(document: DrivenDocument): void {
+export function eventsAndLogging(document: DrivenDocument): void {
   document.drive('Events of this process #1', (run) => {
     it('says what has become a dead letter', async () => {
       const { events, harness, producer } = await bootApplication({ providers: [Orders] });

@@ -50,7 +50,7 @@ function faultsOfRow(name: string, cells: CheckedRow['cells'], fact: Fact): stri
     compare('default', plain(given), plain(fact.default ?? 'said by its TSDoc'));
     if (fact.value !== undefined && faults.length === 0) {
       const literal = inBackticks(given).map(valueOf).at(-1);
-      if (literal !== undefined && literal !== fact.value) compare('default', plain(given), String(fact.value));
+      if (literal !== undefined && literal !== fact.value) compare('default', plain(given), JSON.stringify(fact.value));
     }
   }
   if (fact.code && cells.has('code')) compare('code', inBackticks(cells.get('code') ?? '').join(), fact.code.join());
