@@ -40,7 +40,7 @@ describe('docs/internals/redis-keys.md', () => {
       expect([bytes.slice(0, begin.length), bytes.slice(-end.length)]).toEqual([begin, end]);
     }
     const payload = '{"orderId":"42"}';
-    const [, count] = /payload and (\d+) bytes/.exec(part) ?? [];
+    const [, count] = /payload\s+and (\d+) bytes/.exec(part) ?? [];
     const { length } = encodeEnvelope({ payload: JSON.parse(payload), publishedAt: 1_767_268_800_000 });
     expect(length - payload.length).toBe(Number(count));
   });

@@ -82,6 +82,8 @@ describe('the encoding of fleet events', () => {
       encodeEvent('delivered', { ...delivery, lateness: 0.4123 }, 0),
       encodeEvent('acked', { ...delivery, duration: 1.8701 }, 2),
     ];
-    expect(readFileSync('docs/internals/redis-keys.md', 'utf8')).toContain(`\n${encodeEntry(1_767_268_800_000, events)}\n`);
+    expect(readFileSync('docs/internals/redis-keys.md', 'utf8')).toContain(
+      `\n${encodeEntry(1_767_268_800_000, events)}\n`,
+    );
   });
 });
