@@ -29,7 +29,7 @@ export interface Trial {
 
 /** A comparison, shown as one table. */
 export interface Figure {
-  /** The name on the command line and in docs/performance.md. */
+  /** The name on the command line and in docs/internals/performance.md. */
   readonly name: string;
   readonly title: string;
   /** What is measured, and how. */

@@ -1,11 +1,12 @@
+import { basename } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { LATEST } from './json.js';
 import type { Report } from './report.js';
 import { figureTable, machineTable, toMarkdown, verdictTable } from './tables.js';
 
-/** The document that shows the latest report, and the chart, both from the root folder. */
-export const DOCUMENT = 'docs/performance.md';
-export const CHART = 'bench/results/latest.svg';
+/** The document that shows the latest report, and its chart, which is packed with it; both from the root folder. */
+export const DOCUMENT = 'docs/internals/performance.md';
+export const CHART = 'docs/internals/performance.svg';
 
 /** Placeholder for figures without a measurement. */
 const NOT_MEASURED = '_Not measured yet: `npm run bench` fills this in._';
@@ -41,10 +42,10 @@ export function proseOf(document: string): string {
 
 function contentOf(name: string, report: Report): string {
   if (name === 'machine') {
-    return `${toMarkdown(machineTable(report))}\n\nThe samples of all runs are in [latest.json](../${LATEST}).`;
+    return `${toMarkdown(machineTable(report))}\n\nThe repository has the samples of all runs in \`${LATEST}\`.`;
   }
   if (name === 'requirements') return toMarkdown(verdictTable(report));
-  if (name === 'chart') return `![The figures as bars](../${CHART})`;
+  if (name === 'chart') return `![The figures as bars](${basename(CHART)})`;
   const figure = report.figures.find((candidate) => candidate.name === name);
   if (!figure) throw new Error(`${DOCUMENT} has a place for '${name}', which was not measured.`);
   return `${figure.description}\n\n${toMarkdown(figureTable(figure))}`;

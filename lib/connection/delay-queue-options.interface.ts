@@ -23,11 +23,11 @@ export interface DelayQueueModuleOptions {
   redis?: RedisSettings;
   /** First part of every key; two prefixes on one Redis know nothing of each other. @defaultValue 'dq' */
   prefix?: string;
-  /** Settings of single topics; a topic needs no entry. */
+  /** Settings of single topics; a topic needs no entry. @defaultValue none */
   topics?: Record<string, TopicOptions>;
-  /** Settings of every topic. */
+  /** Settings of every topic. @defaultValue none */
   defaults?: TopicOptions;
-  /** How this process consumes; `false`: it only publishes. */
+  /** How this process consumes; `false`: it only publishes. @defaultValue `{}` */
   consumer?: false | ConsumerOptions;
   /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
@@ -40,7 +40,7 @@ export interface DelayQueueModuleOptions {
   metrics?: DelayQueueMetrics;
   /**
    * Whether this process tells the fleet what it does, for `DelayQueueEvents.fleet`. It costs a script call for each turn of
-   * the event loop in which something happens; see docs/events.md. @defaultValue false
+   * the event loop in which something happens; see docs/reference/events.md. @defaultValue false
    */
   fleetEvents?: boolean | FleetEventsOptions;
   /**
@@ -73,18 +73,18 @@ export interface FleetEventsOptions {
 export interface TopicOptions {
   /**
    * Number of partitions, 1 to 1024. Fixed at the first use of the topic; a process configured with another number does
-   * not boot, one that leaves it out takes what the topic has. @defaultValue 8
+   * not boot, one that leaves it out takes what the topic has. @defaultValue what the topic has, 8 if it is new
    */
   partitions?: number;
   /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
-  /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, up to 20 % jitter */
+  /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */
   backoff?: Backoff;
   /** Longest run of one handler call; then its signal aborts and the attempt has failed. @defaultValue none */
   timeout?: Duration;
   /** Not delivered within this time after it was due, a message becomes a dead letter. @defaultValue never */
   expireAfter?: Duration;
-  /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all, for ever */
+  /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
   /** Takes payloads into JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;

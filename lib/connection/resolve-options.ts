@@ -3,11 +3,7 @@ import { parseDuration } from '../time/duration.js';
 import { assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import type {
-  ConsumerOptions,
-  DelayQueueModuleOptions,
-  TopicOptions,
-} from './delay-queue-options.interface.js';
+import type { ConsumerOptions, DelayQueueModuleOptions, TopicOptions } from './delay-queue-options.interface.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
 import { assertName } from '../messages/topic.js';

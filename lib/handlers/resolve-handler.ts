@@ -5,7 +5,13 @@ import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
 import { MAX_ATTEMPTS } from '../checks/limits.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
-import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from '../connection/option-checks.js';
+import {
+  MAX_CONCURRENCY,
+  asConfiguration,
+  optionalDuration,
+  resolveBackoff,
+  resolveLease,
+} from '../connection/option-checks.js';
 import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 
 const HANDLER_OPTIONS = [

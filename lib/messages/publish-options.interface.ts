@@ -14,9 +14,12 @@ export interface PublishOptions {
   id?: string;
   /** Places the message in a partition, 1 to 256 characters. @defaultValue the id */
   key?: string;
-  /** Due so long from now, 0 to 10 years. Without `delay` and `deliverAt` the message is due at once. */
+  /** Due so long from now, 0 to 10 years. @defaultValue due at once */
   delay?: Duration;
-  /** Due at this time (a number is epoch milliseconds); a time in the past is due at once. Not together with `delay`. */
+  /**
+   * Due at this time (a number is epoch milliseconds); a time in the past is due at once. Not together with `delay`.
+   * @defaultValue due at once
+   */
   deliverAt?: Date | number;
   /** Deliveries in all that may fail before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
   attempts?: number;
@@ -26,7 +29,7 @@ export interface PublishOptions {
   timeout?: Duration;
   /** Not delivered within this time after it was due, the message is a dead letter. @defaultValue the topic's */
   expireAfter?: Duration;
-  /** Travels with the payload; for correlation ids and the like. */
+  /** Travels with the payload; for correlation ids and the like. @defaultValue none */
   headers?: Record<string, string>;
   /**
    * What happens where the id exists: `'reject'` throws `DuplicateMessageError`, `'ignore'` leaves the first one as it is,

@@ -16,11 +16,11 @@ import { VERSION } from '../version.js';
  * @publicApi
  */
 export interface OpenTelemetryOptions {
-  /** Whose tracer makes the spans. @defaultValue the one that is registered with the API, now or later */
+  /** Whose tracer makes the spans. @defaultValue the one registered with the API */
   tracerProvider?: TracerProvider;
   /**
-   * Writes the context into headers, and reads it from them. @defaultValue the one that is registered with the API: W3C
-   * trace context and baggage, unless the application says otherwise
+   * Writes the context into headers, and reads it from them. The one that the API has
+   * unless the application says otherwise is W3C trace context and baggage. @defaultValue the one registered with the API
    */
   propagator?: TextMapPropagator;
   /**

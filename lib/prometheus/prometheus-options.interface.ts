@@ -24,5 +24,6 @@ export interface PrometheusMetricsOptions {
   registry?: Registry;
   /** First part of every metric's name. @defaultValue 'delay_queue_' */
   prefix?: string;
+  /** Bounds of the histograms. @defaultValue the library's own */
   buckets?: PrometheusBuckets;
 }

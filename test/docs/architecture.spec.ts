@@ -1,15 +1,14 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SCRIPT_NAMES } from '../../lib/broker/redis/scripts.js';
-import { anchors, inBackticks, links, readDocument, section, table } from './support/markdown.js';
+import { scriptNames } from './support/library.js';
+import { inBackticks, readDocument, section, table } from './support/markdown.js';
 import { classesIn, filesIn } from './support/source.js';
 
-const architecture = readDocument('docs/architecture.md');
+const architecture = readDocument('docs/internals/architecture.md');
 const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');
-const documents = ['README.md', ...filesIn('docs'), ...filesIn('docs/decisions'), 'docs/monitoring/README.md'];
 
-describe('docs/architecture.md', () => {
+describe('docs/internals/architecture.md', () => {
   it('names every folder of the library', () => {
     const folders = readdirSync('lib', { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const named = inBackticks(section(architecture, 'Layers'));
@@ -30,7 +29,7 @@ describe('docs/architecture.md', () => {
 
   it('says of every script why it can be repeated', () => {
     const named = inBackticks(section(architecture, 'Repeated calls'));
-    for (const script of SCRIPT_NAMES) expect(named).toContain(script);
+    for (const script of scriptNames()) expect(named).toContain(script);
   });
 });
 
@@ -57,16 +56,3 @@ describe('docs/decisions', () => {
     }
   });
 });
-
-describe('the links of the documents', () => {
-  it.each(documents)('lead somewhere: %s', (path) => {
-    const own = links(readDocument(path)).filter((link) => !link.startsWith('https://'));
-    expect(own.filter((link) => !leadsSomewhere(path, link))).toEqual([]);
-  });
-});
-
-function leadsSomewhere(from: string, link: string): boolean {
-  const [file = '', anchor] = link.split('#');
-  const path = file === '' ? from : join(dirname(from), file);
-  return existsSync(path) && (anchor === undefined || anchors(readDocument(path)).includes(anchor));
-}

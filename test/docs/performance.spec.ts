@@ -11,7 +11,7 @@ const document = readDocument(DOCUMENT);
 const latest = readLatest();
 const figureNames = figuresOf(FULL).map(({ name }) => name);
 
-describe('docs/performance.md', () => {
+describe('docs/internals/performance.md', () => {
   it('shows the latest run and nothing else', async () => {
     expect(await fillDocument(document, latest)).toBe(document);
   });

@@ -37,7 +37,7 @@ class OrderService {
 
 const bed = useBed();
 
-/** The module of the example, with this test's Redis and prefix. */
+/** The service, with this test's Redis and prefix. */
 async function boot(maxIdleWait: number | string = '5s') {
   const app = await bed.compileWith({
     imports: [DelayQueueModule.forRoot({ redis: bed.connection, prefix: bed.prefix, consumer: { maxIdleWait } })],
@@ -47,8 +47,8 @@ async function boot(maxIdleWait: number | string = '5s') {
   return { app, orders: app.get(OrderService) };
 }
 
-describe('the example of the README', () => {
-  it('calls the service that published the message when it is due', async () => {
+describe('an order service', () => {
+  it('tells the service that published the message when its time has come', async () => {
     const { app, orders } = await boot();
     await orders.place({ id: '42' }, '50ms');
     const { id, lateness } = await app.events.delivered.first();

@@ -22,7 +22,7 @@ describe('the packed library', () => {
 
   it('holds what the maps and the README lead to, and nothing else', () => {
     expect(files).toEqual(
-      expect.arrayContaining(['lib/index.ts', 'lib/broker/redis/lua/claim.lua', 'docs/operations.md']),
+      expect.arrayContaining(['lib/index.ts', 'lib/broker/redis/lua/claim.lua', 'docs/guides/operations.md']),
     );
     const others = files.filter((path) => !/^(dist|docs|lib)\//.test(path));
     expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']);

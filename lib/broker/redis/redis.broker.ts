@@ -302,7 +302,7 @@ export class RedisBroker implements Broker {
     const denied = await this.#scripts.run('probe', [key], [this.#connection.publishCommand, key]);
     if (denied.length === 0) return;
     throw new ConfigurationError(
-      `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +
+      `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/internals/redis-keys.md ` +
         `says. Denied: ${denied.join('; ')}`,
     );
   }

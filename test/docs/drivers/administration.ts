@@ -3,9 +3,10 @@ import { DelayedHandler, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
 import { onOwnRedis } from '../../support/app/bed.js';
 import { Gate } from '../../support/waiting.js';
+import { bootApplication } from '../support/application.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 
-/** One order hangs, and one cannot be handled. */
+/** Orders hang, but for the hopeless one, which cannot be handled. */
 @Injectable()
 class Orders {
   readonly begun = new Gate();
@@ -47,6 +48,23 @@ export function administration(document: DrivenDocument): void {
         expect(warn.mock.calls).toEqual([[expect.stringContaining('keeps nothing on disk')]]);
         app.get(Orders).end.open();
       });
+    });
+  });
+
+  document.drive('Looking into a topic #1', (run) => {
+    it('counts the messages, and tells why one of them is dead', async () => {
+      const { admin, harness, producer } = await bootApplication({ providers: [Orders] });
+      await producer.publish('order.timeout', 'hopeless', { id: '42' });
+      await harness.settle();
+      const { dueAt } = await producer.publish('order.timeout', 'later', { id: '43', delay: '30m' });
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+
+      await run({ admin });
+
+      expect(log.mock.calls).toEqual([
+        [1, 0, 0, 1, dueAt],
+        ['unrecoverable', 'There is no such order'],
+      ]);
     });
   });
 }

@@ -22,12 +22,12 @@ async function publishInvoices({ producer }: Application, ...invoiceIds: string[
 
 const after = (milliseconds: number): Date => new Date(START.getTime() + milliseconds);
 
-export function handling(readme: DrivenDocument): void {
-  readme.drive('Handling #1', reminder);
-  readme.drive('Handling #2', newsletter);
-  readme.drive('Batches #1', batch);
-  readme.drive('Batches #2', batchWithOutcomes);
-  readme.drive('Several topics #1', severalTopics);
+export function handling(document: DrivenDocument): void {
+  document.drive('Handling #1', reminder);
+  document.drive('Outcomes #1', newsletter);
+  document.drive('Batches #1', batch);
+  document.drive('Batches #2', batchWithOutcomes);
+  document.drive('Several topics #1', severalTopics);
 }
 
 function reminder(run: Run): void {

@@ -7,8 +7,8 @@ import { request } from '../support/application.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 import { classIn } from '../support/run-block.js';
 
-export function metrics(readme: DrivenDocument): void {
-  readme.drive('Metrics #1', (run) => {
+export function metrics(document: DrivenDocument): void {
+  document.drive('Metrics #1', (run) => {
     it('serves what Prometheus scrapes', async () => {
       const builder = Test.createTestingModule({ imports: [classIn(await run(), 'AppModule')] });
       const module = await new DelayQueueHarness().override(builder).compile();

@@ -17,12 +17,12 @@ import type { DrivenDocument, Run } from '../support/driven-document.js';
 import { classIn } from '../support/run-block.js';
 import { status, stubFetch } from '../support/stub-fetch.js';
 
-export function pipeline(readme: DrivenDocument): void {
-  readme.drive('Guards, interceptors, pipes and filters #1', guard);
-  readme.drive('Guards, interceptors, pipes and filters #2', interceptor);
-  readme.drive('Guards, interceptors, pipes and filters #3', filter);
-  readme.drive('Parameters #1', parameters);
-  readme.drive('Scopes #1', requestScope);
+export function pipeline(document: DrivenDocument): void {
+  document.drive('Guards, interceptors, pipes and filters #1', guard);
+  document.drive('Guards, interceptors, pipes and filters #2', interceptor);
+  document.drive('Guards, interceptors, pipes and filters #3', filter);
+  document.drive('Parameters #1', parameters);
+  document.drive('Scopes #1', requestScope);
 }
 
 /** Serves a request, and handles messages. */

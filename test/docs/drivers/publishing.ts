@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest';
+import { InvalidPayloadError, type TopicRef } from 'nestjs-delay-queue';
+import { expect, it, vi } from 'vitest';
 import { MINUTE, START } from '../../support/kit/kit-bed.js';
-import { bootApplication } from '../support/application.js';
+import { bootApplication, bootPublisher } from '../support/application.js';
 import type { DrivenDocument } from '../support/driven-document.js';
+import { classIn } from '../support/run-block.js';
 
 const [CUSTOMER_7, CUSTOMER_8] = ['customer-7', 'customer-8'].map((key) => ({ id: 'reminder', key }));
 
@@ -15,8 +17,8 @@ async function withWaitingMessages() {
   return application;
 }
 
-export function publishing(readme: DrivenDocument): void {
-  readme.drive('Publishing #1', (run) => {
+export function publishing(document: DrivenDocument): void {
+  document.drive('Publishing #1', (run) => {
     it('publishes a message that is due in 30 minutes', async () => {
       const { harness, producer } = await bootApplication();
 
@@ -28,7 +30,43 @@ export function publishing(readme: DrivenDocument): void {
     });
   });
 
-  readme.drive('Many messages #1', (run) => {
+  document.drive('Typed topics #1', (run) => {
+    it('publishes a message that its handler gets after 30 minutes', async () => {
+      const { harness, producer } = await bootPublisher();
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+      await bootApplication({ providers: [classIn(await run({ producer }), 'OrderTimeouts')] }, harness);
+
+      await harness.advance(30 * MINUTE - 1);
+      expect(log).not.toHaveBeenCalled();
+      await harness.advance(1);
+
+      expect(log.mock.calls).toEqual([['Order 42 was not paid']]);
+    });
+  });
+
+  document.drive('Typed topics #2', (run) => {
+    it('is nothing at run time; what it means to the compiler, examples.spec.ts sees', async () => {
+      expect(await run()).toEqual({});
+    });
+  });
+
+  document.drive('Schemas #1', (run) => {
+    it('checks what is published, and gives the handler what the schema makes of it', async () => {
+      const { harness, producer } = await bootPublisher();
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+      const declared = await run({ producer });
+      await bootApplication({ providers: [classIn(declared, 'PlacedOrders')] }, harness);
+      await harness.settle();
+
+      const [stored] = harness.published<{ placedAt: string }>('order.placed');
+      expect(stored?.payload).toEqual({ orderId: '42', placedAt: expect.any(String) as string });
+      expect(log.mock.calls).toEqual([[`Order 42 was placed ${stored?.payload.placedAt}, in EUR`]]);
+      const wrong = producer.publish(declared['orderPlaced'] as TopicRef, { orderId: '43', placedAt: 'today' });
+      await expect(wrong).rejects.toThrow(InvalidPayloadError);
+    });
+  });
+
+  document.drive('Many messages #1', (run) => {
     it('publishes them, and has a result for each, in their order', async () => {
       const { harness, producer } = await bootApplication();
 
@@ -42,7 +80,7 @@ export function publishing(readme: DrivenDocument): void {
     });
   });
 
-  readme.drive('Cancelling #1', (run) => {
+  document.drive('Cancelling #1', (run) => {
     it('removes these messages, and leaves another with the same id', async () => {
       const { harness, producer } = await withWaitingMessages();
 
@@ -53,7 +91,7 @@ export function publishing(readme: DrivenDocument): void {
     });
   });
 
-  readme.drive('Rescheduling #1', (run) => {
+  document.drive('Rescheduling #1', (run) => {
     it('moves these messages, and leaves another with the same id', async () => {
       const { harness, producer } = await withWaitingMessages();
 

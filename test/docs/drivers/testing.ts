@@ -17,12 +17,12 @@ class Orders {
   }
 }
 
-export function testing(readme: DrivenDocument): void {
+export function testing(document: DrivenDocument): void {
   // A file of tests: they become tests of this one.
-  readme.drive('Testing #1', async (run) => void (await run()));
-  readme.drive('Testing #2', overriding);
-  readme.drive('Testing #3', outages);
-  readme.drive('Testing #4', fakedDate);
+  document.drive('Testing #1', async (run) => void (await run()));
+  document.drive('Testing #2', overriding);
+  document.drive('Failures #1', outages);
+  document.drive('Options of the harness #1', fakedDate);
 }
 
 function overriding(run: Run): void {

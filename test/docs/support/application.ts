@@ -1,11 +1,18 @@
 import type { DynamicModule, INestApplicationContext, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { DelayQueueAdmin, DelayQueueEvents, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
+import type { Cluster, Redis } from 'ioredis';
+import {
+  DELAY_QUEUE_REDIS,
+  DelayQueueAdmin,
+  DelayQueueEvents,
+  DelayQueueModule,
+  DelayQueueProducer,
+} from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { type MockInstance, onTestFinished, vi } from 'vitest';
 import { START, boot } from '../../support/kit/kit-bed.js';
 
-/** A booted application, by the names that the README has for its parts. */
+/** A booted application, by the names that the documents have for its parts. */
 export interface Application {
   readonly app: INestApplicationContext;
   readonly harness: DelayQueueHarness;
@@ -54,6 +61,13 @@ export async function modulesMade(
   const made = spies.flatMap(({ mock: { results } }) => results.map(({ value }) => value as DynamicModule));
   for (const spy of spies) spy.mockRestore();
   return made;
+}
+
+/** The client that a module would send its commands through; it is not connected. */
+export async function clientOf(imports: ModuleMetadata['imports']): Promise<Redis | Cluster> {
+  const module = await Test.createTestingModule({ imports: imports ?? [] }).compile();
+  onTestFinished(() => module.close());
+  return module.get<Redis | Cluster>(DELAY_QUEUE_REDIS);
 }
 
 function partsOf(app: INestApplicationContext, harness: DelayQueueHarness): Application {

@@ -1,11 +1,12 @@
-import { inBackticks } from './markdown.js';
+import { checkedTables, inBackticks } from './markdown.js';
 import type { KnownMetric } from './promql.js';
 
-/** The metrics that the tables of docs/monitoring list. */
+/** The metrics that the tables of a document list. */
 export function documentedMetrics(markdown: string): KnownMetric[] {
-  const rows = markdown.split('\n').filter((line) => /^\| `delay_queue_\w+` +\| \w+ +\|/.test(line));
-  return rows.map((row) => {
-    const [, name = '', type = '', labels = ''] = row.split('|').map((cell) => cell.trim());
-    return { name: inBackticks(name)[0] ?? '', type, labels: inBackticks(labels) };
-  });
+  const rows = checkedTables(markdown).flatMap((table) => (table.check === 'metrics' ? table.rows : []));
+  return rows.map(({ names: [name = ''], cells }) => ({
+    name,
+    type: cells.get('type') ?? '',
+    labels: inBackticks(cells.get('labels') ?? ''),
+  }));
 }

@@ -1,9 +1,44 @@
-import { afterAll, describe } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type CodeBlock, codeBlocks, readDocument } from './markdown.js';
 import { type Context, type Declared, runBlock } from './run-block.js';
 
 /** Runs the block that a driver is for, and resolves with what it declares. */
 export type Run = (context?: Context) => Promise<Declared>;
+
+/** Languages of blocks: only TypeScript is run, and no code is left out because it has another language. */
+const LANGUAGES = ['sh', 'text', 'ts'];
+
+/**
+ * Drives every document of a folder. To be called while tests are collected.
+ *
+ * @param drivers what drives a document, by its file; a document without TypeScript needs none
+ */
+export function driveDocuments(
+  folder: string,
+  drivers: Readonly<Record<string, (document: DrivenDocument) => void>>,
+): void {
+  const files = readdirSync(folder);
+  const unknown = Object.keys(drivers).filter((file) => !files.includes(file));
+  if (unknown.length > 0) throw new Error(`${folder} has no ${unknown.join(', ')}.`);
+  describe.each(files)(`${folder}/%s`, (file) => {
+    const path = join(folder, file);
+    const document = new DrivenDocument(path);
+    drivers[file]?.(document);
+
+    it('has a driver for each block, and a block for each driver; write or remove it in test/docs/drivers', () => {
+      expect(document.drivers.toSorted()).toEqual(document.blocks.toSorted());
+    });
+
+    it('has TypeScript, commands and text', () => {
+      const text = readDocument(path);
+      const blocks = codeBlocks(text);
+      expect(LANGUAGES).toEqual(expect.arrayContaining(blocks.map(({ language }) => language)));
+      expect(text.match(/```/g) ?? []).toHaveLength(2 * blocks.length);
+    });
+  });
+}
 
 /** A document whose TypeScript blocks have a driver each: tests that run the block and see what it does. */
 export class DrivenDocument {

@@ -14,7 +14,7 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
   return /^\/\/ [\w.-]+\.ts\n/.test(code);
 }
 
-/** The module of what the README has introduced, or leaves to its reader: `producer`, `AppModule`. */
+/** The module of what the documents have introduced, or leave to their reader: `producer`, `AppModule`. */
 export const CONTEXT = './support/excerpt-context.js';
 
 /** What an excerpt may name without an import, by module; the first that has a name gives it. */

@@ -1,4 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The README and everything under docs, from the root folder. */
+export const DOCUMENTS: readonly string[] = [
+  'README.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join('docs', path))
+    .toSorted(),
+];
 
 /** A fenced block of a document. */
 export interface CodeBlock {
@@ -8,6 +18,19 @@ export interface CodeBlock {
   readonly line: number;
   /** What it stands under. */
   readonly heading: string;
+}
+
+/** A table that `<!-- checked: name -->` stands above: it is compared with what the code has under this name. */
+export interface CheckedTable {
+  readonly check: string;
+  readonly rows: readonly CheckedRow[];
+}
+
+export interface CheckedRow {
+  /** What stands in backticks in the first cell, without quotes and parentheses: a row may be about several things. */
+  readonly names: readonly string[];
+  /** Text of the cells by column. */
+  readonly cells: ReadonlyMap<string, string>;
 }
 
 /** A table by the names in backticks at the beginning of its rows; each row as the text of its cells. */
@@ -62,6 +85,26 @@ export function table(markdown: string, ...columns: string[]): Table {
       return inBackticks(cells[0] ?? '').map((name) => [name, cells] as const);
     }),
   );
+}
+
+export function checkedTables(markdown: string): CheckedTable[] {
+  const lines = markdown.split('\n');
+  return lines.flatMap((line, i) => {
+    const [, check] = /^<!-- checked: (.+) -->$/.exec(line) ?? [];
+    if (check === undefined) return [];
+    const [columns = [], , ...rows] = lines.slice(i + 2, endOfTable(lines, i + 2)).map(toCells);
+    return [{ check, rows: rows.map((cells) => toRow(columns, cells)) }];
+  });
+}
+
+function endOfTable(lines: readonly string[], start: number): number {
+  const length = lines.slice(start).findIndex((line) => !line.startsWith('|'));
+  return length === -1 ? lines.length : start + length;
+}
+
+function toRow(columns: readonly string[], cells: readonly string[]): CheckedRow {
+  const names = inBackticks(cells[0] ?? '').map((name) => name.replace(/^'(.*)'$/, '$1').replace(/\(.*/, ''));
+  return { names, cells: new Map(columns.map((column, i) => [column, cells[i] ?? ''])) };
 }
 
 /** What stands in backticks, outside code blocks. */

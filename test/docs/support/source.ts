@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-export function readSource(path: string): string {
+function readSource(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
@@ -11,24 +11,6 @@ export function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => join(folder, name));
-}
-
-/** Names of the properties that an interface declares itself. */
-export function propertiesOf(path: string, name: string): string[] {
-  const source = ts.createSourceFile(path, readSource(path), ts.ScriptTarget.Latest);
-  const found = source.statements.find(
-    (statement): statement is ts.InterfaceDeclaration =>
-      ts.isInterfaceDeclaration(statement) && statement.name.text === name,
-  );
-  if (!found) throw new Error(`${path} has no interface ${name}.`);
-  return found.members.filter(ts.isPropertySignature).map(({ name: property }) => property.getText(source));
-}
-
-/** The elements of an array of strings that a file declares. */
-export function stringsOf(path: string, constant: string): string[] {
-  const [, list] = new RegExp(`const ${constant}\\b[^=]*= \\[([^\\]]*)\\]`).exec(readSource(path)) ?? [];
-  if (list === undefined) throw new Error(`${path} has no array ${constant}.`);
-  return Array.from(list.matchAll(/'([^']+)'/g), ([, text = '']) => text);
 }
 
 /** Names of the classes that the files of a folder export. */

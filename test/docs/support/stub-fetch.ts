@@ -1,6 +1,6 @@
 import { type Mock, vi } from 'vitest';
 
-/** A request, as `fetch` is called in the README. */
+/** A request, as `fetch` is called in the documents. */
 export type FetchCall = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Puts another `fetch` in the place of the global one, for the rest of the test. */

@@ -19,7 +19,7 @@ class Jobs {
 @Catch()
 class CatchAll extends BaseExceptionFilter {}
 
-/** As the README advises. */
+/** As docs/reference/pipeline.md advises. */
 @Catch()
 class CatchRequests extends BaseExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {

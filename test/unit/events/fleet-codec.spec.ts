@@ -70,12 +70,14 @@ describe('the encoding of fleet events', () => {
     expect(decodeEntry(text, 'me').map(({ kind }) => kind)).toEqual(['stale', 'acked']);
   });
 
-  it('is as docs/redis-keys.md shows it', () => {
+  it('is as docs/internals/redis-keys.md shows it', () => {
     const delivery = { topic: 'order.timeout', partition: 3, id: '42', key: '42', attempt: 1 };
     const events = [
       encodeEvent('delivered', { ...delivery, lateness: 0.4123 }, 0),
       encodeEvent('acked', { ...delivery, duration: 1.8701 }, 2),
     ];
-    expect(readFileSync('docs/redis-keys.md', 'utf8')).toContain(`\n${encodeEntry(1_767_268_800_000, events)}\n`);
+    expect(readFileSync('docs/internals/redis-keys.md', 'utf8')).toContain(
+      `\n${encodeEntry(1_767_268_800_000, events)}\n`,
+    );
   });
 });

@@ -53,9 +53,9 @@ const EXPECTED_CALLS = [
   { timeout: '3', id: undefined },
 ];
 
-export function correlation(readme: DrivenDocument): void {
-  readme.drive('Correlation ids and other context #1', asyncLocalStorage);
-  readme.drive('Correlation ids and other context #2', nestjsCls);
+export function middleware(document: DrivenDocument): void {
+  document.drive('Correlation ids #1', asyncLocalStorage);
+  document.drive('Correlation ids #2', nestjsCls);
 }
 
 function asyncLocalStorage(run: Run): void {

@@ -3,7 +3,7 @@ import { DelayedHandler, DelayQueueEvents, type FleetEvent, UnrecoverableError }
 import { expect, it, vi } from 'vitest';
 import { type Bed, type RunningApp, onOwnRedis } from '../../support/app/bed.js';
 import { eventually } from '../../support/waiting.js';
-import { modulesMade } from '../support/application.js';
+import { bootApplication, modulesMade } from '../support/application.js';
 import type { DrivenDocument, Run } from '../support/driven-document.js';
 
 /** Where the events are with the default prefix, which the block has. */
@@ -17,7 +17,22 @@ class Orders {
   }
 }
 
-export function fleetEvents(document: DrivenDocument): void {
+export function eventsAndLogging(document: DrivenDocument): void {
+  document.drive('Events of this process #1', (run) => {
+    it('says what has become a dead letter', async () => {
+      const { events, harness, producer } = await bootApplication({ providers: [Orders] });
+      const error = vi.spyOn(console, 'error').mockReturnValue();
+      await run({ events });
+      await producer.publish('order.timeout', 'hopeless', { id: '42' });
+      await producer.publish('order.timeout', 'fine', { id: '43' });
+      await harness.settle();
+
+      expect(error.mock.calls).toEqual([
+        ['Message 42 of order.timeout is dead (unrecoverable): There is no such order'],
+      ]);
+    });
+  });
+
   document.drive('Events of the fleet #1', (run) => {
     it('tells a process without the option what another one does that has it', async () => {
       await onOwnRedis(async (own) => {
