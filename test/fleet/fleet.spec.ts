@@ -10,8 +10,8 @@ import { percentile, report } from '../support/readings/statistics.js';
 const HEARTBEAT = 5000;
 
 /**
- * How late half of the messages may be at most, in milliseconds: those that only the heartbeat
- * finds wait for half of it on average. How late messages are on an idle host, the benchmark says.
+ * How late half of the messages may be at most, in milliseconds: those that only the heartbeat finds wait for half of it on
+ * average. How late messages are on an idle host, the benchmark says.
  */
 const LATEST = HEARTBEAT / 5;
 
