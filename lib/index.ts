@@ -7,12 +7,11 @@ export { DelayQueueModule } from './module/delay-queue.module.js';
 export type {
   ConsumerOptions,
   DeadLetterOptions,
-  DelayQueueAsyncOptions,
   DelayQueueModuleOptions,
-  DelayQueueOptionsFactory,
   FleetEventsOptions,
   TopicOptions,
 } from './connection/delay-queue-options.interface.js';
+export type { DelayQueueAsyncOptions, DelayQueueOptionsFactory } from './module/delay-queue-async-options.interface.js';
 export type { RedisSettings } from './broker/redis/redis-settings.js';
 
 export {

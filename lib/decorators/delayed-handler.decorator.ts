@@ -16,21 +16,21 @@ export interface DelayedHandlerMetadata {
  * each delivery. Returning, resolving or completing (an Observable) acknowledges the message; throwing means it is retried
  * after its backoff, and becomes a dead letter once its attempts are used up.
  *
- * With `batch` it is called with `(payloads, messages)`: up to so many messages of one partition that are due, without
- * waiting for more. Returning acknowledges all of them and throwing fails each of them, unless it returns what
+ * With `batch` it is called with `(payloads, messages)`: at most that many messages of one partition that are due. It does
+ * not wait for more. Returning acknowledges all of them and throwing fails each of them, unless it returns what
  * `Promise.allSettled()` gives for them: then each message has its own outcome, and a `reason` counts as if it was thrown
- * for that message. Where such results are not one for each message, all fail with an `InvalidArgumentError`.
+ * for that message. If such results are not one for each message, all fail with an `InvalidArgumentError`.
  *
- * Several topics share the handler's `concurrency` and are in order of priority: while anything of an earlier one is due
- * in the partitions that this process owns, nothing more is taken from a later one, so a steady stream on the earlier one
- * starves the later. Other processes do not hold this one back.
+ * Several topics share the handler's `concurrency`, in order of priority: while anything of an earlier one is due in the
+ * partitions that this process owns, nothing more is taken from a later one. So a steady stream on the earlier one starves
+ * the later one. What is due in other processes does not hold this one back.
  *
- * A topic has one handler in a process. The class has to be registered as a provider or controller, else its methods are
- * not found; nothing can warn of that.
+ * A topic has one handler in a process. Its class has to be registered as a provider or controller: the methods of other
+ * classes are not found, and nothing can warn of that.
  *
  * A method whose parameters do not fit the payload of a typed topic, or of a name in `DelayQueueTopics`, does not compile;
- * of several topics, the payload is any of theirs. Where something else decides what the method is called with, as a pipe
- * does, hand the topic over as any topic: `@DelayedHandler(orderTimeout as TopicRef)`. Its schema goes on checking payloads,
+ * of several topics, the payload is any of theirs. If something else decides what the method is called with, such as a
+ * pipe, hand the topic over as any topic: `@DelayedHandler(orderTimeout as TopicRef)`. Its schema still checks payloads,
  * which it would not with `orderTimeout.name`.
  *
  * @example
@@ -47,7 +47,7 @@ export interface DelayedHandlerMetadata {
  * ```
  *
  * @param topic a topic or its name, or several in order of priority
- * @throws ConfigurationError at boot, naming class and method, where topics or options cannot work
+ * @throws ConfigurationError at boot, naming class and method, if topics or options cannot work
  *
  * @publicApi
  */

@@ -1,8 +1,8 @@
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 
 /**
- * What a handler of payloads `P` is called with. `B` is what its options say of `batch`: nothing, how many, or some number
- * that is known at run time only.
+ * What a handler of payloads `P` is called with. `B` is the type of its option `batch`: `undefined`, a literal number, or a
+ * `number` that is known at run time only.
  *
  * @publicApi
  */
@@ -12,8 +12,8 @@ export type HandlerMethodFor<P, B extends number | undefined> = [B] extends [und
     | (number extends B ? (payload: P, message: DelayedMessage<P>) => unknown : never);
 
 /**
- * Decorates methods that can be called with a payload `P`, and where the compiler does not know it, any method. Private and
- * protected ones too: what is compared is the method itself, not a property of the class.
+ * Decorates methods that can be called with a payload `P`; any method, if the compiler does not know `P`. Private and
+ * protected ones too: the method itself is compared, not a property of the class.
  *
  * @publicApi
  */

@@ -1,6 +1,6 @@
 import { type ExecutionContext, type PipeTransform, type Type, createParamDecorator } from '@nestjs/common';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
-import { pick } from '../handlers/handler-parameters.js';
+import { pick } from './pick.js';
 
 type Pipe = Type<PipeTransform> | PipeTransform;
 
@@ -10,7 +10,7 @@ const MessageParameter = createParamDecorator((property: unknown, context: Execu
 });
 
 /**
- * Marks the parameter of a handler that takes the message, or a property of it. With `batch` it takes all messages.
+ * Marks the parameter of a handler that takes the message, or one of its properties. With `batch` it takes all messages.
  *
  * @example
  * ```ts

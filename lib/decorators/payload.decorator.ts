@@ -3,8 +3,8 @@ import { Body, type PipeTransform, type Type } from '@nestjs/common';
 type Pipe = Type<PipeTransform> | PipeTransform;
 
 /**
- * Marks the parameter of a handler that takes the payload, or a property of it, so that pipes can be bound to it. With
- * `batch` it takes the payloads of all messages. Once one parameter of a handler is marked, all have to be.
+ * Marks the parameter of a handler that takes the payload, or one of its properties, so that pipes can be bound to it. With
+ * `batch` it takes the payloads of all messages. If one parameter of a handler is marked, all have to be.
  *
  * @example
  * ```ts
@@ -17,6 +17,6 @@ type Pipe = Type<PipeTransform> | PipeTransform;
 export function Payload(...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator;
 export function Payload(property: string, ...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator;
 export function Payload(...propertyAndPipes: (string | Pipe)[]): ParameterDecorator {
-  // To a pipe, a payload is what a body is: something from outside that has to be checked.
+  // To pipes, a payload is like a body: it comes from outside and has to be checked.
   return Body(...(propertyAndPipes as Pipe[]));
 }

@@ -1,9 +1,8 @@
 import { type TextMapPropagator, type TracerProvider, propagation, trace } from '@opentelemetry/api';
 import { describe } from '../checks/describe.js';
-import { assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
-import { asConfiguration } from '../connection/option-checks.js';
 import { ProcessSpans } from './process-spans.js';
 import { SendSpans } from './send-spans.js';
 import { SettleSpans } from './settle-spans.js';

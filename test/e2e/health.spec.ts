@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DelayQueueHealth, DelayQueueModule, InjectDelayQueueHealth, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it, vi } from 'vitest';
 import type { Broker } from '../../lib/broker/broker.interface.js';
+import type { DelayQueueConnection } from '../../lib/connection/delay-queue.connection.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
 import { startRedis } from '../support/redis-server.js';
@@ -24,7 +25,7 @@ function healthOf(app: RunningApp): DelayQueueHealth {
 
 /** The broker of an application, to be broken. */
 function brokerOf(app: RunningApp): Broker {
-  return app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
+  return app.nest.get<DelayQueueConnection>(tokensOf(DEFAULT_CONNECTION).connection).broker;
 }
 
 /** What hangs. */

@@ -8,7 +8,7 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHealthIndicator, type DelayQueueIndicatorOptions } from 'nestjs-delay-queue/terminus';
 import { describe, expect, it, vi } from 'vitest';
-import type { Broker } from '../../lib/broker/broker.interface.js';
+import type { DelayQueueConnection } from '../../lib/connection/delay-queue.connection.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
 import { type RunningApp, useBed } from '../e2e/support/bed.js';
@@ -57,7 +57,7 @@ describe('DelayQueueHealthIndicator', () => {
 
   it('fails the check where the queue is down', async () => {
     const app = await startHandling();
-    const { link } = app.nest.get<Broker>(tokensOf(DEFAULT_CONNECTION).broker);
+    const { link } = app.nest.get<DelayQueueConnection>(tokensOf(DEFAULT_CONNECTION).connection).broker;
     vi.spyOn(link, 'ping').mockImplementation(async () => new Promise(() => {}));
 
     expect(await failureOf(check(app, { timeout: 200 }))).toMatchObject({
