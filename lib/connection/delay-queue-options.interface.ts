@@ -5,6 +5,8 @@ import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 
+export type { RedisSettings };
+
 /**
  * Options of `DelayQueueModule.forRoot()`.
  *

@@ -36,7 +36,11 @@ export class DelayedHandlerExplorer {
         handle:
           resolved.batch === undefined
             ? ([message]) => invoke(message?.payload, message)
-            : (messages) => invoke(messages.map(({ payload }) => payload), messages),
+            : (messages) =>
+                invoke(
+                  messages.map(({ payload }) => payload),
+                  messages,
+                ),
       });
     }
     assertOnePerTopic(handlers);

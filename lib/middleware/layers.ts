@@ -39,10 +39,7 @@ export async function runWithin<I, R>(
  *
  * @param onFault called with what the layer does wrong
  */
-export function lookingOn<I, R>(
-  { name, call }: Layer<I, R, unknown>,
-  onFault: (error: unknown) => void,
-): Layer<I, R> {
+export function lookingOn<I, R>({ name, call }: Layer<I, R, unknown>, onFault: (error: unknown) => void): Layer<I, R> {
   return {
     name,
     call: async (input, next) => {

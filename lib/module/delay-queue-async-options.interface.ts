@@ -9,10 +9,7 @@ export type RuntimeOptions = Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
  *
  * @publicApi
  */
-export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
-  RuntimeOptions,
-  'createDelayQueueOptions'
-> &
+export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<RuntimeOptions, 'createDelayQueueOptions'> &
   Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
 
 /**

@@ -7,7 +7,7 @@ import type { DelayQueueAsyncOptions } from '../module/delay-queue-async-options
 import { DelayQueueModule } from '../module/delay-queue.module.js';
 import { twinProviders } from '../module/delay-queue.providers.js';
 import { DelayQueueHarness } from './delay-queue.harness.js';
-import type { HarnessOptions } from './harness-options.interface.js';
+import type { HarnessOptions } from './virtual-time.js';
 
 /**
  * Injection token of the {@link DelayQueueHarness} of a connection; without a name, the class itself.

@@ -9,11 +9,16 @@ import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { type TopicRef, assertName, checkedTopicName } from '../messages/topic.js';
 import type { BrokerOperation, FaultOptions } from './faults.js';
-import type { DeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
-import type { HarnessOptions } from './harness-options.interface.js';
+import {
+  type DeadLetter,
+  type RecordedMessage,
+  type WaitingMessage,
+  toDeadLetter,
+  toRecorded,
+  toWaiting,
+} from './harness-messages.js';
 import { TestBackend } from './test-backend.js';
-import { toDeadLetter, toRecorded, toWaiting } from './to-harness-message.js';
-import { VirtualTime, toEpoch } from './virtual-time.js';
+import { type HarnessOptions, VirtualTime, toEpoch } from './virtual-time.js';
 
 const NOT_INITIALIZED =
   `The application on this harness is not initialized, so no handler runs and nothing would happen. Before you move time, ` +
@@ -60,7 +65,7 @@ export class DelayQueueHarness {
   /** @internal */
   readonly backend: TestBackend;
   readonly #time: VirtualTime;
-  /** Names the harness among those that cancel. */
+  /** Names the harness as a caller of `cancel`. */
   readonly #caller = uuidv7();
   #sequence = 0;
 
@@ -204,8 +209,8 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Lets the next call of an operation fail. With `lostReply` it takes effect and only the caller does not hear of it. The
-   * application repeats such calls on the clock, after 25 ms at first. Calls of several `failNext` fail one after another.
+   * Lets the next call of an operation fail. With `lostReply` it takes effect, but the caller does not get the reply. The
+   * application repeats such calls on the clock, for the first time after 25 ms. Calls of several `failNext` fail one after another.
    *
    * @throws InvalidArgumentError
    */

@@ -52,10 +52,10 @@ describe('docs/operations.md', () => {
 
   it('names only what the log, the options and the metrics have', () => {
     expect(readSource('lib/consumer/membership.ts')).toContain('Heartbeats in topic');
-    expect(readSource('lib/delay-queue.scheduler.ts')).toContain("handles topic '");
+    expect(readSource('lib/connection/delay-queue.connection.ts')).toContain("handles topic '");
     for (const option of ['publishTimeout', 'consumer', 'prefix']) {
       expect(inBackticks(text).join(' ')).toContain(option);
-      expect(stringsOf('lib/options/resolve-options.ts', 'MODULE_OPTIONS')).toContain(option);
+      expect(stringsOf('lib/connection/resolve-options.ts', 'MODULE_OPTIONS')).toContain(option);
     }
   });
 });

@@ -25,9 +25,9 @@ const tables = {
 };
 
 describe('the options in the README', () => {
-  it.each(Object.entries(tables))('are all that lib/options knows: %s', (list, rows) => {
-    const file = list === 'HANDLER_OPTIONS' ? 'resolve-handler.ts' : 'resolve-options.ts';
-    const known = stringsOf(`lib/options/${file}`, list);
+  it.each(Object.entries(tables))('are all that the library knows: %s', (list, rows) => {
+    const path = list === 'HANDLER_OPTIONS' ? 'lib/handlers/resolve-handler.ts' : 'lib/connection/resolve-options.ts';
+    const known = stringsOf(path, list);
     expect([...rows.keys()].filter((name) => name !== 'isGlobal' && name !== 'name')).toEqual(known);
   });
 
@@ -99,12 +99,12 @@ describe('the testing kit in the README', () => {
   });
 
   it('has all options of a harness', () => {
-    const known = propertiesOf('lib/testing/harness-options.interface.ts', 'HarnessOptions');
+    const known = propertiesOf('lib/testing/virtual-time.ts', 'HarnessOptions');
     expect([...table(text, 'option').keys()]).toEqual(known);
   });
 
   it('has all fields of a message that was published', () => {
-    const path = 'lib/testing/harness-messages.interface.ts';
+    const path = 'lib/testing/harness-messages.ts';
     const named = inBackticks(table(text, 'method').get('published(topic)')?.[1] ?? '');
     const known = [...propertiesOf(path, 'HarnessMessage'), ...propertiesOf(path, 'RecordedMessage')];
     expect(named.toSorted()).toEqual(known.toSorted());

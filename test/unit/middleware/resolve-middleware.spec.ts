@@ -2,6 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 
+function names(layers: readonly { readonly name: string }[] = []): string[] {
+  return layers.map(({ name }) => name);
+}
+
 describe('resolveMiddleware', () => {
   it('takes middleware with any of its functions; from objects, and from instances with what else they have', () => {
     class Both {
@@ -25,7 +29,6 @@ describe('resolveMiddleware', () => {
       new Both(),
     ];
     const { publish, handle, settle } = resolveMiddleware(given);
-    const names = (layers: readonly { readonly name: string }[] = []) => layers.map(({ name }) => name);
     expect(names(publish)).toEqual(['middleware[0].publish', 'middleware[3].publish', 'middleware[4].publish']);
     expect(names(handle)).toEqual(['middleware[1].handle', 'middleware[3].handle', 'middleware[4].handle']);
     expect(names(settle)).toEqual(['middleware[2].settle']);
