@@ -1,15 +1,15 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 
-/** What is configured at run time: all but what has to be known when the module is imported. */
-export type RuntimeOptions = Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
-
 /**
  * Options of `DelayQueueModule.forRootAsync()`.
  *
  * @publicApi
  */
-export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<RuntimeOptions, 'createDelayQueueOptions'> &
+export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>,
+  'createDelayQueueOptions'
+> &
   Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
 
 /**
@@ -18,5 +18,6 @@ export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<RuntimeOptio
  * @publicApi
  */
 export interface DelayQueueOptionsFactory {
-  createDelayQueueOptions(): RuntimeOptions | Promise<RuntimeOptions>;
+  createDelayQueueOptions():
+    Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'> | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
 }

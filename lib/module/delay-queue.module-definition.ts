@@ -1,12 +1,12 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
+import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
-import type { RuntimeOptions } from './delay-queue-async-options.interface.js';
 import { MODULE_OPTIONS, connectionProviders, injectables, twinProviders } from './delay-queue.providers.js';
 
 /** What is decided when the module is imported, before its options are known. */
 const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
 
-export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RuntimeOptions>({
+export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>({
   moduleName: 'DelayQueue',
   optionsInjectionToken: MODULE_OPTIONS,
 })

@@ -212,7 +212,7 @@ describe('built copies', () => {
     const file = join(folder, 'plugin/node_modules/plugin.mjs');
     const external = /^(?!.*nestjs-delay-queue)[^./]/;
     const { output } = await build({ input, platform: 'node', external, output: { file, minify: true } });
-    expect(output[0].code).not.toContain('listens to SIGTERM');
+    expect(output[0].code).not.toContain('DelayQueueScheduler(');
     const plugin = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
 
     const Jobs = worker(plugin, 'jobs');
