@@ -6,7 +6,9 @@ import { MODULE_OPTIONS, connectionProviders, injectables, twinProviders } from 
 /** What is decided when the module is imported, before its options are known. */
 const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
 
-export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>({
+export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>
+>({
   moduleName: 'DelayQueue',
   optionsInjectionToken: MODULE_OPTIONS,
 })
