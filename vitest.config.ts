@@ -7,7 +7,7 @@ const source = (path: string): string => new URL(path, import.meta.url).pathname
 
 /**
  * The ioredis that the library and its tests use in place of the installed one: what `IOREDIS` names, a package or the path of
- * one. The programs of `test/fleet` and `test/faults` are processes of their own, and use the installed one.
+ * one. The programs of `test/fleet` are processes of their own, and use the installed one.
  */
 function otherIoredis(): { find: RegExp; replacement: string }[] {
   const given = process.env['IOREDIS'];
@@ -37,14 +37,20 @@ export default defineConfig({
   test: {
     // Vitest would leave one of two cores idle.
     maxWorkers: 2,
-    globalSetup: ['test/support/run-folder.ts', 'test/support/shared-redis.ts', 'test/support/build-programs.mjs'],
+    globalSetup: [
+      'test/support/setup/run-folder.ts',
+      'test/support/setup/shared-redis.ts',
+      'test/support/setup/build-programs.mjs',
+    ],
     projects: [
       {
         ...shared,
         test: {
           name: 'in-process',
           include: ['test/**/*.spec.ts', 'sample/**/*.spec.ts'],
-          exclude: ['test/extended/**', 'test/fleet/**', 'test/smoke/**', 'test/samples/**', 'test/faults/*.spec.ts'],
+          exclude: ['test/extended/**', 'test/fleet/**', 'test/package/**'],
+          // To load Nest anew for each file would double the time.
+          isolate: false,
           sequence: { groupOrder: 0 },
           // A test of leaks asks for a garbage collection.
           execArgv: ['--expose-gc'],
@@ -56,12 +62,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'processes',
-          include: [
-            'test/fleet/**/*.spec.ts',
-            'test/smoke/**/*.spec.ts',
-            'test/samples/**/*.spec.ts',
-            'test/faults/*.spec.ts',
-          ],
+          include: ['test/{fleet,package}/**/*.spec.ts'],
           fileParallelism: false,
           maxConcurrency: 3,
           sequence: { groupOrder: 1 },

@@ -1,4 +1,4 @@
-/** Parts of the library that the contender of its bare scripts is made of; bundled, since the library does not export them. */
+/** Parts of the library that the contender `bare scripts` uses; bundled, since the library does not export them. */
 export { RedisKeys } from '../lib/broker/redis/redis-keys.js';
 export { scriptOf } from '../lib/broker/redis/scripts.js';
 export { toStoredId } from '../lib/messages/stored-id.js';

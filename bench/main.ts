@@ -1,4 +1,4 @@
-// Measures the library beside other queues; started by scripts/bench.mjs, which gives the address of an empty Redis.
+// Compares the library with other queues. scripts/bench.mjs starts this and passes the address of an empty Redis.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Figure, type Sample, type Trial, grouped } from './figures/figure.js';
 import { measureInAlternation } from './harness/alternate.js';
@@ -25,7 +25,10 @@ async function main(options: BenchOptions): Promise<number> {
     const report = await measureAll(options, bench);
     show(report);
     if (options.whole) await publish(report);
-    else console.log(`\nNot all was measured in full size: written to ${PARTIAL}, and ${DOCUMENT} is left as it is.`);
+    else
+      console.log(
+        `\nNot everything was measured in full size: the report is in ${PARTIAL}, and ${DOCUMENT} is unchanged.`,
+      );
     return report.figures.some(({ trials }) => trials.some(({ failure }) => failure !== undefined)) ? 1 : 0;
   } finally {
     bench.close();
@@ -43,7 +46,7 @@ async function measureAll({ figures, runs, quick }: BenchOptions, bench: Bench):
   for (const figure of figures) {
     console.log(`\n${figure.title} (${figure.name})`);
     measured.push(await measureInAlternation(figure, bench, runs, showSample));
-    // After each figure, so that little is lost where the benchmark is interrupted.
+    // After each figure, so that little is lost if the benchmark is interrupted.
     writeReport(PARTIAL, { ...facts, figures: measured });
   }
   return { ...facts, figures: measured };

@@ -5,16 +5,16 @@ import { FULL, QUICK } from './sizes.js';
 
 const DEFAULT_RUNS = 3;
 
-/** What is to be measured. */
+/** What to measure. */
 export interface BenchOptions {
   readonly figures: readonly Figure[];
   readonly runs: number;
   readonly quick: boolean;
-  /** Whether this is all that there is to measure, in its full size. */
+  /** Whether all figures are measured in full size. */
   readonly whole: boolean;
 }
 
-/** The command line cannot be understood; the message says why. */
+/** The command line is wrong; the message says why. */
 export class UsageError extends Error {}
 
 /**

@@ -7,13 +7,13 @@ export interface Sizes {
   /** Messages due in the same millisecond. */
   readonly burst: number;
   /**
-   * Messages handled for a rate that starting must not count in, or that several processes share: of the most of them each
-   * handles as many as a `backlog`.
+   * Messages handled for a rate that must not include the start, or that several processes share: with the most processes,
+   * each handles as many as in a `backlog`.
    */
   readonly longBacklog: number;
   /** Messages spread over time. */
   readonly spread: number;
-  /** Messages that fall due before those, in the same way, and do not count. */
+  /** Messages that fall due before those, in the same way, but do not count. */
   readonly leadIn: number;
   /** Messages that wait in Redis, for the memory of each. */
   readonly waiting: number;
@@ -26,11 +26,11 @@ export interface Sizes {
   /** For how long the cost of idling is measured, in milliseconds. */
   readonly idle: number;
   /**
-   * From the start of a process until then, in milliseconds. The engine collects the garbage of starting when the process
-   * has been idle for some seconds, which takes more CPU time than a minute of idling.
+   * From the start of a process until that measurement, in milliseconds. Once a process has been idle for some seconds, the
+   * engine collects the garbage of its start, which takes more CPU time than a minute of idling.
    */
   readonly settle: number;
-  /** Messages that wait meanwhile. */
+  /** Messages that wait during that measurement. */
   readonly idleWaiting: number;
   /** Messages published and handled by each process before it is measured. */
   readonly warmUp: number;
@@ -53,7 +53,7 @@ export const FULL: Sizes = {
   warmUp: 20_000,
 };
 
-/** To see whether the benchmark works; the figures mean nothing. */
+/** Only to try whether the benchmark works; the figures mean nothing. */
 export const QUICK: Sizes = {
   publish: 2_000,
   backlog: 3_000,
@@ -71,7 +71,7 @@ export const QUICK: Sizes = {
   warmUp: 500,
 };
 
-/** How much later messages are due that only wait, in milliseconds. */
+/** Delay of messages that only wait, in milliseconds. */
 export const DAY = 86_400_000;
 
 /** Partitions of a topic, the library's default. */

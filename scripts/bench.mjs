@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures the library beside other queues, from a fresh clone, on a Redis of its own. `--only NAMES` (of
+ * `npm run bench`: compares the library with other queues, from a fresh clone, on a private Redis. `--only NAMES` (of
  * figures, separated by commas), `--runs N`, `--quick` (too small to mean anything).
  */
 import { buildBench, ensureLibraryBuilt } from './setup/build.mjs';
@@ -10,7 +10,7 @@ import { runApplication } from './setup/run.mjs';
 
 await runScript(async () => {
   await ensureDependencies();
-  // What another Redis holds must not be deleted, and its settings would decide the figures.
+  // Always a private Redis: the benchmark deletes all data, and another Redis's settings would affect the figures.
   const redis = await startRedis({ own: true });
   try {
     await ensureLibraryBuilt();

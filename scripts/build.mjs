@@ -1,6 +1,6 @@
 /**
  * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
- * declarations. `docs/decisions/0035-two-formats-from-one-source.md` says why in this way.
+ * declarations. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
  */
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,11 +20,11 @@ await runScript(async () => {
 async function writeCode() {
   const [{ output }] = await bundle(entries(), [outputOf('esm'), outputOf('cjs')]);
   writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
-  // Without it Node would take the files for what the package is: ES modules.
+  // Without this file Node would take the files for ES modules, as in the rest of the package.
   writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
 }
 
-/** The files in `lib` of what package.json exports, by their names in `dist/esm`, such as `testing/index`. */
+/** The files in `lib` that package.json exports, by their names in `dist/esm`, such as `testing/index`. */
 function entries() {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const names = Object.values(exports).flatMap((entry) =>
@@ -47,7 +47,7 @@ function outputOf(format) {
   };
 }
 
-/** The licenses of what became part of our code, which ask to be passed on with it. */
+/** The licenses of the packages in our bundle, which must be passed on with it. */
 function licensesOf(output) {
   const files = output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
   const folders = new Set(files.flatMap((file) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
@@ -59,7 +59,7 @@ function licensesOf(output) {
   }).join('\n');
 }
 
-/** The same declarations suit both formats: each file is of the format of the package.json above it. */
+/** Both formats have the same declarations: the nearest package.json decides which format a file is. */
 async function writeDeclarations() {
   await runQuietly(localBin('tsc'), ['--project', 'tsconfig.build.json']);
   mkdirSync(join(DIST, 'cjs'), { recursive: true });

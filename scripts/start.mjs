@@ -1,6 +1,6 @@
 /**
  * `npm start`: runs the order service of sample/01-order-timeout on a real Redis, from a fresh clone, or the applications of
- * the sample that `--sample <name>` names. Other arguments go to the sample, and its exit code is the script's.
+ * the sample that `--sample <name>` names. Passes other arguments to the sample and exits with the sample's exit code.
  */
 import { applicationsOf, buildSample, ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
@@ -24,14 +24,14 @@ await runScript(async () => {
   }
 });
 
-/** `--sample` and what follows it; all other arguments are left as they are. */
+/** Takes `--sample <name>` out of the arguments. */
 function parse(args) {
   const at = args.indexOf('--sample');
   if (at === -1) return { sample: DEFAULT_SAMPLE, args };
   return { sample: args[at + 1] ?? '', args: args.toSpliced(at, 2) };
 }
 
-/** The exit code is that of the application that ends first: without it the others are of no use, and end too. */
+/** Returns the exit code of the application that ends first: the others are useless without it, so they are ended too. */
 async function runAll(applications, args, redisUrl) {
   const end = new AbortController();
   let exitCode;

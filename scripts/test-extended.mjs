@@ -1,7 +1,7 @@
 /**
- * `npm run test:extended`: what `npm test` leaves out, since it takes minutes or depends on what others publish today. It
- * installs what it needs in temporary folders. Arguments go to vitest instead of the choice of tests below. The last line counts
- * the tests: `N passed, N failed`.
+ * `npm run test:extended`: the tests that `npm test` leaves out, since they take minutes or depend on what others publish. It
+ * installs what it needs in temporary folders. Arguments are passed to vitest and replace the choice of tests below. The last
+ * line counts the tests: `N passed, N failed`.
  */
 import { report, runTests } from './checks/run-tests.mjs';
 import { ensureLibraryBuilt } from './setup/build.mjs';
@@ -9,7 +9,7 @@ import { ensureDependencies } from './setup/dependencies.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
 import { startRedis } from './setup/redis.mjs';
 
-/** The tests that see ioredis, which have to pass with its older major version as well. */
+/** The tests that use ioredis, which have to pass with its older major version too. */
 const WITH_IOREDIS_5 = ['--project', 'in-process', 'test/contract', 'test/integration', 'test/e2e'];
 
 await runScript(async () => {

@@ -1,22 +1,22 @@
 /**
- * `npm run test:mutations`: switches off one guard after another, in a copy of the library, and sees that a fault scenario
- * notices. A guard that nothing notices to be missing is not tested. An argument chooses guards by their words.
+ * `npm run test:mutations`: switches off one guard after another in a copy of the library and checks that a fault scenario
+ * notices. If nothing notices, the guard is not tested. An argument chooses the guards whose description contains it.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { mutations } from '../test/faults/mutations.mjs';
-import { setup as buildPrograms } from '../test/support/build-programs.mjs';
+import { mutations } from '../test/fleet/faults/mutations.mjs';
+import { setup as buildPrograms } from '../test/support/setup/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runScript } from './setup/failure.mjs';
 import { ensureRedisServer } from './setup/redis.mjs';
 import { run, runQuietly } from './setup/run.mjs';
 
-/** A scenario is random: it may take a few seeds until it meets the moment that a guard is there for. */
+/** Scenarios are random: it may take a few seeds to hit the moment that a guard protects. */
 const SEEDS = 6;
 
-/** What a copy is built and tried with. */
+/** The files and folders that a copy needs. */
 const PARTS = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts', 'lib', 'dist-test'];
 
 await runScript(async () => {
@@ -36,7 +36,7 @@ await runScript(async () => {
   return unnoticed.length === 0 ? 0 : 1;
 });
 
-/** Which rules the mutated library breaks; undefined where none. */
+/** The rules that the mutated library breaks; undefined if none. */
 async function play({ file, find, replace, scenario }) {
   const folder = mkdtempSync(join(tmpdir(), 'delay-queue-mutation-'));
   try {
@@ -51,7 +51,7 @@ async function play({ file, find, replace, scenario }) {
     );
     await runQuietly(process.execPath, [join(folder, 'scripts/build.mjs')]);
     for (let seed = 1; seed <= SEEDS; seed++) {
-      const args = ['dist-test/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
+      const args = ['dist-test/fleet/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
       const { code, output } = await run(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
       if (code !== 0)
         return [...new Set(output.match(/^ {7}(?!again)[a-z-]+(?=: )/gm))].map((rule) => rule.trim()).join(', ');

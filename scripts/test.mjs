@@ -1,5 +1,5 @@
 /**
- * `npm test`: the checks and tests that need nothing but this repository and a Redis, from a fresh clone. Arguments go to
+ * `npm test`: the checks and tests that need only this repository and a Redis, from a fresh clone. Arguments are passed to
  * vitest. The last line counts the checks and tests: `N passed, N failed`.
  */
 import { report, runTests, runVisibly } from './checks/run-tests.mjs';

@@ -3,15 +3,15 @@ import { now } from '../contenders/contender.js';
 
 const EXCHANGES = 50;
 
-/** How Redis's clock stands to this process's, in milliseconds. */
+/** The difference between Redis's clock and this process's clock, in milliseconds. */
 export interface ClockOffset {
-  /** To be added to this process's time. */
+  /** Add this to this process's time to get Redis's. */
   readonly offset: number;
-  /** The offset is right to within this. */
+  /** The most by which the offset may be wrong. */
   readonly error: number;
 }
 
-/** Asks for the time repeatedly; the quickest answer tells most. */
+/** Asks for the time repeatedly and uses the quickest answer. */
 export async function measureClockOffset(redisUrl: string): Promise<ClockOffset> {
   const redis = new Redis(redisUrl);
   let best: ClockOffset = { offset: 0, error: Infinity };
@@ -27,7 +27,7 @@ export async function measureClockOffset(redisUrl: string): Promise<ClockOffset>
   return best;
 }
 
-/** The offset between two measurements; it is as uncertain as they differ. */
+/** The offset between two measurements; their difference counts as uncertainty. */
 export function between(before: ClockOffset, after: ClockOffset): ClockOffset {
   return {
     offset: (before.offset + after.offset) / 2,

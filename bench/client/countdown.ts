@@ -1,4 +1,4 @@
-/** Resolves once it was counted down to nothing. */
+/** Resolves when the count reaches zero. */
 export class Countdown {
   readonly done: Promise<void>;
   #remaining: number;

@@ -5,13 +5,13 @@ export interface Lateness {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Messages that were handled before they were due, beyond what the clocks leave in doubt. */
+  /** Messages that were handled before they were due, by more than the uncertainty of the clocks. */
   readonly early: number;
 }
 
 /**
  * @param values differences between this process's clock and due times, in the order of handling
- * @param leadIn how many of the first ones count only where they are early
+ * @param leadIn how many of the first ones count only if they are early
  */
 export function latenessOf(values: readonly number[], { offset, error }: ClockOffset, leadIn = 0): Lateness {
   const all = values.map((value) => value + offset);

@@ -1,4 +1,4 @@
-// A process of its own for each measurement: it uses one contender in one role, tells its result, and ends.
+// Each measurement has its own process: it uses one contender in one role, reports its result, and ends.
 import { once } from 'node:events';
 import { loadContender } from '../contenders/index.js';
 import type { Order, Report, RoleContext, RoleName, Roles } from './protocol.js';
@@ -12,7 +12,7 @@ type Role<R extends RoleName> = (context: RoleContext, options: Roles[R]['option
 
 const ROLES: { readonly [R in RoleName]: Role<R> } = { publish, load, consume, idle, hold };
 
-// Whoever started it is gone, without a word.
+// The parent process has died.
 process.on('disconnect', () => process.exit(1));
 
 const order = JSON.parse(process.argv[2] ?? '{}') as Order;
@@ -36,7 +36,7 @@ function tell(report: Report): void {
   process.send?.(report);
 }
 
-/** At once: connections and timers of the contender do not matter any more. */
+/** Ends at once: the contender's connections and timers no longer matter. */
 function end(report: Report, code: number): void {
   process.send?.(report, () => process.exit(code));
 }

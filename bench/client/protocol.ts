@@ -5,7 +5,7 @@ import type { LoadOptions, LoadResult } from './roles/load.js';
 import type { PublishRateOptions, PublishRateResult } from './roles/publish.js';
 import type { Contender, ContenderName } from '../contenders/contender.js';
 
-/** What a client process can be told to do, and what it answers. */
+/** The roles of a client process, with their options and results. */
 export interface Roles {
   publish: { options: PublishRateOptions; result: PublishRateResult };
   load: { options: LoadOptions; result: LoadResult };
@@ -24,23 +24,23 @@ export interface Order<R extends RoleName = RoleName> {
   readonly options: Roles[R]['options'];
 }
 
-/** What a client process tells. */
+/** The messages that a client process sends. */
 export type Report =
   | { readonly kind: 'ready' }
   | { readonly kind: 'handled'; readonly count: number }
   | { readonly kind: 'result'; readonly result: Roles[RoleName]['result'] }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** The one thing that a client process is told: that it has done enough. */
+/** The only message to a client process: it shall finish. */
 export const FINISH = 'finish';
 
-/** What a role has to work with. */
+/** Passed to each role. */
 export interface RoleContext {
   readonly contender: Contender;
   readonly redisUrl: string;
-  /** To be called when the preparations are over and what is measured may begin. */
+  /** Call this when the preparations are over and the measurement may begin. */
   readonly ready: () => void;
-  /** Tells how many messages were handled so far. */
+  /** Reports how many messages were handled so far. */
   readonly handled: (count: number) => void;
   /** Resolves when the process has been told to finish. */
   readonly finish: Promise<unknown>;

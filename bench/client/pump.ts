@@ -1,4 +1,4 @@
-/** Makes `calls` calls, so many at the same time: each that ends is followed by the next. */
+/** Makes `calls` calls, `inTheAir` of them at the same time: when one ends, the next begins. */
 export async function pump(calls: number, inTheAir: number, call: (n: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

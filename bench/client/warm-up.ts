@@ -3,10 +3,10 @@ import { now } from '../contenders/contender.js';
 import { payload } from '../contenders/payload.js';
 import { Countdown } from './countdown.js';
 
-// Of this process alone: several that warm up together must not take each other's messages.
+// Only for this process: several that warm up at the same time must not take each other's messages.
 const TOPIC = `warm-up-${process.pid}`;
 
-/** Messages a call where several are published together. */
+/** Messages per call if several are published together. */
 export const BATCH = 500;
 
 export interface WarmUp {
@@ -16,7 +16,7 @@ export interface WarmUp {
   readonly concurrency: number;
 }
 
-/** Has the contender's code compiled by the engine: publishes and handles some messages in a topic of their own. */
+/** Publishes and handles some messages in a separate topic, so that the engine compiles the contender's code. */
 export async function warmUp(contender: Contender, settings: WarmUp): Promise<void> {
   const { redisUrl, partitions, messages } = settings;
   if (messages === 0) return;

@@ -8,7 +8,7 @@ const MEMBER = 'bench';
 const HOUR = 3_600_000;
 const NUMBERS_PER_RECORD = 4;
 
-/** Of `internals.ts`, as this needs them. */
+/** The parts of `internals.ts` that are used here. */
 interface Internals {
   readonly scriptOf: (name: string) => { readonly source: string; readonly sha: string };
   readonly toStoredId: (id: string) => string;
@@ -18,7 +18,7 @@ interface Internals {
   };
 }
 
-// By a variable, since the compiler would want to compile the library with it.
+// In a variable, so that the compiler does not compile the library too.
 const INTERNALS = '../internals.js';
 const { RedisKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
 
@@ -27,10 +27,10 @@ const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
 type ScriptName = (typeof SCRIPTS)[number];
 type Argument = string | number;
 
-/** A script that Redis has. */
+/** A script that is loaded in Redis. */
 interface LoadedScript {
   readonly sha: string;
-  /** In the order in which it takes them. */
+  /** In the order in which the script takes them. */
   readonly keys: readonly string[];
 }
 
@@ -108,8 +108,8 @@ function encodeDue({ due }: Message): string {
 }
 
 /**
- * The library's scripts without the library: whole batches, all partitions at the same time, and nothing else. No queue can
- * be built on them that is faster, so it is the yardstick for what the library adds.
+ * The library's scripts without the library: only whole batches, for all partitions at the same time. No queue built on these
+ * scripts can be faster, so this shows what the library adds.
  */
 export const bareScripts: Contender = {
   async publisher({ redisUrl, topic, partitions }) {
@@ -149,7 +149,7 @@ export const bareScripts: Contender = {
   },
 };
 
-/** The settle of a batch and the claim of the next travel together. */
+/** Sends the settle of a batch together with the claim of the next one. */
 async function consume(partition: BarePartition, handle: Handle, stop: AbortSignal): Promise<void> {
   let messages = await partition.claim();
   while (!stop.aborted) {
@@ -182,7 +182,7 @@ async function connect(redisUrl: string): Promise<BareConnection> {
 async function loadInto(redis: Redis, name: ScriptName): Promise<LoadedScript> {
   const { source, sha } = scriptOf(name);
   await redis.script('LOAD', source);
-  // The head of each script names its keys in their order.
+  // The header of each script names its keys in order.
   const head = source.slice(source.indexOf('-- KEYS'), source.indexOf('-- ARGV'));
   return { sha, keys: Array.from(head.matchAll(/\d+ (\w+) (?:ZSET|HASH|STRING)/g), ([, key = '']) => key) };
 }

@@ -2,7 +2,7 @@ import BeeQueue from 'bee-queue';
 import { type Contender, type Message, endProcess, now } from './contender.js';
 import type { Payload } from './payload.js';
 
-/** All that its documentation calls optional is off: events, the jobs kept in memory, and those kept in Redis. */
+/** Everything that its documentation calls optional is off: events, and finished jobs kept in memory and in Redis. */
 const LEAN: BeeQueue.QueueSettings = {
   getEvents: false,
   sendEvents: false,
@@ -10,7 +10,7 @@ const LEAN: BeeQueue.QueueSettings = {
   removeOnSuccess: true,
 };
 
-/** Delayed jobs as soon as they are due; the default gathers them for up to a second. */
+/** Delayed jobs run as soon as they are due; the default gathers them for up to a second. */
 const PROMPT: BeeQueue.QueueSettings = { activateDelayedJobs: true, delayedDebounce: 1 };
 
 /** bee-queue on its own client. */

@@ -6,8 +6,8 @@ const JOB_NAME = 'bench';
 
 /**
  * BullMQ on ioredis, its default client. Finished jobs are removed, as its documentation advises; metrics, telemetry and
- * listeners to its events are left out. Automatic pipelining is not switched on: its users report jobs lost from the active
- * list with it.
+ * listeners to its events are left out. Automatic pipelining stays off: users report that jobs get lost from the active list
+ * with it.
  */
 export const bullMq: Contender = {
   async publisher({ redisUrl, topic }) {
@@ -29,7 +29,7 @@ export const bullMq: Contender = {
     const workers = topics.map(
       (topic) =>
         new Worker<Payload, void>(topic, ({ data }) => handle(data), {
-          // Blocking commands must be awaited for as long as it takes; BullMQ insists on it.
+          // BullMQ requires this for its blocking commands, which may wait for any time.
           connection: { url: redisUrl, maxRetriesPerRequest: null },
           concurrency,
           autorun: false,
@@ -52,8 +52,8 @@ export const bullMq: Contender = {
 };
 
 /**
- * Of a point in time: BullMQ counts the delay from when it makes the job, a moment later. To give it that time would be exact, but it would store
- * it twice with each job.
+ * For a point in time: BullMQ counts the delay from when it makes the job, a moment later. Passing that time too would be
+ * exact, but BullMQ would store it twice with each job.
  */
 function optionsOf({ due }: Message): JobsOptions {
   if (due === undefined) return {};

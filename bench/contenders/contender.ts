@@ -5,10 +5,10 @@ export const CONTENDER_NAMES = ['nestjs-delay-queue', 'BullMQ', 'bee-queue', 'ba
 
 export type ContenderName = (typeof CONTENDER_NAMES)[number];
 
-/** Messages that the bare scripts take a call; the most that the library gives them. */
+/** Messages per call of the bare scripts; the library's maximum. */
 export const BARE_BATCH = 200;
 
-/** What all contenders do the same with a message. */
+/** Called for each message, the same for all contenders. */
 export type Handle = (payload: Payload) => Promise<void>;
 
 export interface Message {
@@ -29,7 +29,7 @@ export interface ConsumerSettings {
   readonly topics: readonly string[];
   /** Only for contenders that have partitions. */
   readonly partitions: number;
-  /** Handler calls at once, in this process and for each topic. */
+  /** Concurrent handler calls, in this process and for each topic. */
   readonly concurrency: number;
 }
 
@@ -40,14 +40,14 @@ export interface Publisher {
 }
 
 export interface Consumer {
-  /** When it was connected and began to consume, by {@link now}. */
+  /** When it was connected and began to consume, according to {@link now}. */
   readonly startedAt: number;
   close(): Promise<void>;
 }
 
 /**
- * A queue as its users would set it up for speed. Both methods connect, and resolve once the contender works; whatever goes
- * wrong later ends the process, since a measurement with errors in it is none.
+ * A queue as its users would configure it for speed. Both methods connect, and resolve once the contender works; any later
+ * error ends the process, since it spoils the measurement.
  */
 export interface Contender {
   publisher(settings: PublisherSettings): Promise<Publisher>;
@@ -59,7 +59,7 @@ export function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** For the errors that a client library reports by an event. */
+/** For errors that a client library reports by an event. */
 export function endProcess(error: Error): never {
   console.error(error);
   process.exit(1);

@@ -1,6 +1,6 @@
 import type { Contender, ContenderName } from './contender.js';
 
-/** Loaded only when asked for, so that no contender's code weighs on another's process. */
+/** Loaded on demand, so that no contender's code burdens another's process. */
 const CONTENDERS: Readonly<Record<ContenderName, () => Promise<Contender>>> = {
   'nestjs-delay-queue': async () => (await import('./nest-delay-queue.js')).nestDelayQueue,
   BullMQ: async () => (await import('./bullmq.js')).bullMq,

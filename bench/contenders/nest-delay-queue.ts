@@ -5,7 +5,7 @@ import { DelayedHandler, DelayQueueModule, DelayQueueProducer, type PublishOptio
 import { type Contender, type Handle, type Message, now } from './contender.js';
 import type { Payload } from './payload.js';
 
-/** The library as an application uses it: a Nest application with decorated handlers, and an injected producer. */
+/** The library as applications use it: a Nest application with decorated handlers and an injected producer. */
 export const nestDelayQueue: Contender = {
   async publisher({ redisUrl, topic, partitions }) {
     @Module({
@@ -39,7 +39,7 @@ export const nestDelayQueue: Contender = {
 };
 
 /**
- * Notes when the module has connected and is about to consume: global modules are initialized before those that import
+ * Records when the module has connected and is about to consume: global modules are initialized before those that import
  * them, and nothing is consumed before all of them are.
  */
 @Injectable()

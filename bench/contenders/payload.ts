@@ -1,4 +1,4 @@
-/** What every message carries, and what is measured by it. */
+/** The payload of every message. */
 export interface Payload {
   /** When the message is due, epoch milliseconds; for a message that is due at once, when it was published. */
   readonly dueAt: number;
@@ -11,7 +11,7 @@ export const PAYLOAD_BYTES = 130;
 
 const NOTE = 'n'.repeat(PAYLOAD_BYTES - JSON.stringify(toPayload(1e12, 0, '')).length);
 
-/** @param dueAt epoch milliseconds, whole */
+/** @param dueAt epoch milliseconds, a whole number */
 export function payload(dueAt: number, n: number): Payload {
   return toPayload(dueAt, n, NOTE);
 }

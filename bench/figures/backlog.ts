@@ -9,9 +9,9 @@ export const backlog: FigureOf = (sizes) => ({
   name: 'backlog',
   title: 'Handling a backlog',
   description:
-    `${grouped(sizes.backlog)} messages are due already; one process handles them with a handler that does nothing. From ` +
-    `the start of consumption to the last message handled, with the concurrency that suits each contender best of ` +
-    `${CONCURRENCIES.join(', ')}.`,
+    `${grouped(sizes.backlog)} messages are already due; one process handles them with a handler that does nothing. ` +
+    `Measured from the start of consumption to the last message handled, with the best concurrency for each contender ` +
+    `of ${CONCURRENCIES.join(', ')}.`,
   measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
   baseline: BULLMQ,
   trials: [

@@ -5,7 +5,7 @@ import { leadFor } from './support/lateness.js';
 
 const CONCURRENCY = 500;
 
-/** For how long the messages are handled, in milliseconds; whatever is left then is left. */
+/** For how long the messages are handled, in milliseconds; the rest is ignored. */
 const TIME_LIMIT = 30_000;
 
 export const block: FigureOf = ({ block: messages, warmUp }) => ({
@@ -13,9 +13,9 @@ export const block: FigureOf = ({ block: messages, warmUp }) => ({
   title: 'Longest block of Redis',
   description:
     `${grouped(messages)} messages fall due in the same millisecond while one process waits for them: the command that ` +
-    `kept Redis busy longest, by its SLOWLOG, until all are handled or ${TIME_LIMIT / 1000} s are over. SLOWLOG measures ` +
-    `wall time, so Redis goes before other programs here, where the user may say so: else the time that it waits for a ` +
-    `core would be in it. Concurrency ${CONCURRENCY}.`,
+    `kept Redis busy longest, according to its SLOWLOG, until all are handled or ${TIME_LIMIT / 1000} s are over. SLOWLOG ` +
+    `measures wall time, which includes waiting for a core, so Redis has priority over other programs here, if the user ` +
+    `may set it. Concurrency ${CONCURRENCY}.`,
   measures: [{ key: 'block', label: 'longest command', unit: 'ms', better: 'less', digits: 1 }],
   baseline: BULLMQ,
   trials: QUEUES.map((name) => ({

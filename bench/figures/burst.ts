@@ -7,9 +7,9 @@ export const burst: FigureOf = ({ burst: messages, warmUp }) => ({
   name: 'burst',
   title: 'A burst',
   description:
-    `${grouped(messages)} messages fall due in the same millisecond while one process waits for them: how late the last ` +
-    `one is handled, and how late one in the middle and the slowest hundredth are. With the concurrency that suits each ` +
-    `contender best of ${CONCURRENCIES.join(', ')}.`,
+    `${grouped(messages)} messages fall due in the same millisecond while one process waits for them: the lateness of ` +
+    `the last one, of the median and of the slowest hundredth. With the best concurrency for each contender of ` +
+    `${CONCURRENCIES.join(', ')}.`,
   measures: [
     { key: 'max', label: 'last', unit: 'ms', better: 'less', digits: 0 },
     { key: 'p50', label: 'p50', unit: 'ms', better: 'less', digits: 0 },

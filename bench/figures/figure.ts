@@ -2,41 +2,41 @@ import type { ContenderName } from '../contenders/contender.js';
 import type { Bench } from '../harness/bench.js';
 import type { Sizes } from '../sizes.js';
 
-/** One quantity that a figure has of each subject. */
+/** A quantity that a figure measures for each subject. */
 export interface Measure {
   readonly key: string;
   readonly label: string;
   /** Empty for a count. */
   readonly unit: string;
   readonly better: 'more' | 'less';
-  /** Digits after the point. */
+  /** Digits after the decimal point. */
   readonly digits: number;
-  /** Whether it makes no sense to divide it by that of the baseline. */
+  /** Set if dividing by the baseline's value makes no sense. */
   readonly incomparable?: true;
 }
 
-/** What was measured in one run, by the key of the measure. */
+/** The results of one run, by the key of the measure. */
 export type Sample = Readonly<Record<string, number>>;
 
-/** What is measured of one subject. */
+/** One measurement of a subject. */
 export interface Trial {
-  /** The row of the table; several trials of one subject are variants, of which the best counts. */
+  /** The row of the table; several trials of one subject are variants, and the best one counts. */
   readonly subject: string;
-  /** What makes it another trial than those of the same subject. */
+  /** What distinguishes it from other trials of the same subject. */
   readonly variant?: string;
   readonly measure: (bench: Bench) => Promise<Sample>;
 }
 
-/** Something to be compared; makes one table. */
+/** A comparison, shown as one table. */
 export interface Figure {
-  /** As the command line and docs/performance.md call it. */
+  /** The name on the command line and in docs/performance.md. */
   readonly name: string;
   readonly title: string;
   /** What is measured, and how. */
   readonly description: string;
   /** The first decides which variant of a subject is the best. */
   readonly measures: readonly Measure[];
-  /** The subject that the others are compared with, where they are contenders; else it is the first one. */
+  /** The subject that the others are compared with. @defaultValue the first one */
   readonly baseline?: string;
   readonly trials: readonly Trial[];
 }

@@ -12,9 +12,9 @@ export const growth: FigureOf = (sizes) => ({
   name: 'growth',
   title: 'With many messages waiting',
   description:
-    `The topic holds so many messages that are due in a day or later. Meanwhile ${grouped(sizes.publish)} messages are ` +
-    `published one by one, ${IN_THE_AIR} calls at the same time; the same messages are handled, concurrency ` +
-    `${CONCURRENCY}; and ${grouped(sizes.spread)} messages fall due one after another, ${PER_SECOND} a second.`,
+    `The topic holds this many messages that are due in a day or later. Meanwhile ${grouped(sizes.publish)} messages are ` +
+    `published one by one, with ${IN_THE_AIR} concurrent calls; the same messages are handled, with concurrency ` +
+    `${CONCURRENCY}; and ${grouped(sizes.spread)} messages fall due one after another, ${PER_SECOND} per second.`,
   measures: [
     { key: 'handled', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 },
     { key: 'published', label: 'published', unit: 'messages/s', better: 'more', digits: 0 },
@@ -45,7 +45,7 @@ function trial(waiting: number, { publish: messages, spread, leadIn, warmUp }: S
         perCall: 1,
         inTheAir: IN_THE_AIR,
       });
-      // The publisher warmed up on the same topic, and nothing of that may be left for the next figure.
+      // The publisher warmed up on the same topic, and no message of that may be left for the next figure.
       const due = messages + warmUp;
       const handled = await handleRate(bench, OURS, { topics, messages: due, concurrency: CONCURRENCY, warmUp });
       const { p50 = NaN, p99 = NaN } = await lateness(bench, OURS, {

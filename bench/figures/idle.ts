@@ -9,9 +9,9 @@ export const idle: FigureOf = (sizes) => ({
   name: 'idle',
   title: 'Cost of idling',
   description:
-    `One process consumes a topic in which nothing is due, and nothing waits but where the row says so: commands that ` +
-    `Redis processes, those within scripts included, and CPU time of the process as a share of one core, over ` +
-    `${sizes.idle / 1000} s, from ${sizes.settle / 1000} s after its start.`,
+    `One process consumes a topic in which nothing is due, and in which messages wait only if the row says so: commands ` +
+    `that Redis processes, including those within scripts, and CPU time of the process as a share of one core, over ` +
+    `${sizes.idle / 1000} s, beginning ${sizes.settle / 1000} s after its start.`,
   measures: [
     { key: 'commands', label: 'Redis commands', unit: '/s', better: 'less', digits: 1 },
     { key: 'cpu', label: 'CPU', unit: '% of a core', better: 'less', digits: 3 },
@@ -50,7 +50,7 @@ function trial(name: ContenderName, { idle: window, settle }: Sizes, idling: Idl
       await client.ready;
       const before = await bench.redis.commands();
       const { cpu } = await client.result;
-      // The second question for the number of commands is not counted in its own answer, the first one is.
+      // INFO does not count itself: the second reply includes the first INFO, but not the second.
       const commands = (await bench.redis.commands()) - before - 1;
       return { commands: commands / (window / 1000), cpu: cpu * 100 };
     },

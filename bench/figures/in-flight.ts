@@ -8,7 +8,7 @@ export const inFlight: FigureOf = ({ inFlight: messages, warmUp }) => ({
   title: 'Memory of a process with messages in flight',
   description:
     `Resident memory of one process whose handlers wait, with ${grouped(messages)} messages in flight at the same time, ` +
-    `and how much of it a message accounts for.`,
+    `and the share of one message.`,
   measures: [
     { key: 'resident', label: 'resident', unit: 'MiB', better: 'less', digits: 0 },
     { key: 'each', label: 'a message', unit: 'B', better: 'less', digits: 0 },

@@ -7,8 +7,8 @@ export const memory: FigureOf = ({ waiting: messages }) => ({
   name: 'memory',
   title: 'Memory of a waiting message in Redis',
   description:
-    `How much \`used_memory\` grows by ${grouped(messages)} messages that are due in an hour, divided by their number; ours ` +
-    `in ${PARTITIONS} partitions.`,
+    `Growth of \`used_memory\` with ${grouped(messages)} messages that are due in an hour, divided by their number; ours ` +
+    `are in ${PARTITIONS} partitions.`,
   measures: [{ key: 'bytes', label: 'a message', unit: 'B', better: 'less', digits: 0 }],
   baseline: BULLMQ,
   trials: QUEUES.map((name) => ({

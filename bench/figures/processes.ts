@@ -10,9 +10,9 @@ export const processes: FigureOf = (sizes) => ({
   name: 'processes',
   title: 'Several processes on one topic',
   description:
-    `${grouped(sizes.longBacklog)} messages fall due in the same millisecond, while so many processes share the ` +
-    `${PARTITIONS} partitions of their topic: from then to the last message handled. Concurrency ${CONCURRENCY} in each. ` +
-    `More processes than cores have to share those, with Redis.`,
+    `${grouped(sizes.longBacklog)} messages fall due in the same millisecond, while this many processes share the ` +
+    `${PARTITIONS} partitions of their topic. Measured from then to the last message handled. Concurrency ` +
+    `${CONCURRENCY} in each. All processes and Redis share the cores of the machine.`,
   measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
   trials: NUMBERS.map((number) => trial(number, sizes)),
 });

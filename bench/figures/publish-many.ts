@@ -7,7 +7,7 @@ export const publishMany: FigureOf = (sizes) => ({
   name: 'publish-many',
   title: 'Publishing many at once',
   description:
-    `One process publishes ${grouped(sizes.publish)} messages, ${PER_CALL} a call and one call after another: ` +
+    `One process publishes ${grouped(sizes.publish)} messages, ${PER_CALL} per call and one call after another: ` +
     `\`publishMany()\`, BullMQ's \`addBulk()\`, bee-queue's \`saveAll()\`.`,
   measures: PUBLISH_MEASURES,
   baseline: BULLMQ,

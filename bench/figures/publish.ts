@@ -7,7 +7,7 @@ export const publish: FigureOf = (sizes) => ({
   name: 'publish',
   title: 'Publishing one by one',
   description:
-    `One process makes ${grouped(sizes.publish)} calls, ${IN_THE_AIR} of them at the same time: ` +
+    `One process makes ${grouped(sizes.publish)} calls, ${IN_THE_AIR} of them concurrently: ` +
     `\`publish()\`, BullMQ's \`add()\`, bee-queue's \`save()\`.`,
   measures: PUBLISH_MEASURES,
   baseline: BULLMQ,

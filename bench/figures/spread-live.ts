@@ -8,8 +8,8 @@ export const spreadLive: FigureOf = (sizes) => ({
   name: 'spread-live',
   title: 'Lateness, published meanwhile',
   description:
-    `The same ${grouped(sizes.spread)} messages, ${PER_SECOND} a second, but each is published ${AHEAD} ms before it is ` +
-    `due, by another process while the consumer works. Concurrency ${CONCURRENCY}.`,
+    `The same ${grouped(sizes.spread)} messages, ${PER_SECOND} per second, but another process publishes each one ` +
+    `${AHEAD} ms before it is due, while the consumer works. Concurrency ${CONCURRENCY}.`,
   measures: LATENESS_MEASURES,
   baseline: BULLMQ,
   trials: spreadTrials(sizes, AHEAD),

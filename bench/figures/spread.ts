@@ -6,9 +6,9 @@ export const spread: FigureOf = (sizes) => ({
   name: 'spread',
   title: 'Lateness, published before',
   description:
-    `${grouped(sizes.spread)} messages, published beforehand, fall due one after another, ${PER_SECOND} a second, each at ` +
-    `a time of its own; nothing else uses Redis. Time between due and handled on Redis's clock. Concurrency ${CONCURRENCY}. ` +
-    `Before them come ${grouped(sizes.leadIn)} that do not count.`,
+    `${grouped(sizes.spread)} messages, published in advance, fall due one after another, ${PER_SECOND} per second, each at ` +
+    `its own time; nothing else uses Redis. Time from due to handled on Redis's clock. Concurrency ${CONCURRENCY}. ` +
+    `${grouped(sizes.leadIn)} more come before them and do not count.`,
   measures: LATENESS_MEASURES,
   baseline: BULLMQ,
   trials: spreadTrials(sizes),

@@ -9,8 +9,8 @@ export const topics: FigureOf = (sizes) => ({
   name: 'topics',
   title: 'Several topics in one process',
   description:
-    `${grouped(sizes.longBacklog)} messages are due already, in one topic or equally in several, each of ${PARTITIONS} ` +
-    `partitions with a handler of its own; one process handles them. Concurrency ${CONCURRENCY}.`,
+    `${grouped(sizes.longBacklog)} messages are already due, in one topic or spread evenly over several. Each topic has ` +
+    `${PARTITIONS} partitions and its own handler; one process handles all. Concurrency ${CONCURRENCY}.`,
   measures: [{ key: 'rate', label: 'handled', unit: 'messages/s', better: 'more', digits: 0 }],
   trials: NUMBERS.map((number) => trial(number, sizes)),
 });

@@ -2,10 +2,10 @@ import type { Figure, Sample, Trial } from '../figures/figure.js';
 import type { FigureReport, TrialReport } from '../report/report.js';
 import type { Bench } from './bench.js';
 
-/** Told of each sample, or of the reason why there is none. */
+/** Called with each sample, or with the reason why there is none. */
 export type OnSample = (figure: Figure, trial: Trial, run: number, sample: Sample | Error) => void;
 
-/** Measures a figure: each trial once, then each once more, so that a machine that slows down slows all alike. */
+/** Measures each trial of a figure once, then each once more, so that a machine that slows down affects all alike. */
 export async function measureInAlternation(
   figure: Figure,
   bench: Bench,
@@ -29,7 +29,7 @@ function toReport({ subject, variant }: Trial, samples: readonly (Sample | Error
     subject,
     ...(variant === undefined ? {} : { variant }),
     runs: samples.map((sample) => (sample instanceof Error ? null : sample)),
-    // The rest are the paths and the output of a process.
+    // The other lines have paths and the output of a process.
     ...(failure === undefined ? {} : { failure: failure.split('\n', 1).join() }),
   };
 }

@@ -3,10 +3,10 @@ import type { ContenderName } from '../contenders/contender.js';
 import { ClientProcess } from './client-process.js';
 import { RedisProbe } from './redis-probe.js';
 
-/** A measurement that takes longer than this counts as not finished, in milliseconds. */
+/** A measurement that takes longer than this counts as unfinished, in milliseconds. */
 const TIME_LIMIT = 600_000;
 
-/** What a measurement works with: an empty Redis, and client processes. */
+/** Gives measurements an empty Redis and client processes. */
 export class Bench {
   readonly redis: RedisProbe;
   readonly #redisUrl: string;
@@ -33,9 +33,9 @@ export class Bench {
   }
 
   /**
-   * Makes one measurement, with nothing left of the one before.
+   * Makes one measurement on an empty Redis.
    *
-   * @throws where a process failed, or it took too long
+   * @throws if a process failed, or the measurement took too long
    */
   async measure<T>(measurement: () => Promise<T>): Promise<T> {
     await this.redis.empty();

@@ -5,16 +5,16 @@ import { FINISH, type Order, type Report, type RoleName, type Roles } from '../c
 
 const PROGRAM = fileURLToPath(new URL('../client/main.js', import.meta.url));
 
-/** What is shown of the output of a process that failed, in characters. */
+/** How much output of a failed process is shown, in characters. */
 const SHOWN_OUTPUT = 2000;
 
 type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>;
 
 /** A client process as the benchmark sees it. */
 export class ClientProcess<R extends RoleName> {
-  /** Resolves when its preparations are over; rejects where it failed before. */
+  /** Resolves when its preparations are over; rejects if it failed before. */
   readonly ready: Promise<unknown>;
-  /** Rejects where it failed. */
+  /** Rejects if the process failed. */
   readonly result: Promise<Roles[R]['result']>;
   readonly #child: ChildProcess;
   readonly #name: string;
@@ -39,23 +39,23 @@ export class ClientProcess<R extends RoleName> {
     });
   }
 
-  /** Messages handled so far, as it told last. */
+  /** Messages handled so far, according to its last report. */
   get handled(): number {
     return this.#handled;
   }
 
-  /** @param listener called each time it tells something */
+  /** @param listener called at each report */
   onReport(listener: () => void): void {
     this.#child.on('message', listener);
   }
 
-  /** Tells it that it has done enough. */
+  /** Tells the process to finish. */
   finish(): Promise<Roles[R]['result']> {
     this.#child.send(FINISH);
     return this.result;
   }
 
-  /** Ends it, and resolves once it has ended. */
+  /** Kills the process, and resolves once it has ended. */
   async end(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
     if (exitCode !== null || signalCode !== null) return;
@@ -69,7 +69,7 @@ export class ClientProcess<R extends RoleName> {
       this.#child.on('message', (report: Report) => {
         if (isOfKind(report, kind)) resolve(report);
       });
-      // The streams have ended too then, so the output is complete.
+      // At 'close' the streams have ended too, so the output is complete.
       this.#child.on('close', () => {
         reject(new Error(`${this.#name} ended without a result.\n${this.#output.trim()}`));
       });
@@ -81,7 +81,7 @@ function isOfKind<K extends Report['kind']>(report: Report, kind: K): report is 
   return report.kind === kind;
 }
 
-/** Whoever does not wait for a promise need not care for its failure. */
+/** A caller that does not wait for a promise need not handle its failure. */
 function ignoreFailure(...promises: Promise<unknown>[]): void {
   for (const promise of promises) promise.catch(() => {});
 }

@@ -11,7 +11,7 @@ export class Consumption {
     this.#clients = clients;
   }
 
-  /** Resolves once all of the processes consume. */
+  /** Resolves once all processes consume. */
   static async start(
     bench: Bench,
     contender: ContenderName,
@@ -24,10 +24,10 @@ export class Consumption {
   }
 
   /**
-   * Waits until so many messages were handled.
+   * Waits until this many messages were handled.
    *
-   * @param timeLimit milliseconds, after which what was handled is enough
-   * @returns what each process has to tell
+   * @param timeLimit milliseconds, after which it no longer waits
+   * @returns the result of each process
    */
   async finish(messages: number, timeLimit?: number): Promise<ConsumeResult[]> {
     let timer: NodeJS.Timeout | undefined;

@@ -1,17 +1,17 @@
 import { setPriority } from 'node:os';
 import { Redis } from 'ioredis';
 
-/** Commands that take longer than this are looked at, in microseconds. */
+/** Commands that take longer than this are recorded, in microseconds. */
 const SLOWLOG_THRESHOLD = 200;
 const SLOWLOG_LENGTH = 10_000;
 
-/** As `nice` counts. */
+/** A `nice` value. */
 const USUAL_PRIORITY = 0;
 const PREFERRED_PRIORITY = -10;
 
 type SlowLogEntry = readonly [number: number, at: number, microseconds: number, command: readonly string[]];
 
-/** Redis as the benchmark itself sees it: empties it between measurements, and reads its counters. */
+/** The benchmark's own connection to Redis: empties it between measurements and reads its counters. */
 export class RedisProbe {
   readonly #redis: Redis;
 
@@ -24,7 +24,7 @@ export class RedisProbe {
     return /^(valkey|redis)_version:(\S+)/m.exec(server)?.slice(1).join(' ') ?? 'unknown';
   }
 
-  /** Nothing is left to be done in the background afterwards. */
+  /** Synchronous, so that Redis does not free memory in the background during a measurement. */
   async empty(): Promise<void> {
     await this.#redis.flushall('SYNC');
     await this.#redis.call('MEMORY', 'PURGE');
@@ -40,22 +40,22 @@ export class RedisProbe {
     return this.#number('stats', 'total_commands_processed');
   }
 
-  /** Forgets the slow commands so far, and notes those from now on. */
+  /** Forgets the slow commands so far, and records new ones. */
   async watchSlowCommands(): Promise<void> {
     await this.#redis.config('SET', 'slowlog-log-slower-than', SLOWLOG_THRESHOLD);
     await this.#redis.config('SET', 'slowlog-max-len', SLOWLOG_LENGTH);
     await this.#redis.slowlog('RESET');
   }
 
-  /** How long the slowest command took since then, in milliseconds; 0 where none was slow. */
+  /** The time of the slowest command since then, in milliseconds; 0 if none was slow. */
   async slowestCommand(): Promise<number> {
     const entries = (await this.#redis.slowlog('GET', SLOWLOG_LENGTH)) as readonly SlowLogEntry[];
-    // To forget many entries takes long, and is an entry itself.
+    // Clearing many entries takes long and makes an entry itself.
     const others = entries.filter(([, , , [command = '']]) => command.toLowerCase() !== 'slowlog');
     return Math.max(0, ...others.map(([, , microseconds]) => microseconds)) / 1000;
   }
 
-  /** Other programs do not keep Redis waiting for a core meanwhile, as far as this user may say so. */
+  /** Gives Redis priority over other programs during the work, if this user may do that. */
   async preferred<T>(work: () => Promise<T>): Promise<T> {
     const pid = await this.#number('server', 'process_id');
     try {

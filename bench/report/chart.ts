@@ -3,7 +3,7 @@ import type { FigureReport, Report } from './report.js';
 import { rowsOf } from './summary.js';
 import { type SvgNode, svg, toSvg } from './svg.js';
 
-/** The panels: a figure, and the measure of it that is shown. */
+/** Each panel shows one measure of a figure. */
 const PANELS: readonly (readonly [figure: string, measure: string])[] = [
   ['backlog', 'rate'],
   ['publish', 'later'],
@@ -18,7 +18,7 @@ const PANEL = { width: 440, height: 168, padding: 18 };
 const BAR = { height: 18, gap: 8, left: 128, right: 84, top: 46 };
 const COLOURS = { background: '#ffffff', text: '#24292f', muted: '#6e7781', ours: '#e0234e', others: '#afb8c1' };
 
-/** The figures that say most, as bars: one panel a figure, one bar a contender. Empty where none of them was measured. */
+/** The main figures as bars: one panel per figure, one bar per contender. Empty if none of them was measured. */
 export function chartOf(report: Report): string {
   const panels = PANELS.flatMap(([name, key]) => {
     const figure = report.figures.find((candidate) => candidate.name === name);

@@ -7,17 +7,17 @@ import { figureTable, machineTable, toMarkdown, verdictTable } from './tables.js
 export const DOCUMENT = 'docs/performance.md';
 export const CHART = 'bench/results/latest.svg';
 
-/** What stands where nothing was measured yet. */
+/** Placeholder for figures without a measurement. */
 const NOT_MEASURED = '_Not measured yet: `npm run bench` fills this in._';
 
 const REGION = /(<!-- bench:(\S+) -->)[^]*?(<!-- \/bench -->)/g;
 
 /**
  * Puts the tables of a report between the document's markers, `<!-- bench:name -->` and `<!-- /bench -->`, and leaves
- * everything else as it is. The name is that of a figure, or one of `machine`, `requirements` and `chart`.
+ * everything else as it is. The name is the name of a figure, or `machine`, `requirements` or `chart`.
  *
  * @param report `undefined`: nothing was measured yet
- * @throws where the document lacks a figure of the report
+ * @throws if the document has no place for a figure of the report
  */
 export async function fillDocument(document: string, report: Report | undefined): Promise<string> {
   const named = new Set(regionsOf(document));
@@ -29,12 +29,12 @@ export async function fillDocument(document: string, report: Report | undefined)
   return format(filled, { ...(await resolveConfig(DOCUMENT)), parser: 'markdown' });
 }
 
-/** The names of the places to be filled. */
+/** The names of the places to fill. */
 export function regionsOf(document: string): string[] {
   return Array.from(document.matchAll(REGION), ([, , name = '']) => name);
 }
 
-/** What is left of a document without the places to be filled. */
+/** The document without the places to fill. */
 export function proseOf(document: string): string {
   return document.replaceAll(REGION, '');
 }

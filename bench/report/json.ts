@@ -5,7 +5,7 @@ import type { Report } from './report.js';
 /** The latest whole run, from the root folder. */
 export const LATEST = 'bench/results/latest.json';
 
-/** The run that is under way, or that left something out. */
+/** A run that is under way, or that left something out. */
 export const PARTIAL = 'bench/results/partial.json';
 
 export function writeReport(path: string, report: Report): void {
@@ -13,7 +13,7 @@ export function writeReport(path: string, report: Report): void {
   writeFileSync(path, `${JSON.stringify(report, undefined, 2)}\n`);
 }
 
-/** `undefined` where there has been no whole run yet. */
+/** `undefined` if there has been no whole run yet. */
 export function readLatest(): Report | undefined {
   return existsSync(LATEST) ? (JSON.parse(readFileSync(LATEST, 'utf8')) as Report) : undefined;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
 import type { Machine } from './report.js';
 
-/** The packages whose speed is measured, and those that they stand on. */
+/** The measured packages and those that they use. */
 const PACKAGES = ['bullmq', 'bee-queue', 'ioredis', '@nestjs/core'];
 
 /** @param redis its name and version */

@@ -1,6 +1,6 @@
 import type { Measure, Sample } from '../figures/figure.js';
 
-/** The machine and the software that were measured. */
+/** The machine and the software of a run. */
 export interface Machine {
   readonly cores: number;
   readonly processor: string;
@@ -9,21 +9,21 @@ export interface Machine {
   readonly system: string;
   readonly node: string;
   readonly redis: string;
-  /** Version by name of the package. */
+  /** Versions by package name. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Abbreviated hash of the commit that was checked out, where that is known. */
+  /** Abbreviated hash of the commit that was checked out, if known. */
   readonly commit?: string;
-  /** Processes that wanted to run when the benchmark began, on the average of a minute; near 0 where it had the machine to itself. */
+  /** Load average of one minute when the benchmark began; near 0 if it had the machine to itself. */
   readonly load: number;
 }
 
-/** What came of one trial. */
+/** The results of one trial. */
 export interface TrialReport {
   readonly subject: string;
   readonly variant?: string;
-  /** One a run; `null` where that run failed. */
+  /** One per run; `null` if the run failed. */
   readonly runs: readonly (Sample | null)[];
-  /** Why the last run that failed did. */
+  /** Why the last failed run failed. */
   readonly failure?: string;
 }
 
@@ -36,11 +36,11 @@ export interface FigureReport {
   readonly trials: readonly TrialReport[];
 }
 
-/** All that the benchmark has to tell: raw samples, from which everything that is shown is computed. */
+/** The result of the benchmark: raw samples, from which tables and charts are computed. */
 export interface Report {
   readonly date: string;
   readonly runs: number;
-  /** Quick: too small to mean anything. */
+  /** Set if the run was too small to mean anything. */
   readonly quick: boolean;
   readonly machine: Machine;
   readonly figures: readonly FigureReport[];

@@ -2,25 +2,25 @@ import { BARE, BEE_QUEUE, BULLMQ, OURS, grouped } from '../figures/figure.js';
 import type { FigureReport, Report } from './report.js';
 import { type Cell, type Row, ratioOf, rowsOf } from './summary.js';
 
-/** What the library must reach, what it should, and whether it does. */
+/** What the library must reach, what it should reach, and whether it does. */
 export interface Verdict {
   readonly what: string;
   readonly must: string;
-  /** Empty where there is none beyond what must be. */
+  /** Empty if there is no goal beyond what must be reached. */
   readonly goal: string;
   readonly measured: string;
   readonly meetsMust: boolean;
   readonly meetsGoal: boolean;
 }
 
-/** A number that a figure has, with bounds. */
+/** A number of a figure, with bounds. */
 interface Bound {
-  /** `undefined` where it could not be measured. */
+  /** `undefined` if it could not be measured. */
   readonly value: number | undefined;
   readonly show: (value: number) => string;
   readonly atLeast?: Limits;
   readonly atMost?: Limits;
-  /** Said after the numbers: what they are of. */
+  /** Shown after the numbers: what they refer to. */
   readonly of?: string;
 }
 
@@ -35,7 +35,7 @@ interface Requirement {
   readonly bounds: (figure: FigureReport) => Bound[];
 }
 
-// Parts of one are shown closer, so that rounding does not hide on which side of a bound they are.
+// Numbers below 1 have one more digit, so that rounding does not hide on which side of a bound they are.
 const times = (value: number): string => `${value.toFixed(value < 1 ? 3 : 2)} ×`;
 const percent = (value: number): string => `${(value * 100).toFixed(0)} %`;
 const milliseconds = (value: number): string => `${value.toFixed(1)} ms`;
@@ -44,17 +44,17 @@ const perSecond = (value: number): string => `${value.toFixed(1)}/s`;
 const REQUIREMENTS: readonly Requirement[] = [
   {
     figure: 'backlog',
-    what: 'Messages handled a second, against BullMQ',
+    what: 'Messages handled per second, against BullMQ',
     bounds: (figure) => [{ value: ratio(figure, 'rate', BULLMQ), show: times, atLeast: { must: 5, goal: 8 } }],
   },
   {
     figure: 'backlog',
-    what: 'Messages handled a second, against the bare scripts',
+    what: 'Messages handled per second, against the bare scripts',
     bounds: (figure) => [{ value: ratio(figure, 'rate', BARE), show: percent, atLeast: { must: 0.6 } }],
   },
   ...forBothDueTimes((key, due) => ({
     figure: 'publish',
-    what: `Calls of publish() a second, ${due}`,
+    what: `Calls of publish() per second, ${due}`,
     bounds: (figure) => [
       { value: ratio(figure, key, BULLMQ), show: times, atLeast: { must: 3, goal: 4 }, of: BULLMQ },
       { value: ratio(figure, key, BEE_QUEUE), show: times, atLeast: { must: 1 }, of: BEE_QUEUE },
@@ -62,12 +62,12 @@ const REQUIREMENTS: readonly Requirement[] = [
   })),
   {
     figure: 'publish-many',
-    what: 'Delayed messages a second by publishMany(), against BullMQ',
+    what: 'Delayed messages per second with publishMany(), against BullMQ',
     bounds: (figure) => [{ value: ratio(figure, 'later', BULLMQ), show: times, atLeast: { must: 6, goal: 8 } }],
   },
   {
     figure: 'burst',
-    what: 'Last of a burst handled, against BullMQ',
+    what: 'Lateness of the last message of a burst, against BullMQ',
     bounds: (figure) => [{ value: ratio(figure, 'max', BULLMQ), show: times, atMost: { must: 0.25, goal: 0.15 } }],
   },
   { figure: 'spread', what: 'Lateness, published before', bounds: latenessBounds },
@@ -79,12 +79,12 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     figure: 'growth',
-    what: 'Handled a second with the most messages waiting, against the fewest',
+    what: 'Handled per second with the most messages waiting, against the fewest',
     bounds: (figure) => [{ value: lastToFirst(figure, 'handled'), show: percent, atLeast: { must: 0.8, goal: 0.9 } }],
   },
   {
     figure: 'growth',
-    what: 'Published a second with the most messages waiting, against the fewest',
+    what: 'Published per second with the most messages waiting, against the fewest',
     bounds: (figure) => [{ value: lastToFirst(figure, 'published'), show: percent, atLeast: { must: 0.8, goal: 0.9 } }],
   },
   {
@@ -96,17 +96,17 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     figure: 'idle',
-    what: 'CPU while idle with many messages waiting, against none; what is over is noise up to a fifth',
+    what: 'CPU while idle with many messages waiting, against none; up to a fifth more is noise',
     bounds: (figure) => [{ value: cpuOfWaiting(figure), show: percent, atMost: { must: 1.2 } }],
   },
   {
     figure: 'topics',
-    what: 'Messages handled a second in ten topics, against one',
+    what: 'Messages handled per second in ten topics, against one',
     bounds: (figure) => [{ value: lastToFirst(figure, 'rate'), show: percent, atLeast: { must: 0.9 } }],
   },
   {
     figure: 'processes',
-    what: 'Messages handled a second by several processes, against one',
+    what: 'Messages handled per second by several processes, against one',
     bounds: (figure) => [{ value: leastToFirst(figure, 'rate'), show: percent, atLeast: { must: 1 } }],
   },
   {
@@ -116,7 +116,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   },
 ];
 
-/** Compares a report with what the library is required to reach; requirements on figures that are not in it are left out. */
+/** Compares a report with the requirements; those on figures that are not in the report are left out. */
 export function verdictsOf({ figures }: Report): Verdict[] {
   return REQUIREMENTS.flatMap(({ figure: name, what, bounds }) => {
     const figure = figures.find((candidate) => candidate.name === name);
@@ -124,7 +124,7 @@ export function verdictsOf({ figures }: Report): Verdict[] {
   });
 }
 
-/** All bounds have to hold. Those without a goal of their own have to hold for the goal too. */
+/** All bounds have to hold. The goal includes the bounds that have no goal of their own. */
 function verdict(what: string, bounds: readonly Bound[]): Verdict {
   const meetsMust = bounds.every((bound) => holds(bound, 'must'));
   return {
@@ -137,7 +137,7 @@ function verdict(what: string, bounds: readonly Bound[]): Verdict {
   };
 }
 
-/** What was not measured holds nothing. */
+/** A bound without a measurement does not hold. */
 function holds({ value = NaN, atLeast, atMost }: Bound, level: keyof Limits): boolean {
   return value >= (atLeast?.[level] ?? -Infinity) && value <= (atMost?.[level] ?? Infinity);
 }
@@ -168,22 +168,22 @@ function median(figure: FigureReport, key: string, subject: string = OURS): numb
   return cell(figure, key, subject)?.median;
 }
 
-/** Of all runs: for what must never be. */
+/** The largest value of all runs, for what must never happen. */
 function most(figure: FigureReport, key: string): number | undefined {
   return cell(figure, key, OURS)?.most;
 }
 
-/** Ours to another's. */
+/** Our value divided by another contender's. */
 function ratio(figure: FigureReport, key: string, other: string): number | undefined {
   return between(row(figure, OURS), row(figure, other), key);
 }
 
-/** The last subject to the first, for figures whose baseline that is. */
+/** The last subject divided by the first, for figures whose baseline is the first. */
 function lastToFirst(figure: FigureReport, key: string): number | undefined {
   return ratiosToFirst(figure, key).at(-1);
 }
 
-/** The least of the other subjects to the first. */
+/** The smallest of the other subjects divided by the first. */
 function leastToFirst(figure: FigureReport, key: string): number | undefined {
   const [first, ...others] = ratiosToFirst(figure, key);
   return first === undefined || others.length === 0 ? undefined : Math.min(...others.map((value = 0) => value));

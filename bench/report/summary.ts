@@ -6,7 +6,7 @@ export interface Cell {
   readonly median: number;
   readonly least: number;
   readonly most: number;
-  /** To the baseline; see {@link ratioOf}. */
+  /** The ratio to the baseline; see {@link ratioOf}. */
   readonly ratio: number | undefined;
 }
 
@@ -14,13 +14,13 @@ export interface Cell {
 export interface Row {
   readonly subject: string;
   readonly variant: string | undefined;
-  /** By the key of the measure; empty where no run came to an end. */
+  /** By the key of the measure; empty if no run finished. */
   readonly cells: ReadonlyMap<string, Cell>;
-  /** One a run; `null` where that run failed. */
+  /** One per run; `null` if the run failed. */
   readonly runs: TrialReport['runs'];
 }
 
-/** One row a subject, in the order of the trials. */
+/** One row per subject, in the order of the trials. */
 export function rowsOf(figure: FigureReport): Row[] {
   const [primary] = figure.measures;
   if (!primary) return [];
@@ -35,10 +35,10 @@ export function rowsOf(figure: FigureReport): Row[] {
 }
 
 /**
- * The median of the ratios between two subjects, each of one run: what was measured one after another met the same
- * machine, which what was measured a quarter of an hour later may not have.
+ * The median of the ratios between two subjects. Each ratio is of one run: trials of one run follow each other, so the machine
+ * was in the same state, and a quarter of an hour later it may be in another.
  *
- * @returns `undefined` where no run of both came to an end, or what it would be divided by is 0
+ * @returns `undefined` if there is no run that both finished, or the divisor is 0
  */
 export function ratioOf(own: Pick<Row, 'runs'>, other: Pick<Row, 'runs'>, key: string): number | undefined {
   const ratio = median(
@@ -78,7 +78,7 @@ function valuesOf(trial: TrialReport, key: string): number[] {
     .filter((value) => value !== undefined);
 }
 
-/** NaN where there are none. */
+/** NaN if there are none. */
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

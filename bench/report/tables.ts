@@ -3,7 +3,7 @@ import type { FigureReport, Report } from './report.js';
 import { verdictsOf } from './requirements.js';
 import { type Row, rowsOf } from './summary.js';
 
-/** What is shown of a report, on the screen as in the document. */
+/** A table of a report, for the screen and for the document. */
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -53,7 +53,7 @@ export function machineTable({ date, runs, machine }: Report): Table {
     head: ['', ''],
     rows: [
       ['measured', `${date.slice(0, 10)}${commit === undefined ? '' : `, commit ${commit}`}`],
-      ['runs', `${runs}, in alternation; medians are shown, of the ratios too`],
+      ['runs', `${runs}, alternating; medians are shown, also for ratios`],
       ['machine', `${cores} cores, ${processor}, ${memory} GiB, ${system}; load ${load} at the start`],
       ['Node.js', node],
       ['Redis', `${redis}, on the same machine, without persistence`],

@@ -6,7 +6,7 @@ import { FakePaymentGateway } from './payments/fake-payment.gateway.js';
 import { PaymentGateway } from './payments/payment.gateway.js';
 import { TrialsService } from './trials/trials.service.js';
 
-it('the whole application runs on a harness, as it is', async () => {
+it('the whole application runs unchanged on a harness', async () => {
   const harness = new DelayQueueHarness({ now: new Date('2026-03-01') });
   const builder = Test.createTestingModule({ imports: [AppModule] })
     .overrideProvider(PaymentGateway)

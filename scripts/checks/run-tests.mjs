@@ -10,10 +10,10 @@ import { countTests } from './test-results.mjs';
 /** @typedef {{ passed: number, failures: string[] }} Result */
 
 /**
- * Runs vitest and counts what it reports.
+ * Runs vitest and counts the results.
  *
- * @param {readonly string[]} args of vitest
- * @param {NodeJS.ProcessEnv} env what differs from this process's environment
+ * @param {readonly string[]} args for vitest
+ * @param {NodeJS.ProcessEnv} env additions to this process's environment
  * @returns {Promise<Result>}
  */
 export async function runTests(args, env) {
@@ -21,7 +21,7 @@ export async function runTests(args, env) {
   try {
     const file = join(folder, 'results.json');
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    // Tests start more servers, of the same kind.
+    // Tests start more servers with the same executable.
     const { path: REDIS_SERVER } = await ensureRedisServer();
     const whole = { ...process.env, REDIS_SERVER, ...env };
     const exitCode = await runVisibly(localBin('vitest'), ['run', ...reporters, ...args], whole);
@@ -44,7 +44,7 @@ export async function runVisibly(command, args, env = process.env) {
 }
 
 /**
- * Prints what did not pass and, as the last line, the counts.
+ * Prints what did not pass, and the counts as the last line.
  *
  * @param {readonly Result[]} results
  * @returns {number} the exit code

@@ -4,8 +4,8 @@ import { relative } from 'node:path';
 import { ROOT } from '../setup/run.mjs';
 
 /**
- * Counts vitest's JSON report so that nothing which did not pass can be missed: a skipped test counts as failed, and so
- * does a file that could not be run.
+ * Counts the tests in vitest's JSON report. Everything that did not pass counts as failed, skipped tests and files that could
+ * not run included.
  *
  * @param {string} file the report
  * @param {{ exitCode: number, skipsAllowed: boolean }} run
@@ -28,7 +28,7 @@ export function countTests(file, { exitCode, skipsAllowed }) {
   return { passed, failures };
 }
 
-/** What the report says of each file; nothing where vitest did not come to write it. */
+/** The report's entries for each file; empty if vitest did not write a report. */
 function readReport(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).testResults;

@@ -1,3 +1,3 @@
-// What tests need of build.mjs.
+// The part of build.mjs that tests use.
 
 export function buildSample(name: string): Promise<void>;

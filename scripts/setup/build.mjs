@@ -15,7 +15,7 @@ const BUILD_SETTINGS = [
   'scripts/setup/lua-scripts.mjs',
 ];
 
-/** Builds the library into dist, where dist is not what lib makes. */
+/** Builds the library into dist, if dist is not up to date with lib. */
 export async function ensureLibraryBuilt() {
   if (isBuilt()) return;
   console.log('Building the library …');
@@ -29,10 +29,10 @@ export async function buildSample(name) {
 }
 
 /**
- * The applications of a sample, as {@link buildSample} leaves them: the files at the top of its folder without a role in their
- * name, such as `main.ts`.
+ * The applications of a sample, as {@link buildSample} compiles them: the files at the top of its folder without a role in
+ * their name, such as `main.ts`.
  *
- * @throws {SetupFailure} where there is no such sample
+ * @throws {SetupFailure} if there is no such sample
  */
 export function applicationsOf(sample) {
   const samples = readdirSync(join(ROOT, SAMPLES));
@@ -47,13 +47,13 @@ export function applicationsOf(sample) {
 export async function buildBench() {
   console.log('Building the benchmark …');
   await runQuietly(localBin('tsc'), ['--project', 'bench']);
-  // One of the contenders is made of parts that the library does not export.
+  // One contender uses parts that the library does not export.
   const { bundle } = await import('./bundle.mjs');
   await bundle({ internals: 'bench/internals.ts' }, [{ dir: 'dist-bench', format: 'esm' }]);
   return 'dist-bench/main.js';
 }
 
-/** Whether dist has the declarations of each source file, no other ones, and nothing older than a source or a setting. */
+/** Whether dist has exactly the declarations of all source files, and nothing older than a source or a setting. */
 function isBuilt() {
   const sources = filesIn('lib');
   const outputs = filesIn('dist');

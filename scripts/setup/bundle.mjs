@@ -8,13 +8,13 @@ import { ROOT } from './run.mjs';
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
-/** What the library imports when it runs. The code of all else becomes part of what is built: that of packages in ES modules only. */
+/** Packages that the library imports at run time. The code of all other packages becomes part of the bundle. */
 const IMPORTED = Object.keys({ ...dependencies, ...peerDependencies });
 
 /**
- * Compiles programs with the parts of the library that they import.
+ * Compiles programs together with the parts of the library that they import.
  *
- * @param {Readonly<Record<string, string>>} input their files, by their names in the output
+ * @param {Readonly<Record<string, string>>} input the programs' files, by their names in the output
  * @param {readonly import('rolldown').OutputOptions[]} outputs
  * @returns {Promise<import('rolldown').RolldownOutput[]>} one for each of the `outputs`
  */

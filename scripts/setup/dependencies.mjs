@@ -5,16 +5,16 @@ import { ROOT, runQuietly } from './run.mjs';
 
 const LOCK = join(ROOT, 'package-lock.json');
 
-/** npm's own record of what is in node_modules: written last, so an interrupted `npm ci` has none. */
+/** npm's own record of node_modules. npm writes it last, so it is missing after an interrupted `npm ci`. */
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
 
-/** Installs what package-lock.json names, where node_modules differs from it. */
+/** Installs the packages of package-lock.json if node_modules differs from it. */
 export async function ensureDependencies() {
   const reason = whyToInstall();
   if (!reason) return;
   console.log(`Installing the dependencies (${reason}) …`);
   rmSync(INSTALLED, { force: true });
-  // Under NODE_ENV=production npm would leave out the tools that build, check and run the sample.
+  // With NODE_ENV=production npm would leave out the tools that build, check and run the sample.
   await runQuietly('npm', ['ci', '--include=dev']);
 }
 
@@ -26,7 +26,7 @@ function whyToInstall() {
   if (!locked) return 'package-lock.json cannot be read';
   for (const [path, { version, optional }] of Object.entries(locked)) {
     const found = installed[path];
-    // npm leaves out an optional package that does not suit the platform or could not be built.
+    // npm leaves out optional packages that do not support the platform or cannot be built.
     if (!found && !optional) return `${path} is missing`;
     if (found && found.version !== version) return `${path} is ${found.version}, not ${version}`;
   }
@@ -38,7 +38,7 @@ function whyToInstall() {
   return undefined;
 }
 
-/** The packages of a lock file by their path, without the root itself; undefined where it is missing or broken. */
+/** The packages of a lock file by their path, without the root itself; undefined if the file is missing or broken. */
 function packagesOf(file) {
   try {
     const { '': _root, ...packages } = JSON.parse(readFileSync(file, 'utf8')).packages;
@@ -48,7 +48,7 @@ function packagesOf(file) {
   }
 }
 
-/** Whether npm would install the package here: node_modules may have come from another machine. */
+/** Whether npm would install the package here: node_modules may come from another machine. */
 function suitsPlatform({ os, cpu }) {
   return allows(os, process.platform) && allows(cpu, process.arch);
 }

@@ -1,6 +1,5 @@
 /**
- * Preloaded into a process that runs in a process group of its own: stops it when its parent is gone without having said so,
- * since no terminal does that for it.
+ * Preloaded into a process that has its own process group: stops it when its parent dies, since no terminal does that for it.
  */
 const GRACE = 5000;
 

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 
-/** Something outside the scripts has to be put right; the message says what, so no stack is shown. */
+/** The user has to fix something outside the scripts. The message says what, so no stack is shown. */
 export class SetupFailure extends Error {}
 
 /** This process was asked to stop. */
@@ -12,7 +12,7 @@ export class Interruption extends Error {
   }
 }
 
-/** The shells' convention for a process that was ended by a signal. */
+/** The shells' convention for a process that a signal has ended. */
 export function exitCodeOf(signal) {
   return 128 + constants.signals[signal];
 }

@@ -1,4 +1,4 @@
-// What the configurations of vitest need of lua-scripts.mjs.
+// The part of lua-scripts.mjs that vitest's configurations use.
 import type { Plugin } from 'vitest/config';
 
 export function luaScripts(): Plugin;

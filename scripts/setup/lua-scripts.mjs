@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A line of a script that stands for a file of the folder `includes` beside it. */
+/** A line of a script that includes a file of the folder `includes` beside it. */
 const INCLUDE = /^-- @include (\S+)$/gm;
 
 /**
- * Makes a module of each Lua script that is imported: its default export is the source, with every include in place of its
- * line. So the scripts stay files, and what is built reads nothing from disk. For rolldown and Vite alike.
+ * Makes a module of each imported Lua script, for rolldown and Vite. The default export is the source with all includes. So the
+ * scripts stay files, and the built code reads nothing from disk.
  */
 export function luaScripts() {
   return {

@@ -10,9 +10,10 @@ const NEEDED = [6, 2];
 export const NEEDED_VERSION = NEEDED.join('.');
 
 /**
- * The server that REDIS_SERVER names, else those on PATH: the ones that are new enough, and a description of each that is not.
+ * The server that REDIS_SERVER names, otherwise those on PATH: the servers that are new enough, and a description of each other
+ * one.
  *
- * @throws {SetupFailure} where REDIS_SERVER names none
+ * @throws {SetupFailure} if REDIS_SERVER names no usable server
  */
 export function findRedisServers() {
   const { REDIS_SERVER } = process.env;
@@ -24,7 +25,7 @@ export function findRedisServers() {
     if (!path) continue;
     const version = versionOf(path);
     if (version && isNewEnough(version)) usable.push({ name, path, version });
-    else unusable.push(`${path} (${version ?? 'it does not tell its version'})`);
+    else unusable.push(`${path} (${version ?? 'unknown version'})`);
   }
   return { usable, unusable };
 }
@@ -32,7 +33,7 @@ export function findRedisServers() {
 function givenServer(path) {
   const version = isExecutable(path) ? versionOf(path) : undefined;
   if (version && isNewEnough(version)) return { name: basename(path), path, version };
-  const reason = version ? `it is version ${version}` : 'it cannot be run, or does not tell its version';
+  const reason = version ? `it is version ${version}` : 'it does not run, or does not print its version';
   throw new SetupFailure(
     `REDIS_SERVER must be the path of a redis-server or valkey-server from ${NEEDED_VERSION} on. Given: ${path} (${reason}).`,
   );

@@ -5,9 +5,9 @@ import { NEEDED_VERSION, findOnPath, findRedisServers } from './redis-binary.mjs
 import { runQuietly } from './run.mjs';
 
 /**
- * Debian's package starts a system service on port 6379 and has it started at every boot. Neither is wanted: the first
- * two variables keep the package's scripts from starting it, under System V's init (whose scripts start nothing in
- * runlevel 1) and under systemd (whose `systemctl` then leaves the running manager alone).
+ * Debian's package starts a system service on port 6379, now and at every boot. We want neither. The first two variables keep
+ * the package's scripts from starting it under System V's init, whose scripts start nothing in runlevel 1, and under systemd,
+ * whose `systemctl` then leaves the running manager alone.
  */
 const APT_ENVIRONMENT = { RUNLEVEL: '1', SYSTEMD_OFFLINE: '1', DEBIAN_FRONTEND: 'noninteractive' };
 
@@ -51,7 +51,7 @@ const PACKAGE_MANAGERS = [
   },
 ];
 
-/** Installs Redis with the platform's package manager, where this user may do so. */
+/** Installs Redis with the platform's package manager, if this user may do so. */
 export async function installRedis() {
   const obstacles = [];
   for (const manager of PACKAGE_MANAGERS.filter(({ command }) => findOnPath(command))) {
@@ -75,7 +75,7 @@ export async function installRedis() {
   );
 }
 
-/** How a manager's commands begin here; undefined where this user may not run them. */
+/** How a manager's commands begin here; undefined if this user may not run them. */
 function prefixFor({ asRoot, environment = {} }) {
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   if (!asRoot || process.getuid() === 0) return ['env', ...assignments];
@@ -83,7 +83,7 @@ function prefixFor({ asRoot, environment = {} }) {
   return allowed ? ['sudo', '-n', 'env', ...assignments] : undefined;
 }
 
-/** Only the installation itself has to succeed: package lists that are stale in part, for one, may still do. */
+/** Only the installation itself has to succeed: for example, partly outdated package lists may be good enough. */
 async function tryChoice({ before, after }, choice, prefix) {
   const step = (command) => runQuietly(prefix[0], [...prefix.slice(1), ...command]);
   console.log(`${whatIsMissing()} Installing one with "${choice.join(' ')}" …`);
@@ -106,6 +106,6 @@ function whatIsMissing() {
 function advice() {
   const rows = PACKAGE_MANAGERS.map(({ platform, advice: command }) => [platform, command]);
   rows.push(['Docker', 'docker run --rm -p 6379:6379 redis:7']);
-  rows.push(['one that runs', 'REDIS_URL=redis://host:6379 npm start']);
+  rows.push(['running Redis', 'REDIS_URL=redis://host:6379 npm start']);
   return rows.map(([platform, command]) => `  ${platform.padEnd(16)}${command}`);
 }

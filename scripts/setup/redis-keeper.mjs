@@ -1,9 +1,8 @@
 /**
- * A process of its own that starts a private Redis, and ends it and removes its folder as soon as its own standard input
- * closes. The kernel closes that pipe however the script at its other end goes, so nothing is left behind even where the
- * script is killed outright.
+ * A separate process that starts a private Redis. When its standard input closes, it ends Redis and removes its folder. The
+ * kernel closes that pipe however the script at its other end ends, so nothing is left behind even if the script is killed.
  *
- * Arguments: the server's path. Writes the server's URL to standard output as soon as it answers.
+ * Argument: the server's path. Writes the server's URL to standard output as soon as the server answers.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +30,7 @@ try {
   const port = await start();
   process.stdout.write(`redis://${HOST}:${port}\n`);
   await server.ended;
-  await end(1, 'The private Redis has ended by itself.');
+  await end(1, 'The private Redis has ended unexpectedly.');
 } catch (error) {
   await end(1, error.message);
 }
@@ -41,7 +40,7 @@ async function start() {
     const port = await freePort();
     server = launch(port);
     if (await answers(port)) return port;
-    // Most likely the port was taken between the look and the start.
+    // Most likely another program took the port before the server started.
     if (attempt === PORTS_TO_TRY) throw new Error(`${binary} does not start.\n${server.output()}`);
   }
 }
@@ -51,7 +50,7 @@ function launch(port) {
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(binary, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Redis 7.2 and newer end at once under a locale that the machine does not have.
+    // Redis 7.2 and newer end at once if the machine does not have the locale.
     env: { ...process.env, LC_ALL: 'C' },
   });
   let output = '';
@@ -66,7 +65,7 @@ function launch(port) {
   return launched;
 }
 
-/** Waits until the server answers, or has ended. Its folder tells it from a stranger that took the port meanwhile. */
+/** Waits until the server answers or has ended. Another server may have taken the port, so it checks the folder. */
 async function answers(port) {
   const deadline = Date.now() + START_TIMEOUT;
   while (server.alive && Date.now() < deadline) {
@@ -89,7 +88,7 @@ async function freePort() {
   return port;
 }
 
-/** SIGKILL, because there is nothing to save and a script may be blocking the server. */
+/** Uses SIGKILL, because there is nothing to save and a script may be blocking the server. */
 async function end(code, message) {
   if (ending) return;
   ending = true;

@@ -2,8 +2,8 @@ import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /**
- * Sends commands to a Redis and resolves with the first lines of its reply, or with what had come when it hung up.
- * Plain sockets, because no client is installed yet.
+ * Sends commands to a Redis and resolves with the first lines of its reply, or with those that came before it hung up.
+ * Uses plain sockets, because no client is installed yet.
  */
 export function askRedis({ host, port, tls = false }, commands, { lines, timeout = 5000 }) {
   return new Promise((resolve, reject) => {

@@ -10,9 +10,9 @@ import { askRedis } from './redis-socket.mjs';
 const KEEPER = fileURLToPath(new URL('./redis-keeper.mjs', import.meta.url));
 
 /**
- * Finds a Redis: the one that REDIS_URL names, else a private one, whose server is installed first if it has to be.
+ * Finds a Redis: the one that REDIS_URL names, otherwise a private one, whose server it installs if necessary.
  *
- * @param own whether it has to be a private one in any case
+ * @param own whether it has to be a private one even with REDIS_URL
  * @returns {Promise<{ url: string, stop(): Promise<void> }>}
  * @throws {SetupFailure}
  */
@@ -26,7 +26,7 @@ export async function startRedis({ own = false } = {}) {
 }
 
 /**
- * Finds a Redis server that can be started here; installs one where there is none.
+ * Finds a Redis server that can be started here; installs one if there is none.
  *
  * @throws {SetupFailure}
  */
@@ -35,11 +35,11 @@ export async function ensureRedisServer() {
 }
 
 async function startPrivateRedis({ name, path, version }) {
-  // In a process group of its own, so that Ctrl-C in a terminal does not end Redis before those that use it.
+  // In its own process group, so that Ctrl-C in a terminal does not end Redis before its users.
   const keeper = spawn(process.execPath, [KEEPER, path], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const ended = once(keeper, 'close');
   let errors = '';
-  // A keeper that has ended on its own account no longer reads; what it said is printed by stop().
+  // A keeper that has ended unexpectedly no longer reads; stop() prints its errors.
   keeper.stdin.on('error', () => {});
   keeper.stderr.on('data', (chunk) => (errors += chunk));
 

@@ -11,17 +11,17 @@ const END_WITH_PARENT = fileURLToPath(new URL('./end-with-parent.mjs', import.me
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A command that a dependency brought along, as seen from the root folder. */
+/** A command of a dependency, relative to the root folder. */
 export function localBin(name) {
   return `node_modules/.bin/${name}`;
 }
 
 /**
- * Runs a command to its end, by default in the root folder, and collects what it writes to pipes. The first stop signal
- * that reaches this process meanwhile is passed on to it and its children, and named in the result. They are a process
- * group of their own, so that a terminal's Ctrl-C reaches them once, from here; npm repeats it, which is left at that.
+ * Runs a command to its end, by default in the root folder, and collects what it writes to pipes. The first stop signal that
+ * this process gets meanwhile is passed on to the command and its children, and named in the result. They have their own
+ * process group, so that a terminal's Ctrl-C reaches them once, through this process; npm repeats the signal, which is ignored.
  *
- * @param {import('node:child_process').SpawnOptions & { end?: AbortSignal }} options of `spawn`; `end`: stops it
+ * @param {import('node:child_process').SpawnOptions & { end?: AbortSignal }} options of `spawn`; `end` stops the command
  */
 export async function run(command, args, { end, ...options } = {}) {
   const child = spawn(command, args, { cwd: ROOT, ...options, detached: true });
@@ -53,20 +53,20 @@ function signalGroup(leader, signal) {
   try {
     process.kill(-leader, signal);
   } catch (error) {
-    // It has just ended by itself, or runs as root through sudo; then its end is waited for.
+    // The command has just ended, or runs as root through sudo; then we wait for its end.
     if (error.code !== 'ESRCH' && error.code !== 'EPERM') throw error;
   }
 }
 
-/** Whether the shell is gone that npm runs a script in: npm sends its SIGTERM to that shell, which may not pass it on. */
+/** Whether npm's shell around this script has ended: npm sends SIGTERM to that shell, which may not pass it on. */
 function isOrphan() {
   return process.env.npm_lifecycle_event !== undefined && process.ppid !== PARENT;
 }
 
 /**
- * Runs a compiled application of this repository to its end, on a Redis. It ends with this process, however that ends.
+ * Runs a compiled application of this repository to its end, on a Redis. It ends when this process ends, in whatever way.
  *
- * @param options as of {@link run}, and `stdin`: whether it may read from this process's
+ * @param options as for {@link run}, and `stdin`: whether it may read this process's standard input
  */
 export async function runApplication(entry, args, { redisUrl, stdin = false, ...options }) {
   return run(process.execPath, ['--import', END_WITH_PARENT, entry, ...args], {
@@ -77,7 +77,7 @@ export async function runApplication(entry, args, { redisUrl, stdin = false, ...
 }
 
 /**
- * Runs a command whose output matters only where it fails.
+ * Runs a command whose output matters only if it fails.
  *
  * @throws {SetupFailure} with the output
  */

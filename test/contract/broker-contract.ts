@@ -1,6 +1,5 @@
 import { describe } from 'vitest';
-import { brokerTest } from '../support/contract-bench.js';
-import type { CreateHarness } from '../support/contract-harness.js';
+import { type OpenBroker, brokerTest } from '../support/broker/broker-bed.js';
 import { setAsideContract } from './set-aside.contract.js';
 import { cancelContract } from './cancel.contract.js';
 import { claimContract } from './claim.contract.js';
@@ -25,9 +24,9 @@ import { topicsContract } from './topics.contract.js';
 import { trimDeadContract } from './trim-dead.contract.js';
 
 /** What every broker has to do, whatever it keeps its messages in. */
-export function describeBroker(name: string, createHarness: CreateHarness): void {
+export function describeBroker(name: string, openBroker: OpenBroker): void {
   describe(`the contract of a broker: ${name}`, () => {
-    const it = brokerTest(createHarness);
+    const it = brokerTest(openBroker);
     publishContract(it);
     publishDuplicateContract(it);
     claimContract(it);

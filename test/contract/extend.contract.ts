@@ -1,129 +1,129 @@
 import { describe, expect } from 'vitest';
 import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
-import { type BrokerTest, ACK, LONG, OUTCOMES, RETRY, RETRY_LATER, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, LONG, OUTCOMES, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 
 export function extendContract(it: BrokerTest): void {
   describe('extend', () => {
-    it('lets the lease end so much later, from now on', async ({ bench }) => {
-      const claimed = await bench.deliver('a', { lease: 5 });
-      await bench.advance(3);
-      const before = await bench.time();
+    it('lets the lease end so much later, from now on', async ({ bed }) => {
+      const claimed = await bed.deliver('a', { lease: 5 });
+      await bed.advance(3);
+      const before = await bed.time();
 
-      expect(await bench.broker.extend(bench.partition, LONG, [claimed])).toEqual(['extended']);
+      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
 
-      const after = await bench.time();
-      const at = (await bench.get('a'))?.at;
+      const after = await bed.time();
+      const at = (await bed.get('a'))?.at;
       expect(at).toBeGreaterThan(before + LONG - 1);
       expect(at).toBeLessThanOrEqual(after + LONG);
-      await bench.advance(5);
-      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: at });
+      await bed.advance(5);
+      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: at });
     });
 
-    it('spends no attempt and keeps the receipt', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      await bench.broker.extend(bench.partition, LONG, [claimed]);
+    it('spends no attempt and keeps the receipt', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      await bed.broker.extend(bed.partition, LONG, [claimed]);
 
-      expect(await bench.get('a')).toMatchObject({ state: 'in-flight', deliveries: 1, attempts: 1 });
-      expect(await bench.settle(claimed, ACK)).toBe('settled');
+      expect(await bed.get('a')).toMatchObject({ state: 'in-flight', deliveries: 1, attempts: 1 });
+      expect(await bed.settle(claimed, ACK)).toBe('settled');
     });
 
-    it('a lease may end sooner than before', async ({ bench }) => {
-      const claimed = await bench.deliver('a', { lease: LONG });
-      await bench.broker.extend(bench.partition, 5, [claimed]);
-      await bench.advance(5);
+    it('a lease may end sooner than before', async ({ bed }) => {
+      const claimed = await bed.deliver('a', { lease: LONG });
+      await bed.broker.extend(bed.partition, 5, [claimed]);
+      await bed.advance(5);
 
-      expect(await bench.claimOne()).toMatchObject({ storedId: 'a', attempt: 2 });
+      expect(await bed.claimOne()).toMatchObject({ storedId: 'a', attempt: 2 });
     });
 
-    it('saves a lease that has ended, where nobody has taken the message', async ({ bench }) => {
-      const claimed = await bench.deliver('a', { lease: 1 });
-      await bench.advance(2);
+    it('saves a lease that has ended, where nobody has taken the message', async ({ bed }) => {
+      const claimed = await bed.deliver('a', { lease: 1 });
+      await bed.advance(2);
 
-      expect(await bench.broker.extend(bench.partition, LONG, [claimed])).toEqual(['extended']);
+      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
 
-      expect((await bench.claim()).messages).toEqual([]);
-      expect(await bench.settle(claimed, ACK)).toBe('settled');
+      expect((await bed.claim()).messages).toEqual([]);
+      expect(await bed.settle(claimed, ACK)).toBe('settled');
     });
 
-    it('tells that a delivery is lost where the message was redelivered', async ({ bench }) => {
-      const lost = await bench.deliver('a', { lease: 5 });
-      await bench.advance(5);
-      await bench.claimOne({ lease: LONG });
-      const before = await bench.get('a');
+    it('tells that a delivery is lost where the message was redelivered', async ({ bed }) => {
+      const lost = await bed.deliver('a', { lease: 5 });
+      await bed.advance(5);
+      await bed.claimOne({ lease: LONG });
+      const before = await bed.get('a');
 
-      expect(await bench.broker.extend(bench.partition, 2 * LONG, [lost])).toEqual(['lost']);
+      expect(await bed.broker.extend(bed.partition, 2 * LONG, [lost])).toEqual(['lost']);
 
-      expect(await bench.get('a')).toEqual(before);
+      expect(await bed.get('a')).toEqual(before);
     });
 
     for (const outcome of OUTCOMES) {
-      it(`tells that a delivery is lost where it was settled (${outcome.kind})`, async ({ bench }) => {
-        const claimed = await bench.settled('a', outcome);
-        const before = await bench.get('a');
+      it(`tells that a delivery is lost where it was settled (${outcome.kind})`, async ({ bed }) => {
+        const claimed = await bed.settled('a', outcome);
+        const before = await bed.get('a');
 
-        expect(await bench.broker.extend(bench.partition, LONG, [claimed])).toEqual(['lost']);
+        expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['lost']);
 
-        expect(await bench.get('a')).toEqual(before);
-        expect(await bench.broker.stats(bench.partition)).toMatchObject({ inFlight: 0 });
+        expect(await bed.get('a')).toEqual(before);
+        expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0 });
       });
     }
 
-    it('tells that a delivery is lost that never was', async ({ bench }) => {
-      expect(await bench.broker.extend(bench.partition, LONG, [{ storedId: 'nobody', token: 1 }])).toEqual(['lost']);
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ inFlight: 0 });
+    it('tells that a delivery is lost that never was', async ({ bed }) => {
+      expect(await bed.broker.extend(bed.partition, LONG, [{ storedId: 'nobody', token: 1 }])).toEqual(['lost']);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0 });
     });
 
-    it('takes no receipt without a token for a delivery', async ({ bench }) => {
-      await bench.settled('a', RETRY_LATER);
-      await bench.publish('b');
+    it('takes no receipt without a token for a delivery', async ({ bed }) => {
+      await bed.settled('a', RETRY_LATER);
+      await bed.publish('b');
 
       const receipts = ['a', 'b'].map((storedId) => ({ storedId, token: 0 }));
-      expect(await bench.broker.extend(bench.partition, LONG, receipts)).toEqual(['lost', 'lost']);
+      expect(await bed.broker.extend(bed.partition, LONG, receipts)).toEqual(['lost', 'lost']);
 
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ inFlight: 0, scheduled: 2 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0, scheduled: 2 });
     });
 
-    it('tells that a message was cancelled, and keeps its lease while its handler ends', async ({ bench }) => {
-      const claimed = await bench.deliver('a', { lease: 5 });
-      await bench.cancel('a');
+    it('tells that a message was cancelled, and keeps its lease while its handler ends', async ({ bed }) => {
+      const claimed = await bed.deliver('a', { lease: 5 });
+      await bed.cancel('a');
 
-      expect(await bench.broker.extend(bench.partition, LONG, [claimed])).toEqual(['cancelled']);
+      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['cancelled']);
 
-      await bench.advance(5);
-      expect((await bench.claim()).messages).toEqual([]);
-      expect(await bench.get('a')).toMatchObject({ state: 'in-flight' });
-      expect(await bench.settle(claimed, RETRY)).toBe('cancelled');
+      await bed.advance(5);
+      expect((await bed.claim()).messages).toEqual([]);
+      expect(await bed.get('a')).toMatchObject({ state: 'in-flight' });
+      expect(await bed.settle(claimed, RETRY)).toBe('cancelled');
     });
 
-    it('goes on for a message that was replaced', async ({ bench }) => {
-      const claimed = await bench.deliver('a', { lease: 5 });
-      await bench.publish('a', { onDuplicate: 'replace' });
+    it('goes on for a message that was replaced', async ({ bed }) => {
+      const claimed = await bed.deliver('a', { lease: 5 });
+      await bed.publish('a', { onDuplicate: 'replace' });
 
-      expect(await bench.broker.extend(bench.partition, LONG, [claimed])).toEqual(['extended']);
+      expect(await bed.broker.extend(bed.partition, LONG, [claimed])).toEqual(['extended']);
 
-      await bench.advance(5);
-      expect((await bench.claim()).messages).toEqual([]);
+      await bed.advance(5);
+      expect((await bed.claim()).messages).toEqual([]);
     });
 
-    it('answers in the order of the receipts', async ({ bench }) => {
-      await bench.publishAll([message('a'), message('b'), message('c')]);
-      const { messages } = await bench.claim();
+    it('answers in the order of the receipts', async ({ bed }) => {
+      await bed.publishAll([message('a'), message('b'), message('c')]);
+      const { messages } = await bed.claim();
       const [a, b, c] = messages;
       if (!a || !b || !c) throw new Error('three were claimed');
-      await bench.cancel('b');
-      await bench.settle(c, ACK);
+      await bed.cancel('b');
+      await bed.settle(c, ACK);
 
-      expect(await bench.broker.extend(bench.partition, LONG, [c, b, a])).toEqual(['lost', 'cancelled', 'extended']);
+      expect(await bed.broker.extend(bed.partition, LONG, [c, b, a])).toEqual(['lost', 'cancelled', 'extended']);
     });
 
-    it('extends as many as a call may have', async ({ bench }) => {
-      await bench.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${i}`)));
-      const { messages } = await bench.claim({ lease: 20 });
+    it('extends as many as a call may have', async ({ bed }) => {
+      await bed.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${i}`)));
+      const { messages } = await bed.claim({ lease: 20 });
 
-      expect(await bench.broker.extend(bench.partition, LONG, messages)).toEqual(messages.map(() => 'extended'));
+      expect(await bed.broker.extend(bed.partition, LONG, messages)).toEqual(messages.map(() => 'extended'));
       expect(messages).toHaveLength(MAX_BATCH);
-      await bench.advance(20);
-      expect((await bench.claim()).messages).toEqual([]);
+      await bed.advance(20);
+      expect((await bed.claim()).messages).toEqual([]);
     });
   });
 }

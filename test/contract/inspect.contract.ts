@@ -9,34 +9,34 @@ import {
   LONG_AGO,
   RETRY,
   message,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
 export function inspectContract(it: BrokerTest): void {
   describe('get', () => {
-    it('knows nothing of a message that is not there', async ({ bench }) => {
-      expect(await bench.get('a')).toBeUndefined();
+    it('knows nothing of a message that is not there', async ({ bed }) => {
+      expect(await bed.get('a')).toBeUndefined();
     });
 
-    it('shows a message in flight with the end of its lease', async ({ bench }) => {
-      const before = await bench.time();
-      const { envelope } = await bench.deliver('a', { lease: LONG });
-      const after = await bench.time();
+    it('shows a message in flight with the end of its lease', async ({ bed }) => {
+      const before = await bed.time();
+      const { envelope } = await bed.deliver('a', { lease: LONG });
+      const after = await bed.time();
 
-      const stored = await bench.get('a');
+      const stored = await bed.get('a');
 
       expect(stored).toMatchObject({ storedId: 'a', state: 'in-flight', envelope, deliveries: 1, attempts: 1 });
       expect(stored?.at).toBeGreaterThan(before + LONG - 1);
       expect(stored?.at).toBeLessThanOrEqual(after + LONG);
     });
 
-    it('counts deliveries and attempts apart', async ({ bench }) => {
-      await bench.settled('a', RETRY);
-      await bench.advance(1);
-      await bench.settle(await bench.claimOne(), { kind: 'put-off', delay: 0 });
-      await bench.advance(1);
-      await bench.claimOne();
+    it('counts deliveries and attempts apart', async ({ bed }) => {
+      await bed.settled('a', RETRY);
+      await bed.advance(1);
+      await bed.settle(await bed.claimOne(), { kind: 'put-off', delay: 0 });
+      await bed.advance(1);
+      await bed.claimOne();
 
-      expect(await bench.get('a')).toMatchObject({ deliveries: 3, attempts: 2, failure: FAILURE });
+      expect(await bed.get('a')).toMatchObject({ deliveries: 3, attempts: 2, failure: FAILURE });
     });
   });
 
@@ -53,8 +53,8 @@ export function inspectContract(it: BrokerTest): void {
       repaired: 0,
     };
 
-    it('counts nothing in a new partition', async ({ bench }) => {
-      expect(await bench.broker.stats({ ...bench.partition, index: 5 })).toEqual({
+    it('counts nothing in a new partition', async ({ bed }) => {
+      expect(await bed.broker.stats({ ...bed.partition, index: 5 })).toEqual({
         scheduled: 0,
         due: 0,
         inFlight: 0,
@@ -66,42 +66,42 @@ export function inspectContract(it: BrokerTest): void {
       });
     });
 
-    it('counts messages by state', async ({ bench }) => {
-      await bench.settled('dead', DEAD);
-      await bench.deliver('in flight');
-      await bench.publishAll([message('due'), message('due 2'), message('later', { due: { after: LONG } })]);
+    it('counts messages by state', async ({ bed }) => {
+      await bed.settled('dead', DEAD);
+      await bed.deliver('in flight');
+      await bed.publishAll([message('due'), message('due 2'), message('later', { due: { after: LONG } })]);
 
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({
         scheduled: 3,
         due: 2,
         inFlight: 1,
         dead: 1,
         nextDueAt: LONG_AGO,
-        owner: bench.owner,
+        owner: bed.owner,
       });
     });
 
-    it('takes a message for due when its time has come', async ({ bench }) => {
-      const { dueAt } = await bench.publish('a', { due: { after: 10 } });
-      await bench.publish('b', { due: { after: LONG } });
-      await bench.advance(11);
+    it('takes a message for due when its time has come', async ({ bed }) => {
+      const { dueAt } = await bed.publish('a', { due: { after: 10 } });
+      await bed.publish('b', { due: { after: LONG } });
+      await bed.advance(11);
 
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 2, due: 1, nextDueAt: dueAt });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 2, due: 1, nextDueAt: dueAt });
     });
 
-    it('counts what has happened since the partition was created', async ({ bench }) => {
-      await bench.settled('acked', ACK);
-      await bench.settled('died', DEAD);
-      const retried = await bench.settled('retried', RETRY);
-      await bench.settle(retried, ACK);
-      await bench.advance(1);
-      await bench.settle(await bench.claimOne(), { kind: 'put-off', delay: LONG });
-      await bench.cancel('retried');
-      await bench.publish('died');
-      await bench.publish('died', { onDuplicate: 'ignore' });
-      await bench.publish('died', { onDuplicate: 'replace' });
+    it('counts what has happened since the partition was created', async ({ bed }) => {
+      await bed.settled('acked', ACK);
+      await bed.settled('died', DEAD);
+      const retried = await bed.settled('retried', RETRY);
+      await bed.settle(retried, ACK);
+      await bed.advance(1);
+      await bed.settle(await bed.claimOne(), { kind: 'put-off', delay: LONG });
+      await bed.cancel('retried');
+      await bed.publish('died');
+      await bed.publish('died', { onDuplicate: 'ignore' });
+      await bed.publish('died', { onDuplicate: 'replace' });
 
-      expect((await bench.broker.stats(bench.partition)).counters).toEqual({
+      expect((await bed.broker.stats(bed.partition)).counters).toEqual({
         published: 4,
         delivered: 4,
         acked: 1,
@@ -116,34 +116,34 @@ export function inspectContract(it: BrokerTest): void {
   });
 
   describe('stats of what expired', () => {
-    it('counts it beside all that died', async ({ bench }) => {
-      await bench.settled('too late', DEAD_UNCALLED);
-      await bench.settled('failed', DEAD);
-      await bench.settled('invalid', { kind: 'dead', spent: false, failure: { ...FAILURE, reason: 'invalid' } });
+    it('counts it beside all that died', async ({ bed }) => {
+      await bed.settled('too late', DEAD_UNCALLED);
+      await bed.settled('failed', DEAD);
+      await bed.settled('invalid', { kind: 'dead', spent: false, failure: { ...FAILURE, reason: 'invalid' } });
 
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ dead: 3, counters: { died: 3, expired: 1 } });
-      expect(await bench.get('too late')).toMatchObject({ deliveries: 1, attempts: 0 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 3, counters: { died: 3, expired: 1 } });
+      expect(await bed.get('too late')).toMatchObject({ deliveries: 1, attempts: 0 });
     });
   });
 
   describe('now', () => {
-    it("follows the broker's clock", async ({ bench }) => {
-      for (let i = 0; i < 5; i++) await bench.broker.stats(bench.partition);
-      const before = await bench.time();
-      const now = bench.broker.now();
-      const after = await bench.time();
+    it("follows the broker's clock", async ({ bed }) => {
+      for (let i = 0; i < 5; i++) await bed.broker.stats(bed.partition);
+      const before = await bed.time();
+      const now = bed.broker.now();
+      const after = await bed.time();
 
-      // As exact as half a round trip, which takes far less than this.
-      expect(now).toBeGreaterThan(before - 250);
-      expect(now).toBeLessThan(after + 250);
+      // As exact as half a round trip, which takes far less than this on a busy host, too.
+      expect(now).toBeGreaterThan(before - 1000);
+      expect(now).toBeLessThan(after + 1000);
     });
 
-    it('moves on with it', async ({ bench }) => {
-      await bench.broker.stats(bench.partition);
-      const before = bench.broker.now();
-      await bench.advance(20);
+    it('moves on with it', async ({ bed }) => {
+      await bed.broker.stats(bed.partition);
+      const before = bed.broker.now();
+      await bed.advance(20);
 
-      expect(bench.broker.now() - before).toBeGreaterThan(19);
+      expect(bed.broker.now() - before).toBeGreaterThan(19);
     });
   });
 }

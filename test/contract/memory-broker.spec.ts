@@ -3,7 +3,7 @@ import { ManualClock } from '../../lib/time/manual-clock.js';
 import { describeBroker } from './broker-contract.js';
 
 describeBroker('MemoryBroker', async () => {
-  // Not a whole millisecond, as clocks are.
+  // Real clocks do not show whole milliseconds either.
   const clock = new ManualClock(Date.UTC(2026, 0, 1) + 0.375);
   const broker = new MemoryBroker(clock);
   await broker.connect();

@@ -1,97 +1,97 @@
 import { describe, expect } from 'vitest';
 import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
-import { type BrokerTest, ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
-import { Received } from '../support/contract-signals.js';
+import { type BrokerTest, ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { Received } from '../support/broker/received.js';
 
 export function pauseContract(it: BrokerTest): void {
   describe('pause and resume', () => {
-    it('hand out nothing, and then everything', async ({ bench }) => {
-      const { admin } = bench.broker;
-      await bench.publishAll([message('a'), message('b')]);
+    it('hand out nothing, and then everything', async ({ bed }) => {
+      const { admin } = bed.broker;
+      await bed.publishAll([message('a'), message('b')]);
 
-      await admin.pause(bench.partition);
-      expect(await bench.claim()).toMatchObject({ status: 'paused', messages: [], nextAt: undefined });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: true, scheduled: 2, due: 2 });
+      await admin.pause(bed.partition);
+      expect(await bed.claim()).toMatchObject({ status: 'paused', messages: [], nextAt: undefined });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: true, scheduled: 2, due: 2 });
 
-      await admin.resume(bench.partition);
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: false });
-      const { status, messages } = await bench.claim();
+      await admin.resume(bed.partition);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: false });
+      const { status, messages } = await bed.claim();
       expect([status, messages.map(({ storedId }) => storedId)]).toEqual(['claimed', ['a', 'b']]);
     });
 
-    it('keep back what has to be delivered again, too', async ({ bench }) => {
-      await bench.deliver('a', { lease: 5 });
-      await bench.broker.admin.pause(bench.partition);
-      await bench.advance(6);
+    it('keep back what has to be delivered again, too', async ({ bed }) => {
+      await bed.deliver('a', { lease: 5 });
+      await bed.broker.admin.pause(bed.partition);
+      await bed.advance(6);
 
-      expect((await bench.claim()).messages).toEqual([]);
-      await bench.broker.admin.resume(bench.partition);
-      expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
+      expect((await bed.claim()).messages).toEqual([]);
+      await bed.broker.admin.resume(bed.partition);
+      expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
     });
 
-    it('leave what is in flight alone: leases are renewed, outcomes count', async ({ bench }) => {
-      const [a, b] = [await bench.deliver('a'), await bench.deliver('b')];
-      await bench.broker.admin.pause(bench.partition);
+    it('leave what is in flight alone: leases are renewed, outcomes count', async ({ bed }) => {
+      const [a, b] = [await bed.deliver('a'), await bed.deliver('b')];
+      await bed.broker.admin.pause(bed.partition);
 
-      expect(await bench.broker.extend(bench.partition, LONG, [a, b])).toEqual(['extended', 'extended']);
-      expect(await bench.settle(a, ACK)).toBe('settled');
-      expect(await bench.settle(b, RETRY)).toBe('settled');
-      expect((await bench.claim()).messages).toEqual([]);
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
+      expect(await bed.broker.extend(bed.partition, LONG, [a, b])).toEqual(['extended', 'extended']);
+      expect(await bed.settle(a, ACK)).toBe('settled');
+      expect(await bed.settle(b, RETRY)).toBe('settled');
+      expect((await bed.claim()).messages).toEqual([]);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
     });
 
-    it('keep deliveries back only whose claim was not carried out before', async ({ bench }) => {
-      await bench.publish('a');
-      await bench.claim({ knownToken: 0 });
-      await bench.broker.admin.pause(bench.partition);
+    it('keep deliveries back only whose claim was not carried out before', async ({ bed }) => {
+      await bed.publish('a');
+      await bed.claim({ knownToken: 0 });
+      await bed.broker.admin.pause(bed.partition);
 
-      expect((await bench.claim({ knownToken: 0 })).messages).toMatchObject([{ storedId: 'a', delivery: 1 }]);
+      expect((await bed.claim({ knownToken: 0 })).messages).toMatchObject([{ storedId: 'a', delivery: 1 }]);
     });
 
-    it('let messages be published, moved, cancelled and trimmed', async ({ bench }) => {
-      await bench.settled('dead', DEAD);
-      await bench.broker.admin.pause(bench.partition);
+    it('let messages be published, moved, cancelled and trimmed', async ({ bed }) => {
+      await bed.settled('dead', DEAD);
+      await bed.broker.admin.pause(bed.partition);
 
-      expect(await bench.publish('a')).toMatchObject({ status: 'created' });
-      expect(await bench.reschedule('a', { at: 5 })).toBe('rescheduled');
-      expect(await bench.cancel('a')).toBe('cancelled');
-      await bench.broker.trimDead(bench.partition, { maxCount: 0 });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: true, scheduled: 0, dead: 0 });
+      expect(await bed.publish('a')).toMatchObject({ status: 'created' });
+      expect(await bed.reschedule('a', { at: 5 })).toBe('rescheduled');
+      expect(await bed.cancel('a')).toBe('cancelled');
+      await bed.broker.trimDead(bed.partition, { maxCount: 0 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: true, scheduled: 0, dead: 0 });
     });
 
-    it('may be done twice', async ({ bench }) => {
-      const { admin } = bench.broker;
-      await bench.publish('a');
-      await admin.pause(bench.partition);
-      await admin.pause(bench.partition);
-      await admin.resume(bench.partition);
-      await admin.resume(bench.partition);
+    it('may be done twice', async ({ bed }) => {
+      const { admin } = bed.broker;
+      await bed.publish('a');
+      await admin.pause(bed.partition);
+      await admin.pause(bed.partition);
+      await admin.resume(bed.partition);
+      await admin.resume(bed.partition);
 
-      expect((await bench.claim()).messages).toHaveLength(1);
+      expect((await bed.claim()).messages).toHaveLength(1);
     });
 
-    it('concern one partition', async ({ bench }) => {
-      await bench.broker.admin.pause({ ...bench.partition, index: 1 });
+    it('concern one partition', async ({ bed }) => {
+      await bed.broker.admin.pause({ ...bed.partition, index: 1 });
 
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: false });
-      await bench.publish('a');
-      expect((await bench.claim()).messages).toHaveLength(1);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: false });
+      await bed.publish('a');
+      expect((await bed.claim()).messages).toHaveLength(1);
     });
 
-    it('wake the owner when they end', async ({ bench }) => {
+    it('wake the owner when they end', async ({ bed }) => {
       const received = new Received<PartitionSignal>();
-      await bench.publish('a');
-      await bench.earlierSignalsArrived();
-      await bench.broker.admin.pause(bench.partition);
-      const unsubscribe = bench.broker.watchPartition(bench.partition, received.listener);
-      await bench.broker.link.listen();
-      const before = Math.floor(await bench.time());
-      await bench.broker.admin.resume(bench.partition);
+      await bed.publish('a');
+      await bed.earlierSignalsArrived();
+      await bed.broker.admin.pause(bed.partition);
+      const unsubscribe = bed.broker.watchPartition(bed.partition, received.listener);
+      await bed.broker.link.listen();
+      const before = Math.floor(await bed.time());
+      await bed.broker.admin.resume(bed.partition);
 
       const [signal] = await received.atLeast(1);
       expect(signal).toMatchObject({ kind: 'due' });
       expect(signal?.kind === 'due' && signal.at).toBeGreaterThanOrEqual(before);
-      expect(signal?.kind === 'due' && signal.at).toBeLessThanOrEqual(await bench.time());
+      expect(signal?.kind === 'due' && signal.at).toBeLessThanOrEqual(await bed.time());
       await unsubscribe();
     });
   });

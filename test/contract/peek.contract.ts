@@ -2,25 +2,33 @@ import { describe, expect } from 'vitest';
 import type { PeekRequest, Position } from '../../lib/broker/admin-store.interface.js';
 import type { StoredMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
+import {
+  type BrokerBed,
+  type BrokerTest,
+  ACK,
+  DEAD,
+  LONG,
+  RETRY_LATER,
+  message,
+} from '../support/broker/broker-bed.js';
 
 const ALL: PeekRequest = { state: 'scheduled', limit: 200, maxBytes: 1_048_576 };
 
-async function idsOf(bench: Bench, request: Partial<PeekRequest> = {}): Promise<string[]> {
-  const { messages } = await bench.broker.admin.peek(bench.partition, { ...ALL, ...request });
+async function idsOf(bed: BrokerBed, request: Partial<PeekRequest> = {}): Promise<string[]> {
+  const { messages } = await bed.broker.admin.peek(bed.partition, { ...ALL, ...request });
   return messages.map(({ storedId }) => storedId);
 }
 
 /** Reads page by page to the end; `between` is called after each page. */
 async function pages(
-  bench: Bench,
+  bed: BrokerBed,
   request: Partial<PeekRequest>,
   between: (page: number) => Promise<unknown> = async () => undefined,
 ): Promise<string[][]> {
   const all: string[][] = [];
   let after: Position | undefined;
   do {
-    const { messages, next } = await bench.broker.admin.peek(bench.partition, { ...ALL, ...request, after });
+    const { messages, next } = await bed.broker.admin.peek(bed.partition, { ...ALL, ...request, after });
     all.push(messages.map(({ storedId }) => storedId));
     after = next;
     await between(all.length);
@@ -30,18 +38,18 @@ async function pages(
 
 export function peekContract(it: BrokerTest): void {
   describe('peek', () => {
-    it('shows nothing where nothing is', async ({ bench }) => {
+    it('shows nothing where nothing is', async ({ bed }) => {
       for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) {
-        const peeked = await bench.broker.admin.peek(bench.partition, { ...ALL, state });
+        const peeked = await bed.broker.admin.peek(bed.partition, { ...ALL, state });
         expect(peeked).toEqual({ messages: [], next: undefined });
       }
     });
 
-    it('shows each state as get() does', async ({ bench }) => {
-      await bench.settled('dead', DEAD);
-      await bench.settled('again', RETRY_LATER);
-      await bench.deliver('in flight');
-      await bench.publishAll([message('due'), message('later', { due: { after: LONG } })]);
+    it('shows each state as get() does', async ({ bed }) => {
+      await bed.settled('dead', DEAD);
+      await bed.settled('again', RETRY_LATER);
+      await bed.deliver('in flight');
+      await bed.publishAll([message('due'), message('later', { due: { after: LONG } })]);
 
       const expected = {
         scheduled: ['due', 'again', 'later'],
@@ -51,15 +59,15 @@ export function peekContract(it: BrokerTest): void {
       };
       for (const [state, ids] of Object.entries(expected)) {
         const request = { ...ALL, state: state as PeekRequest['state'] };
-        const { messages } = await bench.broker.admin.peek(bench.partition, request);
-        const stored = await Promise.all(ids.map((id) => bench.get(id)));
+        const { messages } = await bed.broker.admin.peek(bed.partition, request);
+        const stored = await Promise.all(ids.map((id) => bed.get(id)));
         expect(messages.toSorted(byId)).toEqual((stored as StoredMessage[]).toSorted(byId));
       }
     });
 
-    it('is in order of time, equal ones in order of bytes', async ({ bench }) => {
+    it('is in order of time, equal ones in order of bytes', async ({ bed }) => {
       const due = { at: 7 };
-      await bench.publishAll([
+      await bed.publishAll([
         message('b', { due }),
         message('\u{1F600}', { due }),
         message('Ｚ', { due }),
@@ -70,44 +78,44 @@ export function peekContract(it: BrokerTest): void {
         message('zero', { due: { at: 3 } }),
       ]);
 
-      expect(await idsOf(bench)).toEqual(['zero', 'B', 'a', toStoredId('a', 'k'), 'b', 'ä', 'Ｚ', '\u{1F600}']);
-      expect((await pages(bench, { limit: 1 })).flat()).toEqual(await idsOf(bench));
+      expect(await idsOf(bed)).toEqual(['zero', 'B', 'a', toStoredId('a', 'k'), 'b', 'ä', 'Ｚ', '\u{1F600}']);
+      expect((await pages(bed, { limit: 1 })).flat()).toEqual(await idsOf(bed));
     });
 
-    it('shows what is due from its time on', async ({ bench }) => {
-      await bench.publishAll([message('soon', { due: { after: 20 } }), message('late', { due: { after: LONG } })]);
-      await bench.advance(21);
+    it('shows what is due from its time on', async ({ bed }) => {
+      await bed.publishAll([message('soon', { due: { after: 20 } }), message('late', { due: { after: LONG } })]);
+      await bed.advance(21);
 
-      expect(await idsOf(bench, { state: 'due' })).toEqual(['soon']);
-      expect(await pages(bench, { state: 'due', limit: 1 })).toContainEqual(['soon']);
+      expect(await idsOf(bed, { state: 'due' })).toEqual(['soon']);
+      expect(await pages(bed, { state: 'due', limit: 1 })).toContainEqual(['soon']);
     });
 
-    it('goes on behind a message that is gone', async ({ bench }) => {
-      await bench.publishAll(['a', 'b', 'c', 'd'].map((id) => message(id, { due: { at: 5 } })));
+    it('goes on behind a message that is gone', async ({ bed }) => {
+      await bed.publishAll(['a', 'b', 'c', 'd'].map((id) => message(id, { due: { at: 5 } })));
 
-      const listed = await pages(bench, { limit: 2 }, async (page) => page === 1 && bench.cancel('b'));
+      const listed = await pages(bed, { limit: 2 }, async (page) => page === 1 && bed.cancel('b'));
 
       expect(listed.flat()).toEqual(['a', 'b', 'c', 'd']);
     });
 
-    it('goes on behind a message that has moved', async ({ bench }) => {
-      await bench.publishAll(['a', 'b', 'c', 'd'].map((id, i) => message(id, { due: { at: 10 * i } })));
+    it('goes on behind a message that has moved', async ({ bed }) => {
+      await bed.publishAll(['a', 'b', 'c', 'd'].map((id, i) => message(id, { due: { at: 10 * i } })));
 
-      const listed = await pages(bench, { limit: 2 }, async (page) => page === 1 && bench.reschedule('b', { at: 25 }));
+      const listed = await pages(bed, { limit: 2 }, async (page) => page === 1 && bed.reschedule('b', { at: 25 }));
 
       expect(listed.flat()).toEqual(['a', 'b', 'c', 'b', 'd']);
     });
 
-    it('skips nothing that was there all along, and repeats nothing, whatever comes and goes', async ({ bench }) => {
+    it('skips nothing that was there all along, and repeats nothing, whatever comes and goes', async ({ bed }) => {
       const staying = Array.from({ length: 60 }, (_, i) => `m${String(i).padStart(2, '0')}`);
       const going = staying.map((id) => `${id}-going`);
-      await bench.publishAll([...staying, ...going].map((id, i) => message(id, { due: inThrees(i % 60) })));
+      await bed.publishAll([...staying, ...going].map((id, i) => message(id, { due: inThrees(i % 60) })));
 
       let coming = 0;
-      const listed = await pages(bench, { limit: 7 }, async (page) => {
-        await bench.cancel(going[(page * 13) % 60] ?? '');
-        await bench.cancel(going[page] ?? '');
-        await bench.publish(`m${String((page * 7) % 60).padStart(2, '0')}-coming-${coming++}`, { due: inThrees(page) });
+      const listed = await pages(bed, { limit: 7 }, async (page) => {
+        await bed.cancel(going[(page * 13) % 60] ?? '');
+        await bed.cancel(going[page] ?? '');
+        await bed.publish(`m${String((page * 7) % 60).padStart(2, '0')}-coming-${coming++}`, { due: inThrees(page) });
       });
 
       expect(coming).toBeGreaterThan(10);
@@ -115,36 +123,36 @@ export function peekContract(it: BrokerTest): void {
       expect(new Set(listed.flat()).size).toBe(listed.flat().length);
     });
 
-    it('ends early where messages are large, with one at least', async ({ bench }) => {
+    it('ends early where messages are large, with one at least', async ({ bed }) => {
       const envelope = `[1,"${'x'.repeat(1000)}"]`;
-      await bench.publishAll(['a', 'b', 'c'].map((id, i) => message(id, { envelope, due: { at: i } })));
+      await bed.publishAll(['a', 'b', 'c'].map((id, i) => message(id, { envelope, due: { at: i } })));
 
-      expect(await pages(bench, { maxBytes: 1500 })).toEqual([['a', 'b'], ['c']]);
-      expect(await pages(bench, { maxBytes: 1 })).toEqual([['a'], ['b'], ['c']]);
+      expect(await pages(bed, { maxBytes: 1500 })).toEqual([['a', 'b'], ['c']]);
+      expect(await pages(bed, { maxBytes: 1 })).toEqual([['a'], ['b'], ['c']]);
     });
 
-    it('counts failures as part of the size', async ({ bench }) => {
+    it('counts failures as part of the size', async ({ bed }) => {
       const failure = { reason: 'failed', name: 'Error', message: 'x'.repeat(1000) } as const;
       for (const id of ['a', 'b', 'c']) {
-        await bench.settled(id, { kind: 'dead', failure });
-        await bench.advance(1);
+        await bed.settled(id, { kind: 'dead', failure });
+        await bed.advance(1);
       }
 
-      expect(await pages(bench, { state: 'dead', maxBytes: 1500 })).toEqual([['a', 'b'], ['c']]);
+      expect(await pages(bed, { state: 'dead', maxBytes: 1500 })).toEqual([['a', 'b'], ['c']]);
     });
 
-    it('changes nothing', async ({ bench }) => {
-      await bench.publish('a');
-      const before = await bench.broker.stats(bench.partition);
-      for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) await idsOf(bench, { state });
+    it('changes nothing', async ({ bed }) => {
+      await bed.publish('a');
+      const before = await bed.broker.stats(bed.partition);
+      for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) await idsOf(bed, { state });
 
-      expect(await bench.broker.stats(bench.partition)).toEqual(before);
-      expect(await bench.settle(await bench.claimOne(), ACK)).toBe('settled');
+      expect(await bed.broker.stats(bed.partition)).toEqual(before);
+      expect(await bed.settle(await bed.claimOne(), ACK)).toBe('settled');
     });
   });
 }
 
-/** Due times that three each have in common. */
+/** Gives every three messages the same due time. */
 function inThrees(i: number): { at: number } {
   return { at: 100 * Math.floor(i / 3) };
 }

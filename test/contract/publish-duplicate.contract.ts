@@ -1,50 +1,59 @@
 import { describe, expect } from 'vitest';
 import type { Receipt } from '../../lib/broker/broker.interface.js';
-import { type Bench, type BrokerTest, ACK, DEAD, LONG, LONG_AGO, RETRY, message } from '../support/contract-bench.js';
+import {
+  type BrokerBed,
+  type BrokerTest,
+  ACK,
+  DEAD,
+  LONG,
+  LONG_AGO,
+  RETRY,
+  message,
+} from '../support/broker/broker-bed.js';
 
 const FIRST = '[1,"first"]';
 const SECOND = '[2,"second"]';
 
 /** Ways to have a message 'a' with the envelope FIRST in each state; every one was due LONG_AGO. */
-const STATES: Readonly<Record<string, (bench: Bench) => Promise<Receipt | undefined>>> = {
-  scheduled: async (bench) => {
-    await bench.publish('a', { envelope: FIRST });
+const STATES: Readonly<Record<string, (bed: BrokerBed) => Promise<Receipt | undefined>>> = {
+  scheduled: async (bed) => {
+    await bed.publish('a', { envelope: FIRST });
     return undefined;
   },
-  'in-flight': async (bench) => {
-    await bench.publish('a', { envelope: FIRST });
-    return bench.claimOne();
+  'in-flight': async (bed) => {
+    await bed.publish('a', { envelope: FIRST });
+    return bed.claimOne();
   },
-  dead: async (bench) => {
-    await bench.publish('a', { envelope: FIRST });
-    await bench.settle(await bench.claimOne(), DEAD);
+  dead: async (bed) => {
+    await bed.publish('a', { envelope: FIRST });
+    await bed.settle(await bed.claimOne(), DEAD);
     return undefined;
   },
 };
 
 export function publishDuplicateContract(it: BrokerTest): void {
   describe('publish of ids that cannot exist', () => {
-    it('stores them, each for its own time', async ({ bench }) => {
-      const at = Math.ceil(await bench.time()) + LONG;
+    it('stores them, each for its own time', async ({ bed }) => {
+      const at = Math.ceil(await bed.time()) + LONG;
       const dues = [{ at }, { after: LONG }, { at: LONG_AGO }];
 
-      const results = await bench.publishAll(
+      const results = await bed.publishAll(
         dues.map((due, i) => message(`new ${i}`, { due, onDuplicate: 'impossible' })),
       );
 
       expect(results.map(({ status }) => status)).toEqual(['created', 'created', 'created']);
       for (const [i, { dueAt }] of results.entries()) {
-        expect(await bench.get(`new ${i}`)).toMatchObject({ state: 'scheduled', at: dueAt });
+        expect(await bed.get(`new ${i}`)).toMatchObject({ state: 'scheduled', at: dueAt });
       }
       expect([results[0]?.dueAt, results[2]?.dueAt]).toEqual([at, LONG_AGO]);
     });
 
-    it('beside others that do exist: each gets what was asked for it', async ({ bench }) => {
-      for (const id of ['kept', 'ignored', 'replaced']) await bench.publish(id, { envelope: FIRST });
-      const at = Math.ceil(await bench.time()) + LONG;
+    it('beside others that do exist: each gets what was asked for it', async ({ bed }) => {
+      for (const id of ['kept', 'ignored', 'replaced']) await bed.publish(id, { envelope: FIRST });
+      const at = Math.ceil(await bed.time()) + LONG;
       const fields = { envelope: SECOND, due: { at } };
 
-      const results = await bench.publishAll([
+      const results = await bed.publishAll([
         message('new', { ...fields, onDuplicate: 'impossible' }),
         message('kept', { ...fields, onDuplicate: 'reject' }),
         message('ignored', { ...fields, onDuplicate: 'ignore' }),
@@ -59,11 +68,10 @@ export function publishDuplicateContract(it: BrokerTest): void {
         { status: 'replaced', dueAt: at + 1 },
         { status: 'created', dueAt: at },
       ]);
-      for (const id of ['kept', 'ignored'])
-        expect(await bench.get(id)).toMatchObject({ envelope: FIRST, at: LONG_AGO });
-      expect(await bench.get('replaced')).toMatchObject({ envelope: SECOND, at: at + 1 });
-      for (const id of ['new', 'other']) expect(await bench.get(id)).toMatchObject({ envelope: SECOND, at });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 5 });
+      for (const id of ['kept', 'ignored']) expect(await bed.get(id)).toMatchObject({ envelope: FIRST, at: LONG_AGO });
+      expect(await bed.get('replaced')).toMatchObject({ envelope: SECOND, at: at + 1 });
+      for (const id of ['new', 'other']) expect(await bed.get(id)).toMatchObject({ envelope: SECOND, at });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 5 });
     });
   });
 
@@ -73,98 +81,98 @@ export function publishDuplicateContract(it: BrokerTest): void {
         ['reject', 'rejected'],
         ['ignore', 'ignored'],
       ] as const) {
-        it(`${state}, '${policy}': changes nothing and answers the due time that counts`, async ({ bench }) => {
-          await prepare(bench);
-          const before = await bench.get('a');
+        it(`${state}, '${policy}': changes nothing and answers the due time that counts`, async ({ bed }) => {
+          await prepare(bed);
+          const before = await bed.get('a');
 
-          const result = await bench.publish('a', { envelope: SECOND, due: { after: LONG }, onDuplicate: policy });
+          const result = await bed.publish('a', { envelope: SECOND, due: { after: LONG }, onDuplicate: policy });
 
           expect(result).toEqual({ status, dueAt: LONG_AGO });
-          expect(await bench.get('a')).toEqual(before);
+          expect(await bed.get('a')).toEqual(before);
           expect(before).toMatchObject({ state, envelope: FIRST });
         });
       }
     }
 
-    it("scheduled, 'replace': gives it the new envelope and due time", async ({ bench }) => {
-      await bench.publish('a', { envelope: FIRST });
-      const at = Math.ceil(await bench.time()) + LONG;
+    it("scheduled, 'replace': gives it the new envelope and due time", async ({ bed }) => {
+      await bed.publish('a', { envelope: FIRST });
+      const at = Math.ceil(await bed.time()) + LONG;
 
-      const result = await bench.publish('a', { envelope: SECOND, due: { at }, onDuplicate: 'replace' });
+      const result = await bed.publish('a', { envelope: SECOND, due: { at }, onDuplicate: 'replace' });
 
       expect(result).toEqual({ status: 'replaced', dueAt: at });
-      expect(await bench.get('a')).toMatchObject({ state: 'scheduled', envelope: SECOND, at });
-      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: at });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1 });
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', envelope: SECOND, at });
+      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: at });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1 });
     });
 
-    it("waiting for its retry, 'replace': begins anew, with the whole budget and no failure", async ({ bench }) => {
-      await bench.settled('a', RETRY);
-      expect(await bench.get('a')).toMatchObject({ attempts: 1, failure: { message: 'boom' } });
+    it("waiting for its retry, 'replace': begins anew, with the whole budget and no failure", async ({ bed }) => {
+      await bed.settled('a', RETRY);
+      expect(await bed.get('a')).toMatchObject({ attempts: 1, failure: { message: 'boom' } });
 
-      await bench.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
+      await bed.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
 
-      expect(await bench.get('a')).toMatchObject({ deliveries: 0, attempts: 0, failure: undefined });
-      expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1, dueAt: LONG_AGO });
+      expect(await bed.get('a')).toMatchObject({ deliveries: 0, attempts: 0, failure: undefined });
+      expect(await bed.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1, dueAt: LONG_AGO });
     });
 
-    it("dead, 'replace': schedules it anew, with the whole budget and no failure", async ({ bench }) => {
-      await bench.settled('a', DEAD);
+    it("dead, 'replace': schedules it anew, with the whole budget and no failure", async ({ bed }) => {
+      await bed.settled('a', DEAD);
 
-      const result = await bench.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
+      const result = await bed.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
 
       expect(result).toEqual({ status: 'replaced', dueAt: LONG_AGO });
-      expect(await bench.get('a')).toMatchObject({ state: 'scheduled', attempts: 0, failure: undefined });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, dead: 0 });
-      expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', attempts: 0, failure: undefined });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, dead: 0 });
+      expect(await bed.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
     });
 
-    it("in flight, 'replace': the new message waits until the running delivery has ended", async ({ bench }) => {
-      const running = await bench.deliver('a');
-      const { at: leaseEnd } = (await bench.get('a')) ?? {};
+    it("in flight, 'replace': the new message waits until the running delivery has ended", async ({ bed }) => {
+      const running = await bed.deliver('a');
+      const { at: leaseEnd } = (await bed.get('a')) ?? {};
 
-      const result = await bench.publish('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'replace' });
+      const result = await bed.publish('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'replace' });
 
       expect(result).toEqual({ status: 'replaced', dueAt: 5 });
-      expect(await bench.get('a')).toMatchObject({ state: 'in-flight', envelope: SECOND, at: leaseEnd });
-      expect((await bench.claim()).messages).toEqual([]);
-      expect(await bench.settle(running, ACK)).toBe('settled');
-      expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, dueAt: 5, attempt: 1 });
+      expect(await bed.get('a')).toMatchObject({ state: 'in-flight', envelope: SECOND, at: leaseEnd });
+      expect((await bed.claim()).messages).toEqual([]);
+      expect(await bed.settle(running, ACK)).toBe('settled');
+      expect(await bed.claimOne()).toMatchObject({ envelope: SECOND, dueAt: 5, attempt: 1 });
     });
 
-    it("in flight, 'replace' twice: the latest one counts", async ({ bench }) => {
-      const running = await bench.deliver('a');
-      await bench.publish('a', { envelope: '[2,1]', due: { at: 5 }, onDuplicate: 'replace' });
-      await bench.publish('a', { envelope: '[3,1]', due: { at: 7 }, onDuplicate: 'replace' });
+    it("in flight, 'replace' twice: the latest one counts", async ({ bed }) => {
+      const running = await bed.deliver('a');
+      await bed.publish('a', { envelope: '[2,1]', due: { at: 5 }, onDuplicate: 'replace' });
+      await bed.publish('a', { envelope: '[3,1]', due: { at: 7 }, onDuplicate: 'replace' });
 
-      await bench.settle(running, ACK);
+      await bed.settle(running, ACK);
 
-      expect((await bench.claim()).messages).toMatchObject([{ envelope: '[3,1]', dueAt: 7 }]);
+      expect((await bed.claim()).messages).toMatchObject([{ envelope: '[3,1]', dueAt: 7 }]);
     });
 
-    it("in flight and replaced, 'reject': answers when the replacement is due", async ({ bench }) => {
-      await bench.deliver('a');
-      await bench.publish('a', { due: { at: 5 }, onDuplicate: 'replace' });
+    it("in flight and replaced, 'reject': answers when the replacement is due", async ({ bed }) => {
+      await bed.deliver('a');
+      await bed.publish('a', { due: { at: 5 }, onDuplicate: 'replace' });
 
-      expect(await bench.publish('a')).toEqual({ status: 'rejected', dueAt: 5 });
+      expect(await bed.publish('a')).toEqual({ status: 'rejected', dueAt: 5 });
     });
 
-    it("in flight and cancelled, 'replace': the new message is delivered", async ({ bench }) => {
-      const running = await bench.deliver('a');
-      await bench.cancel('a');
-      await bench.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
+    it("in flight and cancelled, 'replace': the new message is delivered", async ({ bed }) => {
+      const running = await bed.deliver('a');
+      await bed.cancel('a');
+      await bed.publish('a', { envelope: SECOND, onDuplicate: 'replace' });
 
-      expect(await bench.settle(running, RETRY)).toBe('replaced');
-      expect(await bench.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
+      expect(await bed.settle(running, RETRY)).toBe('replaced');
+      expect(await bed.claimOne()).toMatchObject({ envelope: SECOND, attempt: 1 });
     });
 
-    it('judges the second of two with one id in a call by the first', async ({ bench }) => {
+    it('judges the second of two with one id in a call by the first', async ({ bed }) => {
       for (const [policy, status, winner] of [
         ['reject', 'rejected', FIRST],
         ['ignore', 'ignored', FIRST],
         ['replace', 'replaced', SECOND],
       ] as const) {
-        const results = await bench.publishAll([
+        const results = await bed.publishAll([
           message(policy, { envelope: FIRST, due: { at: 1 } }),
           message(policy, { envelope: SECOND, due: { at: 2 }, onDuplicate: policy }),
         ]);
@@ -174,18 +182,18 @@ export function publishDuplicateContract(it: BrokerTest): void {
           { status: 'created', dueAt: 1 },
           { status, dueAt },
         ]);
-        expect(await bench.get(policy)).toMatchObject({ state: 'scheduled', envelope: winner, at: dueAt });
+        expect(await bed.get(policy)).toMatchObject({ state: 'scheduled', envelope: winner, at: dueAt });
       }
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 3, counters: { published: 4 } });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 3, counters: { published: 4 } });
     });
 
-    it('stores the other messages of a call with a duplicate', async ({ bench }) => {
-      await bench.publish('b');
+    it('stores the other messages of a call with a duplicate', async ({ bed }) => {
+      await bed.publish('b');
 
-      const results = await bench.publishAll([message('a'), message('b'), message('c')]);
+      const results = await bed.publishAll([message('a'), message('b'), message('c')]);
 
       expect(results.map(({ status }) => status)).toEqual(['created', 'rejected', 'created']);
-      expect((await bench.claim()).messages.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c']);
+      expect((await bed.claim()).messages.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c']);
     });
   });
 }

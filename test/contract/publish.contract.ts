@@ -1,17 +1,17 @@
 import { describe, expect } from 'vitest';
 import { MAX_BATCH, type ClaimedMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type BrokerTest, ACK, LONG, LONG_AGO, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
 
 export function publishContract(it: BrokerTest): void {
   describe('publish', () => {
-    it('stores a message as scheduled at the given time', async ({ bench }) => {
-      const at = Math.ceil(await bench.time()) + LONG;
+    it('stores a message as scheduled at the given time', async ({ bed }) => {
+      const at = Math.ceil(await bed.time()) + LONG;
 
-      const result = await bench.publish('a', { envelope: '[1,"x"]', due: { at } });
+      const result = await bed.publish('a', { envelope: '[1,"x"]', due: { at } });
 
       expect(result).toEqual({ status: 'created', dueAt: at });
-      expect(await bench.get('a')).toEqual({
+      expect(await bed.get('a')).toEqual({
         storedId: 'a',
         state: 'scheduled',
         envelope: '[1,"x"]',
@@ -23,15 +23,15 @@ export function publishContract(it: BrokerTest): void {
       });
     });
 
-    it('keeps a due time that has passed as it is', async ({ bench }) => {
-      expect(await bench.publish('a', { due: { at: LONG_AGO } })).toEqual({ status: 'created', dueAt: LONG_AGO });
+    it('keeps a due time that has passed as it is', async ({ bed }) => {
+      expect(await bed.publish('a', { due: { at: LONG_AGO } })).toEqual({ status: 'created', dueAt: LONG_AGO });
     });
 
-    it('counts a delay from its own clock and rounds up to the millisecond', async ({ bench }) => {
+    it('counts a delay from its own clock and rounds up to the millisecond', async ({ bed }) => {
       for (const delay of [0, 1, 250, LONG]) {
-        const before = await bench.time();
-        const { dueAt } = await bench.publish(`after ${delay}`, { due: { after: delay } });
-        const after = await bench.time();
+        const before = await bed.time();
+        const { dueAt } = await bed.publish(`after ${delay}`, { due: { after: delay } });
+        const after = await bed.time();
 
         expect(Number.isInteger(dueAt)).toBe(true);
         expect(dueAt).toBeGreaterThanOrEqual(before + delay);
@@ -39,30 +39,30 @@ export function publishContract(it: BrokerTest): void {
       }
     });
 
-    it('delivers a message when its delay is over, and not before', async ({ bench }) => {
-      const { dueAt } = await bench.publish('a', { due: { after: 25 } });
+    it('delivers a message when its delay is over, and not before', async ({ bed }) => {
+      const { dueAt } = await bed.publish('a', { due: { after: 25 } });
 
       let messages: ClaimedMessage[];
       let answeredAt: number;
       do {
-        await bench.advance(1);
-        ({ messages } = await bench.claim());
-        answeredAt = await bench.time();
+        await bed.advance(1);
+        ({ messages } = await bed.claim());
+        answeredAt = await bed.time();
       } while (messages.length === 0 && answeredAt < dueAt + 5000);
 
       expect(messages).toMatchObject([{ storedId: 'a', dueAt }]);
       expect(answeredAt).toBeGreaterThanOrEqual(dueAt);
     });
 
-    it('does not deliver before a due time that is far away', async ({ bench }) => {
+    it('does not deliver before a due time that is far away', async ({ bed }) => {
       const tenYears = 10 * 365.25 * 86_400_000;
-      const { dueAt } = await bench.publish('a', { due: { after: tenYears } });
+      const { dueAt } = await bed.publish('a', { due: { after: tenYears } });
 
-      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: dueAt });
+      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: dueAt });
     });
 
-    it('answers in the order of the messages', async ({ bench }) => {
-      const results = await bench.publishAll([
+    it('answers in the order of the messages', async ({ bed }) => {
+      const results = await bed.publishAll([
         message('c', { due: { at: 3 } }),
         message('a', { due: { at: 1 } }),
         message('c', { due: { at: 9 } }),
@@ -77,85 +77,85 @@ export function publishContract(it: BrokerTest): void {
       ]);
     });
 
-    it('takes as many messages as a call may have', async ({ bench }) => {
+    it('takes as many messages as a call may have', async ({ bed }) => {
       const messages = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
 
-      const results = await bench.publishAll(messages);
+      const results = await bed.publishAll(messages);
 
       expect(results).toEqual(messages.map(() => ({ status: 'created', dueAt: LONG_AGO })));
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: MAX_BATCH, due: MAX_BATCH });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: MAX_BATCH, due: MAX_BATCH });
     });
 
-    it('delivers in order of the due times', async ({ bench }) => {
-      await bench.publishAll([5, 1, 4, 2, 3].map((at) => message(`at ${at}`, { due: { at } })));
-      await bench.publish('at 0', { due: { at: 0 } });
+    it('delivers in order of the due times', async ({ bed }) => {
+      await bed.publishAll([5, 1, 4, 2, 3].map((at) => message(`at ${at}`, { due: { at } })));
+      await bed.publish('at 0', { due: { at: 0 } });
 
-      const { messages } = await bench.claim();
+      const { messages } = await bed.claim();
 
       expect(messages.map(({ dueAt }) => dueAt)).toEqual([0, 1, 2, 3, 4, 5]);
       expect(messages.map(({ storedId }) => storedId)).toEqual([0, 1, 2, 3, 4, 5].map((at) => `at ${at}`));
     });
 
-    it('delivers messages with the same due time in order of their ids', async ({ bench }) => {
-      await bench.publishAll(['b', 'a2', 'c', 'a', 'B', 'a1'].map((id) => message(id)));
+    it('delivers messages with the same due time in order of their ids', async ({ bed }) => {
+      await bed.publishAll(['b', 'a2', 'c', 'a', 'B', 'a1'].map((id) => message(id)));
 
-      const { messages } = await bench.claim();
+      const { messages } = await bed.claim();
 
       expect(messages.map(({ storedId }) => storedId)).toEqual(['B', 'a', 'a1', 'a2', 'b', 'c']);
     });
 
-    it('orders ids by their UTF-8 bytes', async ({ bench }) => {
+    it('orders ids by their UTF-8 bytes', async ({ bed }) => {
       const ids = ['z', 'é', '\uFF5A', '\u{1F600}'];
-      await bench.publishAll(ids.toReversed().map((id) => message(id)));
+      await bed.publishAll(ids.toReversed().map((id) => message(id)));
 
-      const { messages } = await bench.claim();
+      const { messages } = await bed.claim();
 
       expect(messages.map(({ storedId }) => storedId)).toEqual(ids);
     });
 
-    it('keeps messages with the same id and different keys apart, in one partition too', async ({ bench }) => {
+    it('keeps messages with the same id and different keys apart, in one partition too', async ({ bed }) => {
       const ids = ['id', toStoredId('id', 'key 1'), toStoredId('id', 'key 2')];
       const messages = ids.map((id) => message(id));
-      expect((await bench.publishAll(messages)).map(({ status }) => status)).toEqual(['created', 'created', 'created']);
+      expect((await bed.publishAll(messages)).map(({ status }) => status)).toEqual(['created', 'created', 'created']);
 
-      const claimed = await bench.claim();
+      const claimed = await bed.claim();
       expect(claimed.messages.map(({ storedId, envelope }) => [storedId, envelope])).toEqual(
         messages.map(({ storedId, envelope }) => [storedId, envelope]),
       );
 
       const [first, second, third] = claimed.messages.map(({ storedId, token }) => ({ storedId, token }));
       if (!first || !second || !third) throw new Error('three were claimed');
-      await bench.settleAll([[second, ACK]]);
-      expect(await bench.get(second.storedId)).toBeUndefined();
-      expect(await bench.get(first.storedId)).toMatchObject({ state: 'in-flight' });
-      expect(await bench.get(third.storedId)).toMatchObject({ state: 'in-flight' });
+      await bed.settleAll([[second, ACK]]);
+      expect(await bed.get(second.storedId)).toBeUndefined();
+      expect(await bed.get(first.storedId)).toMatchObject({ state: 'in-flight' });
+      expect(await bed.get(third.storedId)).toMatchObject({ state: 'in-flight' });
     });
 
-    it('tells duplicates by id and key', async ({ bench }) => {
-      await bench.publish(toStoredId('id', 'key'));
+    it('tells duplicates by id and key', async ({ bed }) => {
+      await bed.publish(toStoredId('id', 'key'));
 
-      expect(await bench.publish('id')).toMatchObject({ status: 'created' });
-      expect(await bench.publish(toStoredId('id', 'key'))).toMatchObject({ status: 'rejected' });
-      expect(await bench.publish('id')).toMatchObject({ status: 'rejected' });
+      expect(await bed.publish('id')).toMatchObject({ status: 'created' });
+      expect(await bed.publish(toStoredId('id', 'key'))).toMatchObject({ status: 'rejected' });
+      expect(await bed.publish('id')).toMatchObject({ status: 'rejected' });
     });
 
-    it('takes the id of an acknowledged message as new', async ({ bench }) => {
-      await bench.settled('a', ACK);
+    it('takes the id of an acknowledged message as new', async ({ bed }) => {
+      await bed.settled('a', ACK);
 
-      expect(await bench.publish('a')).toMatchObject({ status: 'created' });
-      expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 1, attempt: 1 });
+      expect(await bed.publish('a')).toMatchObject({ status: 'created' });
+      expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 1, attempt: 1 });
     });
 
-    it('keeps partitions and topics apart', async ({ bench }) => {
-      await bench.publish('a');
+    it('keeps partitions and topics apart', async ({ bed }) => {
+      await bed.publish('a');
       const elsewhere = [
-        { ...bench.partition, index: 1 },
-        { ...bench.partition, topic: `${bench.partition.topic}.other` },
+        { ...bed.partition, index: 1 },
+        { ...bed.partition, topic: `${bed.partition.topic}.other` },
       ];
 
       for (const partition of elsewhere) {
-        expect(await bench.broker.get(partition, 'a')).toBeUndefined();
-        expect(await bench.broker.publish(partition, bench.nextCall(), [message('a')])).toMatchObject([
+        expect(await bed.broker.get(partition, 'a')).toBeUndefined();
+        expect(await bed.broker.publish(partition, bed.nextCall(), [message('a')])).toMatchObject([
           { status: 'created' },
         ]);
       }

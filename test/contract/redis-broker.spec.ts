@@ -1,9 +1,9 @@
 import { inject } from 'vitest';
-import { openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
+import { openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 import { describeBroker } from './broker-contract.js';
 
 describeBroker('RedisBroker', async () => {
-  const { broker, redis, close } = await openRedisBench(inject('redisUrl'));
+  const { broker, redis, close } = await openRedisBed(inject('redisUrl'));
   return {
     broker,
     time: () => serverTime(redis),

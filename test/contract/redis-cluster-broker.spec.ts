@@ -1,9 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
-import { newRedisBroker, serverTime, serverTimeReaches } from '../support/contract-redis.js';
-import { servesClusters } from '../support/ioredis.js';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
+import { newRedisBroker, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
+import { servesClusters } from '../support/servers/ioredis.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
 import { describeBroker } from './broker-contract.js';
 
 describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) => {
@@ -20,7 +20,7 @@ describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) =>
   describeBroker('RedisBroker', async () => {
     const broker = newRedisBroker({ nodes: cluster.nodes });
     await broker.connect();
-    // All masters run on this machine, so their clocks are one.
+    // All masters run on this machine, so they have the same clock.
     const node = new Redis({ ...cluster.nodes[0] });
     return {
       broker,
@@ -68,7 +68,7 @@ describe.each(servesClusters ? [] : [3])('with an ioredis that does not follow s
   it.each([
     { what: 'its nodes', settings: () => ({ nodes: cluster.nodes }) },
     { what: 'a client', settings: () => new Cluster(cluster.nodes, { lazyConnect: true }) },
-  ])('is refused, with the way out: given by $what', async ({ settings }) => {
+  ])('is refused with advice: given by $what', async ({ settings }) => {
     const connecting = newRedisBroker(settings()).connect();
 
     await expect(connecting).rejects.toThrow(ConfigurationError);

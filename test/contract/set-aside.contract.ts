@@ -1,32 +1,32 @@
 import { describe, expect } from 'vitest';
-import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/contract-bench.js';
+import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/broker/broker-bed.js';
 
 const NO_TIMES = [NaN, Infinity, -Infinity, -1, 1e300];
 const REFUSED = { code: 'INVALID_ARGUMENT' };
 
 export function setAsideContract(it: BrokerTest): void {
-  describe('a time that is none', () => {
+  describe('an invalid time', () => {
     for (const time of NO_TIMES) {
-      it(`${time}: nothing of the call is done, and others are served`, async ({ bench }) => {
-        const { broker, partition } = bench;
-        const [a, b] = [await bench.deliver('a'), await bench.deliver('b')];
+      it(`${time}: nothing of the call is done, and others are served`, async ({ bed }) => {
+        const { broker, partition } = bed;
+        const [a, b] = [await bed.deliver('a'), await bed.deliver('b')];
         for (const due of [{ after: time }, { at: time }]) {
-          await expect(bench.publishAll([message('c'), message('d', { due })])).rejects.toMatchObject(REFUSED);
-          await expect(bench.reschedule('a', due)).rejects.toMatchObject(REFUSED);
+          await expect(bed.publishAll([message('c'), message('d', { due })])).rejects.toMatchObject(REFUSED);
+          await expect(bed.reschedule('a', due)).rejects.toMatchObject(REFUSED);
         }
         for (const kind of ['retry', 'put-off'] as const) {
           const outcome = { kind, delay: time, failure: FAILURE };
-          const both = bench.settleAll([
+          const both = bed.settleAll([
             [a, ACK],
             [b, outcome],
           ]);
           await expect(both).rejects.toMatchObject(REFUSED);
         }
         await expect(broker.extend(partition, time, [a])).rejects.toMatchObject(REFUSED);
-        await expect(bench.claim({ lease: time })).rejects.toMatchObject(REFUSED);
+        await expect(bed.claim({ lease: time })).rejects.toMatchObject(REFUSED);
         const requeued = broker.deadLetters.requeueDead(
           partition,
-          bench.nextCall(),
+          bed.nextCall(),
           [{ storedId: 'a', diedAt: 1 }],
           time,
         );
@@ -34,7 +34,7 @@ export function setAsideContract(it: BrokerTest): void {
 
         expect(await broker.stats(partition)).toMatchObject({ scheduled: 0, inFlight: 2, dead: 0 });
         expect(
-          await bench.settleAll([
+          await bed.settleAll([
             [a, ACK],
             [b, ACK],
           ]),
@@ -44,13 +44,13 @@ export function setAsideContract(it: BrokerTest): void {
   });
 
   describe('set aside', () => {
-    it('makes a dead letter of a delivery, with its envelope, the failure, and no attempt spent', async ({ bench }) => {
-      await bench.publish('a', { envelope: '[1,"kept"]' });
-      const claimed = await bench.claimOne();
+    it('makes a dead letter of a delivery, with its envelope, the failure, and no attempt spent', async ({ bed }) => {
+      await bed.publish('a', { envelope: '[1,"kept"]' });
+      const claimed = await bed.claimOne();
 
-      expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBe('a');
+      expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBe('a');
 
-      expect(await bench.get('a')).toMatchObject({
+      expect(await bed.get('a')).toMatchObject({
         state: 'dead',
         envelope: '[1,"kept"]',
         deliveries: 1,
@@ -58,39 +58,39 @@ export function setAsideContract(it: BrokerTest): void {
         failure: FAILURE,
         history: [],
       });
-      expect((await bench.broker.stats(bench.partition)).counters).toMatchObject({ died: 1 });
-      expect(await bench.settle(claimed, ACK)).toBe('stale');
-      expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBeUndefined();
+      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ died: 1 });
+      expect(await bed.settle(claimed, ACK)).toBe('stale');
+      expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
     });
 
-    it('changes nothing for a delivery that is not the current one', async ({ bench }) => {
+    it('changes nothing for a delivery that is not the current one', async ({ bed }) => {
       for (const outcome of OUTCOMES) {
-        const claimed = await bench.settled(outcome.kind, outcome);
-        expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBeUndefined();
-        await bench.cancel(outcome.kind);
+        const claimed = await bed.settled(outcome.kind, outcome);
+        expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
+        await bed.cancel(outcome.kind);
       }
-      expect((await bench.broker.stats(bench.partition)).counters).toMatchObject({ died: 1 });
+      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ died: 1 });
     });
 
-    it('changes nothing for a message that was cancelled or replaced meanwhile', async ({ bench }) => {
-      const a = await bench.deliver('a');
-      const b = await bench.deliver('b');
-      await bench.cancel('a');
-      await bench.publish('b', { onDuplicate: 'replace' });
+    it('changes nothing for a message that was cancelled or replaced meanwhile', async ({ bed }) => {
+      const a = await bed.deliver('a');
+      const b = await bed.deliver('b');
+      await bed.cancel('a');
+      await bed.publish('b', { onDuplicate: 'replace' });
 
       for (const claimed of [a, b]) {
-        expect(await bench.broker.setAside(bench.partition, claimed, FAILURE)).toBeUndefined();
+        expect(await bed.broker.setAside(bed.partition, claimed, FAILURE)).toBeUndefined();
       }
-      expect(await bench.settle(b, ACK)).toBe('settled');
-      expect(await bench.get('b')).toMatchObject({ state: 'scheduled' });
+      expect(await bed.settle(b, ACK)).toBe('settled');
+      expect(await bed.get('b')).toMatchObject({ state: 'scheduled' });
     });
 
-    it('without a token: takes what is due, and what has a lease that has ended, nothing else', async ({ bench }) => {
+    it('without a token: takes what is due, and what has a lease that has ended, nothing else', async ({ bed }) => {
       const aside = (storedId: string): Promise<string | undefined> =>
-        bench.broker.setAside(bench.partition, { storedId, token: 0 }, FAILURE);
-      await bench.deliver('flying');
-      await bench.deliver('ended', { lease: 0 });
-      await bench.publishAll([message('due'), message('waiting', { due: { after: LONG } })]);
+        bed.broker.setAside(bed.partition, { storedId, token: 0 }, FAILURE);
+      await bed.deliver('flying');
+      await bed.deliver('ended', { lease: 0 });
+      await bed.publishAll([message('due'), message('waiting', { due: { after: LONG } })]);
 
       expect(await aside('flying')).toBeUndefined();
       expect(await aside('waiting')).toBeUndefined();
@@ -98,20 +98,20 @@ export function setAsideContract(it: BrokerTest): void {
       expect(await aside('due')).toBe('due');
       expect(await aside('ended')).toBe('ended');
 
-      expect(await bench.get('ended')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 1 });
-      expect(await bench.get('due')).toMatchObject({ state: 'dead', deliveries: 0, attempts: 0 });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 1, dead: 2 });
+      expect(await bed.get('ended')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 1 });
+      expect(await bed.get('due')).toMatchObject({ state: 'dead', deliveries: 0, attempts: 0 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 1, dead: 2 });
     });
 
-    it('can be requeued and is delivered again', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      await bench.broker.setAside(bench.partition, claimed, FAILURE);
-      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 5, withFailures: true });
+    it('can be requeued and is delivered again', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      await bed.broker.setAside(bed.partition, claimed, FAILURE);
+      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 5, withFailures: true });
       expect(letters).toMatchObject([{ storedId: 'a', failure: FAILURE }]);
 
-      expect(await bench.broker.deadLetters.requeueDead(bench.partition, bench.nextCall(), letters, 0)).toEqual([true]);
-      await bench.advance(1);
-      expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, attempt: 1 });
+      expect(await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), letters, 0)).toEqual([true]);
+      await bed.advance(1);
+      expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, attempt: 1 });
     });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { StoredMessage } from '../../lib/broker/broker.interface.js';
 import {
-  type Bench,
+  type BrokerBed,
   type BrokerTest,
   ACK,
   DEAD,
@@ -9,133 +9,133 @@ import {
   PUT_OFF,
   RELEASE,
   RETRY_LATER,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
-/** Everything of 'a' that a settle could change, but the count of stale ones. */
+/** Everything of 'a' that a settle could change, except the count of stale settles. */
 async function stateOf(
-  bench: Bench,
+  bed: BrokerBed,
 ): Promise<{ message: StoredMessage | undefined; stats: unknown; counters: unknown }> {
-  const { counters, due: _changesWithTime, ...stats } = await bench.broker.stats(bench.partition);
-  return { message: await bench.get('a'), stats, counters: { ...counters, stale: 0 } };
+  const { counters, due: _changesWithTime, ...stats } = await bed.broker.stats(bed.partition);
+  return { message: await bed.get('a'), stats, counters: { ...counters, stale: 0 } };
 }
 
 export function settleReceiptContract(it: BrokerTest): void {
   describe('settle with a receipt that does not fit', () => {
     for (const outcome of OUTCOMES) {
-      it(`${outcome.kind}: a stale token changes nothing`, async ({ bench }) => {
-        const { token } = await bench.deliver('a');
-        const before = await stateOf(bench);
+      it(`${outcome.kind}: a stale token changes nothing`, async ({ bed }) => {
+        const { token } = await bed.deliver('a');
+        const before = await stateOf(bed);
 
         for (const wrong of [token - 1, token + 1, 0]) {
-          expect(await bench.settle({ storedId: 'a', token: wrong }, outcome)).toBe('stale');
+          expect(await bed.settle({ storedId: 'a', token: wrong }, outcome)).toBe('stale');
         }
 
-        expect(await stateOf(bench)).toEqual(before);
-        expect((await bench.broker.stats(bench.partition)).counters.stale).toBe(3);
+        expect(await stateOf(bed)).toEqual(before);
+        expect((await bed.broker.stats(bed.partition)).counters.stale).toBe(3);
       });
 
-      it(`${outcome.kind}: too late, after a redelivery, changes nothing`, async ({ bench }) => {
-        const late = await bench.deliver('a', { lease: 5 });
-        await bench.advance(5);
-        const current = await bench.claimOne();
-        const before = await stateOf(bench);
+      it(`${outcome.kind}: too late, after a redelivery, changes nothing`, async ({ bed }) => {
+        const late = await bed.deliver('a', { lease: 5 });
+        await bed.advance(5);
+        const current = await bed.claimOne();
+        const before = await stateOf(bed);
 
-        expect(await bench.settle(late, outcome)).toBe('stale');
+        expect(await bed.settle(late, outcome)).toBe('stale');
 
-        expect(await stateOf(bench)).toEqual(before);
-        expect(await bench.settle(current, ACK)).toBe('settled');
+        expect(await stateOf(bed)).toEqual(before);
+        expect(await bed.settle(current, ACK)).toBe('settled');
       });
     }
 
-    it('too late, after the message was given back: changes nothing', async ({ bench }) => {
+    it('too late, after the message was given back: changes nothing', async ({ bed }) => {
       for (const outcome of [RETRY_LATER, PUT_OFF, RELEASE]) {
-        const claimed = await bench.deliver('a');
-        await bench.settle(claimed, outcome);
-        const before = await stateOf(bench);
+        const claimed = await bed.deliver('a');
+        await bed.settle(claimed, outcome);
+        const before = await stateOf(bed);
 
-        expect(await bench.settle(claimed, ACK)).toBe('stale');
+        expect(await bed.settle(claimed, ACK)).toBe('stale');
 
-        expect(await stateOf(bench)).toEqual(before);
-        await bench.cancel('a');
+        expect(await stateOf(bed)).toEqual(before);
+        await bed.cancel('a');
       }
     });
 
-    it('too late, after the message has died: changes nothing', async ({ bench }) => {
-      const claimed = await bench.settled('a', DEAD);
+    it('too late, after the message has died: changes nothing', async ({ bed }) => {
+      const claimed = await bed.settled('a', DEAD);
 
-      expect(await bench.settle(claimed, ACK)).toBe('stale');
-      expect(await bench.get('a')).toMatchObject({ state: 'dead' });
+      expect(await bed.settle(claimed, ACK)).toBe('stale');
+      expect(await bed.get('a')).toMatchObject({ state: 'dead' });
     });
 
-    it('without a token it settles no message that waits', async ({ bench }) => {
+    it('without a token it settles no message that waits', async ({ bed }) => {
       for (const [id, outcome] of [
         ['retried', RETRY_LATER],
         ['dead', DEAD],
       ] as const) {
-        await bench.settled(id, outcome);
-        const before = await bench.get(id);
+        await bed.settled(id, outcome);
+        const before = await bed.get(id);
 
-        expect(await bench.settle({ storedId: id, token: 0 }, ACK)).toBe('stale');
-        expect(await bench.get(id)).toEqual(before);
+        expect(await bed.settle({ storedId: id, token: 0 }, ACK)).toBe('stale');
+        expect(await bed.get(id)).toEqual(before);
       }
     });
 
-    it('of a message that never was', async ({ bench }) => {
-      expect(await bench.settle({ storedId: 'nobody', token: 1 }, DEAD)).toBe('stale');
-      expect(await bench.get('nobody')).toBeUndefined();
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ dead: 0, scheduled: 0, inFlight: 0 });
+    it('of a message that never was', async ({ bed }) => {
+      expect(await bed.settle({ storedId: 'nobody', token: 1 }, DEAD)).toBe('stale');
+      expect(await bed.get('nobody')).toBeUndefined();
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 0, scheduled: 0, inFlight: 0 });
     });
 
-    it('of an earlier message with the same id', async ({ bench }) => {
-      const first = await bench.settled('a', ACK);
-      const second = await bench.deliver('a');
+    it('of an earlier message with the same id', async ({ bed }) => {
+      const first = await bed.settled('a', ACK);
+      const second = await bed.deliver('a');
       expect(second).toMatchObject({ delivery: 1, attempt: 1 });
 
-      expect(await bench.settle(first, ACK)).toBe('stale');
+      expect(await bed.settle(first, ACK)).toBe('stale');
 
-      expect(await bench.get('a')).toMatchObject({ state: 'in-flight', envelope: second.envelope });
+      expect(await bed.get('a')).toMatchObject({ state: 'in-flight', envelope: second.envelope });
     });
 
-    it('of a message whose cancelled delivery was dropped and whose id was published again', async ({ bench }) => {
-      const first = await bench.deliver('a', { lease: 5 });
-      await bench.cancel('a');
-      await bench.advance(5);
-      await bench.claim();
-      await bench.deliver('a');
+    it('of a message whose cancelled delivery was dropped and whose id was published again', async ({ bed }) => {
+      const first = await bed.deliver('a', { lease: 5 });
+      await bed.cancel('a');
+      await bed.advance(5);
+      await bed.claim();
+      await bed.deliver('a');
 
-      expect(await bench.settle(first, DEAD)).toBe('stale');
-      expect(await bench.get('a')).toMatchObject({ state: 'in-flight', failure: undefined });
+      expect(await bed.settle(first, DEAD)).toBe('stale');
+      expect(await bed.get('a')).toMatchObject({ state: 'in-flight', failure: undefined });
     });
 
-    it('twice in one call: the first counts', async ({ bench }) => {
+    it('twice in one call: the first counts', async ({ bed }) => {
       for (const outcome of OUTCOMES) {
         const id = outcome.kind;
-        const claimed = await bench.deliver(id);
+        const claimed = await bed.deliver(id);
         const other = outcome === ACK ? DEAD : ACK;
 
         expect(
-          await bench.settleAll([
+          await bed.settleAll([
             [claimed, outcome],
             [claimed, other],
           ]),
         ).toEqual(['settled', 'stale']);
 
         const state = outcome === DEAD ? 'dead' : 'scheduled';
-        expect((await bench.get(id))?.state).toBe(outcome === ACK ? undefined : state);
-        await bench.cancel(id);
+        expect((await bed.get(id))?.state).toBe(outcome === ACK ? undefined : state);
+        await bed.cancel(id);
       }
     });
 
-    it('a stale receipt does not keep the current one in the same call from counting', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
+    it('a stale receipt does not keep the current one in the same call from counting', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
 
       expect(
-        await bench.settleAll([
+        await bed.settleAll([
           [{ storedId: 'a', token: claimed.token + 1 }, DEAD],
           [claimed, ACK],
         ]),
       ).toEqual(['stale', 'settled']);
-      expect(await bench.get('a')).toBeUndefined();
+      expect(await bed.get('a')).toBeUndefined();
     });
   });
 }

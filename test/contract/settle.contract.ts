@@ -15,66 +15,66 @@ import {
   RETRY,
   RETRY_LATER,
   message,
-} from '../support/contract-bench.js';
+} from '../support/broker/broker-bed.js';
 
 export function settleContract(it: BrokerTest): void {
   describe('settle', () => {
-    it('ack: the message is gone', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
+    it('ack: the message is gone', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
 
-      expect(await bench.settle(claimed, ACK)).toBe('settled');
+      expect(await bed.settle(claimed, ACK)).toBe('settled');
 
-      expect(await bench.get('a')).toBeUndefined();
-      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: undefined });
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+      expect(await bed.get('a')).toBeUndefined();
+      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     });
 
-    it('ack: nothing is left of a message with a key of its own', async ({ bench }) => {
-      await bench.settled(toStoredId('id', 'key'), ACK);
+    it('ack: nothing is left of a message with a key of its own', async ({ bed }) => {
+      await bed.settled(toStoredId('id', 'key'), ACK);
 
-      expect(await bench.broker.locate(bench.partition, 'id')).toEqual([]);
+      expect(await bed.broker.locate(bed.partition, 'id')).toEqual([]);
     });
 
-    it('retry: delivers again after the delay, with the attempt spent', async ({ bench }) => {
-      const first = await bench.deliver('a');
-      const before = await bench.time();
-      expect(await bench.settle(first, { kind: 'retry', delay: 20, failure: FAILURE })).toBe('settled');
-      const after = await bench.time();
+    it('retry: delivers again after the delay, with the attempt spent', async ({ bed }) => {
+      const first = await bed.deliver('a');
+      const before = await bed.time();
+      expect(await bed.settle(first, { kind: 'retry', delay: 20, failure: FAILURE })).toBe('settled');
+      const after = await bed.time();
 
-      const stored = await bench.get('a');
+      const stored = await bed.get('a');
       expect(stored).toMatchObject({ state: 'scheduled', deliveries: 1, attempts: 1 });
       expect(stored?.at).toBeGreaterThanOrEqual(before + 20);
       expect(stored?.at).toBeLessThan(after + 21);
 
       let claimed: ClaimedMessage[];
       do {
-        await bench.advance(1);
-        ({ messages: claimed } = await bench.claim());
-      } while (claimed.length === 0 && (await bench.time()) < after + 5000);
-      expect(await bench.time()).toBeGreaterThanOrEqual(stored?.at ?? Infinity);
+        await bed.advance(1);
+        ({ messages: claimed } = await bed.claim());
+      } while (claimed.length === 0 && (await bed.time()) < after + 5000);
+      expect(await bed.time()).toBeGreaterThanOrEqual(stored?.at ?? Infinity);
       expect(claimed).toEqual([{ ...first, token: 2, delivery: 2, attempt: 2, dueAt: stored?.at }]);
     });
 
-    it('retry: keeps why the attempt failed, until the next failure', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
+    it('retry: keeps why the attempt failed, until the next failure', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
       const first = { reason: 'failed', name: 'TypeError', message: 'first', code: 'E1', stack: 'at x' } as const;
-      await bench.settle(claimed, { kind: 'retry', delay: 0, failure: first });
-      expect((await bench.get('a'))?.failure).toEqual(first);
+      await bed.settle(claimed, { kind: 'retry', delay: 0, failure: first });
+      expect((await bed.get('a'))?.failure).toEqual(first);
 
-      await bench.advance(1);
-      const again = await bench.claimOne();
-      expect((await bench.get('a'))?.failure).toEqual(first);
-      await bench.settle(again, { kind: 'retry', delay: 0, failure: { ...FAILURE, lastError: first } });
-      expect((await bench.get('a'))?.failure).toEqual({ ...FAILURE, lastError: first });
+      await bed.advance(1);
+      const again = await bed.claimOne();
+      expect((await bed.get('a'))?.failure).toEqual(first);
+      await bed.settle(again, { kind: 'retry', delay: 0, failure: { ...FAILURE, lastError: first } });
+      expect((await bed.get('a'))?.failure).toEqual({ ...FAILURE, lastError: first });
     });
 
-    it('dead: keeps the envelope, the attempts and the failure, and is not delivered again', async ({ bench }) => {
-      await bench.publish('a', { envelope: '[1,"kept"]' });
-      const claimed = await bench.claimOne();
-      const before = await bench.time();
-      expect(await bench.settle(claimed, DEAD)).toBe('settled');
+    it('dead: keeps the envelope, the attempts and the failure, and is not delivered again', async ({ bed }) => {
+      await bed.publish('a', { envelope: '[1,"kept"]' });
+      const claimed = await bed.claimOne();
+      const before = await bed.time();
+      expect(await bed.settle(claimed, DEAD)).toBe('settled');
 
-      const stored = await bench.get('a');
+      const stored = await bed.get('a');
       expect(stored).toEqual({
         storedId: 'a',
         state: 'dead',
@@ -86,182 +86,182 @@ export function settleContract(it: BrokerTest): void {
         history: [],
       });
       expect(stored?.at).toBeGreaterThan(before - 1);
-      expect(stored?.at).toBeLessThanOrEqual(await bench.time());
-      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: undefined });
+      expect(stored?.at).toBeLessThanOrEqual(await bed.time());
+      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
     });
 
-    it('dead, the handler not called: gives the attempt back, but not the delivery', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      expect(await bench.settle(claimed, DEAD_UNCALLED)).toBe('settled');
+    it('dead, the handler not called: gives the attempt back, but not the delivery', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      expect(await bed.settle(claimed, DEAD_UNCALLED)).toBe('settled');
 
       const failure = { ...FAILURE, reason: 'expired' };
-      expect(await bench.get('a')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 0, failure });
-      expect((await bench.broker.stats(bench.partition)).counters).toMatchObject({ died: 1, retried: 0 });
-      expect(await bench.claim()).toMatchObject({ messages: [], nextAt: undefined });
+      expect(await bed.get('a')).toMatchObject({ state: 'dead', deliveries: 1, attempts: 0, failure });
+      expect((await bed.broker.stats(bed.partition)).counters).toMatchObject({ died: 1, retried: 0 });
+      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
     });
 
-    it('dead, the handler not called: keeps the attempts that were spent before', async ({ bench }) => {
-      await bench.settled('a', RETRY);
-      await bench.advance(1);
-      await bench.settle(await bench.claimOne(), DEAD_UNCALLED);
+    it('dead, the handler not called: keeps the attempts that were spent before', async ({ bed }) => {
+      await bed.settled('a', RETRY);
+      await bed.advance(1);
+      await bed.settle(await bed.claimOne(), DEAD_UNCALLED);
 
-      expect(await bench.get('a')).toMatchObject({ state: 'dead', deliveries: 2, attempts: 1 });
+      expect(await bed.get('a')).toMatchObject({ state: 'dead', deliveries: 2, attempts: 1 });
     });
 
-    it('dead, the handler not called: of a message cancelled in flight, nothing is left', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      await bench.cancel('a');
+    it('dead, the handler not called: of a message cancelled in flight, nothing is left', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      await bed.cancel('a');
 
-      expect(await bench.settle(claimed, DEAD_UNCALLED)).toBe('cancelled');
-      expect(await bench.get('a')).toBeUndefined();
+      expect(await bed.settle(claimed, DEAD_UNCALLED)).toBe('cancelled');
+      expect(await bed.get('a')).toBeUndefined();
     });
 
-    it('dead, the handler not called: comes back as a new message, with its whole budget', async ({ bench }) => {
-      await bench.settled('a', DEAD_UNCALLED);
-      await bench.publish('a', { envelope: '[2,"new"]', onDuplicate: 'replace' });
+    it('dead, the handler not called: comes back as a new message, with its whole budget', async ({ bed }) => {
+      await bed.settled('a', DEAD_UNCALLED);
+      await bed.publish('a', { envelope: '[2,"new"]', onDuplicate: 'replace' });
 
-      expect(await bench.claimOne()).toMatchObject({ envelope: '[2,"new"]', token: 2, delivery: 1, attempt: 1 });
-      expect(await bench.get('a')).toMatchObject({ state: 'in-flight', failure: undefined });
+      expect(await bed.claimOne()).toMatchObject({ envelope: '[2,"new"]', token: 2, delivery: 1, attempt: 1 });
+      expect(await bed.get('a')).toMatchObject({ state: 'in-flight', failure: undefined });
     });
 
-    it('release: due again at once, as if it had not been delivered', async ({ bench }) => {
-      const first = await bench.deliver('a');
+    it('release: due again at once, as if it had not been delivered', async ({ bed }) => {
+      const first = await bed.deliver('a');
 
-      expect(await bench.settle(first, RELEASE)).toBe('settled');
+      expect(await bed.settle(first, RELEASE)).toBe('settled');
 
-      expect(await bench.get('a')).toMatchObject({ state: 'scheduled', at: LONG_AGO, deliveries: 1, attempts: 0 });
-      expect(await bench.claimOne()).toEqual({ ...first, token: 2, delivery: 2, attempt: 1 });
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', at: LONG_AGO, deliveries: 1, attempts: 0 });
+      expect(await bed.claimOne()).toEqual({ ...first, token: 2, delivery: 2, attempt: 1 });
     });
 
-    it('release: keeps the attempts that were spent before', async ({ bench }) => {
-      await bench.settled('a', RETRY);
-      await bench.advance(1);
-      const second = await bench.claimOne();
-      await bench.settle(second, RELEASE);
+    it('release: keeps the attempts that were spent before', async ({ bed }) => {
+      await bed.settled('a', RETRY);
+      await bed.advance(1);
+      const second = await bed.claimOne();
+      await bed.settle(second, RELEASE);
 
-      expect(await bench.claimOne()).toEqual({ ...second, token: 3, delivery: 3, attempt: 2 });
+      expect(await bed.claimOne()).toEqual({ ...second, token: 3, delivery: 3, attempt: 2 });
     });
 
-    it('put off: due after the delay, without spending the attempt', async ({ bench }) => {
-      const first = await bench.deliver('a');
-      const before = await bench.time();
-      expect(await bench.settle(first, { kind: 'put-off', delay: 10 })).toBe('settled');
-      const stored = await bench.get('a');
+    it('put off: due after the delay, without spending the attempt', async ({ bed }) => {
+      const first = await bed.deliver('a');
+      const before = await bed.time();
+      expect(await bed.settle(first, { kind: 'put-off', delay: 10 })).toBe('settled');
+      const stored = await bed.get('a');
 
       expect(stored).toMatchObject({ state: 'scheduled', deliveries: 1, attempts: 0 });
       expect(stored?.at).toBeGreaterThanOrEqual(before + 10);
-      await bench.advance(11);
-      expect(await bench.claimOne()).toEqual({ ...first, token: 2, delivery: 2, attempt: 1, dueAt: stored?.at });
+      await bed.advance(11);
+      expect(await bed.claimOne()).toEqual({ ...first, token: 2, delivery: 2, attempt: 1, dueAt: stored?.at });
     });
 
-    it('put off: however often, no attempt is spent', async ({ bench }) => {
-      let claimed = await bench.deliver('a');
+    it('put off: however often, no attempt is spent', async ({ bed }) => {
+      let claimed = await bed.deliver('a');
       for (let i = 2; i < 6; i++) {
-        await bench.settle(claimed, { kind: 'put-off', delay: 0 });
-        await bench.advance(1);
-        claimed = await bench.claimOne();
+        await bed.settle(claimed, { kind: 'put-off', delay: 0 });
+        await bed.advance(1);
+        claimed = await bed.claimOne();
         expect(claimed).toMatchObject({ delivery: i, attempt: 1 });
       }
     });
 
-    it('says when a message that went back is due', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      await bench.settle(claimed, RETRY_LATER);
+    it('says when a message that went back is due', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      await bed.settle(claimed, RETRY_LATER);
 
-      expect((await bench.claim()).nextAt).toBe((await bench.get('a'))?.at);
+      expect((await bed.claim()).nextAt).toBe((await bed.get('a'))?.at);
     });
 
     for (const outcome of OUTCOMES) {
-      it(`${outcome.kind}: of a message cancelled in flight, no retry follows`, async ({ bench }) => {
-        const claimed = await bench.deliver('a');
-        await bench.cancel('a');
+      it(`${outcome.kind}: of a message cancelled in flight, no retry follows`, async ({ bed }) => {
+        const claimed = await bed.deliver('a');
+        await bed.cancel('a');
 
         // A handler that finished all the same is done; everything else ends as cancelled.
-        expect(await bench.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'cancelled');
+        expect(await bed.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'cancelled');
 
-        expect(await bench.get('a')).toBeUndefined();
-        expect(await bench.claim()).toMatchObject({ messages: [], nextAt: undefined });
-        const { counters, dead, inFlight } = await bench.broker.stats(bench.partition);
+        expect(await bed.get('a')).toBeUndefined();
+        expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
+        const { counters, dead, inFlight } = await bed.broker.stats(bed.partition);
         expect([dead, inFlight, counters.acked + counters.cancelled]).toEqual([0, 0, 1]);
         expect(counters.cancelled).toBe(outcome === ACK ? 0 : 1);
       });
 
       it(`${outcome.kind}: of a message replaced in flight, the new one begins with its whole budget`, async ({
-        bench,
+        bed,
       }) => {
-        await bench.settled('a', RETRY);
-        await bench.advance(1);
-        const claimed = await bench.claimOne();
-        const at = Math.ceil(await bench.time()) + LONG;
-        await bench.publish('a', { envelope: '[2,"new"]', due: { at }, onDuplicate: 'replace' });
-        const before = (await bench.broker.stats(bench.partition)).counters;
+        await bed.settled('a', RETRY);
+        await bed.advance(1);
+        const claimed = await bed.claimOne();
+        const at = Math.ceil(await bed.time()) + LONG;
+        await bed.publish('a', { envelope: '[2,"new"]', due: { at }, onDuplicate: 'replace' });
+        const before = (await bed.broker.stats(bed.partition)).counters;
 
         // What failed was the message before: its failure has no consequence.
-        expect(await bench.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'replaced');
+        expect(await bed.settle(claimed, outcome)).toBe(outcome === ACK ? 'settled' : 'replaced');
 
         const acked = before.acked + (outcome === ACK ? 1 : 0);
-        expect((await bench.broker.stats(bench.partition)).counters).toEqual({ ...before, acked });
+        expect((await bed.broker.stats(bed.partition)).counters).toEqual({ ...before, acked });
 
-        expect(await bench.get('a')).toMatchObject({
+        expect(await bed.get('a')).toMatchObject({
           state: 'scheduled',
           envelope: '[2,"new"]',
           at,
           attempts: 0,
           failure: undefined,
         });
-        expect(await bench.claim()).toMatchObject({ messages: [], nextAt: at });
+        expect(await bed.claim()).toMatchObject({ messages: [], nextAt: at });
       });
     }
 
-    it('a message replaced and then cancelled in flight is gone', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      await bench.publish('a', { onDuplicate: 'replace' });
-      await bench.cancel('a');
+    it('a message replaced and then cancelled in flight is gone', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      await bed.publish('a', { onDuplicate: 'replace' });
+      await bed.cancel('a');
 
-      expect(await bench.settle(claimed, RETRY)).toBe('cancelled');
-      expect(await bench.get('a')).toBeUndefined();
+      expect(await bed.settle(claimed, RETRY)).toBe('cancelled');
+      expect(await bed.get('a')).toBeUndefined();
     });
 
-    it('settles many in one call, each with its outcome, and answers in their order', async ({ bench }) => {
-      await bench.publishAll(['a', 'b', 'c', 'd', 'e'].map((id) => message(id)));
-      const { messages } = await bench.claim();
+    it('settles many in one call, each with its outcome, and answers in their order', async ({ bed }) => {
+      await bed.publishAll(['a', 'b', 'c', 'd', 'e'].map((id) => message(id)));
+      const { messages } = await bed.claim();
 
-      const statuses = await bench.settleAll([
+      const statuses = await bed.settleAll([
         ...messages.map((claimed, i) => [claimed, OUTCOMES[i] ?? ACK] as const),
         [{ storedId: 'unknown', token: 1 }, ACK],
       ]);
 
       expect(statuses).toEqual(['settled', 'settled', 'settled', 'settled', 'settled', 'stale']);
-      const states = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => bench.get(id)));
+      const states = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => bed.get(id)));
       expect(states.map((stored) => stored?.state)).toEqual([undefined, 'scheduled', 'dead', 'scheduled', 'scheduled']);
     });
 
-    it('settles as many as a call may have', async ({ bench }) => {
-      await bench.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key'))));
+    it('settles as many as a call may have', async ({ bed }) => {
+      await bed.publishAll(Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key'))));
       for (const outcome of [RELEASE, RETRY, ACK]) {
-        await bench.advance(1);
-        const { messages } = await bench.claim();
-        const statuses = await bench.settleAll(messages.map((claimed) => [claimed, outcome]));
+        await bed.advance(1);
+        const { messages } = await bed.claim();
+        const statuses = await bed.settleAll(messages.map((claimed) => [claimed, outcome]));
         expect(statuses).toEqual(Array.from({ length: MAX_BATCH }, () => 'settled'));
       }
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0, dead: 0 });
     });
 
-    it('counts, whoever owns the partition by now', async ({ bench }) => {
-      const claimed = await bench.deliver('a');
-      await bench.broker.release(bench.partition, bench.owner);
-      await bench.broker.acquire(bench.partition, 'heir', LONG);
+    it('counts, whoever owns the partition by now', async ({ bed }) => {
+      const claimed = await bed.deliver('a');
+      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.acquire(bed.partition, 'heir', LONG);
 
-      expect(await bench.settle(claimed, ACK)).toBe('settled');
-      expect(await bench.get('a')).toBeUndefined();
+      expect(await bed.settle(claimed, ACK)).toBe('settled');
+      expect(await bed.get('a')).toBeUndefined();
     });
 
-    it('counts after the lease has ended, as long as nobody else has the message', async ({ bench }) => {
-      const claimed = await bench.deliver('a', { lease: 1 });
-      await bench.advance(2);
+    it('counts after the lease has ended, as long as nobody else has the message', async ({ bed }) => {
+      const claimed = await bed.deliver('a', { lease: 1 });
+      await bed.advance(2);
 
-      expect(await bench.settle(claimed, PUT_OFF)).toBe('settled');
-      expect(await bench.get('a')).toMatchObject({ state: 'scheduled', attempts: 0 });
+      expect(await bed.settle(claimed, PUT_OFF)).toBe('settled');
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', attempts: 0 });
     });
   });
 }

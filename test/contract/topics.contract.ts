@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { BrokerTest } from '../support/contract-bench.js';
+import type { BrokerTest } from '../support/broker/broker-bed.js';
 
 export function topicsContract(it: BrokerTest): void {
   describe('topics', () => {
-    it('are none at first', async ({ bench }) => {
-      expect(await bench.broker.admin.topics()).toEqual([]);
+    it('are none at first', async ({ bed }) => {
+      expect(await bed.broker.admin.topics()).toEqual([]);
     });
 
-    it('are those that were configured, each once, in order', async ({ bench }) => {
-      for (const topic of ['b', 'a.b', 'B', 'a', 'b']) await bench.broker.configure(topic, 3);
+    it('are those that were configured, each once, in order', async ({ bed }) => {
+      for (const topic of ['b', 'a.b', 'B', 'a', 'b']) await bed.broker.configure(topic, 3);
 
-      expect(await bench.broker.admin.topics()).toEqual(['B', 'a', 'a.b', 'b']);
+      expect(await bed.broker.admin.topics()).toEqual(['B', 'a', 'a.b', 'b']);
     });
 
-    it('are not those that were only asked for', async ({ bench }) => {
-      await bench.broker.configOf('a');
-      await bench.broker.join('b', 'member', 1000, []);
-      await bench.broker.stats({ topic: 'c', index: 0 });
+    it('are not those that were only asked for', async ({ bed }) => {
+      await bed.broker.configOf('a');
+      await bed.broker.join('b', 'member', 1000, []);
+      await bed.broker.stats({ topic: 'c', index: 0 });
 
-      expect(await bench.broker.admin.topics()).toEqual([]);
+      expect(await bed.broker.admin.topics()).toEqual([]);
     });
 
-    it('may be any number', async ({ bench }) => {
+    it('may be any number', async ({ bed }) => {
       const topics = Array.from({ length: 2001 }, () => randomUUID());
-      await Promise.all(topics.map(async (topic) => bench.broker.configure(topic, 1)));
+      await Promise.all(topics.map(async (topic) => bed.broker.configure(topic, 1)));
 
-      expect(await bench.broker.admin.topics()).toEqual(topics.toSorted());
+      expect(await bed.broker.admin.topics()).toEqual(topics.toSorted());
     });
   });
 }

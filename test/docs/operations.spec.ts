@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { useBench } from '../testing/support/bench.js';
+import { useKitBed } from '../support/kit/kit-bed.js';
 import { operations } from './drivers/operations.js';
 import { MemoryProgram } from './support/compiler.js';
 import { DrivenDocument } from './support/driven-document.js';
@@ -11,7 +11,7 @@ const PATH = 'docs/operations.md';
 const text = readDocument(PATH);
 const runbook = new DrivenDocument(PATH);
 
-useBench();
+useKitBed();
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { useBench } from '../testing/support/bench.js';
+import { useKitBed } from '../support/kit/kit-bed.js';
 import { correlation } from './drivers/correlation.js';
 import { handling } from './drivers/handling.js';
 import { health } from './drivers/health.js';
@@ -21,7 +21,7 @@ const RUN_ELSEWHERE = 'Example #1';
 
 const readme = new DrivenDocument('README.md');
 
-useBench();
+useKitBed();
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { eventually } from '../support/eventually.js';
+import { until } from '../support/waiting.js';
 import { MemoryProgram } from './support/compiler.js';
 import { isFault, isWholeProgram, toModule } from './support/excerpts.js';
 import { codeBlocks, readDocument } from './support/markdown.js';
@@ -85,7 +85,7 @@ describe('the example of the README, run as printed', () => {
 
   it('places an order, closes it when its time has come, and ends in order', async () => {
     const exited = once(example, 'exit');
-    await eventually('the order to be closed', () => output.includes('is closed') || hasEnded(example)).catch(
+    await until('the order to be closed', () => output.includes('is closed') || hasEnded(example)).catch(
       (error: unknown) => {
         throw new Error(output, { cause: error });
       },

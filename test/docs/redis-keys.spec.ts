@@ -16,7 +16,7 @@ import { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts.js';
 import { decodeEnvelope, encodeEnvelope } from '../../lib/messages/envelope.js';
 import { partitionOf } from '../../lib/messages/partitioner.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 import { codeBlocks, inBackticks, readDocument, section, table } from './support/markdown.js';
 import { propertiesOf, readSource } from './support/source.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as names from '../../lib/opentelemetry/semantic-conventions.js';
-import { SpanLog } from '../support/span-log.js';
-import { useBench } from '../testing/support/bench.js';
+import { SpanLog } from '../support/readings/span-log.js';
+import { useKitBed } from '../support/kit/kit-bed.js';
 import { SPANS_OF_A_MESSAGE, handleOneOf } from './drivers/tracing.js';
 import { DrivenDocument } from './support/driven-document.js';
 import { readDocument, section, table } from './support/markdown.js';
@@ -10,7 +10,7 @@ import { propertiesOf, stringsOf } from './support/source.js';
 const text = readDocument('docs/tracing.md');
 const document = new DrivenDocument('docs/tracing.md');
 
-useBench();
+useKitBed();
 
 document.drive('Tracing #1', (run) => {
   it('prints the spans of a message', async () => {

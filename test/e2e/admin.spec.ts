@@ -9,9 +9,9 @@ import {
   createDelayQueueAdmin,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -23,7 +23,7 @@ async function start(options: object = {}) {
 }
 
 describe('an admin without Nest', () => {
-  it('sees and does the same, and nothing once it is closed', async () => {
+  it('sees and does the same as one with Nest, and nothing once it is closed', async () => {
     const { producer, jobs } = await start();
     const admin = await createDelayQueueAdmin({ redis: bed.connection, prefix: bed.prefix, log: SILENT });
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
@@ -48,14 +48,14 @@ describe('an admin without Nest', () => {
     await expect(createDelayQueueAdmin(options)).rejects.toThrow(ConfigurationError);
   });
 
-  it('says in time where Redis is not there', async () => {
+  it('fails in time if Redis is not there', async () => {
     const admin = createDelayQueueAdmin({ redis: 'redis://127.0.0.1:1', timeout: 100, log: SILENT });
     await expect(admin).rejects.toThrow(BrokerUnavailableError);
   });
 });
 
-describe('what an admin does to one message', () => {
-  it('edits what waits: headers, options and due time stay', async () => {
+describe('an admin changes one message and', () => {
+  it('edits a waiting payload; headers, options and due time stay', async () => {
     const { producer, jobs, admin } = await start();
     const options = { id: 'a', key: 'k', delay: '1h', headers: { trace: '7f' }, attempts: 3, timeout: '5s' } as const;
     const { dueAt, partition } = await producer.publish('jobs', { n: 1 }, options);
@@ -72,7 +72,7 @@ describe('what an admin does to one message', () => {
     expect(call).toMatchObject({ payload: { n: 2 }, message: { maxAttempts: 3, headers: { trace: '7f' } } });
   });
 
-  it('answers false, or not-found, where nothing waits', async () => {
+  it('answers false or not-found if no message waits', async () => {
     const { producer, jobs, admin } = await start();
     jobs.respond = () => {
       throw new Error('down');
@@ -103,8 +103,8 @@ describe('what an admin does to one message', () => {
   });
 });
 
-describe('what an admin does to a topic', () => {
-  it('refuses one that was never used, and does not create it', async () => {
+describe('an admin changes a topic and', () => {
+  it('refuses a topic that was never used, and does not create it', async () => {
     const { admin } = await start({ consumer: false });
     for (const act of [
       () => admin.pause('unknown'),
@@ -119,7 +119,7 @@ describe('what an admin does to a topic', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('refuses one that speaks another protocol', async () => {
+  it('refuses a topic of another protocol version', async () => {
     const { admin, producer } = await start({ consumer: false });
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     await bed.redis.hset(`{${bed.prefix}:jobs}:config`, 'protocol', 2);
@@ -128,7 +128,7 @@ describe('what an admin does to a topic', () => {
     await expect(admin.cancel('jobs', 'a')).rejects.toThrow(ConfigurationError);
   });
 
-  it.each([{ dryrun: true }, { dryRun: 'yes' }, { signal: 5 }, 7])('refuses odd options: %j', async (options) => {
+  it.each([{ dryrun: true }, { dryRun: 'yes' }, { signal: 5 }, 7])('refuses wrong options: %j', async (options) => {
     const { admin, producer } = await start({ consumer: false });
     await producer.publish('jobs', 1, { delay: '1h' });
     await expect(admin.drain('jobs', options as object)).rejects.toThrow(InvalidArgumentError);
@@ -136,7 +136,7 @@ describe('what an admin does to a topic', () => {
     expect(await admin.stats('jobs')).toMatchObject({ scheduled: 1 });
   });
 
-  it('lasts, where it is a pause, through a restart of the application', async () => {
+  it('pauses it beyond a restart of the application', async () => {
     const first = await bed.start({ providers: [Jobs] });
     const admin = first.get(DelayQueueAdmin);
     await admin.pause('jobs');

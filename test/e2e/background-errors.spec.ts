@@ -1,10 +1,9 @@
 import type { BackgroundError, BackgroundErrorSource } from 'nestjs-delay-queue';
 import { BrokerUnavailableError, UnrecoverableError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, onOwnRedis, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type Bed, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -17,7 +16,7 @@ async function start(deadLetter = {}, own = bed) {
   return { app, producer, events, jobs: app.get(Jobs), partition: own.partition('jobs') };
 }
 
-/** From now on Redis takes no writes, or takes them again. */
+/** Makes Redis refuse writes from now on, or accept them again. */
 async function refuseWrites(own: Bed, refuses = true): Promise<void> {
   await own.redis.config('SET', 'min-replicas-to-write', refuses ? 1 : 0);
 }
@@ -29,7 +28,7 @@ function from(source: BackgroundErrorSource) {
 const REFUSED = { topic: 'jobs', partition: 0, error: expect.any(BrokerUnavailableError) as Error };
 
 describe('background errors', () => {
-  it('do not come where nothing fails', async () => {
+  it('are not emitted if nothing fails', async () => {
     const { app, producer, events } = await start();
     await producer.publish('jobs', 1);
     await events.acked.first();
@@ -37,7 +36,7 @@ describe('background errors', () => {
     expect(events.errors.past).toEqual([]);
   });
 
-  it('tell of claims that fail', async () => {
+  it('report failed claims', async () => {
     await onOwnRedis(async (own) => {
       const { producer, events } = await start({}, own);
       await producer.publish('jobs', 1, { delay: 200 });
@@ -48,7 +47,7 @@ describe('background errors', () => {
     });
   });
 
-  it('tell of leases that are not renewed, and of outcomes that are not confirmed', async () => {
+  it('report leases that are not renewed and outcomes that are not confirmed', async () => {
     await onOwnRedis(async (own) => {
       const { producer, events, jobs } = await start({}, own);
       const gate = new Gate();
@@ -64,7 +63,7 @@ describe('background errors', () => {
     });
   });
 
-  it('tell of heartbeats that fail', async () => {
+  it('report failed heartbeats', async () => {
     await onOwnRedis(async (own) => {
       const { events } = await start({}, own);
       await refuseWrites(own);
@@ -77,7 +76,7 @@ describe('background errors', () => {
     });
   });
 
-  it('tell of dead letters that are not trimmed', async () => {
+  it('report dead letters that are not trimmed', async () => {
     await onOwnRedis(async (own) => {
       const { producer, events, jobs } = await start({ maxAge: 300 }, own);
       jobs.respond = () => {
@@ -91,7 +90,7 @@ describe('background errors', () => {
     });
   });
 
-  it('tell of keys that another program has written over', async () => {
+  it('report keys that another program has overwritten', async () => {
     const { producer, events, partition } = await start();
     await bed.redis.set(partition.key('errors'), 'damaged');
     await producer.publish('jobs', 1);
@@ -102,22 +101,18 @@ describe('background errors', () => {
   });
 
   it('tell of each attempt to connect that fails, though the log warns once', async () => {
-    const server = await startRedis(['--appendonly', 'yes']);
-    const own = new Bed(server.url);
-    try {
-      await own.open();
-      const { events, logs } = await own.start({ providers: [Jobs] });
-      await server.kill();
-      await events.errors.take(6, from('connection'));
-      await server.start();
-      await eventually(() => expect(logs.infos.join('\n')).toContain('is back'));
-      const refused = events.errors.past.filter(({ error }) => String(error).includes('ECONNREFUSED'));
-      expect(refused.length).toBeGreaterThan(1);
-      expect(logs.warnings.filter((line) => line.includes('ECONNREFUSED'))).toHaveLength(1);
-      await own.close();
-    } finally {
-      own.redis.disconnect();
-      await server.stop();
-    }
+    await onOwnRedis(
+      async (own, server) => {
+        const { events, logs } = await own.start({ providers: [Jobs] });
+        await server.kill();
+        await events.errors.take(6, from('connection'));
+        await server.start();
+        await eventually(() => expect(logs.infos.join('\n')).toContain('is back'));
+        const refused = events.errors.past.filter(({ error }) => String(error).includes('ECONNREFUSED'));
+        expect(refused.length).toBeGreaterThan(1);
+        expect(logs.warnings.filter((line) => line.includes('ECONNREFUSED'))).toHaveLength(1);
+      },
+      ['--appendonly', 'yes'],
+    );
   });
 });

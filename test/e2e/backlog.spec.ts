@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import type { Bed, RunningApp } from './support/bed.js';
-import { longestOf, longestScript, watchScripts } from './support/script-watch.js';
-import { report } from './support/statistics.js';
-import { eventually } from './support/waiting.js';
+import type { Bed, RunningApp } from '../support/app/bed.js';
+import { longestOf, longestScript, watchScripts } from '../support/readings/script-watch.js';
+import { report } from '../support/readings/statistics.js';
+import { eventually } from '../support/waiting.js';
 
 const COUNT = 20_000;
 
-/** Longest time that a script may keep Redis busy, in milliseconds. */
+/** The longest time for which a script may keep Redis busy, in milliseconds. */
 const LONGEST_SCRIPT = 50;
 
 /** Counts instead of keeping each call. */
@@ -35,7 +35,7 @@ async function publishAll({ producer }: RunningApp, deliverAt: number, count = C
   await producer.publishMany('jobs', messages);
 }
 
-/** Waits until every message is acknowledged, and checks that each was handled so often, and nothing is left. */
+/** Waits until every message is acknowledged, and checks how often each was handled and that nothing is left. */
 async function expectAllHandled(own: Bed, app: RunningApp, count = COUNT): Promise<void> {
   const { calls, failures } = app.get(Counter);
   const partition = own.partition('jobs');
@@ -49,7 +49,7 @@ async function expectAllHandled(own: Bed, app: RunningApp, count = COUNT): Promi
 }
 
 describe('20,000 messages of one partition are handled exactly once, and no script blocks Redis', () => {
-  it('where they fall due at once', async () => {
+  it('if they fall due at once', async () => {
     const longest = await longestOf(LONGEST_SCRIPT, '20,000 due at once', async (own) => {
       const app = await own.start({ providers: [Counter], options });
       await watchScripts(own);
@@ -61,7 +61,7 @@ describe('20,000 messages of one partition are handled exactly once, and no scri
     expect(longest).toBeLessThan(LONGEST_SCRIPT);
   });
 
-  it('where they were due before the consumer booted', async () => {
+  it('if they were due before the consumer booted', async () => {
     const longest = await longestOf(LONGEST_SCRIPT, '20,000 due before the boot', async (own) => {
       const publisher = await own.start({ options: { ...options, consumer: false } });
       await publishAll(publisher, (await own.time()) - 1000);

@@ -7,7 +7,7 @@ import {
   topic,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
+import { useBed } from '../support/app/bed.js';
 
 const TEN_YEARS = 10 * 365.25 * 24 * 3_600_000;
 
@@ -18,12 +18,12 @@ async function startProducer() {
   return producer;
 }
 
-/** Nothing may have been written but how many partitions the topic has. */
+/** Only the topic's number of partitions may have been written. */
 async function expectNothingWritten(): Promise<void> {
   expect((await bed.keys()).filter((key) => !key.endsWith(':config'))).toEqual([]);
 }
 
-/** What does not compile, for those who do not compile. */
+/** Options that do not compile, as JavaScript may pass them. */
 function wrong(options: unknown): PublishOptions {
   return options as PublishOptions;
 }
@@ -43,7 +43,11 @@ describe('publish refuses options with an InvalidArgumentError that says what wa
     { what: 'a list', options: wrong(['30m']), says: ['must be an object', "'30m'"] },
     { what: 'null', options: wrong(null), says: ['must be an object', 'null'] },
     { what: 'a delay that is NaN', options: { delay: NaN }, says: ['delay', "'30m'", 'Given: NaN'] },
-    { what: 'a delay of no unit', options: { delay: '30 bananas' }, says: ['Units: ms, s, m', "Given: '30 bananas'"] },
+    {
+      what: 'a delay with an unknown unit',
+      options: { delay: '30 bananas' },
+      says: ['Units: ms, s, m', "Given: '30 bananas'"],
+    },
     { what: 'a delay in months', options: { delay: '1mo' }, says: ['Units: ', "such as '30d'", "Given: '1mo'"] },
     { what: 'a delay that could be months', options: { delay: '1M' }, says: ["write 'm' for minutes", "Given: '1M'"] },
     { what: 'an empty delay', options: { delay: '' }, says: ['delay', "Given: ''"] },
@@ -52,19 +56,23 @@ describe('publish refuses options with an InvalidArgumentError that says what wa
     { what: 'a delay that is a BigInt', options: wrong({ delay: 5n }), says: ['delay', 'Given: 5n'] },
     { what: 'a negative delay', options: { delay: -1 }, says: ['between 0 ms and 10 years', 'Given: -1'] },
     { what: 'a negative delay in words', options: { delay: '-5m' }, says: ['between 0 ms', "Given: '-5m'"] },
-    { what: 'a delay below zero that would be rounded up to it', options: { delay: -0.5 }, says: ['Given: -0.5'] },
+    { what: 'a delay below zero that would be rounded up to zero', options: { delay: -0.5 }, says: ['Given: -0.5'] },
     { what: 'a delay over 10 years', options: { delay: TEN_YEARS + 1 }, says: ['delay', '10 years'] },
-    { what: 'a delay that is endless', options: { delay: Infinity }, says: ['delay', 'Given: Infinity'] },
+    { what: 'an infinite delay', options: { delay: Infinity }, says: ['delay', 'Given: Infinity'] },
     {
       what: 'both delay and deliverAt',
       options: { delay: '5s', deliverAt: 17 },
       says: ['either delay or deliverAt', "delay '5s'", 'deliverAt 17'],
     },
-    { what: 'a deliverAt that is no date', options: { deliverAt: new Date('nonsense') }, says: ['Invalid Date'] },
+    {
+      what: 'a deliverAt that is not a valid date',
+      options: { deliverAt: new Date('nonsense') },
+      says: ['Invalid Date'],
+    },
     { what: 'a deliverAt that is NaN', options: { deliverAt: NaN }, says: ['deliverAt', 'Given: NaN'] },
     { what: 'a deliverAt in words', options: wrong({ deliverAt: '2030-01-01' }), says: ["Given: '2030-01-01'"] },
     { what: 'a deliverAt after 10 years', options: { deliverAt: Date.now() + TEN_YEARS + 60_000 }, says: ['10 years'] },
-    { what: 'a deliverAt that is endless', options: { deliverAt: Infinity }, says: ['deliverAt', 'Infinity'] },
+    { what: 'an infinite deliverAt', options: { deliverAt: Infinity }, says: ['deliverAt', 'Infinity'] },
     { what: 'an empty id', options: { id: '' }, says: ['id', '1 to 256 characters', "Given: ''"] },
     { what: 'an id that is too long', options: { id: 'x'.repeat(257) }, says: ['id', '1 to 256 characters'] },
     { what: 'an id that is a number', options: wrong({ id: 42 }), says: ['id', 'string', 'Given: 42'] },
@@ -72,7 +80,7 @@ describe('publish refuses options with an InvalidArgumentError that says what wa
     { what: 'an id with half a surrogate pair', options: { id: 'a\uD800' }, says: ['id', 'surrogate'] },
     { what: 'an empty key', options: { key: '' }, says: ['key', '1 to 256 characters', "Given: ''"] },
     { what: 'attempts 0', options: { attempts: 0 }, says: ['attempts', 'from 1 to 1000', 'Given: 0'] },
-    { what: 'a part of an attempt', options: { attempts: 1.5 }, says: ['attempts', 'whole number', 'Given: 1.5'] },
+    { what: 'a fraction of an attempt', options: { attempts: 1.5 }, says: ['attempts', 'whole number', 'Given: 1.5'] },
     { what: 'attempts in words', options: wrong({ attempts: '3' }), says: ['attempts', "Given: '3'"] },
     { what: 'a timeout of 0', options: { timeout: 0 }, says: ['timeout', 'Given: 0'] },
     { what: 'an expireAfter of 0', options: { expireAfter: 0 }, says: ['expireAfter', 'Given: 0'] },
@@ -147,7 +155,7 @@ describe('publish refuses as a topic', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('a typed one with a wrong name, where it is made', () => {
+  it('a typed topic with a wrong name, when it is made', () => {
     expect(() => topic('a{b}')).toThrow(InvalidArgumentError);
     expect(() => topic('')).toThrow(/1 to 128 characters/);
   });
@@ -161,7 +169,7 @@ describe('publish refuses a payload', () => {
     { what: 'with a cycle', payload: cycle, says: /payload\.self leads back .* cycle/ },
     { what: 'with a BigInt', payload: { amount: 5n }, says: /payload\.amount is a BigInt, .* as a string/ },
     {
-      what: 'with a number that is none',
+      what: 'with NaN',
       payload: { items: [1, 2, 3, { price: NaN }] },
       says: /^payload\.items\[3\]\.price is NaN, which JSON would turn into null\. Publish a finite number, or null, or/,
     },
@@ -197,7 +205,7 @@ describe('publish refuses a payload', () => {
 
   it.each<{ what: string; payload: unknown; headers?: Record<string, string>; size: number }>([
     { what: 'a byte over 1 MiB', payload: 'x'.repeat(1024 * 1024 - 1), size: 1024 * 1024 + 1 },
-    { what: 'over 1 MiB in UTF-8 only', payload: 'ü'.repeat(600 * 1024), size: 2 * 600 * 1024 + 2 },
+    { what: 'over 1 MiB only in UTF-8', payload: 'ü'.repeat(600 * 1024), size: 2 * 600 * 1024 + 2 },
     { what: 'over 1 MiB with its headers', payload: 'x', headers: { h: 'x'.repeat(1024 * 1024) }, size: 1048587 },
   ])('of $what, with a PayloadTooLargeError that says both sizes', async ({ payload, headers, size }) => {
     const producer = await startProducer();
@@ -209,8 +217,8 @@ describe('publish refuses a payload', () => {
   });
 });
 
-describe('publish accepts at the limits', () => {
-  it('of every option', async () => {
+describe('publish accepts', () => {
+  it('the limits of every option', async () => {
     const producer = await startProducer();
     const published = await producer.publish('x'.repeat(128), 1, {
       id: 'i'.repeat(256),
@@ -231,7 +239,7 @@ describe('publish accepts at the limits', () => {
     expect(await producer.publish(jobs, { n: 1 }, { delay: '1h' })).toMatchObject({ topic: 'jobs' });
   });
 
-  it('options that are undefined as if they were not there', async () => {
+  it('undefined options like missing ones', async () => {
     const producer = await startProducer();
     const options = {
       id: undefined,

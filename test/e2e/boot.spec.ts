@@ -10,14 +10,14 @@ import {
   DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Recorder } from './support/recorder.js';
-import { Gate } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate } from '../support/waiting.js';
 
 const bed = useBed();
 
-/** Where an application keeps its settings. */
+/** Holds the settings of an application. */
 @Injectable()
 class Settings {
   readonly queue: DelayQueueModuleOptions = bed.options({ defaults: { attempts: 9 } });
@@ -52,7 +52,7 @@ describe('forRootAsync', () => {
         }),
     },
     {
-      how: 'useFactory that is async',
+      how: 'an async useFactory',
       module: () =>
         DelayQueueModule.forRootAsync({ useFactory: async () => bed.options({ defaults: { attempts: 9 } }) }),
     },
@@ -83,13 +83,13 @@ describe('isGlobal', () => {
     readonly name = 'shop';
   }
 
-  it('spares other modules the import, by default', async () => {
+  it('makes the import unnecessary for other modules, by default', async () => {
     const app = await bed.start({ imports: [ShopModule], providers: [Jobs] });
     await app.get(Shop).producer.publish('jobs', 'bought');
     expect(await app.get(Jobs).called()).toMatchObject([{ payload: 'bought' }]);
   });
 
-  it('spares it with forRootAsync, too', async () => {
+  it('makes it unnecessary with forRootAsync, too', async () => {
     const app = await bed.compileWith({
       imports: [DelayQueueModule.forRootAsync({ useClass: QueueOptions }), ShopModule],
       providers: [Jobs],
@@ -102,7 +102,7 @@ describe('isGlobal', () => {
   it.each([
     { how: 'forRoot', module: () => DelayQueueModule.forRoot({ ...bed.options(), isGlobal: false }) },
     { how: 'forRootAsync', module: () => DelayQueueModule.forRootAsync({ useClass: QueueOptions, isGlobal: false }) },
-  ])('false leaves the producer to those who import the module: $how', async ({ module }) => {
+  ])('false makes the producer available only to modules that import it: $how', async ({ module }) => {
     const error = await bed.failingBoot(async () => bed.compileWith({ imports: [module(), ShopModule] }));
     expect(error.message).toContain('DelayQueueProducer');
 
@@ -163,14 +163,14 @@ describe('handlers', () => {
     expect(calls.map(({ message }) => `${message.topic} ${message.id}`).toSorted()).toEqual(['jobs a', 'more-jobs b']);
   });
 
-  it('of an instance that is provided under two tokens are one handler', async () => {
+  it('of an instance that is provided under two tokens count as one handler', async () => {
     const app = await bed.start({ providers: [Jobs, { provide: 'alias', useExisting: Jobs }] });
     await app.producer.publish('jobs', 1, { id: 'a' });
     await app.events.acked.first();
     expect(app.get(Jobs).ids).toEqual(['a']);
   });
 
-  it('of two topics work on the same process limit, each topic with its own messages', async () => {
+  it('of two topics share the limit of the process, each topic with its own messages', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { concurrency: 3 } } });
     const jobs = app.get(Jobs);
     const gate = new Gate();
@@ -217,7 +217,7 @@ describe('consumption', () => {
     expect(steps).toEqual(['initialized', ...Array(20).fill('handled')]);
   });
 
-  it('needs no server that listens', async () => {
+  it('needs no listening server', async () => {
     const app = await bed.start({ providers: [Jobs] });
     await app.producer.publish('jobs', 1);
     expect(await app.get(Jobs).called()).toHaveLength(1);
@@ -239,7 +239,7 @@ describe('the Redis client', () => {
   it.each([
     { what: 'a URL', redis: () => `redis://${bed.connection.host}:${bed.connection.port}/0` },
     { what: 'options', redis: () => bed.connection },
-    { what: 'an instance, which is left alone', redis: () => bed.redis },
+    { what: 'an instance, which stays untouched', redis: () => bed.redis },
   ])('is made from $what', async ({ redis }) => {
     const app = await bed.start({ providers: [Jobs], options: { redis: redis() } });
     await app.producer.publish('jobs', 1, { delay: 20 });

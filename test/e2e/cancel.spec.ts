@@ -1,8 +1,8 @@
 import { DeliveryAbortedError, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -15,7 +15,7 @@ async function start(partitions = 1) {
   return { producer, events, jobs: app.get(Jobs), partition: bed.partition('jobs') };
 }
 
-describe('cancelling a message that waits', () => {
+describe('cancelling a waiting message', () => {
   it("answers 'cancelled', and it is never delivered", async () => {
     const { producer, events, jobs, partition } = await start();
     const { dueAt } = await producer.publish('jobs', 1, { id: 'a', delay: 400 });
@@ -23,7 +23,7 @@ describe('cancelling a message that waits', () => {
     expect(await partition.envelope('a')).toBeUndefined();
     expect(await partition.scheduled()).toEqual([]);
 
-    // Due after it, in the same partition.
+    // Due after 'a', in the same partition.
     await producer.publish('jobs', 2, { id: 'b', deliverAt: dueAt.getTime() + 20 });
     await events.acked.first(({ id }) => id === 'b');
     expect(jobs.ids).toEqual(['b']);
@@ -78,7 +78,7 @@ describe('cancelling a message while it is being handled', () => {
   it.each([
     { what: 'its abort reason', thrown: undefined },
     { what: 'another error', thrown: new Error('rolled back') },
-  ])('is followed by no retry and no dead letter where the handler throws $what', async ({ thrown }) => {
+  ])('is followed by no retry and no dead letter if the handler throws $what', async ({ thrown }) => {
     const { producer, events, jobs, partition } = await start();
     jobs.respond = async (payload, { signal }) => {
       if (payload !== 'cancelled') return;
@@ -113,7 +113,7 @@ describe('cancelling a message while it is being handled', () => {
     await producer.publish('jobs', 'first', { id: 'a' });
     await jobs.called();
     expect(await producer.cancel('jobs', 'a')).toBe('in-flight');
-    // Comes the same way as the signal of the cancellation, after it.
+    // Arrives on the same channel as the signal of the cancel, after it.
     await producer.publish('jobs', 'second', { id: 'b' });
     await events.acked.first(({ id }) => id === 'b');
     gate.open();
@@ -149,7 +149,7 @@ describe('cancelling a message while it is being handled', () => {
 });
 
 describe('cancelling by id', () => {
-  it("answers 'not-found' where there is no such message, and leaves nothing behind", async () => {
+  it("answers 'not-found' if there is no such message, and leaves nothing behind", async () => {
     const { producer, partition } = await start();
     expect(await producer.cancel('jobs', 'nobody')).toBe('not-found');
     expect(await producer.cancel('jobs', { id: 'nobody', key: 'nowhere' })).toBe('not-found');
@@ -170,7 +170,7 @@ describe('cancelling by id', () => {
     expect(await partition.dead()).toEqual(['b']);
   });
 
-  it('and key takes the message with this key, and no other', async () => {
+  it('and key cancels only the message with this key', async () => {
     const { producer } = await start(8);
     for (const key of ['x', 'y']) await producer.publish('jobs', key, { id: 'a', key, delay: '1h' });
     await producer.publish('jobs', 'own', { id: 'a', delay: '1h' });
@@ -199,7 +199,7 @@ describe('cancelling by id', () => {
     expect((await bed.keys()).filter((key) => key.endsWith(':keyed'))).toEqual([]);
   });
 
-  it('alone does not take a message whose id only begins alike', async () => {
+  it('alone does not cancel a message whose id only begins with it', async () => {
     const { producer } = await start(8);
     await producer.publish('jobs', 1, { id: 'ab', key: 'k', delay: '1h' });
     expect(await producer.cancel('jobs', 'a')).toBe('not-found');
@@ -219,7 +219,7 @@ describe('cancelling by id', () => {
   it.each([
     { what: 'an empty id', id: '' },
     { what: 'a number', id: 42 as unknown as string },
-    { what: 'a key that is missing', id: { id: 'a' } as unknown as string },
+    { what: 'a missing key', id: { id: 'a' } as unknown as string },
     { what: 'null', id: null as unknown as string },
   ])('refuses $what', async ({ id }) => {
     const { producer } = await start();

@@ -13,11 +13,11 @@ import {
 } from 'nestjs-delay-queue';
 import { build } from 'rolldown';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { VERSION } from '../../lib/version.js';
-import { type Copy, forgetCopies, loadCopy } from '../support/another-copy.js';
-import { useBed } from './support/bed.js';
-import { LogBook } from './support/log-book.js';
-import { eventually } from './support/waiting.js';
+import { VERSION } from '../support/internals.js';
+import { type Copy, forgetCopies, loadCopy } from '../support/kit/another-copy.js';
+import { useBed } from '../support/app/bed.js';
+import { LogBook } from '../support/app/log-book.js';
+import { eventually } from '../support/waiting.js';
 
 type Library = typeof here;
 
@@ -37,20 +37,20 @@ interface Worker {
   respond: () => unknown;
 }
 
-/** Installs what was built below the dependencies of these tests, and loads it in both formats, as its users do. */
+/** Installs the build in a folder below these tests' dependencies and loads both formats, as users do. */
 async function install(folder: string): Promise<{ imported: Library; required: Library }> {
   const modules = join(folder, 'node_modules');
   const installed = join(modules, 'nestjs-delay-queue');
   await cp('dist', join(installed, 'dist'), { recursive: true });
   await cp('package.json', join(installed, 'package.json'));
-  // What lies elsewhere is vitest's to load, with another idea of the name.
+  // vitest would load a file elsewhere, and would resolve the name differently.
   const entry = join(modules, 'entry.mjs');
   await writeFile(entry, `export * from 'nestjs-delay-queue';`);
   const imported = (await import(/* @vite-ignore */ pathToFileURL(entry).href)) as Library;
   return { imported, required: createRequire(entry)('nestjs-delay-queue') as Library };
 }
 
-/** Handles a topic, on a connection, with the decorator of a copy. */
+/** A provider that handles a topic on a connection with the decorator of a copy. */
 function worker(copy: Library, topic: string, connection?: string): Type<Worker> {
   @Injectable()
   class Handling implements Worker {
@@ -70,13 +70,13 @@ function worker(copy: Library, topic: string, connection?: string): Type<Worker>
   return Handling;
 }
 
-/** An application whose handler was made with the other copy, and a message in it. */
+/** Starts an application whose handler was made with the other copy, and publishes a message. */
 async function start(error: Error) {
   const Jobs = worker(there, 'jobs');
   const app = await bed.start({ providers: [Jobs] });
   const jobs = app.get(Jobs);
   jobs.respond = () => {
-    // Comes through once it was called three times, if it ever is.
+    // Succeeds at the third call, if there is one.
     if (jobs.calls.length < 3) throw error;
   };
   await app.producer.publish('jobs', 1, { id: 'one' });
@@ -99,7 +99,7 @@ describe('a handler of another copy', () => {
 });
 
 describe('modules of two copies in one application', () => {
-  it('serve a connection each, with handlers and injections of either', async () => {
+  it('serve one connection each, with handlers and injections of both copies', async () => {
     const Jobs = worker(there, 'jobs');
     const Invoices = worker(here, 'invoices', 'billing');
     @Injectable()
@@ -126,7 +126,7 @@ describe('modules of two copies in one application', () => {
   it.each([
     ['first', (): DynamicModule[] => [moduleOf(here), moduleOf(there)]],
     ['last', (): DynamicModule[] => [moduleOf(there), moduleOf(here)]],
-  ])('of one connection, its own %s, are one: the first consumes, and is what all inject', async (_, imports) => {
+  ])('of one connection, its own %s, act as one: the first consumes, and all inject it', async (_, imports) => {
     const Jobs = worker(there, 'jobs');
     @Injectable()
     class Watching {
@@ -169,7 +169,7 @@ describe('built copies', () => {
   beforeEach(forgetCopies);
   afterEach(forgetCopies);
 
-  it('work together, of either format and in several folders, and one warning says where they are', async () => {
+  it('work together, in both formats and in several folders, and one warning says where they are', async () => {
     const folder = await mkdtemp(join(inject('runFolder'), 'copies '));
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     const [app, plugin] = [await install(join(folder, 'app')), await install(join(folder, 'plugin'))];
@@ -200,7 +200,7 @@ describe('built copies', () => {
     );
   });
 
-  it('work together if one of them is what a bundler has left of it', async () => {
+  it('work together if one of them was bundled', async () => {
     const folder = await mkdtemp(join(inject('runFolder'), 'bundled '));
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
     const { imported } = await install(join(folder, 'app'));

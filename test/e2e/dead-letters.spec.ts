@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, type TopicOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 
@@ -29,7 +29,7 @@ async function start(defaults: TopicOptions = {}) {
   return { producer, events, logs, payments: app.get(Payments), partition: bed.partition('payments') };
 }
 
-/** Keys that hold something of a message. */
+/** Keys that hold data of a message. */
 async function messageKeys(): Promise<string[]> {
   return (await bed.keys()).filter((key) => /:(dead|messages|errors|deliveries)$/.test(key));
 }
@@ -73,7 +73,7 @@ describe('a dead letter', () => {
     }
   });
 
-  it('keeps the last error of a message that waits for its retry, too', async () => {
+  it('keeps the last error even while the message waits for its retry', async () => {
     const { producer, events, payments, partition } = await start({ backoff: { type: 'fixed', delay: '1h' } });
     payments.respond = () => {
       throw new Error('down');
@@ -84,7 +84,7 @@ describe('a dead letter', () => {
     expect(await partition.spent('a')).toEqual({ deliveries: 1, attempts: 1 });
   });
 
-  it('leaves nothing behind where a retry succeeds', async () => {
+  it('leaves nothing behind if a retry succeeds', async () => {
     const { producer, events, payments, partition } = await start();
     payments.respond = (_payload, { attempt }) => {
       if (attempt < 3) throw new Error('down');
@@ -97,7 +97,7 @@ describe('a dead letter', () => {
     expect(await partition.dead()).toEqual([]);
   });
 
-  it('is kept up to the number that is configured, the latest ones', async () => {
+  it('is kept up to the configured number, of which the latest are kept', async () => {
     const { producer, events, payments, partition } = await start({ attempts: 1, deadLetter: { maxCount: 2 } });
     payments.respond = () => {
       throw new Error('down');
@@ -141,7 +141,7 @@ describe('what a handler throws', () => {
     expect(await partition.failure('a')).toEqual({ reason: 'failed', ...failure });
   });
 
-  it('may be an error with a text of megabytes, of which the beginning is kept', async () => {
+  it('may be an error with megabytes of text, of which the beginning is kept', async () => {
     const { producer, events, payments, partition } = await start({ attempts: 1 });
     payments.respond = () => {
       throw new Error('long'.repeat(1_000_000));
@@ -153,7 +153,7 @@ describe('what a handler throws', () => {
     expect(JSON.stringify(failure).length).toBeLessThan(20_000);
   });
 
-  it('may be an error that cannot be looked at', async () => {
+  it('may be an error that cannot be read', async () => {
     const { producer, events, payments } = await start({ attempts: 2 });
     payments.respond = () => {
       throw Object.defineProperty(new Error('hidden'), 'message', {
@@ -181,20 +181,20 @@ describe('expireAfter', () => {
     expect(await partition.spent('a')).toEqual({ deliveries: 1, attempts: 0 });
   });
 
-  it('leaves alone what is late by less', async () => {
+  it('does not affect messages that are late by less', async () => {
     const { producer, events } = await start();
     const deliverAt = (await bed.time()) - HOUR;
     await producer.publish('payments', 1, { id: 'a', deliverAt, expireAfter: '2h' });
     expect(await events.acked.first()).toMatchObject({ id: 'a' });
   });
 
-  it('of the topic counts for its messages', async () => {
+  it('of the topic applies to its messages', async () => {
     const { producer, events } = await start({ expireAfter: '30m' });
     await producer.publish('payments', 1, { deliverAt: (await bed.time()) - HOUR });
     expect((await events.dead.first()).failure.reason).toBe('expired');
   });
 
-  it('of the message counts for more than that of the topic', async () => {
+  it('of the message takes precedence over that of the topic', async () => {
     const { producer, events } = await start({ expireAfter: '30m' });
     await producer.publish('payments', 1, { deliverAt: (await bed.time()) - HOUR, expireAfter: '2h' });
     expect(await events.acked.first()).toMatchObject({ attempt: 1 });
@@ -202,7 +202,7 @@ describe('expireAfter', () => {
 });
 
 describe('a message whose last attempt ended with its process', () => {
-  it('is a dead letter with the error of the attempt before, and no attempt is spent beyond the last', async () => {
+  it('is a dead letter with the error of the previous attempt, and spends no attempt beyond the last', async () => {
     const { producer, events, payments, partition } = await start();
     const { dueAt } = await producer.publish('payments', 1, { id: 'a', delay: 300, attempts: 2 });
     const before = { reason: 'failed', name: 'Error', message: 'down' };
@@ -220,7 +220,7 @@ describe('a message whose last attempt ended with its process', () => {
 describe('a stored message that cannot be read', () => {
   const unreadable = ['', 'garbage{', '"text"', '{}', '[]', '["x", 1]', '[1]', '[1, 2, {"b": 3}]', '\u0000\uFFFD'];
 
-  it('becomes a dead letter as it is, and blocks nothing', async () => {
+  it('becomes a dead letter unchanged, and blocks nothing', async () => {
     const { producer, events, payments, partition } = await start();
     const deliverAt = (await bed.time()) + 400;
     const ids = unreadable.map((_, i) => `bad-${i}`);
@@ -241,7 +241,7 @@ describe('a stored message that cannot be read', () => {
     }
   });
 
-  it('is removed and reported where nothing at all is stored under its id', async () => {
+  it('is removed and reported if nothing is stored under its id', async () => {
     const { producer, events, payments, partition, logs } = await start();
     const deliverAt = (await bed.time()) + 200;
     await producer.publish('payments', 'lost', { id: 'lost', deliverAt });

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, DuplicateMessageError, UnrecoverableError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { eventually, Gate } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { eventually, Gate } from '../support/waiting.js';
 
 interface Reminder {
   readonly text: string;
@@ -26,7 +26,7 @@ async function start() {
 }
 
 describe('publishing an id that exists', () => {
-  it('is refused, and neither payload nor due time of the first message has moved', async () => {
+  it('is refused, and neither payload nor due time of the first message changes', async () => {
     const { producer, reminders, partition } = await start();
     const first = await producer.publish('reminders', { text: 'first' }, { id: 'a', delay: 400 });
     const stored = await partition.envelope('a');
@@ -55,7 +55,7 @@ describe('publishing an id that exists', () => {
     expect(reminders.calls).toHaveLength(1);
   });
 
-  it('is accepted again once the first message was acknowledged', async () => {
+  it('is accepted again once the first message is acknowledged', async () => {
     const { producer, events, reminders } = await start();
     await producer.publish('reminders', { text: 'first' }, { id: 'a' });
     await events.acked.first();
@@ -64,7 +64,7 @@ describe('publishing an id that exists', () => {
     expect(calls.map(({ payload }) => payload.text)).toEqual(['first', 'second']);
   });
 
-  it('is refused where both come in the same call, and the earlier one is kept', async () => {
+  it('is refused if both come in the same call, and the earlier one is kept', async () => {
     const { producer, reminders } = await start();
     const results = await Promise.allSettled(
       ['first', 'second'].map(async (text) => producer.publish('reminders', { text }, { id: 'a' })),
@@ -83,7 +83,7 @@ describe('publishing an id that exists', () => {
     expect(calls.map(({ message }) => `${message.id}/${message.key}`).toSorted()).toEqual(['a/x', 'a/y']);
   });
 
-  it("with onDuplicate 'ignore' says so and moves nothing", async () => {
+  it("with onDuplicate 'ignore' says so and changes nothing", async () => {
     const { producer, reminders, partition } = await start();
     const first = await producer.publish('reminders', { text: 'first' }, { id: 'a', delay: 400 });
     const stored = await partition.envelope('a');
@@ -116,7 +116,7 @@ describe("publishing an id that exists with onDuplicate 'replace'", () => {
     expect(await partition.payload('a')).toEqual({ text: 'second' });
     expect(await partition.dueAt('a')).toBe(second.dueAt.getTime());
 
-    // Due after both, in the same partition: once it was delivered, nothing of 'a' is still to come.
+    // Due after both, in the same partition: once it is delivered, no delivery of 'a' can follow.
     await producer.publish('reminders', { text: 'last' }, { id: 'z', deliverAt: second.dueAt.getTime() + 60 });
     await events.acked.first(({ id }) => id === 'z');
     expect(reminders.ids).toEqual(['a', 'z']);
@@ -124,14 +124,14 @@ describe("publishing an id that exists with onDuplicate 'replace'", () => {
     expect(reminders.calls[0]?.message.dueAt).toEqual(second.dueAt);
   });
 
-  it('is a plain publish where the id is new', async () => {
+  it('is a plain publish if the id is new', async () => {
     const { producer, reminders } = await start();
     const only = await producer.publish('reminders', { text: 'only' }, { id: 'a', onDuplicate: 'replace' });
     expect(only.duplicate).toBe(false);
     await reminders.called();
   });
 
-  it('takes the options of the new message, not those of the old', async () => {
+  it('applies the options of the new message, not those of the old', async () => {
     const { producer, reminders } = await start();
     const old = { id: 'a', delay: '1h', attempts: 2, headers: { from: 'old' } };
     await producer.publish('reminders', { text: 'first' }, old);
@@ -194,7 +194,7 @@ describe('replacing a message while it is being handled', () => {
     expect(reminders.callsOf('a').map(({ payload }) => payload.text)).toEqual(['first', 'second']);
   });
 
-  it('delivers the second with fresh attempts where the first has failed', async () => {
+  it('delivers the second with its whole budget if the first has failed', async () => {
     const { reminders } = await replaceWhileHandled(() => {
       throw new Error('first failed');
     });
@@ -202,7 +202,7 @@ describe('replacing a message while it is being handled', () => {
     expect(second?.message).toMatchObject({ attempt: 1, payload: { text: 'second' } });
   });
 
-  it('delivers the second, and reports no dead letter, where the first was unrecoverable', async () => {
+  it('delivers the second and reports no dead letter if the first was unrecoverable', async () => {
     const { events, partition } = await replaceWhileHandled(() => {
       throw new UnrecoverableError('first is hopeless');
     });
@@ -210,7 +210,7 @@ describe('replacing a message while it is being handled', () => {
     expect(events.dead.past).toEqual([]);
   });
 
-  it('by its own handler makes it come again and again, once at a time', async () => {
+  it('in its own handler delivers it again and again, one at a time', async () => {
     const { producer, reminders, events } = await start();
     let most = 0;
     reminders.respond = async ({ text }, { id, attempt }) => {
@@ -239,7 +239,7 @@ describe('replacing a message while it is being handled', () => {
     expect(reminders.ids).toEqual(['a', 'z']);
   });
 
-  it('after it was cancelled delivers the new message', async () => {
+  it('after a cancel delivers the new message', async () => {
     const { producer, reminders } = await start();
     const gate = new Gate();
     reminders.respond = async ({ text }) => (text === 'first' ? gate.opened : undefined);

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { DelayQueueEvents, DeliveryAbortedError, RetryLaterError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 
@@ -18,11 +18,11 @@ async function start(partitions = 1) {
   return { app, producer, events, jobs: app.get(Jobs), partition: bed.partition('jobs') };
 }
 
-/** What every event about a delivery of this message has. */
+/** Part of every event about a delivery of this message. */
 const OF_A = { topic: 'jobs', partition: 0, id: 'a', key: 'k' };
 
 describe('the events of a message', () => {
-  it('tell that it was published, the same as the call', async () => {
+  it('report that it was published, like the result of the call', async () => {
     const { producer, events } = await start();
     const first = await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     const again = await producer.publish('jobs', 2, { id: 'a', onDuplicate: 'ignore' });
@@ -32,18 +32,19 @@ describe('the events of a message', () => {
     expect(events.published.past).toHaveLength(3);
   });
 
-  it('tell that it was delivered, and how late', async () => {
+  it('report that it was delivered, and how late', async () => {
     const { producer, events } = await start();
-    const { dueAt } = await producer.publish('jobs', 1, { id: 'a', key: 'k', delay: 50 });
+    const { dueAt } = await producer.publish('jobs', 1, { id: 'a', key: 'k', delay: 500 });
     const delivered = await events.delivered.first();
     const seenAt = await bed.time();
     expect(delivered).toEqual({ ...OF_A, attempt: 1, lateness: expect.any(Number) });
     expect(delivered.lateness).toBeGreaterThanOrEqual(0);
-    // The estimate of the server's clock is off by a fraction of a millisecond.
-    expect(delivered.lateness).toBeLessThanOrEqual(seenAt - dueAt.getTime() + 5);
+    // Counted from the publish it would be the delay more. Half of that is room for the estimate of the server's clock, which
+    // is as exact as a round trip of a busy host.
+    expect(delivered.lateness).toBeLessThanOrEqual(seenAt - dueAt.getTime() + 250);
   });
 
-  it('tell the lateness of one that waited for a consumer', async () => {
+  it('report the lateness of a message that waited for a consumer', async () => {
     const { producer, events } = await start();
     await producer.publish('jobs', 1, { deliverAt: (await bed.time()) - HOUR });
     const { lateness } = await events.delivered.first();
@@ -51,7 +52,7 @@ describe('the events of a message', () => {
     expect(lateness).toBeLessThan(HOUR + 5000);
   });
 
-  it('tell that it was acknowledged, and how long its handler ran', async () => {
+  it('report that it was acknowledged, and how long its handler ran', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = async () => setTimeout(50);
     await producer.publish('jobs', 1, { id: 'a', key: 'k' });
@@ -61,7 +62,7 @@ describe('the events of a message', () => {
     expect(acked.duration).toBeLessThan(5000);
   });
 
-  it('tell of the acknowledgement only once Redis has it', async () => {
+  it('report the acknowledgement only once Redis has it', async () => {
     const { producer, events, partition } = await start();
     await producer.publish('jobs', 1, { id: 'a' });
     await events.acked.first();
@@ -69,7 +70,7 @@ describe('the events of a message', () => {
     expect(await partition.inFlight()).toEqual([]);
   });
 
-  it('tell of each retry with its delay and error, and of the dead letter with its failure', async () => {
+  it('report each retry with its delay and error, and the dead letter with its failure', async () => {
     const { producer, events, jobs } = await start();
     const errors = [new Error('first'), new RetryLaterError(20), new Error('second'), new Error('third')];
     jobs.respond = () => {
@@ -90,7 +91,7 @@ describe('the events of a message', () => {
     expect(events.dead.past).toHaveLength(1);
   });
 
-  it('tell of a failure how long its handler ran, 0 where it was not called', async () => {
+  it('report with a failure how long its handler ran, 0 if it was not called', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = async () => {
       await setTimeout(50);
@@ -108,7 +109,7 @@ describe('the events of a message', () => {
     });
   });
 
-  it('tell that it was cancelled while its handler ran, and nothing where that succeeded all the same', async () => {
+  it('report that it was cancelled while its handler ran, unless the handler succeeded', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = async (_payload, { id, signal }) => {
       const reason = await abortOf(signal);
@@ -125,7 +126,7 @@ describe('the events of a message', () => {
     expect(events.retried.past).toEqual([]);
   });
 
-  it('tell that it was replaced while its handler ran, and failed', async () => {
+  it('report that it was replaced while its handler ran and failed', async () => {
     const { producer, events, jobs } = await start();
     const gate = new Gate();
     jobs.respond = async (payload) => {
@@ -143,7 +144,7 @@ describe('the events of a message', () => {
     expect(events.retried.past).toEqual([]);
   });
 
-  it('tell that it was given back at a shutdown, and how long its handler had run', async () => {
+  it('report that it was given back at a shutdown, and how long its handler had run', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { shutdownTimeout: 50 } } });
     const { producer, events } = app;
     app.get(Jobs).respond = async (_payload, { signal }) => abortOf(signal);
@@ -157,7 +158,7 @@ describe('the events of a message', () => {
     expect(events.released.past).toHaveLength(1);
   });
 
-  it('tell of a settle that came too late, whose signal was aborted with LEASE_LOST', async () => {
+  it('report a settle that came too late, whose signal was aborted with LEASE_LOST', async () => {
     const { producer, events, jobs, partition } = await start();
     const reasons: unknown[] = [];
     const gate = new Gate();
@@ -197,7 +198,7 @@ function partitionsOf(events: readonly { partition: number }[]): Set<number> {
 }
 
 describe('the events of ownership', () => {
-  it('tell which partitions came, moved, and were given up', async () => {
+  it('report which partitions came, moved, and were given up', async () => {
     const first = await start(8);
     const atFirst = await first.events.ownership.take(8);
     expect(partitionsOf(atFirst)).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7]));
@@ -235,7 +236,7 @@ describe('DelayQueueEvents', () => {
     expect(seen).toEqual(['late']);
   });
 
-  it('tells only what its own process does', async () => {
+  it('reports only what its own process does', async () => {
     const { events } = await start();
     const publisher = await bed.start({ options: { consumer: false } });
     await publisher.producer.publish('jobs', 1, { id: 'a' });

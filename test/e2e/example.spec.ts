@@ -7,7 +7,7 @@ import {
   DelayQueueProducer,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
+import { useBed } from '../support/app/bed.js';
 
 interface Order {
   readonly id: string;
@@ -48,7 +48,7 @@ async function boot(maxIdleWait: number | string = '5s') {
 }
 
 describe('the example of the README', () => {
-  it('tells the service that published the message when its time has come', async () => {
+  it('calls the service that published the message when it is due', async () => {
     const { app, orders } = await boot();
     await orders.place({ id: '42' }, '50ms');
     const { id, lateness } = await app.events.delivered.first();
@@ -58,7 +58,7 @@ describe('the example of the README', () => {
     expect(orders.closed).toEqual(['42']);
   });
 
-  it('waits the 30 minutes that it says', async () => {
+  it('waits for 30 minutes, as it says', async () => {
     const { app, orders } = await boot(100);
     const now = await bed.time();
     const { partition, dueAt } = await orders.place({ id: '42' });
@@ -73,7 +73,7 @@ describe('the example of the README', () => {
     expect(orders.closed).toEqual(['42']);
   });
 
-  it('delivers again where the handler throws', async () => {
+  it('delivers again if the handler throws', async () => {
     const { app, orders } = await boot();
     orders.paymentServiceIsDown = true;
     await orders.place({ id: '42' }, 0);

@@ -1,16 +1,16 @@
 import { DelayQueueEvents, type FleetEvent } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type AppSetup, type Bed, type RunningApp, onOwnRedis, useBed } from './support/bed.js';
-import { Tape } from './support/event-log.js';
-import { Jobs } from './support/jobs.js';
-import { report } from './support/statistics.js';
-import { eventually } from './support/waiting.js';
+import { type AppSetup, type Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Tape } from '../support/app/event-log.js';
+import { Jobs } from '../support/app/jobs.js';
+import { report } from '../support/readings/statistics.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
 const DEFAULTS = { partitions: 2, backoff: { type: 'fixed' as const, delay: 10 } };
 
-/** A process that handles, and tells the fleet what it does. */
+/** A process that handles messages and publishes its events to the fleet. */
 function startWorker(on: Bed = bed, options: AppSetup['options'] = { fleetEvents: true }): Promise<RunningApp> {
   return on.start({ providers: [Jobs], options: { defaults: DEFAULTS, ...options } });
 }
@@ -29,7 +29,7 @@ function of(kind: FleetEvent['kind'], id?: string) {
 }
 
 describe('fleet-wide events', () => {
-  it('tell one process what another one does, as its own events do', async () => {
+  it('reach other processes in the form of their own events', async () => {
     const { app, tape } = await startListener();
     const worker = await startWorker();
     worker.get(Jobs).respond = (payload, { attempt }) => {
@@ -58,7 +58,7 @@ describe('fleet-wide events', () => {
     expect(JSON.stringify(tape.past)).not.toContain('succeed');
   });
 
-  it('tell the last of a process that ends', async () => {
+  it('include the last events of a process that ends', async () => {
     const { tape } = await startListener();
     const worker = await startWorker();
     const taken = await tape.take(2, of('ownership'));
@@ -71,7 +71,7 @@ describe('fleet-wide events', () => {
     ]);
   });
 
-  it('are off unless they are asked for', async () => {
+  it('are off by default', async () => {
     const { tape } = await startListener();
     const worker = await startWorker(bed, {});
     await worker.producer.publish('jobs', 1);
@@ -81,7 +81,7 @@ describe('fleet-wide events', () => {
     expect(tape.past).toEqual([]);
   });
 
-  it('are read on one connection, however many listen, and on none where nobody does', async () => {
+  it('are read on one connection, however many listen, and on none if nobody does', async () => {
     const worker = await startWorker();
     const { fleet } = worker.nest.get(DelayQueueEvents);
     await worker.producer.publish('jobs', 1);
@@ -94,7 +94,7 @@ describe('fleet-wide events', () => {
     await eventually(async () => expect(await bed.connections()).toBe(2));
   });
 
-  it('leave the work alone where Redis refuses them, and count what was dropped', async () => {
+  it('do not disturb the work if Redis refuses them, and count what was dropped', async () => {
     await bed.redis.set(`{${bed.prefix}:events}`, 'damaged');
     const worker = await startWorker();
     const ids = Array.from({ length: 50 }, (_, i) => `m${i}`);
@@ -109,14 +109,14 @@ describe('fleet-wide events', () => {
     const lost = worker.events.errors.past.flatMap(({ error }) =>
       error instanceof Error && 'dropped' in error ? error.dropped : [],
     );
-    // 50 times published, delivered and acknowledged, and two partitions; the last may have gone through.
+    // 50 each of published, delivered and acknowledged, and two partitions; the last may have gone through.
     expect(lost).toHaveLength(1);
     expect(lost[0]).toBeGreaterThan(100);
     expect(lost[0]).toBeLessThanOrEqual(152);
     expect(worker.logs.warnings.filter((line) => line.startsWith('Events for the fleet wait'))).toHaveLength(1);
   });
 
-  it('cost a fraction of a command a message under load', async () => {
+  it('cost a fraction of a command per message under load', async () => {
     await onOwnRedis(async (own) => {
       const worker = await startWorker(own);
       const messages = Array.from({ length: 5000 }, (_, i) => ({ payload: i, options: { id: `m${i}` } }));

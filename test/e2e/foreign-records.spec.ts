@@ -10,8 +10,8 @@ import {
   OnDeadLetter,
 } from 'nestjs-delay-queue';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -20,7 +20,7 @@ const ENVELOPE = '[1,"foreign"]';
 const AT = 1000;
 const HUGE = '9'.repeat(40);
 
-/** Handles what can be handled; every third message fails once, so that there are retries among the outcomes. */
+/** Handles jobs; every third message fails once, so that there are retries among the outcomes. */
 @Injectable()
 class Jobs {
   readonly handled: string[] = [];
@@ -42,7 +42,7 @@ class Jobs {
   }
 }
 
-/** Envelopes that no version of this library has written, by the stored ids that they are under. */
+/** Envelopes that no version of this library writes, by their stored ids. */
 const UNREADABLE: Readonly<Record<string, string | Buffer>> = {
   nothing: '',
   'no JSON': '{',
@@ -74,7 +74,7 @@ const UNREADABLE: Readonly<Record<string, string | Buffer>> = {
   'an expiry that is an object': '[1,1,{"e":{}}]',
 };
 
-/** Stored ids that no caller can name, beside such ones that are no text: in latin1, half a character, half a pair. */
+/** Stored ids that no caller can name; others are not valid text: latin1, half a character, half a pair. */
 const NAMELESS = ['', 'a\0b\0c', '\0key', 'x'.repeat(300)];
 const NO_TEXT: Readonly<Record<string, Buffer>> = {
   'Gr\\xFC\\xDFe': Buffer.from('Grüße', 'latin1'),
@@ -82,7 +82,7 @@ const NO_TEXT: Readonly<Record<string, Buffer>> = {
   'pair \\xED\\xA0\\xBD\0key': Buffer.from([...Buffer.from('pair '), 0xed, 0xa0, 0xbd, 0, ...Buffer.from('key')]),
 };
 
-/** Good messages of which something beside the envelope is damaged: they are handled all the same. */
+/** Good messages with damage outside the envelope: they are handled all the same. */
 const HANDLED = [
   'line\nbreak\r\n',
   'ünï \u{1F600} \uFFFD',
@@ -124,7 +124,7 @@ async function listDead(admin: DelayQueueAdmin): Promise<MessageDetails[]> {
   return all;
 }
 
-/** The key of the partition's that has this name. */
+/** The partition's key of this name. */
 function key(name: string): string {
   return bed.partition('jobs').key(name);
 }
@@ -150,7 +150,7 @@ async function writeForeign(): Promise<void> {
   await redis.zadd(key('inflight'), '+inf', 'a lease without end', AT, 'in flight, never delivered');
   await redis.zadd(key('inflight'), AT, 'waits and in flight');
 
-  // Attempts that are spent, and what is dead already.
+  // Spent attempts, and dead letters.
   await due('more attempts than there are', ENVELOPE);
   await redis.hset(key('deliveries'), 'more attempts than there are', '0 5000 5000 1');
   const dead = { 'dead for ever': '-inf', 'dead at a part of a millisecond': '1.5', 'dead of no failure': '7' };
@@ -164,14 +164,14 @@ async function writeForeign(): Promise<void> {
   await redis.hset(key('errors'), 'dead for ever', 'null', 'dead at a part of a millisecond', '{"reason":5}');
   await redis.hset(key('errors'), 'dead of no failure', '[[[{');
 
-  // What is no message, in each set; and what waits for ever.
+  // Entries without a message in each set, and entries that wait forever.
   await redis.zadd(key('scheduled'), AT, 'nobody 1', '-inf', 'nobody 2');
   await redis.zadd(key('inflight'), AT, 'nobody 3', '+inf', 'nobody 4');
   await redis.zadd(key('dead'), AT, 'nobody 5');
   await redis.hset(key('messages'), 'in no set', ENVELOPE);
   await due('due when all is over', ENVELOPE, '+inf');
   await redis.hset(key('deliveries'), 'of nobody', HUGE);
-  // Counters that cannot be counted on.
+  // Broken counters.
   await redis.hset(key('meta'), {
     acked: 'x',
     retried: '',
@@ -182,7 +182,7 @@ async function writeForeign(): Promise<void> {
   await redis.hset(key('meta'), { delivered: 'z', stale: '-', cancelled: '{}', expired: '[]', unknown: '5' });
 }
 
-/** Why it died; nothing is known of those that were dead when they were found. */
+/** Why it died; unknown for those that were already dead. */
 function expectedReason(id: string): string | undefined {
   if (id.startsWith('dead ')) return undefined;
   return id === 'more attempts than there are' ? 'crashed' : 'undecodable';
@@ -203,7 +203,7 @@ describe('records that other programs have left in a partition', () => {
     process.off('unhandledRejection', note);
   });
 
-  /** Those that are dead after all is handled, as callers name them. */
+  /** The dead letters after everything is handled, as callers name them. */
   const DEAD = [
     ...Object.keys(UNREADABLE),
     ...NAMELESS,
@@ -215,7 +215,7 @@ describe('records that other programs have left in a partition', () => {
     'dead Gr\\xFC\\xDFe',
   ];
 
-  it('stop none of its other messages, and are dead letters themselves', { timeout: 30_000 }, async () => {
+  it('do not stop its other messages, and become dead letters', { timeout: 30_000 }, async () => {
     const good = await publishGood(0);
     await writeForeign();
     const { app, jobs, admin, errors } = await consume();
@@ -226,7 +226,7 @@ describe('records that other programs have left in a partition', () => {
     });
     expect(DEAD.length).toBeGreaterThanOrEqual(18);
 
-    // Each with its raw record, and looked up by its name where it has one.
+    // Each has its raw record and is found by its id if it has one.
     const listed = await listDead(admin);
     for (const { id, key: messageKey, failure, raw, payload, at } of listed) {
       const given = UNREADABLE[id];
@@ -238,7 +238,7 @@ describe('records that other programs have left in a partition', () => {
       const found = isNamed && (await admin.get('jobs', { id, key: messageKey }));
       expect(found).toEqual(isNamed && { ...found, id, state: 'dead', raw });
     }
-    // The partition works on, with each kind of call.
+    // Every kind of call still works in the partition.
     const more = await publishGood(GOOD);
     await eventually(() => expect(jobs.handled).toEqual(expect.arrayContaining(more)), 10_000);
     expect(new Set(jobs.handled).size).toBe(jobs.handled.length);
@@ -251,13 +251,13 @@ describe('records that other programs have left in a partition', () => {
     await eventually(() => expect(jobs.handled).toContain('due when all is over'));
     expect(await admin.stats('jobs')).toMatchObject({ scheduled: 0, inFlight: 0 });
 
-    // The hook was called with each that died here, and nothing was reported that nobody can act upon.
+    // The hook was called with each one that died here, and only actionable errors were reported.
     const diedHere = DEAD.filter((id) => !id.startsWith('dead '));
     await eventually(() => expect(jobs.letters.map(storedIdOf).toSorted()).toEqual(diedHere.toSorted()));
     expect(errors).toEqual([]);
     expect(app.logs.errors.every((line) => !line.includes('\n'))).toBe(true);
 
-    // Dead letters are grouped, requeued and removed, one and all.
+    // All dead letters are grouped, requeued and removed.
     const { total, groups, ungrouped } = await admin.deadLetterGroups('jobs');
     expect({ total, ungrouped }).toEqual({ total: DEAD.length + 1, ungrouped: 5 });
     expect(groups.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['undecodable', 'crashed']));
@@ -268,7 +268,7 @@ describe('records that other programs have left in a partition', () => {
     await eventually(() => expect(jobs.handled).toEqual(expect.arrayContaining(mended)));
     const byReason = await admin.requeue('jobs', { reason: 'undecodable' });
     expect(byReason).toMatchObject({ matched: diedHere.length - 3, requeued: diedHere.length - 3 });
-    // Two more have ids that are text by now, and nothing else was wrong with them.
+    // Two more have valid ids by now, and had no other fault.
     await eventually(async () => expect(await listDead(admin)).toHaveLength(DEAD.length - 5));
     expect(await admin.remove('jobs', 'dead for ever')).toMatchObject({ removed: 1 });
     const all = await admin.remove('jobs', {});
@@ -277,7 +277,7 @@ describe('records that other programs have left in a partition', () => {
     expect(rejections).toEqual([]);
   });
 
-  it('under the very names of its keys are set aside, whatever key it is', { timeout: 30_000 }, async () => {
+  it('under the names of its keys are set aside, whichever key it is', { timeout: 30_000 }, async () => {
     const { app, jobs, admin } = await consume();
     for (const [n, name] of ['errors', 'dead', 'keyed', 'meta', 'deliveries', 'inflight', 'owner'].entries()) {
       await bed.redis.del(key(name));

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
 import { EMPTY, type Observable, Subject, map, of, throwError, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { eventually } from '../support/waiting.js';
 
-/** Each topic is named after what its handler returns. */
+/** Topics have the name of what their handler returns. */
 @Injectable()
 class Results {
   readonly subject = new Subject<number>();

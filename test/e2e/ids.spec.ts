@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DelayQueueAdmin } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { abortOf, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -21,7 +21,7 @@ describe.each([
   { what: 'a UUID and a UUID as its key', options: { id: uuid, key: randomUUID() } },
   { what: 'a UUID in capitals', options: { id: uuid.toUpperCase() } },
   { what: 'an id that begins with a dot', options: { id: '.net' } },
-  { what: 'an id that looks like a UUID in short', options: { id: '.EmJ3s3y8FSDP2-B4u1kn-F' } },
+  { what: 'an id that looks like a shortened UUID', options: { id: '.EmJ3s3y8FSDP2-B4u1kn-F' } },
   { what: 'a dot and a key', options: { id: '.', key: '.' } },
 ])('a message with $what', ({ options }) => {
   it('is found by it, with and without its key, while it waits', async () => {
@@ -44,7 +44,7 @@ describe.each([
     expect(await producer.cancel('jobs', name)).toBe('not-found');
   });
 
-  it('is handled under it, and its handler hears of a cancel', async () => {
+  it('is handled under it, and a cancel reaches its handler', async () => {
     const { producer, jobs } = await start();
     const reasons: unknown[] = [];
     jobs.respond = async (_payload, { signal }) => reasons.push(await abortOf(signal));

@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 @Injectable()
 class Jobs extends Recorder {
@@ -64,7 +64,7 @@ describe('a process that is cut off from its leases', () => {
     const view = bed.partition('jobs', partition);
     await eventually(() => expect(first.jobs.running + second.jobs.running).toBe(1));
 
-    // Another process claims it: the receipt of the running handler fits no more.
+    // Another process claims it: the receipt of the running handler no longer fits.
     const [, delivery = '', attempt = ''] = ((await bed.redis.hget(view.key('deliveries'), 'a')) ?? '').split(' ');
     await bed.redis.hset(view.key('deliveries'), 'a', `0 ${delivery} ${attempt} 1`);
     await bed.redis.zrem(view.key('inflight'), 'a');

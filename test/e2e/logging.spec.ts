@@ -2,9 +2,9 @@ import { DelayedHandler, UnrecoverableError, topic } from 'nestjs-delay-queue';
 import { Injectable, type Provider } from '@nestjs/common';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { eventually } from '../support/waiting.js';
 
 const SECRET = 'payload-that-is-nobodys-business';
 
@@ -25,12 +25,12 @@ function start(providers: Provider[] = [Jobs]) {
   });
 }
 
-/** What an application logs about this library; the warnings are about the server of the test. */
+/** The log lines about this library, without the warnings about the test's server. */
 function linesOf({ logs }: { logs: { lines: readonly string[] } }): string[] {
   return logs.lines.filter((line) => line.includes(' DelayQueue: ') && !line.startsWith('warn'));
 }
 
-/** Wakes the application as another process would: on Redis 7 and newer by sharded pub/sub. */
+/** Wakes the application as another process would: with sharded pub/sub on Redis 7 and newer. */
 async function signal(channel: string, message: string): Promise<void> {
   await bed.redis.spublish(channel, message).catch(async () => bed.redis.publish(channel, message));
 }
@@ -45,7 +45,7 @@ async function pause(paused: boolean): Promise<void> {
   }
 }
 
-/** Another process, as far as this one sees it. Nest has one logger for all applications of a process. */
+/** Simulates another process, since Nest has one logger for all applications of a process. */
 async function join(member: string): Promise<void> {
   const tag = `{${bed.prefix}:jobs}`;
   await bed.redis.zadd(`${tag}:members`, (await bed.time()) + 60_000, member);
@@ -124,7 +124,7 @@ describe('the log of an application', () => {
     expect(app.logs.lines.filter((line) => line.includes(SECRET))).toEqual([]);
   });
 
-  it('says nothing of a drain where nothing is handled', async () => {
+  it('does not mention a drain if nothing is being handled', async () => {
     const app = await bed.start({ options: { consumer: false } });
     await app.close();
     expect(linesOf(app)).toEqual([expect.stringMatching(/Connected to Redis/)]);

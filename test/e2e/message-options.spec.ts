@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, type PublishOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { abortOf, eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 
-/** One handler with options, on a topic with options; one without, on a topic with options; and one without any. */
+/** A handler with options on a topic with options, one without on a topic with options, and one without any. */
 @Injectable()
 class Jobs extends Recorder {
   @DelayedHandler('by-handler', { attempts: 7, backoff: { type: 'fixed', delay: '7m' }, timeout: 57 })
@@ -67,7 +67,7 @@ describe('attempts, backoff and timeout', () => {
     await eventually(() => expect(jobs.running).toBe(0));
   });
 
-  it('come from the handler as far as the message does not say', async () => {
+  it('come from the handler unless the message has its own', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = async (_payload, { signal }) => abortOf(signal);
     await producer.publish('by-handler', null, { attempts: 3 });
@@ -77,7 +77,7 @@ describe('attempts, backoff and timeout', () => {
     expect(error).toMatchObject({ timeout: 57 });
   });
 
-  it('of a message end it after its own number of attempts', async () => {
+  it('of a message end it after that number of attempts', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = () => {
       throw new Error('down');
@@ -127,7 +127,7 @@ describe('headers', () => {
     expect(jobs.calls.map(({ message }) => message.headers)).toEqual([headers, headers]);
   });
 
-  it('are empty where there are none', async () => {
+  it('are empty if there are none', async () => {
     const { producer, jobs } = await start();
     await producer.publish('by-default', null);
     const [call] = await jobs.called();
@@ -153,7 +153,7 @@ describe('the payload', () => {
     expect(call?.message.payload).toEqual(payload);
   });
 
-  it('arrives in whole where it has the largest size that is allowed', async () => {
+  it('arrives complete even at the largest allowed size', async () => {
     const { producer, jobs } = await start();
     const payload = 'x'.repeat(1024 * 1024 - 2);
     await producer.publish('by-default', payload);

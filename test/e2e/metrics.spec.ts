@@ -3,12 +3,11 @@ import { RetryLaterError, UnrecoverableError } from 'nestjs-delay-queue';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Scrape } from '../support/prometheus-text.js';
-import { startRedis } from '../support/redis-server.js';
-import { Bed, useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { startScraped } from './support/scraped.js';
-import { Gate, eventually } from './support/waiting.js';
+import type { Scrape } from '../support/readings/prometheus-text.js';
+import { onOwnRedis, useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { startScraped } from '../support/app/scraped.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -18,6 +17,11 @@ async function start() {
   const scraped = await startScraped(bed, { providers: [Jobs], options: OPTIONS });
   const { producer, events } = scraped.app;
   return { ...scraped, producer, events, jobs: scraped.app.get(Jobs) };
+}
+
+/** The sum of milliseconds, in seconds. */
+function seconds(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0) / 1000;
 }
 
 /** Counts of deliveries by outcome. */
@@ -87,14 +91,13 @@ describe('the metrics of an application', () => {
       durations.push(performance.now() - started);
     };
     const messages = Array.from({ length: 50 }, (_, i) => ({ payload: i, options: { delay: 20 + i * 4 } }));
-    // One that waited for a consumer, so that there is a lateness worth the name.
+    // One message waited for a consumer, so that there is a substantial lateness.
     await producer.publish('jobs', 'old', { deliverAt: (await bed.time()) - 90_000 });
     await producer.publishMany('jobs', messages);
     await events.acked.take(51);
 
     const result = await scrape();
     const of = (metric: string): number => result.value(`delay_queue_${metric}`, { topic: 'jobs' }) ?? NaN;
-    const seconds = (values: number[]): number => values.reduce((total, value) => total + value, 0) / 1000;
     // The library looks at its clock before the handler starts and after it ends. A measurement taken at the wrong
     // end of the handler would be 0.3 s off; half of that is room for a busy host.
     const before = (seconds(latenesses) - of('lateness_seconds_sum')) / 51;
@@ -111,7 +114,7 @@ describe('the metrics of an application', () => {
     }
   });
 
-  it('are what Prometheus can read, with a type and a text for each', async () => {
+  it('are readable for Prometheus, with a type and a help text for each', async () => {
     const { producer, events, scrape } = await start();
     await producer.publish('jobs', 1);
     await events.acked.first();
@@ -124,7 +127,7 @@ describe('the metrics of an application', () => {
     }
   });
 
-  it('fail the boot where their names are taken, and are gone from the registry then', async () => {
+  it('fail the boot if their names are taken, and are then gone from the registry', async () => {
     const registry = new Registry();
     const first = await bed.start({ options: { ...OPTIONS, metrics: prometheusMetrics({ registry }) } });
     const before = registry.getMetricsAsArray();
@@ -137,7 +140,7 @@ describe('the metrics of an application', () => {
 });
 
 describe('the gauges of an application', () => {
-  it('tell what it is handling, and stop with it', async () => {
+  it('show what it is handling, and end with it', async () => {
     const { app, registry, producer, jobs, scrape } = await start();
     const gate = new Gate();
     jobs.respond = async () => gate.opened;
@@ -154,7 +157,7 @@ describe('the gauges of an application', () => {
 const JOBS = { topic: 'jobs' };
 const TOPIC_GAUGES = ['scheduled', 'due', 'dead', 'oldest_overdue_seconds', 'unowned_partitions', 'paused_partitions'];
 
-/** Which gauges of the topic a scrape has. */
+/** The topic's gauges in a scrape. */
 function reported(scrape: Scrape): string[] {
   return TOPIC_GAUGES.filter((name) => scrape.values(`delay_queue_${name}`, JOBS).length > 0);
 }
@@ -162,7 +165,7 @@ function reported(scrape: Scrape): string[] {
 describe('the gauges of a topic', () => {
   const setup = { providers: [Jobs], options: { defaults: { partitions: 8 }, consumer: { maxIdleWait: 200 } } };
 
-  it('are told by one process at a time, and by another one when it has gone', async () => {
+  it('are reported by one process at a time, and by another one once it is gone', async () => {
     const first = await startScraped(bed, setup);
     const second = await startScraped(bed, setup);
     const apps = [first, second];
@@ -173,7 +176,7 @@ describe('the gauges of a topic', () => {
     const owned = async (): Promise<(number | undefined)[]> =>
       Promise.all(apps.map(async ({ scrape }) => (await scrape()).value('delay_queue_owned_partitions', JOBS)));
     await eventually(async () => expect(await owned()).toEqual([4, 4]));
-    // A reading serves for a second.
+    // A reading is reused for a second.
     const scrapes = await eventually(async () => {
       const both = await Promise.all(apps.map(async ({ scrape }) => scrape()));
       expect(both.flatMap(reported)).toEqual(TOPIC_GAUGES);
@@ -193,7 +196,7 @@ describe('the gauges of a topic', () => {
     });
   });
 
-  it('are told by a process that only publishes, where nobody handles the topic', async () => {
+  it('are reported by a process that only publishes if nobody handles the topic', async () => {
     const { app, scrape } = await startScraped(bed, { options: { ...setup.options, consumer: false } });
     await app.producer.publish('jobs', 1, { deliverAt: (await bed.time()) - 5000 });
     await app.producer.publish('jobs', 2, { delay: '1h' });
@@ -212,10 +215,10 @@ describe('the gauges of a topic', () => {
     const looks = async (): Promise<number> =>
       (await scrape()).value('delay_queue_script_duration_seconds_count', { script: 'stats' }) ?? 0;
     await app.producer.publish('jobs', 1, { delay: '1h' });
-    // What a scrape costs is seen by the next one, which shares its reading.
+    // The next scrape, which shares the reading, shows what this one costs.
     await looks();
     expect(await looks()).toBe(8);
-    // By then that reading is old.
+    // After that the reading is outdated.
     await setTimeout(1100);
     await Promise.all(Array.from({ length: 50 }, async () => scrape()));
     expect(await looks()).toBe(16);
@@ -224,10 +227,7 @@ describe('the gauges of a topic', () => {
 
 describe('a scrape while Redis is away', () => {
   it('tells what the process knows, counts what fails, and tells all again once Redis is back', async () => {
-    const server = await startRedis();
-    const own = new Bed(server.url);
-    try {
-      await own.open();
+    await onOwnRedis(async (own, server) => {
       const { app, scrape } = await startScraped(own, {
         providers: [Jobs],
         options: { ...OPTIONS, publishTimeout: 300, consumer: { maxIdleWait: 200 } },
@@ -251,11 +251,7 @@ describe('a scrape while Redis is away', () => {
         expect(back.value('delay_queue_up')).toBe(1);
         expect(back.value('delay_queue_unowned_partitions', JOBS)).toBe(0);
       });
-      await own.close();
-    } finally {
-      own.redis.disconnect();
-      await server.stop();
-    }
+    });
   });
 });
 

@@ -2,8 +2,8 @@ import { Injectable, Module, Scope } from '@nestjs/common';
 import { type DeadLetter, DelayedHandler, DelayQueueAdmin, OnDeadLetter, UnrecoverableError } from 'nestjs-delay-queue';
 import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -100,7 +100,7 @@ describe('@OnDeadLetter', () => {
     expect(await admin.get('payments', 'a')).toMatchObject({ state: 'dead' });
   });
 
-  it('runs for at most 10 dead letters at once, and for all of them in the end', async () => {
+  it('runs for at most 10 dead letters at once, and eventually for all', async () => {
     const { app, payments } = await start();
     let [running, most] = [0, 0];
     payments.respond = async () => {
@@ -141,7 +141,7 @@ describe('@OnDeadLetter', () => {
     expect(app.logs.warnings.join('\n')).toContain('The hooks of 1 dead letters have not ended');
   });
 
-  it('for a topic that nothing handles here is warned of', async () => {
+  it('causes a warning for a topic that this process does not handle', async () => {
     @Injectable()
     class Lonely {
       @OnDeadLetter('elsewhere')
@@ -151,7 +151,7 @@ describe('@OnDeadLetter', () => {
     expect(app.logs.warnings.join('\n')).toContain('Lonely.onDeadLetter is told of no dead letter');
   });
 
-  it('fails the boot where it cannot work', async () => {
+  it('fails the boot if it cannot work', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped {
       @OnDeadLetter('payments')

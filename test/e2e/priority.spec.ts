@@ -1,9 +1,9 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Respond, batchHandler } from './support/batch-recorder.js';
-import { type RunningApp, useBed } from './support/bed.js';
-import { report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type Respond, batchHandler } from '../support/app/batch-recorder.js';
+import { type RunningApp, useBed } from '../support/app/bed.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -14,17 +14,21 @@ interface Setup {
   readonly concurrency?: number;
   readonly batch?: number;
   readonly partitions?: number;
+  readonly maxIdleWait?: number;
 }
 
 /** An application whose one handler has both topics, the urgent one first. */
-async function start({ concurrency = 10, batch = 1, partitions = 1 }: Setup = {}, respond: Respond = () => undefined) {
+async function start(
+  { concurrency = 10, batch = 1, partitions = 1, maxIdleWait = 200 }: Setup = {},
+  respond: Respond = () => undefined,
+) {
   const handler = batchHandler([URGENT, NORMAL], { concurrency, batch });
   const app = await bed.compile({
     providers: [handler],
-    options: { defaults: { partitions }, consumer: { maxIdleWait: 200 } },
+    options: { defaults: { partitions }, consumer: { maxIdleWait } },
   });
   const jobs = app.get(handler);
-  // Before the first message comes.
+  // Set before the first message comes.
   jobs.respond = respond;
   await app.nest.init();
   return { app, producer: app.producer, events: app.events, jobs };
@@ -36,7 +40,7 @@ async function startPublisher(partitions = 1): Promise<RunningApp> {
   return bed.start({ options: { consumer: false, defaults: { partitions } } });
 }
 
-/** Publishes `count` messages to a topic, due at once unless something else is said. */
+/** Publishes `count` messages to a topic, due at once by default. */
 async function publish({ producer }: Pick<RunningApp, 'producer'>, topic: string, count: number, deliverAt?: number) {
   await producer.publishMany(
     topic,
@@ -47,18 +51,18 @@ async function publish({ producer }: Pick<RunningApp, 'producer'>, topic: string
   );
 }
 
-/** The topics of the calls, in their order. */
+/** The topics of the calls, in order. */
 function topicsOf({ jobs }: Running): string[] {
   return jobs.calls.map(({ messages }) => messages[0]?.topic ?? '');
 }
 
-/** All messages of the urgent topic were handed over before the first of the other. */
+/** Expects that all messages of the urgent topic were handed over before the first of the other. */
 function expectUrgentFirst(running: Running): void {
   const topics = topicsOf(running);
   expect(topics.lastIndexOf(URGENT)).toBeLessThan(topics.indexOf(NORMAL));
 }
 
-/** Partitions of a topic that an application holds now. */
+/** Partitions of a topic that an application currently holds. */
 function held({ events }: Running, topic: string): number[] {
   const partitions = new Set<number>();
   for (const { partition, owned } of events.ownership.past.filter((event) => event.topic === topic)) {
@@ -77,7 +81,7 @@ async function signalsRead({ producer }: Pick<RunningApp, 'producer'>): Promise<
   await setImmediate();
 }
 
-/** Both started, each with its half of the partitions of both topics. */
+/** Starts two applications, each with half of the partitions of both topics. */
 async function startTwo(setup: Setup, responses: readonly [Respond?, Respond?] = []) {
   const both = [await start(setup, responses[0]), await start(setup, responses[1])] as const;
   const half = (setup.partitions ?? 0) / 2;
@@ -108,7 +112,7 @@ describe('a handler of several topics', () => {
     },
   );
 
-  it('does so with handlers that take their time', async () => {
+  it('does so with slow handlers', async () => {
     const publisher = await startPublisher(2);
     await publish(publisher, NORMAL, 60);
     await publish(publisher, URGENT, 60);
@@ -130,7 +134,7 @@ describe('a handler of several topics', () => {
     for (const { messages } of running.jobs.calls) expect(new Set(messages.map(({ topic }) => topic)).size).toBe(1);
   });
 
-  it('lets what comes late to the first overtake what waits in the second', async () => {
+  it('lets late messages of the first overtake waiting ones of the second', async () => {
     const publisher = await startPublisher();
     await publish(publisher, NORMAL, 50);
     const gate = new Gate();
@@ -145,7 +149,8 @@ describe('a handler of several topics', () => {
   });
 
   it('does not delay the second where nothing of the first is due', async () => {
-    const running = await start({ concurrency: 1, partitions: 4 });
+    // Longer than this test waits: the second topic does not wait for the next look at the first.
+    const running = await start({ concurrency: 1, partitions: 4, maxIdleWait: 60_000 });
     const { producer, events } = running;
     // Waits, but is not due.
     await producer.publish(URGENT, null, { delay: '1h' });
@@ -155,7 +160,6 @@ describe('a handler of several topics', () => {
     }
     const lateness = events.delivered.past.map((delivered) => delivered.lateness);
     report(`the second topic alone: late by at most ${Math.max(...lateness).toFixed(1)} ms`);
-    expect(Math.min(...lateness)).toBeLessThan(50);
     expect(topicsOf(running)).toEqual(Array(10).fill(NORMAL));
   });
 
@@ -186,8 +190,8 @@ describe('a handler of several topics', () => {
   });
 });
 
-describe('the second topic of a handler goes on', () => {
-  it('where the first is paused, and waits again when it is not', async () => {
+describe('the second topic of a handler continues', () => {
+  it('if the first is paused, and waits again when it is resumed', async () => {
     const publisher = await startPublisher();
     await publish(publisher, URGENT, 20);
     await publish(publisher, NORMAL, 20);
@@ -211,7 +215,7 @@ describe('the second topic of a handler goes on', () => {
     ]);
   });
 
-  it('where everything of the first was cancelled', async () => {
+  it('if everything of the first was cancelled', async () => {
     const publisher = await startPublisher();
     await publish(publisher, URGENT, 5);
     await publish(publisher, NORMAL, 5);
@@ -225,7 +229,7 @@ describe('the second topic of a handler goes on', () => {
     expect(topicsOf(running)).toEqual([URGENT, ...Array(5).fill(NORMAL)]);
   });
 
-  it('where another process takes partitions of the first over, and where that one leaves', async () => {
+  it('if another process takes over partitions of the first, and if that one leaves', async () => {
     const first = await start({ partitions: 4 });
     const second = await start({ partitions: 4 });
     await eventually(() => expect(held(second, URGENT).length + held(second, NORMAL).length).toBe(4));
@@ -244,7 +248,7 @@ describe('the second topic of a handler goes on', () => {
 const slowly: Respond = async () => setTimeout(1);
 
 describe('two processes with a handler of several topics', () => {
-  it('keep the order each for itself, and handle each message once', async () => {
+  it('each keep the order, and handle each message once', async () => {
     const both = await startTwo({ concurrency: 2, partitions: 4 }, [slowly, slowly]);
     const publisher = await startPublisher(4);
     const dueAt = (await bed.time()) + 500;
@@ -257,7 +261,7 @@ describe('two processes with a handler of several topics', () => {
     expect(both.reduce((sum, { jobs }) => sum + jobs.calls.length, 0)).toBe(800);
   });
 
-  it('do not wait for one another: what one has not handled yet does not hold the other back', async () => {
+  it('do not wait for each other: unhandled messages of one do not hold back the other', async () => {
     const gate = new Gate();
     const [stuck, free] = await startTwo({ concurrency: 1, partitions: 2 }, [async () => gate.opened]);
     const publisher = await startPublisher(2);

@@ -10,8 +10,8 @@ import {
   SerializationError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type Bed, onOwnRedis, useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
+import { type Bed, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
 
 @Injectable()
 class Mails extends Recorder<number> {
@@ -37,7 +37,7 @@ async function messageKeys(): Promise<string[]> {
 }
 
 describe('publishMany', () => {
-  it('answers one result a message, in order, and delivers all of them', async () => {
+  it('returns one result per message, in order, and delivers all of them', async () => {
     const { producer, mails } = await start();
     const results = await producer.publishMany(
       'mails',
@@ -66,7 +66,7 @@ describe('publishMany', () => {
     expect(new Set(mails.ids).size).toBe(2000);
   });
 
-  it('takes none', async () => {
+  it('accepts an empty list', async () => {
     const { producer } = await start();
     expect(await producer.publishMany('mails', [])).toEqual([]);
   });
@@ -75,16 +75,20 @@ describe('publishMany', () => {
     { what: 'an option that is wrong', bad: { payload: 1, options: { delay: -1 } }, error: InvalidArgumentError },
     { what: 'a payload that JSON cannot hold', bad: { payload: 1n }, error: SerializationError },
     { what: 'a payload that is too large', bad: { payload: 'x'.repeat(1 << 20) }, error: PayloadTooLargeError },
-    { what: 'no object', bad: null as unknown as { payload: unknown }, error: InvalidArgumentError },
+    {
+      what: 'a value that is not an object',
+      bad: null as unknown as { payload: unknown },
+      error: InvalidArgumentError,
+    },
     { what: 'an unknown property', bad: { payload: 1, delay: 5 } as { payload: unknown }, error: InvalidArgumentError },
-  ])('writes nothing at all where one message has $what', async ({ bad, error }) => {
+  ])('writes nothing at all if one message has $what', async ({ bad, error }) => {
     const { producer } = await start();
     const all = [...messages(50), bad, ...messages(50)];
     await expect(producer.publishMany<unknown>('mails', all)).rejects.toThrow(error);
     expect(await messageKeys()).toEqual([]);
   });
 
-  it('rejects with the result of each message where some are duplicates, and publishes the others', async () => {
+  it('rejects with the result of each message if some are duplicates, and publishes the others', async () => {
     const { producer, mails } = await start();
     for (const id of ['m3', 'm7']) await producer.publish('mails', 0, { id, delay: '1h' });
     const all = messages(10, (i) => ({ id: `m${i}` }));
@@ -120,7 +124,7 @@ describe('publishMany', () => {
     expect(call?.payload).toBe(0);
   });
 
-  it('replaces and ignores duplicates where it is told to', async () => {
+  it('replaces and ignores duplicates on request', async () => {
     const { producer, mails } = await start();
     await producer.publishMany(
       'mails',
@@ -144,7 +148,7 @@ async function scriptCalls(own: Bed): Promise<number> {
 }
 
 describe('publishes of the same turn of the event loop', () => {
-  it('travel together, one script call a partition', async () => {
+  it('travel together, one script call per partition', async () => {
     await onOwnRedis(async (own) => {
       const { producer } = await own.start({ options: { consumer: false, defaults: { partitions: 4 } } });
       // Makes the topic known and the script loaded.
@@ -166,7 +170,7 @@ describe('publishes of the same turn of the event loop', () => {
     });
   });
 
-  it('are sent in several calls where there are many, so that none keeps Redis busy for long', async () => {
+  it('are sent in several calls if there are many, so that none keeps Redis busy for long', async () => {
     await onOwnRedis(async (own) => {
       const { producer } = await own.start({ options: { consumer: false, defaults: { partitions: 1 } } });
       await producer.publish('mails', 0, { delay: '1h' });
@@ -175,7 +179,7 @@ describe('publishes of the same turn of the event loop', () => {
         'mails',
         messages(2000, () => ({ delay: '1h' })),
       );
-      // 200 a call.
+      // 200 per call.
       expect((await scriptCalls(own)) - before).toBe(10);
     });
   });

@@ -1,31 +1,28 @@
 import { BrokerUnavailableError, DuplicateMessageError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Bed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { type Bed, onOwnRedis } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { report } from '../support/readings/statistics.js';
+import type { PrivateRedis } from '../support/servers/redis-server.js';
+import { Gate, eventually } from '../support/waiting.js';
 
-/** How soon everything has to work again once Redis answers: about a second, and something for a busy machine. */
-const RECOVERY = 2000;
+/** With the default `maxIdleWait`; milliseconds. */
+const HEARTBEAT = 5000;
+
+/** How soon everything has to work again once Redis answers: about a second, and in any case without the next heartbeat. */
+const RECOVERY = 0.9 * HEARTBEAT;
+
+/** What a busy host may add to the time that a close may take, in milliseconds. */
+const BUSY_HOST = 5000;
 
 const ON_DISK = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** Runs a test on a server that it may end, with one application that is never touched again. */
+/** Runs a test on a server that it may stop, with one application that it does not restart. */
 async function onMortalRedis(
   { durable = true, ...timeouts }: { durable?: boolean; publishTimeout?: number; shutdownTimeout?: number },
   test: (setting: Awaited<ReturnType<typeof settle>>) => Promise<void>,
 ): Promise<void> {
-  const server = await startRedis(durable ? ON_DISK : []);
-  const bed = new Bed(server.url);
-  try {
-    await bed.open();
-    await test(await settle(server, bed, timeouts));
-    await bed.close();
-  } finally {
-    bed.redis.disconnect();
-    await server.stop();
-  }
+  await onOwnRedis(async (own, server) => test(await settle(server, own, timeouts)), durable ? ON_DISK : []);
 }
 
 async function settle(
@@ -60,7 +57,8 @@ describe('while Redis is away', () => {
       ]) {
         const startedAt = performance.now();
         const error: unknown = await operation().catch((reason: unknown) => reason);
-        expect(performance.now() - startedAt).toBeLessThan(250 + 500);
+        // Half of the default: it is this timeout that counts.
+        expect(performance.now() - startedAt).toBeLessThan(2500);
         expect(error).toBeInstanceOf(BrokerUnavailableError);
         expect(error).toMatchObject({ code: 'BROKER_UNAVAILABLE' });
         expect((error as Error).message).toMatch(/Redis|250 ms/);
@@ -74,12 +72,12 @@ describe('while Redis is away', () => {
     });
   });
 
-  it('a publish whose outcome is not known can be repeated under its id, and is delivered once', async () => {
+  it('a publish with an unknown outcome can be repeated under its id, and is delivered once', async () => {
     await onMortalRedis({ publishTimeout: 300 }, async ({ pid, producer, events, jobs }) => {
       process.kill(pid, 'SIGSTOP');
       await expect(producer.publish('jobs', 'first', { id: 'a', delay: 700 })).rejects.toThrow(/not known.*same id/);
       process.kill(pid, 'SIGCONT');
-      // The server had received it, and stored it when it could.
+      // The server had received it and stored it as soon as it could.
       await expect(producer.publish('jobs', 'second', { id: 'a' })).rejects.toThrow(DuplicateMessageError);
       await events.acked.first(({ id }) => id === 'a');
       expect(jobs.callsOf('a').map(({ payload }) => payload)).toEqual(['first']);
@@ -118,7 +116,7 @@ describe('while Redis is away', () => {
       for (let i = 0; i < 4; i++) {
         await expect(producer.publish('jobs', i)).rejects.toThrow(BrokerUnavailableError);
       }
-      // A second, in which a line for each claim, heartbeat and attempt to connect would make far more.
+      // Within a second, one line for each claim, heartbeat and attempt to connect would be far more.
       expect(logs.warnings.length + logs.errors.length - before).toBeLessThan(30);
       await server.start();
       await eventually(async () => producer.publish('jobs', 'after'));
@@ -131,7 +129,7 @@ describe('after Redis has come back on the same port', () => {
   it.each([
     { what: 'with its data', durable: true },
     { what: 'without its data', durable: false },
-  ])('publishing and consuming go on by themselves within about a second: $what', async ({ what, durable }) => {
+  ])('publishing and consuming resume without help within about a second: $what', async ({ what, durable }) => {
     await onMortalRedis({ durable, publishTimeout: 300 }, async ({ server, producer, events, jobs }) => {
       await server.kill();
       await expect(producer.publish('jobs', 'lost')).rejects.toThrow(BrokerUnavailableError);
@@ -149,11 +147,11 @@ describe('after Redis has come back on the same port', () => {
         `Redis back ${what}: published after ${publishedAfter.toFixed(0)} ms, handled and acknowledged after ` +
           `${ackedAfter.toFixed(0)} ms`,
       );
-      // And on time again.
+      // Messages are on time again.
       const { dueAt } = await producer.publish('jobs', 'timely', { id: 'timely', delay: 100 });
       const { lateness } = await events.delivered.first(({ id }) => id === 'timely');
       expect(dueAt).toBeInstanceOf(Date);
-      expect(lateness).toBeLessThan(500);
+      expect(lateness).toBeLessThan(HEARTBEAT / 2);
     });
   });
 
@@ -175,7 +173,7 @@ describe('after Redis has come back on the same port', () => {
     });
   });
 
-  it('what was handled meanwhile is acknowledged, and not delivered again', async () => {
+  it('messages that were handled meanwhile are acknowledged, and not delivered again', async () => {
     await onMortalRedis({}, async ({ server, bed, producer, events, jobs }) => {
       const gate = new Gate();
       jobs.respond = async () => gate.opened;
@@ -195,7 +193,7 @@ describe('after Redis has come back on the same port', () => {
     });
   });
 
-  it('a handler that runs throughout keeps its lease, and its signal is not aborted', async () => {
+  it('a handler that runs during the whole outage keeps its lease, and its signal is not aborted', async () => {
     await onMortalRedis({}, async ({ server, producer, events, jobs }) => {
       const gate = new Gate();
       const aborted: boolean[] = [];
@@ -229,7 +227,7 @@ describe('closing an application while Redis is away', () => {
       await leave({ server, pid });
       const startedAt = performance.now();
       await app.close();
-      expect(performance.now() - startedAt).toBeLessThan(200 + 3000);
+      expect(performance.now() - startedAt).toBeLessThan(200 + 3000 + BUSY_HOST);
       gate.open();
       await eventually(() => expect(jobs.running).toBe(0));
       await server.kill();

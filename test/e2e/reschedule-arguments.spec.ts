@@ -1,8 +1,8 @@
 import { type DelayQueueProducer, InvalidArgumentError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { Gate } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { Gate } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 const TEN_YEARS = 10 * 365.25 * 24 * HOUR;
@@ -12,7 +12,9 @@ type When = Parameters<DelayQueueProducer['reschedule']>[2];
 const bed = useBed();
 
 async function start() {
-  const app = await bed.start({ providers: [Jobs], options: { defaults: { partitions: 8 } } });
+  // Nobody looks in time without a signal: what comes while a test waits has come by one.
+  const options = { defaults: { partitions: 8 }, consumer: { maxIdleWait: '1m' } };
+  const app = await bed.start({ providers: [Jobs], options });
   return { producer: app.producer, events: app.events, jobs: app.get(Jobs) };
 }
 
@@ -22,7 +24,7 @@ async function startPublisher() {
 }
 
 describe('rescheduling by id', () => {
-  it('and key moves the message with this key, and no other', async () => {
+  it('and key moves only the message with this key', async () => {
     const { producer } = await start();
     const deliverAt = Math.ceil(await bed.time()) + HOUR;
     const published = await Promise.all(
@@ -58,13 +60,11 @@ describe('rescheduling by id', () => {
   it('alone wakes the owner of that other partition', async () => {
     const { producer, jobs } = await start();
     await producer.publish('jobs', 1, { id: 'a', key: 'k', delay: '1h' });
-    const movedAt = performance.now();
     expect(await producer.reschedule('jobs', 'a', { delay: 100 })).toBe(true);
     await jobs.called();
-    expect(performance.now() - movedAt).toBeLessThan(1000);
   });
 
-  it('alone means the message in its own partition, where there is one', async () => {
+  it('alone means the message in its own partition, if there is one', async () => {
     const { producer, jobs, events } = await start();
     const gate = new Gate();
     jobs.respond = async () => gate.opened;
@@ -75,7 +75,7 @@ describe('rescheduling by id', () => {
     expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(true);
     const [call] = await jobs.called();
     expect(call?.payload).toBe('plain');
-    // In flight it is still the one that is meant.
+    // It still means that message while it is in flight.
     expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(false);
     expect(await dueAtOfKeyed()).toBe(keyed.dueAt.getTime());
 
@@ -92,7 +92,7 @@ describe('reschedule refuses with an InvalidArgumentError, and changes nothing:'
     { what: 'an id that is a number', id: 42, says: ['id', 'string', 'Given: 42'] },
     { what: 'an id that is null', id: null, says: ['id', 'Given: null'] },
     { what: 'an id with U+0000', id: 'a\0k', says: ['id', 'U+0000'] },
-    { what: 'a key that is missing', id: { id: 'a' }, says: ['key', 'Given: undefined'] },
+    { what: 'a missing key', id: { id: 'a' }, says: ['key', 'Given: undefined'] },
     { what: 'a key that is too long', id: { id: 'a', key: 'x'.repeat(257) }, says: ['key', '1 to 256 characters'] },
     { what: 'no time at all', when: {}, says: ['either delay or deliverAt', 'Given: {}'] },
     { what: 'a time that is undefined', when: undefined, says: ['{ delay } or { deliverAt }', 'Given: undefined'] },
@@ -102,10 +102,10 @@ describe('reschedule refuses with an InvalidArgumentError, and changes nothing:'
     { what: 'another option of publish', when: { delay: 0, attempts: 3 }, says: ["no option 'attempts'"] },
     { what: 'both times', when: { delay: '5s', deliverAt: 17 }, says: ['not both', "delay '5s'", 'deliverAt 17'] },
     { what: 'a delay that is NaN', when: { delay: NaN }, says: ['delay', "'30m'", 'Given: NaN'] },
-    { what: 'a delay of no unit', when: { delay: '30 bananas' }, says: ["Given: '30 bananas'"] },
+    { what: 'a delay with an unknown unit', when: { delay: '30 bananas' }, says: ["Given: '30 bananas'"] },
     { what: 'a negative delay', when: { delay: -1 }, says: ['between 0 ms and 10 years', 'Given: -1'] },
     { what: 'a delay over 10 years', when: { delay: TEN_YEARS + 1 }, says: ['delay', '10 years'] },
-    { what: 'a deliverAt that is no date', when: { deliverAt: new Date('nonsense') }, says: ['Invalid Date'] },
+    { what: 'a deliverAt that is not a valid date', when: { deliverAt: new Date('nonsense') }, says: ['Invalid Date'] },
     { what: 'a deliverAt in words', when: { deliverAt: '2030-01-01' }, says: ["Given: '2030-01-01'"] },
     { what: 'a deliverAt after 10 years', when: { deliverAt: Date.now() + TEN_YEARS + 60_000 }, says: ['10 years'] },
   ])('$what', async ({ says, ...given }) => {

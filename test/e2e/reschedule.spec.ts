@@ -1,9 +1,9 @@
 import { type DelayQueueProducer } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Jobs } from './support/jobs.js';
-import { percentile, report } from './support/statistics.js';
-import { Gate, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Jobs } from '../support/app/jobs.js';
+import { percentile, report } from '../support/readings/statistics.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const HOUR = 3_600_000;
 
@@ -14,19 +14,23 @@ const bed = useBed();
 async function start() {
   const app = await bed.start({
     providers: [Jobs],
-    options: { defaults: { partitions: 1, backoff: { type: 'fixed', delay: '1h' } } },
+    options: {
+      defaults: { partitions: 1, backoff: { type: 'fixed', delay: '1h' } },
+      // Nobody looks in time without a signal: what comes while a test waits has come by one.
+      consumer: { maxIdleWait: '1m' },
+    },
   });
   const { producer, events } = app;
   return { producer, events, jobs: app.get(Jobs), partition: bed.partition('jobs') };
 }
 
-/** A process of its own that only publishes. */
+/** Starts an application that only publishes. */
 async function startPublisher() {
   const { producer } = await bed.start({ options: { consumer: false, defaults: { partitions: 1 } } });
   return producer;
 }
 
-describe('rescheduling a message that waits', () => {
+describe('rescheduling a waiting message', () => {
   it('to an earlier time has it delivered then, once', async () => {
     const { producer, events, jobs, partition } = await start();
     const arrivals: number[] = [];
@@ -66,16 +70,14 @@ describe('rescheduling a message that waits', () => {
     { what: "delay '0s'", when: { delay: '0s' } },
     { what: 'a Date in the past', when: { deliverAt: new Date(Date.now() - HOUR) } },
     { what: 'deliverAt 0', when: { deliverAt: 0 } },
-    { what: 'a time before all times', when: { deliverAt: -5 } },
+    { what: 'a time before the epoch', when: { deliverAt: -5 } },
   ])('to the past has it delivered at once: $what', async ({ when }) => {
     const { producer, jobs } = await start();
     // Not the first message of the partition.
     await producer.publish('jobs', 'later', { delay: '1h' });
     await producer.publish('jobs', 'now', { id: 'now', delay: '2h' });
-    const movedAt = performance.now();
     expect(await producer.reschedule('jobs', 'now', when)).toBe(true);
     await jobs.called();
-    expect(performance.now() - movedAt).toBeLessThan(1000);
     expect(jobs.ids).toEqual(['now']);
   });
 
@@ -116,7 +118,7 @@ describe('rescheduling a message that waits', () => {
     });
   });
 
-  it('goes by the last call of several in one turn, and by a cancel after them', async () => {
+  it('follows the last of several calls in one turn, and a cancel after them', async () => {
     const { producer, partition } = await start();
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     const base = Math.ceil(await bed.time()) + HOUR;
@@ -146,7 +148,7 @@ describe('rescheduling a message that waits', () => {
 });
 
 describe('rescheduling a message that waits for its retry', () => {
-  it('keeps the attempts that are spent, and what made the last one fail', async () => {
+  it('keeps the spent attempts and the failure of the last one', async () => {
     const { producer, events, jobs, partition } = await start();
     jobs.respond = (_payload, { attempt }) => {
       if (attempt === 1) throw new Error('down');
@@ -167,7 +169,7 @@ describe('rescheduling a message that waits for its retry', () => {
     ]);
   });
 
-  it('does not give it one attempt more', async () => {
+  it('does not give it another attempt', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = () => {
       throw new Error('down');
@@ -180,7 +182,7 @@ describe('rescheduling a message that waits for its retry', () => {
   });
 });
 
-describe('rescheduling what does not wait answers false and changes nothing:', () => {
+describe('rescheduling answers false and changes nothing for', () => {
   it('an id that does not exist', async () => {
     const { producer, partition } = await start();
     expect(await producer.reschedule('jobs', 'nobody', { delay: 0 })).toBe(false);
@@ -258,7 +260,7 @@ describe('a process that only publishes', () => {
       ids.map((id) => ({ payload: id, options: { id, delay: '1h' } })),
     );
 
-    // One after another, each before those that were moved already: the owner has to be woken each time.
+    // Each is moved before those that were moved already, so the owner has to be woken each time.
     const base = Math.ceil(await bed.time()) + 600;
     for (const [i, id] of ids.entries()) {
       expect(await producer.reschedule('jobs', id, { deliverAt: base + 10 * (ids.length - i) })).toBe(true);
@@ -268,9 +270,6 @@ describe('a process that only publishes', () => {
     await eventually(() => expect(lateness).toHaveLength(ids.length));
     expect(jobs.ids).toEqual(ids.toReversed());
     expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
-    // Without a signal the owner would find them at its next heartbeat, seconds later.
-    expect(percentile(lateness, 0.5)).toBeLessThan(50);
-    expect(Math.max(...lateness)).toBeLessThan(500);
     report(
       `lateness of ${ids.length} messages that another process moved: p50 ${percentile(lateness, 0.5).toFixed(2)} ms, ` +
         `greatest ${Math.max(...lateness).toFixed(2)} ms`,

@@ -9,9 +9,9 @@ import {
   UnrecoverableError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { Gate, abortOf, eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate, abortOf, eventually } from '../support/waiting.js';
 
 @Injectable()
 class Payments extends Recorder {
@@ -69,7 +69,7 @@ describe('a handler that throws', () => {
     for (const [i, pause] of pauses(payments).entries()) expect(pause).toBeGreaterThan((delays[i] ?? NaN) - 1);
   });
 
-  it('spreads the retries where the backoff has jitter', async () => {
+  it('spreads the retries if the backoff has jitter', async () => {
     const backoff: Backoff = { type: 'exponential', delay: 60_000, jitter: 0.5 };
     const { producer, events, payments } = await start({ backoff });
     payments.respond = () => {
@@ -87,7 +87,7 @@ describe('a handler that throws', () => {
     }
   });
 
-  it('has five attempts and a backoff from one second up where nothing is configured', async () => {
+  it('has five attempts and a backoff that begins at one second by default', async () => {
     const { producer, events, payments } = await start();
     payments.respond = () => {
       throw new Error('down');
@@ -107,7 +107,7 @@ describe('a handler that throws', () => {
       },
     },
     { what: 'returns no duration', backoff: () => NaN },
-  ])('is retried after the default backoff where the backoff function $what', async ({ backoff }) => {
+  ])('is retried after the default backoff if the backoff function $what', async ({ backoff }) => {
     const { producer, events, payments } = await start({ backoff });
     payments.respond = () => {
       throw new Error('down');
@@ -174,7 +174,7 @@ describe('a handler that runs past its timeout', () => {
     expect(reasons).toEqual([error]);
   });
 
-  it('has failed even where it ends well afterwards, and is not called again before it has ended', async () => {
+  it('has failed even if it succeeds afterwards, and is not called again before it has ended', async () => {
     const { producer, events, payments } = await start({ timeout: 50, backoff: { type: 'fixed', delay: 0 } });
     const gate = new Gate();
     payments.respond = async (_payload, { id, attempt }) => {
@@ -201,7 +201,7 @@ describe('a handler that runs past its timeout', () => {
     await eventually(() => expect(payments.running).toBe(0));
   });
 
-  it('does not abort the signal of one that ended in time', async () => {
+  it('does not abort the signal of a handler that ended in time', async () => {
     const { producer, events, payments } = await start({ timeout: 30 });
     const signals: AbortSignal[] = [];
     payments.respond = (_payload, { signal }) => signals.push(signal);
@@ -228,7 +228,7 @@ describe('UnrecoverableError', () => {
     expect(await bed.partition('payments').dead()).toEqual(['a']);
   });
 
-  it('counts by class, so that an error derived from it does the same', async () => {
+  it('is recognized by class, so that a derived error does the same', async () => {
     class NoSuchAccount extends UnrecoverableError {}
     const { producer, events, payments } = await start();
     payments.respond = () => {

@@ -12,9 +12,9 @@ import {
 import * as v from 'valibot';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { Gate, within } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { Gate, within } from '../support/waiting.js';
 
 const orders = topic('orders', {
   schema: z.object({
@@ -24,7 +24,7 @@ const orders = topic('orders', {
   }),
 });
 
-/** Looks addresses up, which takes time. */
+/** An asynchronous schema. */
 const mails = topic('mails', {
   schema: v.objectAsync({
     to: v.pipeAsync(
@@ -41,7 +41,7 @@ const mails = topic('mails', {
 const ORDER = { orderId: '42', dueOn: '2026-01-01T00:00:00.000Z' };
 const CHECKED_ORDER = { orderId: '42', lines: [], dueOn: new Date(ORDER.dueOn) };
 
-/** What a test has its schema do. A publish by the topic's name alone leaves the schema out. */
+/** Set by tests: what the schema does. A publish by the topic's name alone bypasses the schema. */
 let judge: (payload: unknown) => unknown = (payload) => payload;
 const judged = topic('judged', {
   schema: {
@@ -127,7 +127,7 @@ describe('a publish to a topic with a schema', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('is refused where JSON makes something else of the payload', async () => {
+  it('is refused if JSON changes the payload', async () => {
     const producer = await startProducer();
     const dates = topic('dates', { schema: z.object({ at: z.date() }) });
     const publishing = producer.publish(dates, { at: new Date(0) });
@@ -136,7 +136,7 @@ describe('a publish to a topic with a schema', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('rejects with a SchemaError where the schema throws, and nothing is written', async () => {
+  it('rejects with a SchemaError if the schema throws, and nothing is written', async () => {
     const producer = await startProducer();
     const failure = new Error('no connection');
     judge = () => {
@@ -152,7 +152,7 @@ describe('a publish to a topic with a schema', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('of many writes nothing where one of them is refused', async () => {
+  it('of many writes nothing if one of them is refused', async () => {
     const producer = await startProducer();
     const good = Array.from({ length: 250 }, () => ({ payload: { to: 'a@example.org' } }));
     const publishing = producer.publishMany(mails, [...good, { payload: { to: 'b' } }, ...good]);
@@ -161,7 +161,7 @@ describe('a publish to a topic with a schema', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('of many resolves where all of them are accepted', async () => {
+  it('of many resolves if all of them are accepted', async () => {
     const { producer, handler } = await start();
     const results = await producer.publishMany(
       mails,
@@ -196,7 +196,7 @@ describe('the handler of a topic with a schema', () => {
     expect(handler.calls.map(({ payload }) => payload)).toEqual([CHECKED_ORDER, CHECKED_ORDER, CHECKED_ORDER]);
   });
 
-  it('never sees what does not fit, as from a producer without the schema: that is a dead letter, no attempt spent', async () => {
+  it('never gets a payload that does not fit, such as from a producer without the schema: it is a dead letter, no attempt spent', async () => {
     const { producer, events, logs, handler, admin, of } = await start();
     const lines = Array.from({ length: 50 }, () => ({ sku: 1 }));
     await producer.publish('orders', { ...ORDER, lines }, { id: 'a' });
@@ -222,7 +222,7 @@ describe('the handler of a topic with a schema', () => {
     expect(events.delivered.past).toEqual([]);
   });
 
-  it('gets it once it was replaced by something that fits, with its whole budget', async () => {
+  it('gets the message once a fitting payload replaces it, with its whole budget', async () => {
     const { producer, events, handler, of } = await start();
     await producer.publish('orders', {}, { id: 'a' });
     await events.dead.first();
@@ -235,7 +235,7 @@ describe('the handler of a topic with a schema', () => {
     expect(await of(orders).failure('a')).toBeUndefined();
   });
 
-  it('is checked for each of its topics by the schema of that topic', async () => {
+  it('gets payloads that are checked by the schema of their topic', async () => {
     const { producer, events } = await start();
     await producer.publish('orders', { to: 'a@example.org' }, { id: 'order' });
     await producer.publish('mails', ORDER, { id: 'mail' });
@@ -274,7 +274,7 @@ describe('a schema that fails before a delivery', () => {
     expect(handler.calls).toEqual([]);
   });
 
-  it('is given as long as the handler', async () => {
+  it('has the same time limit as the handler', async () => {
     const { producer, events } = await start();
     const hanging = new Gate();
     judge = async () => hanging.opened;
@@ -287,11 +287,11 @@ describe('a schema that fails before a delivery', () => {
   });
 });
 
-describe('a schema that takes its time', () => {
-  it('finds its message cancelled: the handler is not called', async () => {
+describe('a slow schema', () => {
+  it('ends after a cancel: the handler is not called', async () => {
     const { producer, events, handler, of, checked } = await startChecking();
     expect(await producer.cancel(judged, 'a')).toBe('in-flight');
-    // Sent after the signal of the cancel, and so heard after it.
+    // Sent after the signal of the cancel, so it arrives after it.
     await producer.publish(orders, ORDER, { id: 'b' });
     await handler.called();
     checked.open();
@@ -303,7 +303,7 @@ describe('a schema that takes its time', () => {
     expect(await of(judged).envelope('a')).toBeUndefined();
   });
 
-  it('finds its process stopping: the message was given back, and the handler is not called', async () => {
+  it('ends during a shutdown: the message is given back, and the handler is not called', async () => {
     const { app, handler, of, checked } = await startChecking();
     await app.close();
     checked.open();

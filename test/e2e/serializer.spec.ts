@@ -16,15 +16,15 @@ import {
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { TypedJson } from '../support/typed-json.js';
-import { useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { eventually } from './support/waiting.js';
+import { useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
 const serializer = new TypedJson();
 
-/** What JSON alone would change, or could not hold. */
+/** Values that JSON alone would change or could not hold. */
 const ORDER = {
   orderId: '42',
   placedAt: new Date('2026-01-01T00:00:00Z'),
@@ -118,14 +118,14 @@ describe('a serializer', () => {
     expect((await jobs.called())[0]?.payload).toEqual(ORDER);
   });
 
-  it('leaves messages as they are that were published without it', async () => {
+  it('does not change messages that were published without it', async () => {
     const plain = await startProducer({});
     await plain.producer.publish('jobs', { json: 'my own' }, { id: 'old' });
     const { jobs } = await start();
     expect((await jobs.called())[0]?.payload).toEqual({ json: 'my own' });
   });
 
-  it('that a process lacks makes a message a dead letter, which is kept as it was and handled once it has one', async () => {
+  it('that a process lacks makes a message a dead letter, which is kept unchanged and handled once there is one', async () => {
     const publisher = await startProducer({ serializer });
     const without = await start({});
     await publisher.producer.publish('jobs', ORDER, { id: 'a' });
@@ -146,7 +146,7 @@ describe('a serializer', () => {
     expect((await jobs.called())[0]?.payload).toEqual(ORDER);
   });
 
-  it('that throws when a message is published refuses it, by name of the topic and with the cause', async () => {
+  it('that throws at a publish makes it fail with the name of the topic and the cause', async () => {
     const cause = new TypeError('no such type');
     const { producer } = await startProducer({
       serializer: failing({
@@ -163,7 +163,7 @@ describe('a serializer', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('that gives what is no plain data refuses the message, with the path', async () => {
+  it('that returns anything but plain data makes the publish fail, with the path', async () => {
     const { producer } = await startProducer({ serializer: failing({ serialize: async (value) => value }) });
     expect((await refusalOf(producer.publish('jobs', 1))).message).toBe(
       'serialize(payload) is a promise. Await it first.',
@@ -171,7 +171,7 @@ describe('a serializer', () => {
     expect(await bed.keys()).toEqual([]);
   });
 
-  it('that throws when a message is delivered makes it a dead letter, kept as it was', async () => {
+  it('that throws at a delivery makes the message a dead letter, kept unchanged', async () => {
     const { producer, jobs, admin } = await start({
       serializer: failing({
         deserialize: () => {
@@ -190,7 +190,7 @@ describe('a serializer', () => {
     expect(jobs.calls).toEqual([]);
   });
 
-  it('serves wherever a payload is shown or replaced', async () => {
+  it('is used wherever a payload is shown or replaced', async () => {
     const { producer, jobs, admin } = await start();
     jobs.respond = () => {
       throw new Error('never');
@@ -219,7 +219,7 @@ describe('a serializer', () => {
     expect((await plain.admin.get('jobs', 'a'))?.payload).toBeUndefined();
   });
 
-  it('is needed by an admin of its own, which says so', async () => {
+  it('is needed by an admin without Nest, which says so', async () => {
     const { producer, jobs } = await start();
     jobs.respond = () => {
       throw new Error('never');
@@ -253,7 +253,7 @@ describe('a serializer', () => {
     }
   });
 
-  it('goes before the schema, at the publish and at the delivery', async () => {
+  it('runs before the schema, at the publish and at the delivery', async () => {
     const app = await bed.start({ providers: [DatedJobs], options: { serializer, defaults: { partitions: 1 } } });
     const at = new Date(5);
     await expect(app.producer.publish(dated, { at: 'soon' as unknown as Date })).rejects.toThrow(InvalidPayloadError);
@@ -261,7 +261,7 @@ describe('a serializer', () => {
     expect((await app.get(DatedJobs).called())[0]?.payload).toEqual({ at });
   });
 
-  it('that cannot read what it has made is found out at the publish, if there is a schema', async () => {
+  it('that cannot read its own output is detected at the publish, if there is a schema', async () => {
     const { producer } = await startProducer({
       serializer: failing({
         deserialize: () => {
@@ -278,7 +278,7 @@ describe('a serializer', () => {
     ['serializer must have the functions', { serializer: JSON as never }],
     ["topics['jobs'].serializer must", { topics: { jobs: { serializer: 'superjson' as never } } }],
     ['defaults.serializer must', { defaults: { serializer: null as never } }],
-  ])('that is none fails the boot: %s', async (says, options) => {
+  ])('that is not valid fails the boot: %s', async (says, options) => {
     const error = await bed.failingBoot({ options });
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toContain(says);

@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type DelayedMessage, DelayedHandler, DeliveryAbortedError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type RunningApp, useBed } from './support/bed.js';
-import { Recorder } from './support/recorder.js';
-import { report } from './support/statistics.js';
-import { Gate, abortOf, eventually, within } from './support/waiting.js';
+import { type RunningApp, useBed } from '../support/app/bed.js';
+import { Recorder } from '../support/app/recorder.js';
+import { report } from '../support/readings/statistics.js';
+import { Gate, abortOf, eventually, within } from '../support/waiting.js';
 
 const TOPIC = 'jobs';
 const PARTITIONS = 8;
+
+/** What a busy host may add to the time that a close may take, in milliseconds. */
+const BUSY_HOST = 5000;
 
 @Injectable()
 class Jobs extends Recorder<number> {
@@ -27,7 +30,7 @@ async function start(shutdownTimeout: number | string = 500): Promise<{ app: Run
   return { app, jobs: app.get(Jobs) };
 }
 
-/** Who owns each partition. */
+/** The owner of each partition. */
 async function owners(): Promise<(string | undefined)[]> {
   return Promise.all(Array.from({ length: PARTITIONS }, async (_, i) => bed.partition(TOPIC, i).owner()));
 }
@@ -41,7 +44,7 @@ async function occupy({ app, jobs }: { app: RunningApp; jobs: Jobs }, count: num
   await jobs.called(count);
 }
 
-/** Resolves once both own the half of the partitions each. */
+/** Resolves once each owns half of the partitions. */
 async function balanced(first: RunningApp, second: RunningApp): Promise<void> {
   await eventually(() => {
     for (const { events } of [first, second]) {
@@ -88,14 +91,14 @@ describe('closing one of two applications while 50 handlers run in it', () => {
       expect(reason).toMatchObject({ code: 'SHUTDOWN' });
     }
     expect(closeTook).toBeGreaterThanOrEqual(499);
-    expect(closeTook).toBeLessThan(500 + 3000);
+    expect(closeTook).toBeLessThan(500 + 3000 + BUSY_HOST);
     expect(first.app.events.retried.past).toEqual([]);
     expect(first.app.events.dead.past).toEqual([]);
 
     const redelivered = await second.jobs.called(25);
     const redeliveryTook = Math.max(...redelivered.map(({ at }) => at)) - performance.timeOrigin - closedAt;
     // The lease has 30 s.
-    expect(redeliveryTook).toBeLessThan(500 + 3000);
+    expect(redeliveryTook).toBeLessThan(15_000);
     expect(redelivered.map(({ message }) => message.attempt)).toEqual(Array(25).fill(1));
     expect(new Set(redelivered.map(({ payload }) => payload))).toEqual(
       new Set(Array.from({ length: 25 }, (_, i) => 2 * i + 1)),
@@ -108,7 +111,7 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     );
   });
 
-  it('takes no longer where handlers do not heed their signals, and settles each message once', async () => {
+  it('takes no longer if handlers ignore their signals, and settles each message once', async () => {
     const first = await start(200);
     const never = new Gate();
     first.jobs.respond = async () => never.opened;
@@ -117,7 +120,7 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     await balanced(first.app, second.app);
     const closedAt = performance.now();
     await first.app.close();
-    expect(performance.now() - closedAt).toBeLessThan(200 + 3000);
+    expect(performance.now() - closedAt).toBeLessThan(200 + 3000 + BUSY_HOST);
     // Nest has one logger for all applications of a process.
     const warning = second.app.logs.warnings.find((line) => line.includes('still run')) ?? '';
     expect(warning).toMatch(
@@ -133,7 +136,7 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     expect(second.app.events.stale.past).toEqual([]);
   });
 
-  it('does not wait for the limit where the handlers end before it', async () => {
+  it('does not wait for the limit if the handlers end before it', async () => {
     const first = await start('10s');
     const finish = new Gate();
     first.jobs.respond = async () => finish.opened;
@@ -142,7 +145,8 @@ describe('closing one of two applications while 50 handlers run in it', () => {
     const closing = first.app.close();
     finish.open();
     await closing;
-    expect(performance.now() - closedAt).toBeLessThan(3000);
+    // Half of the limit.
+    expect(performance.now() - closedAt).toBeLessThan(5000);
     expect(first.app.events.acked.past).toHaveLength(50);
   });
 });
@@ -168,7 +172,7 @@ describe('an application that is closing', () => {
     );
   });
 
-  it('leaves a running handler its lease, so that nobody else gets the message meanwhile', async () => {
+  it('keeps the lease of a running handler, so that nobody else gets the message meanwhile', async () => {
     const first = await start('10s');
     const finish = new Gate();
     first.jobs.respond = async () => finish.opened;
@@ -176,7 +180,7 @@ describe('an application that is closing', () => {
     const second = await start();
     const closing = first.app.close();
     await eventually(async () => expect(new Set(await owners()).size).toBe(1));
-    // Handled by the one that has all partitions now.
+    // The other application, which now has all partitions, handles these.
     for (let i = 100; i < 120; i++) await second.app.producer.publish(TOPIC, i, { id: `m${i}` });
     await second.app.events.acked.take(20);
     finish.open();
@@ -209,7 +213,7 @@ describe('an application that is closing', () => {
     expect(stored.flat()).toEqual(['bye']);
   });
 
-  it('may be told so twice at once', async () => {
+  it('may be closed twice at once', async () => {
     const { app } = await start();
     await expect(Promise.all([app.nest.close(), app.nest.close()])).resolves.toHaveLength(2);
   });

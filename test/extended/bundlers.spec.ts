@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { onceARun } from '../smoke/support/once-a-run.js';
-import { packLibrary } from '../smoke/support/packed-library.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { install } from './support/installations.js';
+import { compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { onceARun } from '../support/package/once-a-run.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { runProgram } from '../support/package/run-program.js';
+import { install } from '../support/package/npm-install.js';
 
-/** What Nest loads if it is installed, which a bundler has to be told. */
+/** Packages that Nest loads only if they are installed; bundlers have to leave them out. */
 const OPTIONAL = [
   '@nestjs/microservices',
   '@nestjs/websockets',
@@ -26,7 +26,7 @@ const ESBUILD = [
   ...OPTIONAL.map((name) => `--external:${name}`),
 ];
 
-/** As users of esbuild give their ES modules what dependencies in CommonJS call. */
+/** Defines `require` for CommonJS dependencies, as users of esbuild do in ES modules. */
 const REQUIRE =
   "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
 
@@ -46,7 +46,7 @@ module.exports = ({ externals }) => ({
 `;
 
 const VITE_CONFIG = `
-// The library becomes part of the file, and all else is found when it runs.
+// The library becomes part of the file; everything else is loaded at run time.
 export default { build: { target: 'node20' }, ssr: { noExternal: ['nestjs-delay-queue'] } };
 `;
 
@@ -62,9 +62,9 @@ const SWC_CONFIG = JSON.stringify({
 interface Tool {
   readonly tool: string;
   readonly command: readonly string[];
-  /** What it makes of `greeter.js`. */
+  /** The file that it makes of `greeter.js`. */
   readonly file: string;
-  /** Whether what it makes runs by itself, without any package. */
+  /** Whether that file runs without any package. */
   readonly alone: boolean;
 }
 
@@ -108,7 +108,7 @@ const TOOLS: readonly Tool[] = [
   },
 ];
 
-describe('an application that is made into one file', () => {
+describe('an application that is bundled into one file', () => {
   let folder: string;
 
   beforeAll(async () => {
@@ -133,7 +133,7 @@ describe('an application that is made into one file', () => {
       }),
     );
     folder = await compileApps(installation, { type: 'commonjs', compilerOptions: { module: 'nodenext' } });
-    await copyFile('test/smoke/apps/greeter.ts', join(folder, 'greeter.ts'));
+    await copyFile('test/package/apps/greeter.ts', join(folder, 'greeter.ts'));
     await writeFile(join(folder, 'webpack.config.cjs'), WEBPACK_CONFIG);
     await writeFile(join(folder, 'vite.config.mjs'), VITE_CONFIG);
     await writeFile(join(folder, 'swc.json'), SWC_CONFIG);
@@ -151,7 +151,7 @@ describe('an application that is made into one file', () => {
   );
 });
 
-/** What a bundler has written, where no package can be found. */
+/** Moves a bundler's output to a folder where no package can be found. */
 async function movedAway(output: string): Promise<string> {
   const place = join(inject('runFolder'), `alone-${randomUUID()}`);
   await mkdir(place);

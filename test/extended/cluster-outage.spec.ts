@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { goAway, playClusterOutages } from '../faults/support/cluster-outage.js';
+import { goAway, playClusterOutages } from './cluster-outages.js';
 
 const TIMES = 10;
 

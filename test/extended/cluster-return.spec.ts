@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { comeBackByHalves, playClusterOutages } from '../faults/support/cluster-outage.js';
+import { comeBackByHalves, playClusterOutages } from './cluster-outages.js';
 
 /** Longer than it takes most clients to connect and disconnect a few times; in milliseconds. */
 const BY_HALVES = 4000;

@@ -1,16 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { installOnNest12 } from '../smoke/support/installations.js';
-import { runProgram } from '../smoke/support/run-program.js';
+import { installOnNest12 } from '../support/package/installations.js';
+import { runProgram } from '../support/package/run-program.js';
 
 const RUNS = 15;
 
-/** What the import may take on top of Nest, in milliseconds on an idle machine, and as a share of what Nest takes there. */
+/** How long the import may take on top of Nest: in milliseconds on an idle machine, and as a share of Nest's import. */
 const LIMIT = 40;
 const SHARE = 0.15;
 
-/** Times both imports in one process, so that they meet the same machine. */
+/** Times both imports in one process, so that conditions are the same. */
 const PROGRAM = `
 const begin = performance.now();
 await import('reflect-metadata');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { movedPrimary } from '../faults/scenarios/redis-scenarios.js';
-import { play } from '../faults/support/play.js';
+import { movedPrimary } from '../fleet/faults/scenarios/redis-scenarios.js';
+import { play } from '../fleet/faults/play.js';
 
 const TIMES = 10;
 const SEED = 15;
@@ -10,6 +10,6 @@ it('the primary moves ten times behind one address: nothing stands still for 2 s
   console.log(JSON.stringify(figures));
   expect(violations, output).toEqual([]);
   expect(figures.faults).toBe(TIMES);
-  // 500 a second, and 2 s between two failovers.
+  // 500 per second, and 2 s between two failovers.
   expect(figures.published).toBeGreaterThan(TIMES * 500);
 }, 180_000);

@@ -1,12 +1,12 @@
 import { copyFile, cp, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { readJson } from '../smoke/support/read-json.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { installOnNest11, versionOf } from './support/installations.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { readJson } from '../support/package/read-json.js';
+import { runProgram } from '../support/package/run-program.js';
+import { installOnNest11, versionOf } from '../support/package/npm-install.js';
 
-/** What is read of vitest's report. */
+/** The part of vitest's report that is read here. */
 interface Report {
   readonly numTotalTests: number;
   readonly numPassedTests: number;
@@ -16,7 +16,7 @@ interface Report {
 const NEST_PACKAGES = ['common', 'core', 'testing', 'platform-express', 'platform-fastify'];
 
 const STYLES: readonly AppStyle[] = [
-  // As Nest's own starter had it for years; this version of TypeScript wants to be asked twice.
+  // As in Nest's own starter for years; this version of TypeScript needs `ignoreDeprecations` for it.
   { type: 'commonjs', compilerOptions: { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' } },
   { type: 'module', compilerOptions: { module: 'nodenext' } },
 ];
@@ -45,7 +45,7 @@ describe('on the newest Nest 11', () => {
     120_000,
   );
 
-  it('the sources in the package pass the tests of how they meet Nest', async () => {
+  it('the sources in the package pass the tests of their integration with Nest', async () => {
     await copyFile('tsconfig.json', join(folder, 'tsconfig.json'));
     await copyFile('test/extended/nest-11/vitest.config.mjs', join(folder, 'vitest.config.mjs'));
     await cp('scripts', join(folder, 'scripts'), { recursive: true });
@@ -53,8 +53,8 @@ describe('on the newest Nest 11', () => {
     await cp(join(folder, 'node_modules/nestjs-delay-queue/lib'), join(folder, 'lib'), { recursive: true });
 
     const report = await runTests(folder);
-    const files = report.testResults.map(({ name }) => relative(join(folder, 'test/nest'), name));
-    const expected = (await readdir('test/nest', { recursive: true })).filter((file) => file.endsWith('.spec.ts'));
+    const files = report.testResults.map(({ name }) => relative(join(folder, 'test/e2e/nest'), name));
+    const expected = (await readdir('test/e2e/nest', { recursive: true })).filter((file) => file.endsWith('.spec.ts'));
 
     expect(files).toEqual(expect.arrayContaining(expected));
     expect(report.numPassedTests).toBeGreaterThan(0);
@@ -62,7 +62,7 @@ describe('on the newest Nest 11', () => {
   }, 300_000);
 });
 
-/** @throws if a test fails; the message has what vitest said of it */
+/** @throws if a test fails, with vitest's message */
 async function runTests(folder: string): Promise<Report> {
   const file = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];

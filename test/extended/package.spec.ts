@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { installOnNest12 } from '../smoke/support/installations.js';
-import { onceARun } from '../smoke/support/once-a-run.js';
-import { packLibrary } from '../smoke/support/packed-library.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { install } from './support/installations.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { installOnNest12 } from '../support/package/installations.js';
+import { onceARun } from '../support/package/once-a-run.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { runProgram } from '../support/package/run-program.js';
+import { install } from '../support/package/npm-install.js';
 
 const STYLES: readonly AppStyle[] = [
   { type: 'commonjs', compilerOptions: { module: 'nodenext' } },
   { type: 'module', compilerOptions: { module: 'nodenext' } },
 ];
 
-/** Majors of Node beside the one that runs this, from the packages that `node` of the registry installs itself. */
+/** Majors of Node besides the running one, installed by the package `node` of the registry. */
 const NODES = [22, 24] as const;
 const NODE_PACKAGE = `node-${process.platform}-${process.arch}`;
 
@@ -31,12 +31,12 @@ describe('the packed library', () => {
     );
   }, 300_000);
 
-  it('has nothing that publint would change', async () => {
+  it('passes publint', async () => {
     expect(await runProgram(join(tools, 'node_modules/.bin/publint'), [tarball, '--strict'])).toContain('All good');
   }, 60_000);
 
-  it('has types that are right for every kind of import, on every entry', async () => {
-    // It fails if it finds anything.
+  it('has correct types for every kind of import, on every entry', async () => {
+    // attw fails if it finds anything.
     const output = await runProgram(join(tools, 'node_modules/.bin/attw'), [tarball, '--no-emoji']);
     expect(output).toContain('No problems found');
     expect(output).toContain('nestjs-delay-queue/testing');

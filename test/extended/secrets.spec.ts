@@ -5,17 +5,17 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { DelayQueueEvents, DelayQueueModule, DelayQueueProducer, createDelayQueueAdmin } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
-import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Jobs } from '../e2e/support/jobs.js';
-import { type Redises, SECRET, formsOfRedis } from '../e2e/support/redis-forms.js';
-import { eventually } from '../e2e/support/waiting.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
+import { PRIMARY, startSentinel } from '../support/servers/redis-sentinel.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
+import { Jobs } from '../support/app/jobs.js';
+import { type Redises, SECRET, formsOfRedis } from '../support/app/redis-forms.js';
+import { eventually } from '../support/waiting.js';
 
 /** A port at which nothing listens: the first one is reserved. */
 const NOWHERE = 1;
 
-/** Keeps everything that is printed, whoever prints it, as the most talkative logger would show it. */
+/** Keeps everything that any part prints, as the most verbose logger would show it. */
 class Everything implements LoggerService {
   readonly lines: string[] = [];
   readonly #add = (...args: unknown[]): void => {
@@ -29,7 +29,7 @@ class Everything implements LoggerService {
   readonly fatal = this.#add;
 }
 
-/** A value as whoever reports errors may show it: its text, its stack, its properties, and all of that of its causes. */
+/** Everything of a value that an error report may show: text, stack and properties, also those of its causes. */
 function everythingOf(value: unknown): string {
   const parts = [inspect(value, { depth: null, showHidden: true, getters: true })];
   for (let part = value, depth = 0; part instanceof Error && depth < 10; depth++) {
@@ -89,7 +89,7 @@ describe('no password is in any log line or error', () => {
     return failureOf(async () => (await compile(redis)).init());
   }
 
-  /** Boots, publishes, takes its Redis away and publishes; returns all that can be seen of it. */
+  /** Boots, publishes, removes its Redis and publishes again; returns everything that can be seen. */
   async function afterLoss(redis: Redises, lose: () => unknown): Promise<string> {
     const module = await compile(redis, 1000);
     const errors: unknown[] = [];
@@ -105,7 +105,7 @@ describe('no password is in any log line or error', () => {
     return [...errors.map(everythingOf), ...printed.lines].join('\n');
   }
 
-  describe('of a boot that fails', () => {
+  describe('of a failing boot', () => {
     for (const [what, form] of Object.entries(formsOfRedis(NOWHERE))) {
       it(`with ${what}`, async () => {
         const error = await bootFailure(form());
@@ -116,7 +116,7 @@ describe('no password is in any log line or error', () => {
     }
   });
 
-  describe('where the server refuses the password', () => {
+  describe('if the server refuses the password', () => {
     let server: PrivateRedis;
     let cluster: PrivateCluster;
     beforeAll(async () => {

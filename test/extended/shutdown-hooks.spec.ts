@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
-import { TestProcess } from '../support/test-process.js';
+import { TestProcess } from '../support/processes/test-process.js';
 import type { ShutdownHooks } from '../fleet/programs/shutdown-hooks.js';
 
-/** The lines of the library that an application prints, as in production unless another environment is named. */
+/** The library's log lines of an application, in production by default. */
 async function linesOf(hooks: ShutdownHooks, environment = 'production'): Promise<string[]> {
   const program = 'dist-test/fleet/programs/shutdown-hooks.js';
   const prefix = `hooks-${randomUUID()}`;
@@ -15,7 +15,7 @@ async function linesOf(hooks: ShutdownHooks, environment = 'production'): Promis
 }
 
 describe('an application that consumes', () => {
-  it.concurrent('is told once, for all of its connections, what it costs to have no shutdown hooks', async () => {
+  it.concurrent('is warned once, for all its connections, if it has no shutdown hooks', async () => {
     const lines = await linesOf('none');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/WARN/);
@@ -27,13 +27,13 @@ describe('an application that consumes', () => {
   });
 
   it.concurrent.each(['late', 'closes', 'publishes only'] as const)(
-    'is told nothing if its hooks are enabled, it closes by itself, or it only publishes: %s',
+    'is not warned if its hooks are enabled, it closes by itself, or it only publishes: %s',
     async (hooks) => {
       expect(await linesOf(hooks)).toEqual([]);
     },
   );
 
-  it.concurrent('is told nothing in a test', async () => {
+  it.concurrent('is not warned in a test', async () => {
     expect(await linesOf('none', 'test')).toEqual([]);
   });
 });

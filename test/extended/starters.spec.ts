@@ -4,12 +4,12 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { codeBlocks, readDocument } from '../docs/support/markdown.js';
-import { onceARun } from '../smoke/support/once-a-run.js';
-import { packLibrary } from '../smoke/support/packed-library.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { npmInstall } from './support/installations.js';
+import { onceARun } from '../support/package/once-a-run.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { runProgram } from '../support/package/run-program.js';
+import { npmInstall } from '../support/package/npm-install.js';
 
-/** What `nest new` makes, by the major of its command line. */
+/** The starters of `nest new`, by the major of its CLI. */
 const STARTERS = [
   { nest: 11, runner: 'jest' },
   { nest: 12, runner: 'vitest' },
@@ -19,7 +19,7 @@ const blocks = codeBlocks(readDocument('README.md')).map(({ code }) => code);
 const service = blockOf('// main.ts');
 const serviceTest = blockOf('// order.service.spec.ts');
 
-/** Returns what the library answers, so that declarations have to name its type. */
+/** Returns a result of the library, so that declarations have to name its type. */
 const CANCELLER = `
 import { Injectable } from '@nestjs/common';
 import { DelayQueueProducer } from 'nestjs-delay-queue';
@@ -48,7 +48,7 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
         `imports: [DelayQueueModule.forRoot({ redis: process.env.REDIS_URL, prefix: 'starter-${nest}' })]`,
       ),
     );
-    // Jest has these as globals, as the README says.
+    // In Jest these are globals, as the README says.
     const test = runner === 'jest' ? serviceTest.replace(/^import .* from 'vitest';\n/m, '') : serviceTest;
     await writeFile(join(folder, 'src/order.service.spec.ts'), test);
     await writeFile(join(folder, 'src/canceller.ts'), CANCELLER);
@@ -69,12 +69,12 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
     expect(manifest.scripts.test).toMatch(new RegExp(`^${runner}\\b`));
 
     const report = await npm('test', '--', runner === 'jest' ? '--json' : '--reporter=json');
-    // The test of the README and the one that came along.
+    // The test of the README and the one of the starter.
     expect(report).toContain('closes an order after 30 minutes');
     expect(report).toContain('"numPassedTests":2');
   }, 120_000);
 
-  it('passes the end-to-end test that came along, with the module imported', async () => {
+  it('passes the end-to-end test of the starter with the module imported', async () => {
     const options = runner === 'jest' ? '--json' : '--reporter=json';
     expect(await npm('run', 'test:e2e', '--', options)).toContain('"numPassedTests":1');
   }, 120_000);
@@ -90,7 +90,7 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
     ]);
   }, 120_000);
 
-  /** What the service tells until its order is closed. */
+  /** The output of the service until its order is closed. */
   async function linesOf(program: string): Promise<string[]> {
     const child = spawn(process.execPath, [program], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
@@ -103,7 +103,7 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
   }
 });
 
-/** @returns the folder in which the application `app` is */
+/** @returns the folder that has the application `app` */
 async function create(nest: number): Promise<string> {
   const { tarball } = await packLibrary();
   return onceARun(`nest-new-${nest}`, async (target) => {

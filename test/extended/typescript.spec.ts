@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../smoke/support/greeter.js';
-import { onceARun } from '../smoke/support/once-a-run.js';
-import { packLibrary } from '../smoke/support/packed-library.js';
-import { runProgram } from '../smoke/support/run-program.js';
-import { install } from './support/installations.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { onceARun } from '../support/package/once-a-run.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { runProgram } from '../support/package/run-program.js';
+import { install } from '../support/package/npm-install.js';
 
-/** The oldest that is supported, those between that read modules in another way, and the newest. */
+/** The oldest supported version, those that changed module resolution, and the newest. */
 const VERSIONS = ['5.4', '5.7', '5.9', '6.0', '7.0'] as const;
 
 interface Setting extends AppStyle {
@@ -54,7 +54,7 @@ describe('an application on Nest 11', () => {
       const tsc = resolve(folder, `node_modules/typescript-${version}/bin/tsc`);
       expect(await runProgram(process.execPath, [tsc, '--version'])).toContain(`Version ${version}.`);
 
-      // Some declarations of Nest are for newer compilers than the oldest here.
+      // Some declarations of Nest need a newer compiler than the oldest one here.
       const app = await compileApps(folder, { type, compilerOptions: { ...compilerOptions, skipLibCheck: true } }, [
         process.execPath,
         tsc,

@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { partitionOf } from '../../lib/messages/partitioner.js';
-import { eventually } from '../support/eventually.js';
+import { partitionOf } from '../support/internals.js';
+import { until } from '../support/waiting.js';
 import { HELD, type Run, WORK } from './operated-protocol.js';
-import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';
-import { LONGEST_BLOCK, WatchedSteps, longestCall, tell } from './support/longest-call.js';
-import { MESSAGE_COUNT } from './support/message-count.js';
-import { OperatedFleet, type OperatedProcess } from './support/operated-fleet.js';
-import { SavedMessages, messageKeys } from './support/saved-messages.js';
+import { NO_FAULTS, listAll, listingFaults } from '../support/processes/list-all.js';
+import { LONGEST_BLOCK, WatchedSteps, longestCall } from '../support/readings/longest-call.js';
+import { report } from '../support/readings/statistics.js';
+import { MESSAGE_COUNT } from '../support/processes/message-count.js';
+import { OperatedFleet, type OperatedProcess } from '../support/processes/operated-fleet.js';
+import { SavedMessages, messageKeys } from '../support/processes/saved-messages.js';
 
 const COUNT = MESSAGE_COUNT;
 const PARTITIONS = 8;
 const HOUR = 3_600_000;
 
-/** Long, so that what comes about sooner has come by a signal; milliseconds. */
+/** Long, so that only a signal can explain an earlier effect; milliseconds. */
 const MAX_IDLE_WAIT = 4000;
 
-/** How soon a signal has to have its effect, on a machine that is busy otherwise; milliseconds. */
+/** How soon a signal has to take effect on a busy machine; milliseconds. */
 const BY_SIGNAL = MAX_IDLE_WAIT / 2;
 
 const indexes = Array.from({ length: PARTITIONS }, (_, index) => index);
@@ -30,7 +31,7 @@ function now(): number {
 
 describe(`two processes with ${COUNT} messages, operated by a third`, { timeout: 120_000 }, () => {
   let fleet: OperatedFleet;
-  /** All of them wait for an hour at least. */
+  /** All of them wait for at least an hour. */
   let backlog: string[];
   let saved: SavedMessages;
   let dueFrom: number;
@@ -55,38 +56,38 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
 
   afterAll(async () => fleet.end());
 
-  /** Of the backlog, the message of each partition that is this many after its first one. */
+  /** The message at this position in the backlog of each partition. */
   function oneOfEach(nth: number): string[] {
     const some = backlog.slice(0, 1000);
     return indexes.map((index) => some.filter((id) => partitionOf(id, PARTITIONS) === index)[nth] ?? '');
   }
 
-  /** Some of what comes and goes waits amid the backlog. */
+  /** Runs other traffic meanwhile, part of which waits amid the backlog. */
   async function whileBustling<T>(work: () => Promise<T>): Promise<T> {
     return fleet.whileBustling({ from: dueFrom, to: dueFrom + COUNT / 200, dying: false }, work);
   }
 
-  /** Pauses while both handle, waits until both have seen it, and expects that neither begins with anything later. */
+  /** Pauses while both handle, waits until both have noticed, and expects that neither starts a later message. */
   async function pauseAll(watch: WatchedSteps): Promise<void> {
     const { admin, processes } = fleet;
     const askedAt = now();
     await watch.step(async () => admin.pause(WORK));
     const pausedAt = now();
-    const seenAt = await eventually('both to see the pause', () => {
+    const seenAt = await until('both to see the pause', () => {
       const times = processes.map((process) => process.sawAt(`Topic '${WORK}' is paused`, askedAt));
       return times.every((time) => time !== undefined) && times;
     });
-    await eventually('handlers that run to end', async () => (await admin.stats(WORK)).inFlight === 0);
+    await until('handlers that run to end', async () => (await admin.stats(WORK)).inFlight === 0);
     const seen = seenAt.map((time) => time - pausedAt);
     const last = processes.map((process) => (runsSince(process, pausedAt).at(-1)?.at ?? pausedAt) - pausedAt);
-    tell(`pause: seen after ${shown(seen)}, the last handler call begins after ${shown(last)}`);
+    report(`pause: seen after ${shown(seen)}, the last handler call begins after ${shown(last)}`);
     expect(Math.max(...seen, ...last)).toBeLessThanOrEqual(MAX_IDLE_WAIT);
   }
 
-  /** Waits until these have been handled, each by the process that owns its partition, and gives how long each took. */
+  /** Waits until these are handled by the owners of their partitions, and returns how long each took. */
   async function expectHandledByOwners(ids: readonly string[], since: number): Promise<number[]> {
     const owners = await fleet.owners(WORK);
-    const found = await eventually('them to be handled', () => {
+    const found = await until('them to be handled', () => {
       const runs = fleet.processes.flatMap((process) => runsSince(process, since)).filter(({ id }) => ids.includes(id));
       return runs.length >= ids.length && runs;
     });
@@ -113,7 +114,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
   });
 
-  it('peek() lists each message that waits once, whatever both do meanwhile', async () => {
+  it('peek() lists each waiting message once, whatever both do meanwhile', async () => {
     const watch = await WatchedSteps.begin(fleet.redis);
     const begin = now();
     const listed = await whileBustling(async () => {
@@ -123,7 +124,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(listingFaults(listed, backlog)).toEqual(NO_FAULTS);
     const others = listed.filter(({ id }) => id.includes('later'));
     const handled = fleet.processes.map((process) => runsSince(process, begin).length);
-    tell(`meanwhile ${handled.join(' and ')} handled, ${others.length} listed of what came and went`);
+    report(`meanwhile ${handled.join(' and ')} handled, ${others.length} listed of what came and went`);
     expect(others.length).toBeGreaterThan(0);
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
     expect(await fleet.admin.stats(WORK)).toMatchObject({ dead: 0 });
@@ -142,7 +143,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
           const since = now();
           expect(await Promise.all(ids.map(async (id) => move(id)))).toEqual(ids.map(() => true));
           const took = Math.max(...(await expectHandledByOwners(ids, since)));
-          tell(`${what}: handled by their owners within ${took.toFixed(1)} ms`);
+          report(`${what}: handled by their owners within ${took.toFixed(1)} ms`);
           expect(took).toBeLessThan(BY_SIGNAL);
         },
         () => saved.restore(),
@@ -151,7 +152,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     }
   });
 
-  it('reschedule(), edit() and cancel() change what waits', async () => {
+  it('reschedule(), edit() and cancel() change waiting messages', async () => {
     const many = backlog.slice(COUNT / 2, COUNT / 2 + 1000);
     const later = new Date(dueFrom + HOUR);
     const time = await longestCall(fleet.redis, 'reschedule and edit 1,000 times each', async () => {
@@ -185,10 +186,10 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(await fleet.admin.get(WORK, rest[0] ?? '')).toBeUndefined();
   });
 
-  it('what happens in one process is seen in the other one, too', async () => {
+  it('each process sees the events of the other one', async () => {
     await fleet.each((process) => process.ask({ kind: 'listen' }));
     let probes = 0;
-    await eventually('both to listen', async () => {
+    await until('both to listen', async () => {
       await fleet.publish({ topic: WORK, idPrefix: `probe-${probes++}-`, count: 2, task: { does: 'succeed' } });
       return fleet.processes.every(({ events }) => events.length > 0);
     });
@@ -201,7 +202,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
         const kinds = ['published', 'delivered', 'retried', 'delivered', 'acked'];
         const own = new Set(ids);
         const ofThese = ({ events }: OperatedProcess) => events.filter(({ id }) => id !== undefined && own.has(id));
-        await eventually('both to be told of all', () =>
+        await until('both to be told of all', () =>
           fleet.processes.every((process) => ofThese(process).length >= kinds.length * ids.length),
         );
         const handledBy = new Map(fleet.processes.flatMap(({ pid, runs }) => runs.map(({ id }) => [id, pid] as const)));
@@ -218,12 +219,12 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
   });
 
-  it('pause(), resume() and drain() take effect in both, amid what is due', async () => {
+  it('pause(), resume() and drain() take effect in both while messages are due', async () => {
     const { admin, processes } = fleet;
     const first = now();
     const watch = await WatchedSteps.begin(fleet.redis);
     await whileBustling(async () => pauseAll(watch));
-    // All of what comes in now is due at once, and none of it is handed out.
+    // All new messages are due at once, and none is handed out.
     await admin.drain(WORK);
     const { delivered } = (await admin.stats(WORK)).counters;
     const task = { does: 'take-a-while' } as const;
@@ -234,10 +235,10 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     const resumedAt = now();
     await watch.step(async () => {
       await admin.resume(WORK);
-      await eventually('both to go on', () => processes.every((process) => runsSince(process, resumedAt).length > 0));
+      await until('both to go on', () => processes.every((process) => runsSince(process, resumedAt).length > 0));
     });
     const waits = processes.map((process) => (runsSince(process, resumedAt)[0]?.at ?? Infinity) - resumedAt);
-    tell(`resume: the first is handled after ${shown(waits)}`);
+    report(`resume: the first is handled after ${shown(waits)}`);
     expect(Math.max(...waits)).toBeLessThan(BY_SIGNAL);
     const listed = await listAll(admin, { topic: WORK, state: 'due', ask: (peek) => watch.step(peek) });
     await pauseAll(watch);
@@ -245,7 +246,7 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(time).toBeLessThanOrEqual(LONGEST_BLOCK);
     const handled = new Set(processes.flatMap((process) => runsSince(process, resumedAt)).map(({ id }) => id));
     const stayed = ids.filter((id) => !handled.has(id));
-    tell(`${handled.size} were handled meanwhile, ${stayed.length} were due all along`);
+    report(`${handled.size} were handled meanwhile, ${stayed.length} were due all along`);
     expect(stayed.length).toBeGreaterThan(0);
     expect(stayed.length).toBeLessThan(COUNT);
     expect(listingFaults(listed, stayed)).toEqual(NO_FAULTS);
@@ -271,10 +272,10 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(await messageKeys(fleet.redis)).toEqual([]);
   });
 
-  it('what is in flight is listed once, and cancelled where it runs', async () => {
+  it('messages in flight are listed once, and cancelled in the process that runs them', async () => {
     const { admin, processes } = fleet;
     const ids = await fleet.publish({ topic: HELD, idPrefix: 'held-', count: COUNT, task: { does: 'succeed' } });
-    await eventually('all to be in flight', async () => (await admin.stats(HELD)).inFlight === COUNT, 30_000);
+    await until('all to be in flight', async () => (await admin.stats(HELD)).inFlight === COUNT, 30_000);
     const leaving = ids.filter((_, n) => n % 100 === 0);
     const staying = ids.filter((_, n) => n % 100 > 0);
     let next = 0;
@@ -295,17 +296,14 @@ describe(`two processes with ${COUNT} messages, operated by a third`, { timeout:
     expect(watch.end(`listing ${COUNT} in flight`)).toBeLessThanOrEqual(LONGEST_BLOCK);
     expect([...results]).toEqual(['in-flight']);
     const cancelled = leaving.slice(0, next);
-    await eventually(
-      'their signals to abort',
-      () => processes.flatMap(({ aborts }) => aborts).length >= cancelled.length,
-    );
+    await until('their signals to abort', () => processes.flatMap(({ aborts }) => aborts).length >= cancelled.length);
     const handlers = new Map(processes.flatMap(({ name, runs }) => runs.map(({ id }) => [id, name] as const)));
     for (const { name, aborts } of processes) {
       expect(aborts.length).toBeGreaterThan(0);
       expect(aborts.every(({ id, code }) => handlers.get(id) === name && code === 'CANCELLED')).toBe(true);
     }
     expect(processes.flatMap(({ aborts }) => aborts.map(({ id }) => id)).toSorted()).toEqual(cancelled.toSorted());
-    await eventually('them to be gone', async () => (await admin.stats(HELD)).inFlight === COUNT - cancelled.length);
+    await until('them to be gone', async () => (await admin.stats(HELD)).inFlight === COUNT - cancelled.length);
   });
 });
 

@@ -1,19 +1,20 @@
 import type { DeadLetterFilter, RequeueOptions } from 'nestjs-delay-queue';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.js';
+import { until } from '../support/waiting.js';
 import { type Run, WORK } from './operated-protocol.js';
-import { NO_FAULTS, listAll, listingFaults } from './support/list-all.js';
-import { notHandledOnce } from './support/fleet.js';
-import { LONGEST_BLOCK, WatchedSteps, longestCall, tell } from './support/longest-call.js';
-import { MESSAGE_COUNT } from './support/message-count.js';
-import { OperatedFleet } from './support/operated-fleet.js';
-import { SavedMessages } from './support/saved-messages.js';
+import { NO_FAULTS, listAll, listingFaults } from '../support/processes/list-all.js';
+import { notHandledOnce } from '../support/processes/fleet.js';
+import { LONGEST_BLOCK, WatchedSteps, longestCall } from '../support/readings/longest-call.js';
+import { report } from '../support/readings/statistics.js';
+import { MESSAGE_COUNT } from '../support/processes/message-count.js';
+import { OperatedFleet } from '../support/processes/operated-fleet.js';
+import { SavedMessages } from '../support/processes/saved-messages.js';
 
 const COUNT = MESSAGE_COUNT;
 const PARTITIONS = 8;
 const KEYS = 100;
 
-/** Of the dead letters: those whose handler threw, those that have no hope, and of the latter those with keys. */
+/** The dead letters whose handler threw, the unrecoverable ones, and those of the latter that have keys. */
 const FAILED = 0.8 * COUNT;
 const HOPELESS = 0.2 * COUNT;
 const KEYED = 0.1 * COUNT;
@@ -32,12 +33,12 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     const hopeless = { topic: WORK, count: HOPELESS - KEYED, task: { does: 'give-up', text: 'no account #' } } as const;
     dead = await fleet.publish({ ...hopeless, idPrefix: 'hopeless-' });
     dead.push(...(await fleet.publish({ ...hopeless, idPrefix: 'keyed-', count: KEYED, keys: KEYS })));
-    await eventually('the first to die', async () => (await fleet.admin.stats(WORK)).dead === HOPELESS, 30_000);
+    await until('the first to die', async () => (await fleet.admin.stats(WORK)).dead === HOPELESS, 30_000);
     const [seconds, microseconds] = await fleet.redis.time();
     between = Number(seconds) * 1000 + Math.ceil(Number(microseconds) / 1000) + 1;
     dead.push(...(await fleet.publish({ ...fails, idPrefix: 'failed-' })));
-    await eventually('the others to die', async () => (await fleet.admin.stats(WORK)).dead === COUNT, 30_000);
-    tell(`${COUNT} messages were published and died within ${(performance.now() - begin).toFixed(0)} ms`);
+    await until('the others to die', async () => (await fleet.admin.stats(WORK)).dead === COUNT, 30_000);
+    report(`${COUNT} messages were published and died within ${(performance.now() - begin).toFixed(0)} ms`);
     saved = await SavedMessages.save(fleet.redis);
   }, 90_000);
 
@@ -45,13 +46,13 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
 
   afterAll(async () => fleet.end());
 
-  /** Of the handler calls from now on, that they are one of each message, some in each process. */
+  /** Follows handler calls from now on, to expect one for each message, with some in each process. */
   function followRuns(): { expectOnceEach(ids: readonly string[]): Promise<Run[]> } {
     const before = fleet.processes.map(({ runs }) => runs.length);
     const since = (): Run[][] => fleet.processes.map(({ runs }, i) => runs.slice(before[i]));
     return {
       async expectOnceEach(ids) {
-        await eventually('all to be handled', () => since().flat().length >= ids.length, 30_000);
+        await until('all to be handled', () => since().flat().length >= ids.length, 30_000);
         const runs = since();
         expect(notHandledOnce(runs.flat(), ids)).toEqual({});
         expect(Math.min(...runs.map((own) => own.length))).toBeGreaterThan(0);
@@ -62,17 +63,14 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
 
   it('@OnDeadLetter is called once in the fleet, in the process where the message died', async () => {
     const told = fleet.processes.flatMap(({ deaths }) => deaths);
-    tell(`of ${COUNT} deaths in a row the methods were told ${told.length}; beyond 1,000 that wait they are dropped`);
+    report(`of ${COUNT} deaths in a row the methods were told ${told.length}; beyond 1,000 that wait they are dropped`);
     expect(new Set(told).size).toBe(told.length);
 
     const task = { does: 'give-up', text: 'alone' } as const;
     const time = await longestCall(fleet.redis, '600 deaths, each told', async () => {
       const ids = await fleet.publish({ topic: WORK, idPrefix: `told-${performance.now()}-`, count: 600, task });
       const of = (all: readonly string[]) => all.filter((id) => ids.includes(id));
-      await eventually(
-        'all to be told',
-        () => fleet.processes.flatMap(({ deaths }) => of(deaths)).length >= ids.length,
-      );
+      await until('all to be told', () => fleet.processes.flatMap(({ deaths }) => of(deaths)).length >= ids.length);
       for (const { deaths, runs } of fleet.processes) {
         expect(of(deaths).toSorted()).toEqual(of(runs.map(({ id }) => id)).toSorted());
         expect(of(deaths).length).toBeGreaterThan(0);
@@ -116,7 +114,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.stats(WORK)).toMatchObject({ dead: COUNT, scheduled: 0 });
   });
 
-  it('peek() lists each dead letter once, while others die, are removed and requeued, and messages are handled', async () => {
+  it('peek() lists each dead letter once while others die, are removed or requeued, and messages are handled', async () => {
     const { admin, processes } = fleet;
     const leaving = dead.filter((_, n) => n % 100 === 0);
     const staying = dead.filter((_, n) => n % 100 > 0);
@@ -141,8 +139,8 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(listingFaults(listed, staying)).toEqual(NO_FAULTS);
     const handled = processes.map(({ runs }, i) => runs.length - (before[i] ?? 0));
     const died = listed.filter(({ id }) => id.startsWith('bustle-')).length;
-    tell(`meanwhile ${handled.join(' and ')} handled, ${died} that died then were listed, too`);
-    await eventually('the last to be handled', async () => {
+    report(`meanwhile ${handled.join(' and ')} handled, ${died} that died then were listed, too`);
+    await until('the last to be handled', async () => {
       const { due, inFlight } = await admin.stats(WORK);
       return due + inFlight === 0;
     });
@@ -170,7 +168,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.stats(WORK)).toMatchObject({ dead: 0, scheduled: 0 });
   });
 
-  it('requeue() has each handled once: one, an edited one, those of a filter at a rate, and all by two callers', async () => {
+  it('requeue() makes each be handled once: one, an edited one, those of a filter at a rate, and all by two callers', async () => {
     const { admin } = fleet;
     await fleet.each((process) => process.ask({ kind: 'heal' }));
     const other = await fleet.anotherAdmin();
@@ -196,10 +194,10 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     setTimeout(() => stop.abort(), 1000);
     const { requeued, aborted } = await admin.requeue(WORK, byReason, { rate, signal: stop.signal });
     const seconds = (performance.now() - begin) / 1000;
-    tell(`${requeued} within ${seconds.toFixed(2)} s, where ${rate} a second are allowed`);
+    report(`${requeued} within ${seconds.toFixed(2)} s, where ${rate} a second are allowed`);
     expect(aborted).toBe(true);
     expect(requeued).toBeGreaterThan(0);
-    // A tenth of a second's worth goes at once.
+    // The share of a tenth of a second is requeued at once.
     expect(requeued).toBeLessThanOrEqual(rate * (seconds + 0.1));
     expect(await both(byReason)).toBe(HOPELESS - keyed - requeued);
     expect(await both({})).toBe(FAILED - 2);
@@ -207,12 +205,12 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     const handled = await runs.expectOnceEach(dead);
     expect(handled.filter(({ text }) => text === 'edited').map(({ id }) => id)).toEqual([edited]);
     expect(handled.every(({ attempt }) => attempt === 1)).toBe(true);
-    await eventually('nothing to be left', async () => {
+    await until('nothing to be left', async () => {
       const { scheduled, inFlight, dead: left } = await admin.stats(WORK);
       return scheduled + inFlight + left === 0;
     });
 
-    // Not due yet, so that the calls are those of requeuing.
+    // Not due yet, so that only requeuing makes calls.
     const all = await longestCall(
       fleet.redis,
       `requeuing ${COUNT} by two callers`,
@@ -224,7 +222,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
     expect(await admin.get(WORK, one)).toMatchObject({ state: 'scheduled', attempts: 0, deliveries: 1 });
   });
 
-  it('are removed beyond the count and the age that processes started anew allow', async () => {
+  it('are removed beyond the limits of count and age of newly started processes', async () => {
     const { admin } = fleet;
     const maxCount = 1000;
     for (const [what, deadLetter, left] of [
@@ -237,7 +235,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
         `removing ${what}`,
         async () => {
           await fleet.startTwo({ deadLetter });
-          await eventually(`${left} to be left`, async () => (await admin.stats(WORK)).dead === left, 30_000);
+          await until(`${left} to be left`, async () => (await admin.stats(WORK)).dead === left, 30_000);
         },
         async () => {
           await fleet.endProcesses();

@@ -1,19 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
-import { Fleet, notHandledOnce, percentile } from './support/fleet.js';
+import { until } from '../support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
+import { Fleet, notHandledOnce } from '../support/processes/fleet.js';
+import { percentile, report } from '../support/readings/statistics.js';
 
 /** With the default `maxIdleWait`; milliseconds. */
 const HEARTBEAT = 5000;
 
-/** How late half of the messages may be at most, in milliseconds, and how often that is tried. */
-const LATEST = 20;
-const ROUNDS = 3;
+/**
+ * How late half of the messages may be at most, in milliseconds: those that only the heartbeat
+ * finds wait for half of it on average. How late messages are on an idle host, the benchmark says.
+ */
+const LATEST = HEARTBEAT / 5;
 
 /** With a `maxIdleWait` of 200 ms; milliseconds. */
 const SESSION = 600;
+
+/** Milliseconds. */
+const DEFAULT_SESSION = 15_000;
+const DEFAULT_LEASE = 30_000;
 
 describe('a fleet of processes', () => {
   let fleet: Fleet;
@@ -31,43 +38,34 @@ describe('a fleet of processes', () => {
     const config = { redisUrl: redis.url, prefix: 'fleet', topic: 'work', partitions: 8 };
     const consumers = ['c1', 'c2', 'c3'].map((name) => fleet.start(name, 'consumer', config));
     await Promise.all(consumers.map((consumer) => consumer.reported('ready')));
-    await eventually('three balanced shares', () => sizes(consumers) === '2,3,3');
+    await until('three balanced shares', () => sizes(consumers) === '2,3,3');
 
     const load = { ...config, count: 5000, maxDelay: 5000, spread: 2000 };
-    const ids: string[] = [];
-    let p50 = Infinity;
-    // Where six processes share two cores, each waits for one now and then. So the slowest hundredth tells of the machine, and
-    // is the benchmark's to bound.
-    for (let round = 1; p50 > LATEST && round <= ROUNDS; round++) {
-      const names = [`p1-${round}`, `p2-${round}`];
-      const producers = names.map((name) => fleet.start(name, 'producer', { ...load, idPrefix: `${name}-` }));
-      await Promise.all(producers.map((producer) => producer.reported('published')));
-      const own = new Set(producers.flatMap((producer) => producer.all('published').flatMap((report) => report.ids)));
-      ids.push(...own);
-      await eventually('all to be handled', () => fleet.handled.length >= ids.length, 20_000);
+    const producers = ['p1', 'p2'].map((name) => fleet.start(name, 'producer', { ...load, idPrefix: `${name}-` }));
+    await Promise.all(producers.map((producer) => producer.reported('published')));
+    const ids = producers.flatMap((producer) => producer.all('published').flatMap((published) => published.ids));
+    await until('all to be handled', () => fleet.handled.length >= ids.length, 20_000);
 
-      const lateness = fleet.handled.flatMap(({ id, redisTime, dueAt }) => (own.has(id) ? [redisTime - dueAt] : []));
-      p50 = percentile(lateness, 0.5);
-      const p99 = percentile(lateness, 0.99);
-      console.log(`10,000 messages: lateness p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
-      expect(notHandledOnce(fleet.handled, ids)).toEqual({});
-      expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
-    }
+    const lateness = fleet.handled.map(({ redisTime, dueAt }) => redisTime - dueAt);
+    const [p50, p99] = [percentile(lateness, 0.5), percentile(lateness, 0.99)];
+    report(`10,000 messages: lateness p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
+    expect(notHandledOnce(fleet.handled, ids)).toEqual({});
+    expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
     expect(p50).toBeLessThanOrEqual(LATEST);
 
-    // A fourth joins and one leaves, while messages go on falling due.
+    // A fourth joins and one leaves while messages keep falling due.
     const stream = fleet.start('p3', 'producer', { ...load, spread: 4000, maxDelay: 1000, idPrefix: 'p3-' });
-    await eventually('the stream to flow', () => fleet.handled.length > ids.length + 200);
+    await until('the stream to flow', () => fleet.handled.length > ids.length + 200);
     const fourth = fleet.start('c4', 'consumer', config);
     await fourth.reported('ready');
     const joinedAt = performance.now();
-    await eventually('four balanced shares', () => sizes([...consumers, fourth]) === '2,2,2,2', 2 * HEARTBEAT);
+    await until('four balanced shares', () => sizes([...consumers, fourth]) === '2,2,2,2', 2 * HEARTBEAT);
     const joinTook = performance.now() - joinedAt;
     const leftAt = performance.now();
     consumers[0]?.signal('SIGTERM');
     const rest = [...consumers.slice(1), fourth];
-    await eventually('three balanced shares again', () => sizes(rest) === '2,3,3', 2 * HEARTBEAT);
-    console.log(
+    await until('three balanced shares again', () => sizes(rest) === '2,3,3', 2 * HEARTBEAT);
+    report(
       `balanced ${joinTook.toFixed(0)} ms after the join, ${(performance.now() - leftAt).toFixed(0)} ms after the leave`,
     );
     await consumers[0]?.exit();
@@ -75,8 +73,8 @@ describe('a fleet of processes', () => {
     expect(consumers[0]?.ending).toBe('SIGTERM');
 
     await stream.reported('published');
-    const all = [...ids, ...stream.all('published').flatMap((report) => report.ids)];
-    await eventually('the stream to be handled', () => fleet.handled.length >= all.length, 20_000);
+    const all = [...ids, ...stream.all('published').flatMap((published) => published.ids)];
+    await until('the stream to be handled', () => fleet.handled.length >= all.length, 20_000);
     expect(notHandledOnce(fleet.handled, all)).toEqual({});
     expect(fleet.ownershipOverlaps()).toEqual([]);
     expect(fleet.handled.every(({ attempt }) => attempt === 1)).toBe(true);
@@ -89,22 +87,23 @@ describe('a fleet of processes', () => {
     const victim = fleet.start('victim', 'consumer', { ...config, ...timing, handlerTime: 60_000 });
     await victim.reported('ready');
     fleet.start('p', 'producer', { ...config, count: 20, maxDelay: 0, spread: 0, idPrefix: 'm' });
-    await eventually('all to be in the hands of the victim', () => victim.all('started').length === 20);
+    await until('all to be in the hands of the victim', () => victim.all('started').length === 20);
     const heir = fleet.start('heir', 'consumer', { ...config, ...timing });
     await heir.reported('ready');
     await victim.kill();
     const killedAt = performance.now();
-    await eventually('the heir to own all', () => heir.owned.length === 2);
+    await until('the heir to own all', () => heir.owned.length === 2);
     const ownedAfter = performance.now() - killedAt;
-    await eventually('the heir to be handed all messages', () => heir.all('started').length === 20);
+    await until('the heir to be handed all messages', () => heir.all('started').length === 20);
     const redeliveredAfter = performance.now() - killedAt;
-    console.log(
+    report(
       `after SIGKILL: partitions owned in ${ownedAfter.toFixed(0)} ms (session ${SESSION} ms), ` +
         `messages redelivered in ${redeliveredAfter.toFixed(0)} ms (lease ${timing.lease} ms)`,
     );
-    expect(ownedAfter).toBeLessThan(SESSION + 1000);
-    expect(redeliveredAfter).toBeLessThan(timing.lease + 1000);
-    await eventually('the heir to handle them', () => heir.handled.length === 20);
+    // Half of what they take with the default settings, so that it is these that count.
+    expect(ownedAfter).toBeLessThan(DEFAULT_SESSION / 2);
+    expect(redeliveredAfter).toBeLessThan(DEFAULT_LEASE / 2);
+    await until('the heir to handle them', () => heir.handled.length === 20);
     expect(heir.handled.every(({ attempt }) => attempt === 2)).toBe(true);
   }, 30_000);
 
@@ -128,24 +127,24 @@ describe('a fleet of processes', () => {
     expect(heir.handled).toMatchObject([{ id: 'm0', attempt: 2 }]);
     expect(heir.all('stale')).toEqual([]);
     const client = new Redis(config.redisUrl);
-    await eventually('the ack of the heir to count', async () => {
+    await until('the ack of the heir to count', async () => {
       return (await client.exists(`{${config.prefix}:work:0}:messages`)) === 0;
     });
     client.disconnect();
   }, 30_000);
 
-  it('gives running handlers their time at SIGTERM, gives the rest back, and exits by itself', async () => {
+  it('lets running handlers finish at SIGTERM, gives the other messages back, and exits without help', async () => {
     fleet = new Fleet();
     const config = { redisUrl: inject('redisUrl'), prefix: randomUUID(), topic: 'work', partitions: 4 };
     const slow = { ...config, handlerTime: 60_000, shutdownTimeout: 300, concurrency: 50 };
     const leaver = fleet.start('leaver', 'consumer', slow);
     await leaver.reported('ready');
     fleet.start('p', 'producer', { ...config, count: 50, maxDelay: 0, spread: 0, idPrefix: 'm' });
-    await eventually('50 running handlers', () => leaver.all('started').length === 50);
+    await until('50 running handlers', () => leaver.all('started').length === 50);
     const heir = fleet.start('heir', 'consumer', config);
     await heir.reported('ready');
     leaver.signal('SIGTERM');
-    await eventually('the heir to handle all', () => heir.handled.length === 50);
+    await until('the heir to handle all', () => heir.handled.length === 50);
     expect(heir.handled.every(({ attempt }) => attempt === 1)).toBe(true);
     await leaver.exit();
     expect(leaver.ending).toBe('SIGTERM');

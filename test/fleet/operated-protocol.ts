@@ -1,10 +1,10 @@
-/** Its handler calls end, or wait for a moment. */
+/** A topic whose handler calls end, at once or after a moment. */
 export const WORK = 'work';
 
-/** Its handler calls last until they are aborted. */
+/** A topic whose handler calls last until they are aborted. */
 export const HELD = 'held';
 
-/** What a process that is operated from outside is started with, as JSON in its first argument. */
+/** The configuration of an operated process, as JSON in its first argument. */
 export interface OperatedConfig {
   readonly redisUrl: string;
   readonly prefix: string;
@@ -14,10 +14,10 @@ export interface OperatedConfig {
   readonly deadLetter?: { readonly maxAge?: number; readonly maxCount?: number };
 }
 
-/** What a handler is to do with a message, unless all is well again. */
+/** What a handler does with a message, until the process is healed. */
 export interface Task {
   readonly does: 'succeed' | 'take-a-while' | 'fail-once' | 'fail' | 'give-up';
-  /** Of the error, or for the parent to know the payload by; `#` stands for the number of the message. */
+  /** Text of the error, or by which the parent recognizes the payload; `#` stands for the number of the message. */
   readonly text?: string;
 }
 
@@ -27,32 +27,32 @@ export interface Load {
   readonly idPrefix: string;
   readonly count: number;
   readonly task: Task;
-  /** Epoch milliseconds of the first hundred; each other hundred is due a millisecond later. At once without it. */
+  /** Due time of the first hundred, epoch milliseconds; each further hundred is due a millisecond later. Default: at once. */
   readonly deliverAt?: number;
   readonly attempts?: number;
-  /** Messages that have no id of their own partition take turns with so many keys. */
+  /** How many keys the messages share in turn; without it they have no key. */
   readonly keys?: number;
 }
 
-/** What goes on in a process while others look: messages come, fail, move and go again. */
+/** Traffic in a process while others look: messages come, fail, move and go. */
 export interface Bustle {
   readonly idPrefix: string;
-  /** Some of it waits between these two times, epoch milliseconds. */
+  /** Some messages wait between these two times, epoch milliseconds. */
   readonly from: number;
   readonly to: number;
-  /** Some of it becomes dead letters, too. */
+  /** Whether some messages become dead letters. */
   readonly dying: boolean;
 }
 
-/** What the parent asks for. Each is answered by `done` or `failed`. */
+/** A request of the parent; the answer is `done` or `failed`. */
 export type Request =
   | { readonly kind: 'publish'; readonly load: Load }
   | { readonly kind: 'begin-bustle'; readonly bustle: Bustle }
   | { readonly kind: 'end-bustle' }
-  /** To the events of the fleet, which it then reports. */
+  /** Listen to the events of the fleet and report them. */
   | { readonly kind: 'listen' }
   | { readonly kind: 'stop-listening' }
-  /** From now on, every handler succeeds. */
+  /** Let every handler succeed from now on. */
   | { readonly kind: 'heal' };
 
 export type NumberedRequest = Request & { readonly number: number };
@@ -67,15 +67,15 @@ export interface Run {
   readonly at: number;
 }
 
-/** An event of the fleet, as this process was told it. */
+/** An event of the fleet that this process received. */
 export interface SeenEvent {
   readonly kind: string;
   readonly id: string | undefined;
-  /** Of the process where it happened. */
+  /** Process id of the process where it happened. */
   readonly pid: number;
 }
 
-/** What a process tells its parent. */
+/** A report of a process to its parent. */
 export type OperatedReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly number: number }

@@ -1,4 +1,4 @@
-/** What a program of the fleet is started with, as JSON in its first argument. */
+/** The configuration of a program of the fleet, as JSON in its first argument. */
 export interface ProgramConfig {
   readonly redisUrl: string;
   readonly prefix: string;
@@ -19,9 +19,9 @@ export interface ProducerConfig extends ProgramConfig {
   readonly count: number;
   /** Delays are random from 0 to this, in milliseconds. */
   readonly maxDelay: number;
-  /** Publishes are spread over so many milliseconds; 0: as fast as it goes. */
+  /** Publishes are spread over this many milliseconds; 0: as fast as possible. */
   readonly spread: number;
-  /** Begins every id. */
+  /** Prefix of every id. */
   readonly idPrefix: string;
 }
 
@@ -35,7 +35,7 @@ export interface Handled {
   readonly redisTime: number;
 }
 
-/** What a program tells its parent. */
+/** A report of a program to its parent. */
 export type Report =
   | { readonly kind: 'ready' }
   | { readonly kind: 'handled'; readonly handled: readonly Handled[] }

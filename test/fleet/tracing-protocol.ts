@@ -1,4 +1,4 @@
-/** What a traced program is started with, as JSON in its first argument. */
+/** The configuration of a traced program, as JSON in its first argument. */
 export interface TracedConfig {
   readonly redisUrl: string;
   readonly prefix: string;
@@ -17,5 +17,5 @@ export interface ExportedSpan {
   readonly error: string | undefined;
 }
 
-/** What a traced program tells its parent. */
+/** A report of a traced program to its parent. */
 export type TracedReport = { readonly kind: 'ready' } | { readonly kind: 'span'; readonly span: ExportedSpan };

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { SpanKind } from '@opentelemetry/api';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { TestProcess } from '../support/test-process.js';
+import { until } from '../support/waiting.js';
+import { TestProcess } from '../support/processes/test-process.js';
 import type { ExportedSpan, TracedConfig, TracedReport } from './tracing-protocol.js';
 
-/** A process whose OpenTelemetry SDK exports in memory, and the spans it has reported. */
+/** A process whose OpenTelemetry SDK exports to memory, and the spans that it has reported. */
 class TracedProcess extends TestProcess {
   readonly spans: ExportedSpan[] = [];
   ready = false;
@@ -43,13 +43,13 @@ afterEach(async () => {
 });
 
 describe('traces across two processes', () => {
-  it('lead from the request to each attempt and to what became of it', async () => {
+  it('lead from the request to each attempt and its outcome', async () => {
     const config = { redisUrl: inject('redisUrl'), prefix: `tracing-${randomUUID()}` };
     const publisher = start('publisher', config);
     await publisher.exit();
     expect(publisher.ending, publisher.output).toBe(0);
     const consumer = start('consumer', config);
-    await eventually(
+    await until(
       `the consumer's spans\n${consumer.output}`,
       () => consumer.all('settle orders').length >= 2 && consumer.all('settle mails').length >= 1,
       30_000,

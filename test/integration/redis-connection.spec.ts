@@ -6,11 +6,11 @@ import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
-import { message } from '../support/contract-bench.js';
-import { startFakeRedis } from '../support/contract-fake-redis.js';
-import { newRedisBroker } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { freePort, startRedis } from '../support/redis-server.js';
+import { message } from '../support/broker/broker-bed.js';
+import { startFakeRedis } from '../support/servers/fake-redis.js';
+import { newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { freePort, startRedis } from '../support/servers/redis-server.js';
 
 const CALL = { caller: 'test', sequence: 1 };
 
@@ -45,12 +45,12 @@ describe('a connection to Redis', () => {
       for (const settings of [url, { host, port: Number(port) }, client]) {
         const connected = broker(settings);
         await connected.connect();
-        // Only looks, since this Redis is everybody's.
+        // Only reads, since all tests share this Redis.
         expect(await connected.stats(partition)).toMatchObject({ scheduled: 0, owner: undefined });
       }
     });
 
-    it("leave the application's client alone", async () => {
+    it("do not touch the application's client", async () => {
       const client = new Redis(inject('redisUrl'));
       cleanups.push(() => client.disconnect());
       const connected = broker(client);
@@ -73,7 +73,7 @@ describe('a connection to Redis', () => {
       'a cluster client': () => new Cluster(['redis://127.0.0.1:7000'], { keyPrefix: 'app:', lazyConnect: true }),
     };
     for (const [where, settings] of Object.entries(WITH_KEY_PREFIX)) {
-      it(`with a keyPrefix in ${where} are refused, with the way out`, () => {
+      it(`with a keyPrefix in ${where} are refused with advice`, () => {
         expect(() => broker(settings())).toThrow(ConfigurationError);
         expect(() => broker(settings())).toThrow(/keyPrefix.*'app:'.*option 'prefix'/);
       });
@@ -110,7 +110,7 @@ describe('a connection to Redis', () => {
       });
     }
 
-    it('is refused where the server does not tell it', async () => {
+    it('is refused if the server does not report it', async () => {
       const server = await startFakeRedis('# Server\r\n');
       cleanups.push(() => server.stop());
 
@@ -118,7 +118,7 @@ describe('a connection to Redis', () => {
     });
   });
 
-  describe('where Redis cannot be reached', () => {
+  describe('if Redis cannot be reached', () => {
     it('connect() rejects with host and port', async () => {
       const port = await freePort();
 
@@ -133,7 +133,7 @@ describe('a connection to Redis', () => {
       }
     });
 
-    it('connect() rejects when its time is over, even if the server accepts and says nothing', async () => {
+    it('connect() rejects after its timeout, even if the server accepts and says nothing', async () => {
       const server = createServer((socket) => socket.on('error', () => {}));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       cleanups.push(() => server.close());
@@ -146,7 +146,7 @@ describe('a connection to Redis', () => {
       expect(error.message).toContain('100 ms');
     });
 
-    it('connect() rejects where the password is wrong, and says so', async () => {
+    it('connect() rejects if the password is wrong, and says so', async () => {
       const redis = await startRedis();
       cleanups.push(() => redis.stop());
       const admin = new Redis(redis.url);
@@ -185,6 +185,7 @@ describe('a connection to Redis', () => {
 
     it('calls reject at once while the server is gone', async () => {
       const redis = await startRedis();
+      cleanups.push(() => redis.stop());
       const connected = broker(redis.url);
       await connected.connect();
       await redis.stop();
@@ -211,7 +212,7 @@ describe('a connection to Redis', () => {
       cleanups.push(() => other.disconnect());
 
       await other.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      // ioredis subscribes again by itself; until it has, a signal may get lost, so they are sent until one arrives.
+      // Signals may get lost until the connection has subscribed again, so they are sent until one arrives.
       for (let at = 1_000_000; signals.all.length === 0; at--) {
         const call = { caller: 'test', sequence: at };
         await connected.publish(partition, call, [message(`at ${at}`, { due: { at } })]);

@@ -7,12 +7,12 @@ import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { ConfigurationError } from '../../lib/errors/configuration.error.js';
-import { message } from '../support/contract-bench.js';
-import { SILENT, newRedisBroker } from '../support/contract-redis.js';
-import { eventually } from '../support/eventually.js';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
-import { PRIMARY, startSentinel } from '../support/redis-sentinel.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { message } from '../support/broker/broker-bed.js';
+import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
+import { until } from '../support/waiting.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
+import { PRIMARY, startSentinel } from '../support/servers/redis-sentinel.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 const local = (port: number) => ({ host: '127.0.0.1', port });
 const lazy = { lazyConnect: true } as const;
@@ -21,7 +21,7 @@ const PROTOCOL_2: object = { protocol: 2 };
 
 const PARTITION = { topic: 'orders', index: 0 };
 
-describe('the database that is asked for', () => {
+describe('the configured database', () => {
   let server: PrivateRedis;
   let cluster: PrivateCluster;
   let redis: Redis;
@@ -75,7 +75,7 @@ describe('the database that is asked for', () => {
     },
   };
   for (const [what, make] of Object.entries(BEYOND)) {
-    it(`fails the boot where there is none, in ${what}`, async () => {
+    it(`fails the boot if it does not exist, in ${what}`, async () => {
       const settings = await make();
       const error = await refusalOf(() => settings);
 
@@ -84,7 +84,7 @@ describe('the database that is asked for', () => {
     });
   }
 
-  it('fails the boot where the user may not select one', async () => {
+  it('fails the boot if the user may not select one', async () => {
     await redis.acl('SETUSER', 'limited', '-select');
 
     const error = await refusalOf(() => `redis://limited:secret@127.0.0.1:${server.port}/3`);
@@ -93,7 +93,7 @@ describe('the database that is asked for', () => {
     expect(await redis.dbsize()).toBe(0);
   });
 
-  it('needs no right to select where it is database 0', async () => {
+  it('needs no right to select if it is database 0', async () => {
     await redis.acl('SETUSER', 'limited', '-select');
 
     const connected = broker(`redis://limited:secret@127.0.0.1:${server.port}/0`);
@@ -127,13 +127,13 @@ describe('the database that is asked for', () => {
     });
   }
 
-  it.each([NaN, -1, 1.5])('is refused where it is %d', async (db) => {
+  it.each([NaN, -1, 1.5])('is refused if it is %d', async (db) => {
     const error = await refusalOf(() => new Redis({ db, ...lazy }));
 
     expect(error.message).toContain('whole number from 0');
   });
 
-  it('is the one that messages are in', async () => {
+  it('contains the messages', async () => {
     const connected = broker(`${server.url}/3`);
     await connected.connect();
     await connected.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')]);
@@ -142,7 +142,7 @@ describe('the database that is asked for', () => {
     expect(await redis.info('keyspace')).toContain('db3:');
   });
 
-  it('is not served by another one after a reconnect that may not select, until it may', async () => {
+  it('is not replaced by another one after a reconnect that may not select', async () => {
     const connected = broker(`redis://limited:secret@127.0.0.1:${server.port}/3`);
     await connected.connect();
     let sequence = 0;
@@ -154,7 +154,7 @@ describe('the database that is asked for', () => {
     await redis.call('CLIENT', 'KILL', 'TYPE', 'normal');
     const errors: unknown[] = [];
     // At every moment of a dozen reconnects.
-    for (const until = performance.now() + 2000; performance.now() < until;) {
+    for (const end = performance.now() + 2000; performance.now() < end;) {
       await publish().then(
         () => expect.fail('it was served'),
         (error: unknown) => errors.push(error),
@@ -167,7 +167,7 @@ describe('the database that is asked for', () => {
     expect(await redis.dbsize()).toBe(0);
 
     await redis.acl('SETUSER', 'limited', '+select');
-    await eventually('it to be served again', async () =>
+    await until('it to be served again', async () =>
       publish().then(
         () => true,
         () => false,
@@ -176,7 +176,7 @@ describe('the database that is asked for', () => {
     expect(await redis.dbsize()).toBe(0);
   });
 
-  it('is asked for by further connections too, which do not serve without it', async () => {
+  it('is also selected by further connections, which do not serve without it', async () => {
     const connection = new RedisConnection(ioredis, `redis://limited:secret@127.0.0.1:${server.port}/3`, SILENT, 2000);
     cleanups.push(() => connection.close());
     await connection.connect();

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
-import { ACK, LONG, RETRY, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
+import { ACK, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
-/** As many that a claim leaves the compact encoding of small sets, and so few that it does not. */
+/** Numbers of messages with which a claim leaves the compact encoding of small sets, or keeps it. */
 const MANY = 40;
 const FEW = 5;
 
@@ -12,17 +12,17 @@ function idsOf(count: number): string[] {
 }
 
 describe('how Redis keeps what is in flight', () => {
-  let bench: RedisBench;
+  let bed: RedisBed;
   let knownToken: number;
   beforeEach(async () => {
-    bench = await openRedisBench(inject('redisUrl'));
-    const acquired = await bench.broker.acquire(bench.partition, 'm', LONG);
+    bed = await openRedisBed(inject('redisUrl'));
+    const acquired = await bed.broker.acquire(bed.partition, 'm', LONG);
     knownToken = acquired.acquired ? acquired.token : 0;
   });
-  afterEach(() => bench.close());
+  afterEach(() => bed.close());
 
   async function publish(ids: readonly string[]): Promise<void> {
-    const { broker, partition, nextCall } = bench;
+    const { broker, partition, nextCall } = bed;
     await broker.publish(
       partition,
       nextCall(),
@@ -31,7 +31,7 @@ describe('how Redis keeps what is in flight', () => {
   }
 
   async function claim(max = 200): Promise<ClaimedMessage[]> {
-    const result = await bench.broker.claim(bench.partition, { member: 'm', max, lease: LONG, knownToken });
+    const result = await bed.broker.claim(bed.partition, { member: 'm', max, lease: LONG, knownToken });
     if (result.status === 'not-owner') throw new Error('it is the owner');
     knownToken = result.token;
     return result.messages;
@@ -39,28 +39,28 @@ describe('how Redis keeps what is in flight', () => {
 
   async function settle(messages: readonly ClaimedMessage[], outcome: Outcome): Promise<void> {
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
-    await bench.broker.settle(bench.partition, bench.nextCall(), settlements);
+    await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
   }
 
   async function encodings(): Promise<unknown[]> {
-    const { redis, keys } = bench;
+    const { redis, keys } = bed;
     return Promise.all([keys.inflight, keys.deliveries].map((key) => redis.object('ENCODING', key)));
   }
 
-  it('is searched by table once a claim is large, and holds nothing but the deliveries', async () => {
+  it('becomes a table with a large claim, and contains only the deliveries', async () => {
     const ids = idsOf(MANY);
     await publish(ids);
     const claimed = await claim();
 
     expect(await encodings()).toEqual(['skiplist', 'hashtable']);
-    expect((await bench.redis.zrange(bench.keys.inflight, '0', '-1')).toSorted()).toEqual(ids.toSorted());
-    expect((await bench.redis.hkeys(bench.keys.deliveries)).toSorted()).toEqual(ids.toSorted());
+    expect((await bed.redis.zrange(bed.keys.inflight, '0', '-1')).toSorted()).toEqual(ids.toSorted());
+    expect((await bed.redis.hkeys(bed.keys.deliveries)).toSorted()).toEqual(ids.toSorted());
 
     await settle(claimed, ACK);
-    expect(await bench.redis.exists(bench.keys.inflight, bench.keys.deliveries, bench.keys.messages)).toBe(0);
+    expect(await bed.redis.exists(bed.keys.inflight, bed.keys.deliveries, bed.keys.messages)).toBe(0);
   });
 
-  it('stays compact where claims are small', async () => {
+  it('stays compact if claims are small', async () => {
     await publish(idsOf(FEW));
     await claim();
 
@@ -69,7 +69,7 @@ describe('how Redis keeps what is in flight', () => {
     expect(ofDeliveries).not.toBe('hashtable');
   });
 
-  it('has what is known of a message that failed, however many others are in flight', async () => {
+  it('has the data of a failed message, however many others are in flight', async () => {
     await publish(['failed']);
     await settle(await claim(), RETRY);
     await publish(idsOf(MANY));

@@ -1,40 +1,40 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ReadEntry } from '../../lib/broker/event-log.interface.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
+import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
 
 describe('the stream of fleet events', () => {
-  let bench: RedisBench;
+  let bed: RedisBed;
   let key: string;
   let sequence = 0;
 
   beforeEach(async () => {
-    bench = await openRedisBench(inject('redisUrl'));
-    key = new RedisKeys(bench.prefix).events();
+    bed = await openRedisBed(inject('redisUrl'));
+    key = new RedisKeys(bed.prefix).events();
     sequence = 0;
   });
 
-  afterEach(async () => bench.close());
+  afterEach(async () => bed.close());
 
   async function append(times: number, keep = 1000): Promise<void> {
     for (let i = 0; i < times; i++) {
-      const entry = { process: bench.prefix, sequence: ++sequence, count: 10, dropped: 0, events: '[]' };
-      await bench.broker.eventLog.append(entry, keep);
+      const entry = { process: bed.prefix, sequence: ++sequence, count: 10, dropped: 0, events: '[]' };
+      await bed.broker.eventLog.append(entry, keep);
     }
   }
 
   function follow() {
     const entries = new Received<ReadEntry>();
     const errors = new Received<Error>();
-    const end = bench.broker.eventLog.follow({ onEntry: entries.listener, onError: errors.listener });
+    const end = bed.broker.eventLog.follow({ onEntry: entries.listener, onError: errors.listener });
     const missed = (): number[] => entries.all.map((entry) => entry.missed).filter((count) => count > 0);
     return { entries, errors, end, missed };
   }
 
-  /** Ids of the connections that wait for entries of this test's stream; a new connection shows up a moment later. */
+  /** Ids of the connections that wait for entries of this test's stream; new ones show up a moment later. */
   async function readers(): Promise<string[]> {
-    const clients = (await bench.redis.client('LIST')) as string;
+    const clients = (await bed.redis.client('LIST')) as string;
     const reading = clients.split('\n').filter((line) => / flags=\S*b/.test(line) && line.includes(' cmd=xread '));
     return reading.map((line) => /^id=(\d+)/.exec(line)?.[1] ?? '');
   }
@@ -43,19 +43,19 @@ describe('the stream of fleet events', () => {
     const own = (await readers()).filter((id) => !before.includes(id));
     expect(own).toHaveLength(1);
     const known = errors.all.length;
-    for (const id of own) await bench.redis.client('KILL', 'ID', id);
+    for (const id of own) await bed.redis.client('KILL', 'ID', id);
     await errors.atLeast(known + 1);
   }
 
-  it('is kept within its length, about', async () => {
+  it('is kept within about its length', async () => {
     await append(1000, 1000);
-    expect(await bench.redis.xlen(key)).toBeLessThanOrEqual(100 + 100);
-    expect(await bench.redis.xlen(key)).toBeGreaterThanOrEqual(100);
-    const [last] = await bench.redis.xrevrange(key, '+', '-', 'COUNT', 1);
+    expect(await bed.redis.xlen(key)).toBeLessThanOrEqual(100 + 100);
+    expect(await bed.redis.xlen(key)).toBeGreaterThanOrEqual(100);
+    const [last] = await bed.redis.xrevrange(key, '+', '-', 'COUNT', 1);
     expect(last?.[0]).toBe('10000-0');
   });
 
-  it('is read on a connection that is open only meanwhile', async () => {
+  it('is read on a connection that is open only while someone reads', async () => {
     const before = await readers();
     const { entries, end } = follow();
     await append(1);
@@ -67,7 +67,7 @@ describe('the stream of fleet events', () => {
     await expect.poll(readers).toEqual(before);
   });
 
-  it('is read on from where it was after the connection was lost', async () => {
+  it('is read on from the same place after the connection was lost', async () => {
     const before = await readers();
     const { entries, errors, missed } = follow();
     await append(5);
@@ -80,26 +80,26 @@ describe('the stream of fleet events', () => {
     expect(errors.all[0]).toMatchObject({ code: 'BROKER_UNAVAILABLE' });
   });
 
-  it('tells how many events were removed before they were read', async () => {
+  it('reports how many events were removed before they were read', async () => {
     const before = await readers();
     const { entries, errors, missed } = follow();
     await append(5);
     await entries.atLeast(5);
     await cut(before, errors);
     await append(10);
-    await bench.redis.xtrim(key, 'MINID', '110-0');
+    await bed.redis.xtrim(key, 'MINID', '110-0');
     await entries.atLeast(10);
     expect(entries.all.map((entry) => entry.sequence)).toEqual([1, 2, 3, 4, 5, 11, 12, 13, 14, 15]);
     expect(missed()).toEqual([50]);
   });
 
-  it('tells that it was lost, and is read on', async () => {
+  it('reports that it was lost, and is read on', async () => {
     const before = await readers();
     const { entries, errors, missed } = follow();
     await append(5);
     await entries.atLeast(5);
     await cut(before, errors);
-    await bench.redis.del(key);
+    await bed.redis.del(key);
     await append(1);
     await errors.atLeast(2);
     expect(errors.all[1]?.message).toContain('has lost fleet events: their stream ended at 50, and now at 10');

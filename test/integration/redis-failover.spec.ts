@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
-import { FaultProxy } from '../faults/support/fault-proxy.js';
-import { message } from '../support/contract-bench.js';
-import { SILENT, newRedisBroker } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { eventually } from '../support/eventually.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { FaultProxy } from '../support/servers/fault-proxy.js';
+import { message } from '../support/broker/broker-bed.js';
+import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { until } from '../support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 const PARTITION = { topic: 'orders', index: 0 };
 const READONLY = new ReplyError("READONLY You can't write against a read only replica.");
@@ -43,7 +43,7 @@ describe('a primary that becomes a replica behind one address', () => {
     await on(former, (redis) => redis.replicaof('127.0.0.1', next.port));
   };
 
-  it('is left for the one that the address leads to now, by calls and by signals', async () => {
+  it('is left by calls and signals for the primary that the address now leads to', async () => {
     const signals = new Received<unknown>();
     const listening = new Received<void>();
     broker.watchPartition(PARTITION, signals.listener, () => listening.listener());
@@ -53,14 +53,11 @@ describe('a primary that becomes a replica behind one address', () => {
     const first = await publish().catch((error: unknown) => error);
     expect(first).toBeInstanceOf(BrokerUnavailableError);
     expect(first).toMatchObject({ transient: true, message: expect.stringContaining('READONLY') });
-    await eventually(
-      'a publish to be served',
-      async () =>
-        publish().then(
-          () => true,
-          () => false,
-        ),
-      2000,
+    await until('a publish to be served', async () =>
+      publish().then(
+        () => true,
+        () => false,
+      ),
     );
     await listening.atLeast(2);
     await publish();
@@ -70,19 +67,20 @@ describe('a primary that becomes a replica behind one address', () => {
     expect(await channelsOf(former)).toEqual([]);
   });
 
-  it('is asked again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
+  it('is tried again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
     await demote();
     const connectionsBefore = await on(former, connectionsOf);
-    const until = performance.now() + 2000;
-    while (performance.now() < until) {
+    const startedAt = performance.now();
+    while (performance.now() < startedAt + 2000) {
       await Promise.all(Array.from({ length: 50 }, async () => publish().catch(() => {})));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+    const took = performance.now() - startedAt;
     const made = (await on(former, connectionsOf)) - connectionsBefore;
 
-    // 50 ms at least between two, and nothing for signals before that has come to rest.
+    // There are at least 50 ms between two, and none for signals before errors have stopped.
     expect(made).toBeGreaterThan(5);
-    expect(made).toBeLessThan(2000 / 50 + 5);
+    expect(made).toBeLessThan(took / 50 + 5);
   });
 });
 
@@ -91,7 +89,7 @@ async function on<T>({ url }: PrivateRedis, look: (redis: Redis) => Promise<T>):
   return look(redis).finally(() => redis.disconnect());
 }
 
-/** What is subscribed to on a server, sharded or not; Redis 6.2 knows only the latter. */
+/** The channels with subscribers on a server, sharded or not; Redis 6.2 has only plain ones. */
 async function channelsOf(server: PrivateRedis): Promise<unknown> {
   return on(server, async (redis) => {
     const sharded = await redis.pubsub('SHARDCHANNELS').catch(() => []);
@@ -103,7 +101,7 @@ async function connectionsOf(redis: Redis): Promise<number> {
   return Number(/^total_connections_received:(\d+)/m.exec(await redis.info('stats'))?.[1]);
 }
 
-/** What an application may give. */
+/** A function that an application may set. */
 const given = (error: Error): 1 | false => (error.message.startsWith('LOADING') ? 1 : false);
 
 describe('reconnectOnError of the application', () => {

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { Outcome } from '../../lib/broker/broker.interface.js';
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench, serverTime } from '../support/contract-redis.js';
+import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed, serverTime } from '../support/broker/redis-bed.js';
 
 const KEYED = toStoredId('keyed', 'key');
 const KEYS = [
@@ -18,29 +18,29 @@ const KEYS = [
   'meta',
 ] as const satisfies (keyof PartitionKeys)[];
 
-/** Letters, which are in the order of their bytes. */
+/** A name of letters, which sort by their bytes. */
 function nameOf(i: number): string {
   return String.fromCharCode('a'.charCodeAt(0) + i);
 }
 
 describe('a key that holds another type than ours', () => {
-  let bench: RedisBench;
+  let bed: RedisBed;
   let tokens: ReadonlyMap<string, number>;
   beforeEach(async () => {
-    bench = await openRedisBench(inject('redisUrl'));
+    bed = await openRedisBed(inject('redisUrl'));
   });
-  afterEach(() => bench.close());
+  afterEach(() => bed.close());
 
   /** Everything in Redis, byte by byte. */
   async function snapshot(): Promise<Record<string, string | undefined>> {
-    const keys = await bench.storedKeys();
-    const dumps = await Promise.all(keys.map(async (key) => (await bench.redis.dumpBuffer(key))?.toString('hex')));
+    const keys = await bed.storedKeys();
+    const dumps = await Promise.all(keys.map(async (key) => (await bed.redis.dumpBuffer(key))?.toString('hex')));
     return Object.fromEntries(keys.map((key, i) => [key, dumps[i]]));
   }
 
-  /** Messages in every state, with failures, keys, and what is done to those in flight. */
+  /** Stores messages in every state, with failures and keys, and with marks of those in flight. */
   async function fill(): Promise<void> {
-    const { broker, partition, nextCall, redis, keys } = bench;
+    const { broker, partition, nextCall, redis, keys } = bed;
     await broker.acquire(partition, 'm', LONG);
     const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
     await broker.publish(
@@ -66,29 +66,29 @@ describe('a key that holds another type than ours', () => {
   }
 
   async function settle(token: number, storedId: string, outcome: Outcome): Promise<unknown> {
-    const { broker, partition, nextCall } = bench;
+    const { broker, partition, nextCall } = bed;
     return broker.settle(partition, nextCall(), [{ storedId, token, outcome }]);
   }
 
   const OPERATIONS: Record<string, () => Promise<unknown>> = {
-    publish: async () => bench.broker.publish(bench.partition, bench.nextCall(), [message('new'), message(`k\0key`)]),
+    publish: async () => bed.broker.publish(bed.partition, bed.nextCall(), [message('new'), message(`k\0key`)]),
     'publish over each': async () =>
-      bench.broker.publish(bench.partition, bench.nextCall(), [
+      bed.broker.publish(bed.partition, bed.nextCall(), [
         message('large', { envelope: `[1,"${'x'.repeat(20_000)}"]` }),
         ...['due', 'flying', 'dying'].map((id) => message(id, { onDuplicate: 'replace' })),
       ]),
-    'cancel what waits': async () => bench.broker.cancel(bench.partition, bench.nextCall(), 'due'),
-    'cancel what flies': async () => bench.broker.cancel(bench.partition, bench.nextCall(), 'flying'),
-    reschedule: async () => bench.broker.reschedule(bench.partition, bench.nextCall(), 'due', { after: 0 }),
-    claim: async () => bench.broker.claim(bench.partition, { member: 'm', max: 100, lease: LONG, knownToken: 7 }),
-    extend: async () => bench.broker.extend(bench.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
+    'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
+    'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
+    reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),
+    claim: async () => bed.broker.claim(bed.partition, { member: 'm', max: 100, lease: LONG, knownToken: 7 }),
+    extend: async () => bed.broker.extend(bed.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
     ...Object.fromEntries(
       OUTCOMES.map((outcome) => [
         `settle: ${outcome.kind}`,
         async () =>
-          bench.broker.settle(
-            bench.partition,
-            bench.nextCall(),
+          bed.broker.settle(
+            bed.partition,
+            bed.nextCall(),
             [KEYED, 'flying', 'replaced', 'cancelled'].map((storedId) => {
               return { storedId, token: tokenOf(storedId), outcome };
             }),
@@ -96,40 +96,40 @@ describe('a key that holds another type than ours', () => {
       ]),
     ),
     'set aside': async () =>
-      bench.broker.setAside(bench.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
-    'trim dead letters': async () => bench.broker.trimDead(bench.partition, { maxCount: 0 }),
+      bed.broker.setAside(bed.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
+    'trim dead letters': async () => bed.broker.trimDead(bed.partition, { maxCount: 0 }),
     'requeue all': async () => {
-      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 9, withFailures: true });
-      if (letters.length > 0) await bench.broker.deadLetters.requeueDead(bench.partition, bench.nextCall(), letters, 0);
+      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 9, withFailures: true });
+      if (letters.length > 0) await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), letters, 0);
     },
     'remove all': async () => {
-      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 9, withFailures: false });
-      if (letters.length > 0) await bench.broker.deadLetters.removeDead(bench.partition, bench.nextCall(), letters);
+      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 9, withFailures: false });
+      if (letters.length > 0) await bed.broker.deadLetters.removeDead(bed.partition, bed.nextCall(), letters);
     },
     edit: async () => {
       const edit = { storedId: 'due', expected: 'x', envelope: '[1,2]' };
-      return bench.broker.admin.edit(bench.partition, bench.nextCall(), edit);
+      return bed.broker.admin.edit(bed.partition, bed.nextCall(), edit);
     },
-    clear: async () => bench.broker.admin.clear(bench.partition, bench.nextCall(), 'scheduled'),
-    peek: async () => bench.broker.admin.peek(bench.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
-    get: async () => bench.broker.get(bench.partition, 'flying'),
-    stats: async () => bench.broker.stats(bench.partition),
-    renew: async () => bench.broker.renew(bench.partition, 'm', LONG),
-    locate: async () => bench.broker.locate(bench.partition, 'keyed'),
-    acquire: async () => bench.broker.acquire(bench.partition, 'm', LONG),
+    clear: async () => bed.broker.admin.clear(bed.partition, bed.nextCall(), 'scheduled'),
+    peek: async () => bed.broker.admin.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    get: async () => bed.broker.get(bed.partition, 'flying'),
+    stats: async () => bed.broker.stats(bed.partition),
+    renew: async () => bed.broker.renew(bed.partition, 'm', LONG),
+    locate: async () => bed.broker.locate(bed.partition, 'keyed'),
+    acquire: async () => bed.broker.acquire(bed.partition, 'm', LONG),
   };
 
   for (const [what, operation] of Object.entries(OPERATIONS)) {
     it(`does not keep '${what}' from being done, which has written nothing before that key is set aside`, async () => {
-      const { redis, broker, keys } = bench;
+      const { redis, broker, keys } = bed;
       const send = broker.client.evalsha.bind(broker.client) as (...args: unknown[]) => Promise<unknown>;
       for (const name of KEYS) {
-        const stored = await bench.storedKeys();
+        const stored = await bed.storedKeys();
         if (stored.length > 0) await redis.unlink(...stored);
         await fill();
         await redis.del(keys[name]);
         await redis.rpush(keys[name], 'a list');
-        // What is stored before and after each call that fails.
+        // The data before and after each failing call.
         const failed: (readonly [unknown, unknown])[] = [];
         broker.client.evalsha = async (...args: unknown[]) => {
           const before = await snapshot();
@@ -154,30 +154,30 @@ describe('a key that holds another type than ours', () => {
   }
 
   it('is an error where all of the topic hangs on it', async () => {
-    await bench.redis.set(`{${bench.prefix}:orders}:config`, 'not ours');
+    await bed.redis.set(`{${bed.prefix}:orders}:config`, 'not ours');
 
-    await expect(bench.broker.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
-    expect(await bench.redis.get(`{${bench.prefix}:orders}:config`)).toBe('not ours');
+    await expect(bed.broker.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    expect(await bed.redis.get(`{${bed.prefix}:orders}:config`)).toBe('not ours');
   });
 
   it('is not needed for a member to join', async () => {
     for (const name of ['members', 'holdings']) {
-      await bench.redis.set(`{${bench.prefix}:orders}:${name}`, 'not ours');
-      expect(await bench.broker.join('orders', 'm', LONG, [1])).toMatchObject([{ id: 'm', holdings: [1] }]);
+      await bed.redis.set(`{${bed.prefix}:orders}:${name}`, 'not ours');
+      expect(await bed.broker.join('orders', 'm', LONG, [1])).toMatchObject([{ id: 'm', holdings: [1] }]);
     }
   });
 });
 
 describe('what is stored beyond all bounds', () => {
-  let bench: RedisBench;
+  let bed: RedisBed;
   beforeEach(async () => {
-    bench = await openRedisBench(inject('redisUrl'));
-    await bench.broker.acquire(bench.partition, 'm', LONG);
+    bed = await openRedisBed(inject('redisUrl'));
+    await bed.broker.acquire(bed.partition, 'm', LONG);
   });
-  afterEach(() => bench.close());
+  afterEach(() => bed.close());
 
   it('lists each message once, page by page, whatever its score', async () => {
-    const { broker, redis, keys, partition } = bench;
+    const { broker, redis, keys, partition } = bed;
     const scores = ['-inf', '-inf', '-1e300', '-5', '0', '0.5', '1.25', '1e15', '1e300', 'inf', 'inf'];
     for (const [i, score] of scores.entries()) {
       await redis.hset(keys.messages, nameOf(i), '[1,2]');
@@ -194,7 +194,7 @@ describe('what is stored beyond all bounds', () => {
 
     const letters = await broker.deadLetters.listDead(partition, { limit: 50, withFailures: false });
     expect(letters.letters.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
-    expect(await broker.deadLetters.removeDead(partition, bench.nextCall(), letters.letters)).toEqual(
+    expect(await broker.deadLetters.removeDead(partition, bed.nextCall(), letters.letters)).toEqual(
       letters.letters.map(() => true),
     );
   });
@@ -202,8 +202,8 @@ describe('what is stored beyond all bounds', () => {
   it.each(['x', '', '-5', '1.5', '1e300', '9'.repeat(40), 'nan', 'inf'])(
     'the counter of tokens, %j: none is given out twice',
     async (delivered) => {
-      const { broker, redis, keys, partition } = bench;
-      await broker.publish(partition, bench.nextCall(), [message('a'), message('b')]);
+      const { broker, redis, keys, partition } = bed;
+      await broker.publish(partition, bed.nextCall(), [message('a'), message('b')]);
       const claim = { member: 'm', max: 1, lease: LONG };
       const first = await broker.claim(partition, { ...claim, knownToken: 0 });
       const knownToken = first.status === 'claimed' ? first.token : NaN;
@@ -217,14 +217,14 @@ describe('what is stored beyond all bounds', () => {
       expect(second).toMatchObject({ messages: [{ storedId: 'b' }] });
       const token = second.status === 'claimed' ? (second.messages[0]?.token ?? NaN) : NaN;
       expect(token).toBeGreaterThan(knownToken);
-      expect(await broker.settle(partition, bench.nextCall(), [{ storedId: 'b', token, outcome: DEAD }])).toEqual([
+      expect(await broker.settle(partition, bed.nextCall(), [{ storedId: 'b', token, outcome: DEAD }])).toEqual([
         'settled',
       ]);
     },
   );
 
   it('a lease: it is over', async () => {
-    const { broker, redis, keys, partition } = bench;
+    const { broker, redis, keys, partition } = bed;
     await redis.hset(keys.messages, 'a', '[1,2]');
     await redis.zadd(keys.inflight, 'inf', 'a');
     const claim = { member: 'm', max: 1, lease: LONG, knownToken: 0 };
@@ -236,7 +236,7 @@ describe('what is stored beyond all bounds', () => {
   });
 
   it('an id that is no text: it is a dead letter under one that is, wherever it was', async () => {
-    const { broker, redis, keys, partition } = bench;
+    const { broker, redis, keys, partition } = bed;
     const bytes = Buffer.from([0x61, 0xff, 0x00, 0xc3]);
     await redis.hset(keys.messages, bytes as unknown as string, '[1,2]');
     await redis.hset(keys.messages, 'a\\xFF\0\\xC3', '[1,"is there already"]');
@@ -246,7 +246,7 @@ describe('what is stored beyond all bounds', () => {
     const result = await broker.claim(partition, { member: 'm', max: 1, lease: LONG, knownToken: 0 });
     const [claimed] = result.status === 'claimed' ? result.messages : [];
     const receipt = { storedId: claimed?.storedId ?? '', token: claimed?.token ?? 0 };
-    expect(await broker.settle(partition, bench.nextCall(), [{ ...receipt, outcome: DEAD }])).toEqual(['stale']);
+    expect(await broker.settle(partition, bed.nextCall(), [{ ...receipt, outcome: DEAD }])).toEqual(['stale']);
 
     const storedId = await broker.setAside(partition, receipt, FAILURE);
 

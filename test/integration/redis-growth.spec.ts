@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
-import { LONG, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
-import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/redis-server.js';
+import { LONG, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
+import { type PrivateRedis, WITH_DEBUG, startRedis } from '../support/servers/redis-server.js';
 
-/** A hash with so many entries outgrows its table when one more comes. */
+/** A hash with this many entries outgrows its table when one more comes. */
 const OUTGROWN = 65_536;
 
 describe('a partition that outgrows the tables of Redis', () => {
   let server: PrivateRedis;
-  let bench: RedisBench;
+  let bed: RedisBed;
   let published = 0;
   beforeAll(async () => {
     server = await startRedis(WITH_DEBUG);
-    bench = await openRedisBench(server.url);
+    bed = await openRedisBed(server.url);
   });
   afterAll(async () => {
-    await bench.close();
+    await bed.close();
     await server.stop();
   });
 
@@ -25,23 +25,23 @@ describe('a partition that outgrows the tables of Redis', () => {
       const batch = Array.from({ length: Math.min(MAX_BATCH, total - first) }, (_, i) =>
         message(`id ${first + i}`, { due: { after: LONG }, onDuplicate: 'impossible' }),
       );
-      await bench.broker.publish(bench.partition, bench.nextCall(), batch);
+      await bed.broker.publish(bed.partition, bed.nextCall(), batch);
     }
     published = total;
   }
 
   /** Whether Redis still has to move entries to a larger table. */
   async function isMoving(key: string): Promise<boolean> {
-    return String(await bench.redis.call('DEBUG', 'HTSTATS-KEY', key)).includes('rehashing target');
+    return String(await bed.redis.call('DEBUG', 'HTSTATS-KEY', key)).includes('rehashing target');
   }
 
   it('has new ones soon, and no entry that is no message', async () => {
-    const { redis, keys } = bench;
+    const { redis, keys } = bed;
     await publishUpTo(OUTGROWN + 1);
     expect(await isMoving(keys.messages)).toBe(true);
     expect(await isMoving(keys.scheduled)).toBe(true);
 
-    // Redis 8 leaves the last few hundred entries to the accesses of the next messages.
+    // In Redis 8 the last few hundred entries move with the next messages.
     await publishUpTo(OUTGROWN * (1 + 1 / 8 + 1 / 64));
     expect(await isMoving(keys.messages)).toBe(false);
     expect(await isMoving(keys.scheduled)).toBe(false);

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
+import { DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
 describe('the keys of Redis', () => {
-  let bench: RedisBench;
+  let bed: RedisBed;
   beforeEach(async () => {
-    bench = await openRedisBench(inject('redisUrl'));
+    bed = await openRedisBed(inject('redisUrl'));
   });
-  afterEach(() => bench.close());
+  afterEach(() => bed.close());
 
-  /** Leaves something in every key there is. */
+  /** Writes something to every key. */
   async function useEverything(): Promise<void> {
-    const { broker, partition } = bench;
+    const { broker, partition } = bed;
     await broker.configure(partition.topic, 8);
     await broker.join(partition.topic, 'm', LONG, [0]);
     await broker.acquire(partition, 'm', LONG);
     await broker.publish(
       partition,
-      bench.nextCall(),
+      bed.nextCall(),
       ['a', 'b', 'c', toStoredId('d', 'key')].map((id) => message(id)),
     );
     const result = await broker.claim(partition, { member: 'm', max: 3, lease: LONG, knownToken: 0 });
@@ -30,14 +30,14 @@ describe('the keys of Redis', () => {
       { storedId: a.storedId, token: a.token, outcome: DEAD },
       { storedId: b.storedId, token: b.token, outcome: RETRY_LATER },
     ];
-    await broker.settle(partition, bench.nextCall(), settlements);
+    await broker.settle(partition, bed.nextCall(), settlements);
   }
 
   it('are those that redis-keys.ts lists, each of the type it says', async () => {
     await useEverything();
 
-    const tag = `{${bench.prefix}:orders:0}`;
-    const topicTag = `{${bench.prefix}:orders}`;
+    const tag = `{${bed.prefix}:orders:0}`;
+    const topicTag = `{${bed.prefix}:orders}`;
     const expected: Readonly<Record<string, string>> = {
       [`${tag}:scheduled`]: 'zset',
       [`${tag}:inflight`]: 'zset',
@@ -48,82 +48,77 @@ describe('the keys of Redis', () => {
       [`${tag}:keyed`]: 'zset',
       [`${tag}:owner`]: 'string',
       [`${tag}:meta`]: 'hash',
-      [`${tag}:answered:bench`]: 'string',
+      [`${tag}:answered:bed`]: 'string',
       [`${topicTag}:members`]: 'zset',
       [`${topicTag}:holdings`]: 'hash',
       [`${topicTag}:config`]: 'hash',
-      [`{${bench.prefix}:topics}`]: 'zset',
+      [`{${bed.prefix}:topics}`]: 'zset',
     };
-    const stored = await bench.storedKeys();
-    const types = await Promise.all(stored.map(async (key) => [key, await bench.redis.type(key)] as const));
+    const stored = await bed.storedKeys();
+    const types = await Promise.all(stored.map(async (key) => [key, await bed.redis.type(key)] as const));
     expect(Object.fromEntries(types)).toEqual(expected);
   });
 
   it('have the names that RedisKeys gives them', async () => {
     await useEverything();
-    const keys = new RedisKeys(bench.prefix);
-    const { channel, ...partitionKeys } = keys.partition(bench.partition);
+    const keys = new RedisKeys(bed.prefix);
+    const { channel, ...partitionKeys } = keys.partition(bed.partition);
     const topicKeys = [keys.members('orders'), keys.holdings('orders'), keys.config('orders')];
 
-    const named = [
-      ...Object.values(partitionKeys),
-      keys.answered(bench.partition, 'bench'),
-      ...topicKeys,
-      keys.topics(),
-    ];
-    expect(await bench.storedKeys()).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
-    expect(channel).toBe(`{${bench.prefix}:orders:0}:signals`);
-    expect(keys.membersChannel('orders')).toBe(`{${bench.prefix}:orders}:changes`);
+    const named = [...Object.values(partitionKeys), keys.answered(bed.partition, 'bed'), ...topicKeys, keys.topics()];
+    expect(await bed.storedKeys()).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(channel).toBe(`{${bed.prefix}:orders:0}:signals`);
+    expect(keys.membersChannel('orders')).toBe(`{${bed.prefix}:orders}:changes`);
   });
 
   it('of one partition share a hash tag, so a cluster slot', () => {
-    const { channel, ...keys } = bench.keys;
-    const all = [channel, ...Object.values(keys), new RedisKeys(bench.prefix).answered(bench.partition, 'bench')];
+    const { channel, ...keys } = bed.keys;
+    const all = [channel, ...Object.values(keys), new RedisKeys(bed.prefix).answered(bed.partition, 'bed')];
 
-    // What is between the first brace and the next closing one decides the slot.
+    // The text between the first brace and the next closing one decides the slot.
     const tags = all.map((key) => /^\{([^{}]+)\}[^{}]*$/.exec(key)?.[1]);
 
-    expect(new Set(tags)).toEqual(new Set([`${bench.prefix}:orders:0`]));
+    expect(new Set(tags)).toEqual(new Set([`${bed.prefix}:orders:0`]));
   });
 
   it('the owner has an end to its session', async () => {
-    await bench.broker.acquire(bench.partition, 'm', LONG);
+    await bed.broker.acquire(bed.partition, 'm', LONG);
 
-    expect(await bench.redis.get(bench.keys.owner)).toBe('m');
-    const remaining = await bench.redis.pttl(bench.keys.owner);
+    expect(await bed.redis.get(bed.keys.owner)).toBe('m');
+    const remaining = await bed.redis.pttl(bed.keys.owner);
     expect(remaining).toBeGreaterThan(LONG / 2);
     expect(remaining).toBeLessThanOrEqual(LONG);
   });
 
-  it('the answer to a call is forgotten after two minutes, longer than it is repeated', async () => {
+  it('the answer to a call expires after two minutes, longer than repeats take', async () => {
     await useEverything();
 
-    const remaining = await bench.redis.pttl(new RedisKeys(bench.prefix).answered(bench.partition, 'bench'));
+    const remaining = await bed.redis.pttl(new RedisKeys(bed.prefix).answered(bed.partition, 'bed'));
     expect(remaining).toBeGreaterThan(60_000);
     expect(remaining).toBeLessThanOrEqual(120_000);
   });
 
   it('hold nothing of a message that is gone', async () => {
-    const { broker, partition, redis, keys } = bench;
+    const { broker, partition, redis, keys } = bed;
     await useEverything();
     for (const id of ['b', toStoredId('d', 'key')])
-      expect(await broker.cancel(partition, bench.nextCall(), id)).toBe('cancelled');
+      expect(await broker.cancel(partition, bed.nextCall(), id)).toBe('cancelled');
     await broker.trimDead(partition, { maxCount: 0 });
     const c = await broker.get(partition, 'c');
     expect(c).toMatchObject({ state: 'in-flight' });
     const settlements = [{ storedId: 'c', token: 3, outcome: { kind: 'ack' } as const }];
-    expect(await broker.settle(partition, bench.nextCall(), settlements)).toEqual(['settled']);
+    expect(await broker.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
 
     const { scheduled, inflight, messages, deliveries, dead, errors, keyed } = keys;
     expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyed)).toBe(0);
   });
 
   it('hold the due time that a message was moved to, also in its delivery record', async () => {
-    const { broker, partition, redis, keys } = bench;
+    const { broker, partition, redis, keys } = bed;
     await useEverything();
     const [token, delivery, attempt] = ((await redis.hget(keys.deliveries, 'b')) ?? '').split(' ');
 
-    const moved = await broker.reschedule(partition, bench.nextCall(), 'b', { at: 1_767_268_801_000 });
+    const moved = await broker.reschedule(partition, bed.nextCall(), 'b', { at: 1_767_268_801_000 });
 
     expect(moved).toBe('rescheduled');
     expect(await redis.zscore(keys.scheduled, 'b')).toBe('1767268801000');
@@ -132,20 +127,20 @@ describe('the keys of Redis', () => {
   });
 
   it('hold no delivery record of a message that was moved before its first delivery', async () => {
-    const { broker, partition, redis, keys } = bench;
-    await broker.publish(partition, bench.nextCall(), [message('a')]);
+    const { broker, partition, redis, keys } = bed;
+    await broker.publish(partition, bed.nextCall(), [message('a')]);
 
-    expect(await broker.reschedule(partition, bench.nextCall(), 'a', { at: 5 })).toBe('rescheduled');
+    expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 })).toBe('rescheduled');
 
     expect(await redis.exists(keys.deliveries)).toBe(0);
   });
 
-  it('hold an envelope as it was published', async () => {
+  it('contain an envelope as it was published', async () => {
     const envelope = '[1767225600000,{"text":"ünï\u2028 \u{1F600}"}]';
-    await bench.broker.publish(bench.partition, bench.nextCall(), [message('a', { envelope })]);
+    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { envelope })]);
 
-    expect(await bench.redis.hget(bench.keys.messages, 'a')).toBe(envelope);
-    expect(await bench.redis.hexists(bench.keys.deliveries, 'a')).toBe(0);
-    expect(await bench.broker.get(bench.partition, 'a')).toMatchObject({ envelope });
+    expect(await bed.redis.hget(bed.keys.messages, 'a')).toBe(envelope);
+    expect(await bed.redis.hexists(bed.keys.deliveries, 'a')).toBe(0);
+    expect(await bed.broker.get(bed.partition, 'a')).toMatchObject({ envelope });
   });
 });

@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, i
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
-import { message } from '../support/contract-bench.js';
-import { newRedisBroker } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { eventually } from '../support/eventually.js';
-import { servesClusters } from '../support/ioredis.js';
-import { type PrivateCluster, startRedisCluster } from '../support/redis-cluster.js';
+import { message } from '../support/broker/broker-bed.js';
+import { newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { until } from '../support/waiting.js';
+import { servesClusters } from '../support/servers/ioredis.js';
+import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
 
-/** Whether a call is served. */
+/** Handlers of a call's outcome: whether it was served. */
 const SERVED = [() => true, () => false] as const;
 
 const PARTITION = { topic: 'orders', index: 0 };
@@ -29,13 +29,13 @@ function describeLink(settings: () => RedisSettings): void {
 
   afterEach(async () => broker.close());
 
-  /** Publishes something that is the earliest of its partition. */
+  /** Publishes the earliest message of its partition. */
   async function publish(): Promise<void> {
     const at = 1_000_000 - ++sequence;
     await broker.publish(PARTITION, { caller: 'test', sequence }, [message(`at ${at}`, { due: { at } })]);
   }
 
-  it('has its answers where all is well, and changes nothing', async () => {
+  it('answers if all is well, and changes nothing', async () => {
     expect(broker.link.isUp).toBe(true);
     await broker.link.ping();
     await broker.link.listen();
@@ -44,7 +44,7 @@ function describeLink(settings: () => RedisSettings): void {
     await broker.link.listen();
     await publish();
 
-    // Subscribed twice or thrice, a signal would still come once.
+    // A signal comes once, even after two or three subscriptions.
     expect(await signals.atLeast(2)).toHaveLength(2);
   });
 
@@ -52,8 +52,8 @@ function describeLink(settings: () => RedisSettings): void {
     'makes a connection anew, on which calls and signals work: %s',
     async (which) => {
       broker.link.rebuild(which);
-      await eventually('calls to work', async () => broker.link.ping().then(...SERVED));
-      await eventually('signals to come', async () => {
+      await until('calls to work', async () => broker.link.ping().then(...SERVED));
+      await until('signals to come', async () => {
         await publish();
         return signals.all.length > 0;
       });
@@ -71,9 +71,9 @@ function describeLink(settings: () => RedisSettings): void {
       (error: unknown) => error,
     );
 
-    // A cluster sends them again by itself.
+    // A client of a cluster sends them again.
     expect([undefined, BrokerUnavailableError]).toContain(outcome && (outcome as Error).constructor);
-    await eventually('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
+    await until('calls to work', async () => broker.stats(PARTITION).then(...SERVED));
     expect(await broker.stats(PARTITION)).toMatchObject({ scheduled: 0 });
   });
 

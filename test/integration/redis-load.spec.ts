@@ -1,30 +1,30 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { ACK, DEAD, LONG, RETRY, message } from '../support/contract-bench.js';
-import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
-/** For how long a script may keep Redis from everybody else, in milliseconds; generous, since machines are shared. */
+/** How long a script may block Redis, in milliseconds; generous, since machines are shared. */
 const LONGEST_BLOCK = 50;
 
 const MIB = 1024 * 1024;
 
 describe('Redis under load', () => {
   let server: PrivateRedis;
-  let bench: RedisBench;
+  let bed: RedisBed;
   beforeAll(async () => {
     server = await startRedis();
   });
   afterAll(() => server.stop());
   beforeEach(async () => {
-    bench = await openRedisBench(server.url);
-    await bench.broker.acquire(bench.partition, 'm', LONG);
+    bed = await openRedisBed(server.url);
+    await bed.broker.acquire(bed.partition, 'm', LONG);
   });
-  afterEach(() => bench.close());
+  afterEach(() => bed.close());
 
   async function claim(knownToken: number, { max = MAX_BATCH, lease = LONG } = {}) {
-    const result = await bench.broker.claim(bench.partition, { member: 'm', max, lease, knownToken });
+    const result = await bed.broker.claim(bed.partition, { member: 'm', max, lease, knownToken });
     if (result.status === 'not-owner') throw new Error('it is the owner');
     return result;
   }
@@ -35,22 +35,22 @@ describe('Redis under load', () => {
     status: SettleStatus = 'settled',
   ): Promise<void> {
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
-    const statuses = await bench.broker.settle(bench.partition, bench.nextCall(), settlements);
+    const statuses = await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
     expect(statuses).toEqual(messages.map(() => status));
   }
 
   /**
-   * Has Redis note how long each script runs while `work` is done, and prints it.
+   * Measures how long each script runs during `work`, and prints it.
    *
-   * @returns what 95 % of them stay within, in milliseconds: one may have had to wait for the processor
+   * @returns the 95th percentile in milliseconds, since single scripts may have waited for a core
    */
   async function scriptTime(name: string, work: () => Promise<void>): Promise<number> {
-    await bench.redis.config('SET', 'slowlog-max-len', '20000');
-    await bench.redis.slowlog('RESET');
-    await bench.redis.config('SET', 'slowlog-log-slower-than', '0');
+    await bed.redis.config('SET', 'slowlog-max-len', '20000');
+    await bed.redis.slowlog('RESET');
+    await bed.redis.config('SET', 'slowlog-log-slower-than', '0');
     await work();
-    await bench.redis.config('SET', 'slowlog-log-slower-than', '-1');
-    const entries = (await bench.redis.slowlog('GET', -1)) as [number, number, number, string[]][];
+    await bed.redis.config('SET', 'slowlog-log-slower-than', '-1');
+    const entries = (await bed.redis.slowlog('GET', -1)) as [number, number, number, string[]][];
     const scripts = entries.filter(([, , , [command]]) => /^eval/i.test(command ?? ''));
     const times = scripts.map(([, , microseconds]) => microseconds / 1000).toSorted((a, b) => b - a);
     const [longest, usual] = [times[0] ?? NaN, times[Math.floor(times.length / 20)] ?? NaN];
@@ -61,13 +61,13 @@ describe('Redis under load', () => {
   async function publishLarge(from: number, to: number): Promise<void> {
     for (let i = from; i < to; i++) {
       const envelope = `[${i},"${'x'.repeat(MIB - 10)}"]`;
-      await bench.broker.publish(bench.partition, bench.nextCall(), [
+      await bed.broker.publish(bed.partition, bed.nextCall(), [
         message(`large-${String(i).padStart(2, '0')}`, { envelope }),
       ]);
     }
   }
 
-  /** Claims until nothing is left; answers the number of messages and of bytes of each claim. */
+  /** Claims until nothing is left; returns the number of messages and bytes of each claim. */
   async function claimAll(count: number): Promise<{ messages: number; bytes: number }[]> {
     const claims: { messages: number; bytes: number }[] = [];
     let token = 0;
@@ -79,7 +79,7 @@ describe('Redis under load', () => {
       left -= result.messages.length;
       ({ token } = result);
       // Where there is more, the answer says so.
-      expect(left === 0 || (result.nextAt ?? Infinity) <= (await serverTime(bench.redis))).toBe(true);
+      expect(left === 0 || (result.nextAt ?? Infinity) <= (await serverTime(bed.redis))).toBe(true);
       await settle(result.messages, ACK);
     }
     return claims;
@@ -93,7 +93,7 @@ describe('Redis under load', () => {
     const time = await scriptTime('20,000 due at once', async () => {
       for (let first = 0; first < COUNT; first += MAX_BATCH) {
         const batch = ids.slice(first, first + MAX_BATCH).map((id) => message(id));
-        await bench.broker.publish(bench.partition, bench.nextCall(), batch);
+        await bed.broker.publish(bed.partition, bed.nextCall(), batch);
       }
       for (let token = 0; token < COUNT;) {
         const result = await claim(token);
@@ -106,18 +106,18 @@ describe('Redis under load', () => {
 
     expect(claimed).toEqual(ids);
     expect(time).toBeLessThan(LONGEST_BLOCK);
-    expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
+    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
   });
 
   it('full calls of every other kind work, in short steps', async () => {
-    const { broker, partition, redis } = bench;
+    const { broker, partition, redis } = bed;
     const keyed = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
 
     const time = await scriptTime(`calls of ${MAX_BATCH}`, async () => {
-      await broker.publish(partition, bench.nextCall(), keyed);
+      await broker.publish(partition, bed.nextCall(), keyed);
       await broker.publish(
         partition,
-        bench.nextCall(),
+        bed.nextCall(),
         keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
       );
       const first = await claim(0, { lease: 30 });
@@ -134,7 +134,7 @@ describe('Redis under load', () => {
       const fourth = await claim(third.token);
       await broker.publish(
         partition,
-        bench.nextCall(),
+        bed.nextCall(),
         keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
       );
       await settle(fourth.messages, DEAD, 'replaced');
@@ -147,14 +147,14 @@ describe('Redis under load', () => {
     });
 
     expect(time).toBeLessThan(LONGEST_BLOCK);
-    const { scheduled, inflight, messages, deliveries, dead, errors, keyed: keyedKey } = bench.keys;
+    const { scheduled, inflight, messages, deliveries, dead, errors, keyed: keyedKey } = bed.keys;
     expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyedKey)).toBe(0);
   });
 
   it('finds the deliveries of a lost reply among thousands in flight', async () => {
     for (let first = 0; first < 4000; first += MAX_BATCH) {
       const batch = Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${first + i}`));
-      await bench.broker.publish(bench.partition, bench.nextCall(), batch);
+      await bed.broker.publish(bed.partition, bed.nextCall(), batch);
     }
     let token = 0;
     while (token < 4000 - MAX_BATCH) ({ token } = await claim(token));
@@ -184,9 +184,9 @@ describe('Redis under load', () => {
     });
 
     it('behind small ones, a claim stops at about 1 MiB too', async () => {
-      await bench.broker.publish(
-        bench.partition,
-        bench.nextCall(),
+      await bed.broker.publish(
+        bed.partition,
+        bed.nextCall(),
         Array.from({ length: 12 }, (_, i) => message(`a-${i}`)),
       );
       await publishLarge(0, 50);
@@ -201,12 +201,12 @@ describe('Redis under load', () => {
       expect(time).toBeLessThan(LONGEST_BLOCK);
     });
 
-    it('that are gone, a claim brings as many small ones as before', async () => {
+    it('that are gone, a claim returns as many small ones as before', async () => {
       await publishLarge(0, 1);
       const [large] = (await claim(0)).messages;
       await settle(large ? [large] : [], ACK);
       const small = Array.from({ length: MAX_BATCH }, (_, i) => message(`small-${i}`));
-      await bench.broker.publish(bench.partition, bench.nextCall(), small);
+      await bed.broker.publish(bed.partition, bed.nextCall(), small);
 
       const time = await scriptTime('400 small ones where a large one has been', async () => {
         expect((await claim(1)).messages).toHaveLength(MAX_BATCH);
@@ -221,13 +221,13 @@ describe('Redis under load', () => {
         const result = await claim(token, { lease: 1 });
         left -= result.messages.length;
         ({ token } = result);
-        await bench.broker.extend(bench.partition, LONG, result.messages);
+        await bed.broker.extend(bed.partition, LONG, result.messages);
       }
       const receipts = Array.from({ length: 20 }, (_, i) => ({
         storedId: `large-${String(i).padStart(2, '0')}`,
         token: i + 1,
       }));
-      expect(await bench.broker.extend(bench.partition, 0, receipts)).toEqual(receipts.map(() => 'extended'));
+      expect(await bed.broker.extend(bed.partition, 0, receipts)).toEqual(receipts.map(() => 'extended'));
 
       const { messages } = await claim(token);
 

@@ -3,10 +3,10 @@ import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
-import { ACK, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
-import { type RedisBench, newRedisBroker, openRedisBench } from '../support/contract-redis.js';
-import { IS_REDIS_7, type PrivateRedis, freePort, startRedis } from '../support/redis-server.js';
-import { eventually } from '../support/eventually.js';
+import { ACK, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, newRedisBroker, openRedisBed } from '../support/broker/redis-bed.js';
+import { IS_REDIS_7, type PrivateRedis, freePort, startRedis } from '../support/servers/redis-server.js';
+import { until } from '../support/waiting.js';
 
 async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> {
   const error = await call.then(
@@ -17,11 +17,11 @@ async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> 
   return error as BrokerUnavailableError;
 }
 
-function fill({ redis }: RedisBench): Promise<unknown> {
+function fill({ redis }: RedisBed): Promise<unknown> {
   return redis.config('SET', 'maxmemory', '1');
 }
 
-/** What a call is served with though the memory is full; on Redis 6.2 it may only be refused for it. */
+/** The result of a call although the memory is full; on Redis 6.2 the call may be refused for that reason only. */
 async function whenFull(call: () => Promise<unknown>): Promise<unknown> {
   if (IS_REDIS_7) return call();
   const { message: text, transient } = await refusal(call());
@@ -33,180 +33,176 @@ function ifServed(result: unknown): unknown {
 }
 
 /** Gives the user 'limited' these rights, on top of those it has. */
-function allow({ redis }: RedisBench, ...rules: string[]): Promise<unknown> {
+function allow({ redis }: RedisBed, ...rules: string[]): Promise<unknown> {
   return redis.acl('SETUSER', 'limited', 'on', '>secret', ...rules);
 }
 
-describe('where Redis refuses to serve', () => {
+describe('if Redis refuses to serve', () => {
   let server: PrivateRedis;
-  let bench: RedisBench;
+  let bed: RedisBed;
   beforeAll(async () => {
     server = await startRedis();
   });
   afterAll(() => server.stop());
   beforeEach(async () => {
-    bench = await openRedisBench(server.url);
+    bed = await openRedisBed(server.url);
   });
-  afterEach(() => bench.close());
+  afterEach(() => bed.close());
 
   const at = (): string => `Redis at 127.0.0.1:${server.port} failed: `;
 
   async function claimAll(): Promise<ClaimedMessage[]> {
-    const { delivered } = (await bench.broker.stats(bench.partition)).counters;
+    const { delivered } = (await bed.broker.stats(bed.partition)).counters;
     const request = { member: 'm', max: 100, lease: LONG, knownToken: delivered };
-    const result = await bench.broker.claim(bench.partition, request);
+    const result = await bed.broker.claim(bed.partition, request);
     if (result.status === 'not-owner') throw new Error('it is the owner');
     return result.messages;
   }
 
   describe('since its memory is full', () => {
-    afterEach(() => bench.redis.config('SET', 'maxmemory', '0'));
+    afterEach(() => bed.redis.config('SET', 'maxmemory', '0'));
 
     it('a publish rejects for good, says why, and has written nothing', async () => {
-      await fill(bench);
+      await fill(bed);
 
-      const error = await refusal(
-        bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b')]),
-      );
+      const error = await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')]));
 
       expect(error.message).toContain(`${at()}Redis has reached its maxmemory and takes no writes (`);
       expect(error.message).toContain('OOM command not allowed');
       expect(error.transient).toBe(false);
       expect(error.cause).toBeInstanceOf(Error);
-      expect(await bench.storedKeys()).toEqual([]);
+      expect(await bed.storedKeys()).toEqual([]);
     });
 
     it('a publish that would replace a message leaves it as it was', async () => {
-      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
-      const before = await bench.broker.get(bench.partition, 'a');
-      await fill(bench);
+      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+      const before = await bed.broker.get(bed.partition, 'a');
+      await fill(bed);
 
-      await refusal(
-        bench.broker.publish(bench.partition, bench.nextCall(), [message('a', { onDuplicate: 'replace' })]),
-      );
+      await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { onDuplicate: 'replace' })]));
 
-      expect(await bench.broker.get(bench.partition, 'a')).toEqual(before);
-      expect(await bench.redis.hlen(bench.keys.messages)).toBe(1);
+      expect(await bed.broker.get(bed.partition, 'a')).toEqual(before);
+      expect(await bed.redis.hlen(bed.keys.messages)).toBe(1);
     });
 
     it('messages are handed out and settled all the same, which frees memory', async () => {
-      await bench.broker.acquire(bench.partition, 'm', LONG);
-      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a'), message('b'), message('c')]);
-      await fill(bench);
+      await bed.broker.acquire(bed.partition, 'm', LONG);
+      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b'), message('c')]);
+      await fill(bed);
 
       const messages = await claimAll();
       const outcomes = [ACK, RETRY_LATER, { kind: 'release' } as const];
       const settlements = messages.map(({ storedId, token }, i) => ({ storedId, token, outcome: outcomes[i] ?? ACK }));
-      const call = bench.nextCall();
+      const call = bed.nextCall();
 
-      expect(await bench.broker.settle(bench.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
-      expect(await bench.broker.settle(bench.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
-      expect(await bench.broker.cancel(bench.partition, bench.nextCall(), 'b')).toBe('cancelled');
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
+      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
+      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
+      expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'b')).toBe('cancelled');
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
     });
 
     it('a message that waits can be moved all the same', async () => {
-      await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
-      await fill(bench);
+      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+      await fill(bed);
 
-      const moved = async () => bench.broker.reschedule(bench.partition, bench.nextCall(), 'a', { after: LONG });
+      const moved = async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'a', { after: LONG });
 
       expect(await whenFull(moved)).toEqual(ifServed('rescheduled'));
-      expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1, due: IS_REDIS_7 ? 0 : 1 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, due: IS_REDIS_7 ? 0 : 1 });
     });
 
-    // Where one of these fails, consumers stop one after another, and nothing frees the memory any more. Redis 6.2 knows no
-    // script flags, and so no exception for them: it has to be given room first.
-    describe('consumers go on all the same:', () => {
+    // If one of these failed, consumers would stop one after another, and nothing would free memory any more. Redis 6.2 has no
+    // script flags and so no exception for scripts: there an operator has to make room first.
+    describe('consumers still work:', () => {
       let claimed: ClaimedMessage[];
       beforeEach(async () => {
-        const { broker, partition } = bench;
+        const { broker, partition } = bed;
         await broker.join('orders', 'm', LONG, [0]);
         await broker.acquire(partition, 'm', LONG);
-        await broker.publish(partition, bench.nextCall(), [message('a')]);
+        await broker.publish(partition, bed.nextCall(), [message('a')]);
         claimed = await claimAll();
-        await fill(bench);
+        await fill(bed);
       });
 
       it('a lease can be extended', async () => {
-        const statuses = await whenFull(() => bench.broker.extend(bench.partition, LONG, claimed));
+        const statuses = await whenFull(() => bed.broker.extend(bed.partition, LONG, claimed));
         expect(statuses).toEqual(ifServed(['extended']));
       });
 
-      it('a member can tell that it lives', async () => {
+      it('a member can send its heartbeat', async () => {
         const members = await whenFull(async () =>
-          (await bench.broker.join('orders', 'm', LONG, [0])).map(({ id }) => id),
+          (await bed.broker.join('orders', 'm', LONG, [0])).map(({ id }) => id),
         );
         expect(members).toEqual(ifServed(['m']));
       });
 
       it('a partition can be renewed', async () => {
-        expect(await bench.broker.renew(bench.partition, 'm', LONG)).toMatchObject({ owned: true });
+        expect(await bed.broker.renew(bed.partition, 'm', LONG)).toMatchObject({ owned: true });
       });
 
       it('a partition can be handed over', async () => {
-        await bench.broker.release(bench.partition, 'm');
-        const acquired = async () => (await bench.broker.acquire(bench.partition, 'heir', LONG)).acquired;
+        await bed.broker.release(bed.partition, 'm');
+        const acquired = async () => (await bed.broker.acquire(bed.partition, 'heir', LONG)).acquired;
         expect(await whenFull(acquired)).toEqual(ifServed(true));
       });
 
       it('a claim can be repeated', async () => {
         const request = { member: 'm', max: 100, lease: LONG, knownToken: 0 };
-        expect(await bench.broker.claim(bench.partition, request)).toMatchObject({ messages: claimed });
+        expect(await bed.broker.claim(bed.partition, request)).toMatchObject({ messages: claimed });
       });
 
       it('a message in flight can be cancelled', async () => {
-        expect(await bench.broker.cancel(bench.partition, bench.nextCall(), 'a')).toBe('in-flight');
+        expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'a')).toBe('in-flight');
       });
     });
   });
 
   it('since it is a replica: a publish rejects as one that may be repeated, after a failover', async () => {
-    await bench.redis.replicaof('127.0.0.1', await freePort());
+    await bed.redis.replicaof('127.0.0.1', await freePort());
     try {
-      const error = await refusal(bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+      const error = await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]));
 
       expect(error.message).toContain(`${at()}this Redis is a read-only replica; connect to the primary (`);
       expect(error.message).toContain("READONLY You can't write");
       expect(error.transient).toBe(true);
-      expect(await bench.storedKeys()).toEqual([]);
+      expect(await bed.storedKeys()).toEqual([]);
     } finally {
-      await bench.redis.replicaof('NO', 'ONE');
+      await bed.redis.replicaof('NO', 'ONE');
     }
     // The connection is being made anew: nothing else is known to be wrong with it.
-    const call = bench.nextCall();
-    const results = await eventually('the publish to be served', async () =>
-      bench.broker.publish(bench.partition, call, [message('a')]).catch(() => undefined),
+    const call = bed.nextCall();
+    const results = await until('the publish to be served', async () =>
+      bed.broker.publish(bed.partition, call, [message('a')]).catch(() => undefined),
     );
     expect(results).toMatchObject([{ status: 'created' }]);
   });
 
   it('since the key that a topic hangs on holds a value of another type: a call rejects for good and says so', async () => {
-    const config = `{${bench.prefix}:orders}:config`;
-    await bench.redis.set(config, 'not a hash');
+    const config = `{${bed.prefix}:orders}:config`;
+    await bed.redis.set(config, 'not a hash');
 
-    for (const call of [bench.broker.configOf('orders'), bench.broker.configure('orders', 4)]) {
+    for (const call of [bed.broker.configOf('orders'), bed.broker.configure('orders', 4)]) {
       const error = await refusal(call);
       expect(error.message).toContain(`${at()}a key of this module holds a value that it did not write (`);
       expect(error.message).toContain('WRONGTYPE');
       expect(error).toMatchObject({ transient: false, refused: true });
     }
-    expect(await bench.storedKeys()).toEqual([config]);
+    expect(await bed.storedKeys()).toEqual([config]);
   });
 
-  describe('since the ACL of its user', () => {
+  describe('because the ACL of its user', () => {
     const ALL = ['~*', '&*', '+@all'];
     const DENIED = "the Redis user's ACL denies a command or key that is needed";
     let limited: RedisBroker;
     afterEach(async () => {
       await limited.close();
-      await bench.redis.acl('DELUSER', 'limited');
+      await bed.redis.acl('DELUSER', 'limited');
     });
 
-    /** A broker on the bench's keys whose user has these rights; not connected yet. */
+    /** A broker on the bed's keys whose user has these rights; not connected yet. */
     async function brokerAs(...rules: string[]): Promise<RedisBroker> {
-      await allow(bench, ...rules);
-      limited = newRedisBroker(`redis://limited:secret@127.0.0.1:${server.port}`, bench.prefix);
+      await allow(bed, ...rules);
+      limited = newRedisBroker(`redis://limited:secret@127.0.0.1:${server.port}`, bed.prefix);
       return limited;
     }
 
@@ -233,16 +229,16 @@ describe('where Redis refuses to serve', () => {
         expect(error.message).toContain(`Redis at 127.0.0.1:${server.port}`);
         expect(error.message).toMatch(named);
         expect(error.message).not.toContain('secret');
-        expect(await bench.storedKeys()).toEqual([]);
+        expect(await bed.storedKeys()).toEqual([]);
       });
     }
 
     it('allows the keys and channels of the prefix: it connects, and leaves nothing', async () => {
       await (
-        await brokerAs('resetchannels', `~{${bench.prefix}:*`, `&{${bench.prefix}:*`, '+@all', '-@dangerous', '+info')
+        await brokerAs('resetchannels', `~{${bed.prefix}:*`, `&{${bed.prefix}:*`, '+@all', '-@dangerous', '+info')
       ).connect();
 
-      expect(await bench.storedKeys()).toEqual([]);
+      expect(await bed.storedKeys()).toEqual([]);
     });
 
     const TAKEN: Readonly<Record<string, string[]>> = {
@@ -252,12 +248,12 @@ describe('where Redis refuses to serve', () => {
       'the channels': ['resetchannels'],
     };
     for (const [what, rules] of Object.entries(TAKEN)) {
-      it(`denies ${what} from now on: a publish rejects for good and says so`, async () => {
+      it(`denies ${what} from now on: a publish rejects as a permanent failure and says so`, async () => {
         const broker = await brokerAs(...ALL);
         await broker.connect();
-        await allow(bench, ...rules);
+        await allow(bed, ...rules);
 
-        const error = await refusal(broker.publish(bench.partition, bench.nextCall(), [message('a')]));
+        const error = await refusal(broker.publish(bed.partition, bed.nextCall(), [message('a')]));
 
         expect(error.message).toContain(`${at()}${DENIED}`);
         expect(error.message).not.toContain('secret');
@@ -265,49 +261,49 @@ describe('where Redis refuses to serve', () => {
       });
     }
 
-    it('denies a plain command from now on: a call rejects for good and says so', async () => {
+    it('denies a plain command from now on: a call rejects as a permanent failure and says so', async () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
-      await allow(bench, '-zrangebylex');
+      await allow(bed, '-zrangebylex');
 
-      const error = await refusal(broker.locate(bench.partition, 'a'));
+      const error = await refusal(broker.locate(bed.partition, 'a'));
 
       expect(error.message).toContain(`${at()}${DENIED} (NOPERM `);
       expect(error.transient).toBe(false);
     });
 
-    it('denies the channels from now on: whoever begins to listen is told', async () => {
+    it('denies the channels from now on: new listeners get the error', async () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
-      await allow(bench, 'resetchannels');
+      await allow(bed, 'resetchannels');
 
-      broker.watchPartition(bench.partition, () => {});
+      broker.watchPartition(bed.partition, () => {});
       const error = await refusal(broker.link.listen());
 
       expect(error.message).toContain(DENIED);
       expect(error.transient).toBe(false);
     });
 
-    it('denies it no more: the next call is served', async () => {
+    it('allows it again: the next call is served', async () => {
       const broker = await brokerAs(...ALL);
       await broker.connect();
-      await allow(bench, '-zadd');
-      await refusal(broker.publish(bench.partition, bench.nextCall(), [message('a')]));
-      expect(await bench.broker.get(bench.partition, 'a')).toBeUndefined();
-      await allow(bench, '+zadd');
+      await allow(bed, '-zadd');
+      await refusal(broker.publish(bed.partition, bed.nextCall(), [message('a')]));
+      expect(await bed.broker.get(bed.partition, 'a')).toBeUndefined();
+      await allow(bed, '+zadd');
 
-      expect(await broker.publish(bench.partition, bench.nextCall(), [message('a')])).toMatchObject([
+      expect(await broker.publish(bed.partition, bed.nextCall(), [message('a')])).toMatchObject([
         { status: 'created' },
       ]);
     });
   });
 
-  it('keeps a client that was closed from waiting', async () => {
+  it('does not keep a closed client waiting', async () => {
     const closed = newRedisBroker(server.url);
     await closed.connect();
     await closed.close();
 
-    const error = await refusal(closed.stats(bench.partition));
+    const error = await refusal(closed.stats(bed.partition));
 
     expect(error.message).toBe(`The connection to Redis at 127.0.0.1:${server.port} was closed`);
     expect(error.transient).toBe(false);

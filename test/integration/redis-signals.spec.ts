@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import { SignalSubscriber } from '../../lib/broker/redis/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
-import { SILENT } from '../support/contract-redis.js';
-import { Received } from '../support/contract-signals.js';
-import { eventually } from '../support/eventually.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { SILENT } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { until } from '../support/waiting.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
-/** A channel that a user named 'limited' may be kept from. */
+/** A channel to which a user named 'limited' may lack the right. */
 const CHANNEL = '{signals}:orders';
 
 const fail = (): Promise<never> => Promise.reject(new Error('No sharded subscriber for slot: 1'));
@@ -21,7 +21,7 @@ describe('subscriptions', () => {
   let subscriber: SignalSubscriber;
   let warnings: Received<string>;
   let received: Received<string>;
-  /** How often signals began to come. */
+  /** How often signals began to arrive. */
   let begun: Received<void>;
 
   beforeEach(async () => {
@@ -52,7 +52,7 @@ describe('subscriptions', () => {
     await server.stop();
   });
 
-  /** Users are gone when a server was killed. */
+  /** Creates the user, also again after the server was killed. */
   async function allow(channels: string): Promise<void> {
     await admin.acl('SETUSER', 'limited', 'on', '>secret', '~*', '+@all', channels);
   }
@@ -65,7 +65,7 @@ describe('subscriptions', () => {
     await admin.call(connection.publishCommand, CHANNEL, text);
   }
 
-  it('that are confirmed are told of, and again after the connection was lost', async () => {
+  it('are reported when they are confirmed, and again after the connection was lost', async () => {
     listen();
     await begun.atLeast(1);
     await signal('first');
@@ -81,7 +81,7 @@ describe('subscriptions', () => {
   it.each([
     { how: 'fails', answer: fail },
     { how: 'hangs', answer: () => new Promise<number>(() => {}) },
-  ])('are made on a new client where this one keeps failing: it $how', async ({ answer }) => {
+  ])('are made on a new client if this one keeps failing: it $how', async ({ answer }) => {
     const broken = connection.subscriber;
     broken.ssubscribe = answer;
     broken.subscribe = answer;
@@ -94,14 +94,14 @@ describe('subscriptions', () => {
     expect(warnings.all).toEqual([
       expect.stringMatching(/^Signals cannot be subscribed to, though Redis answers calls: .*made anew$/),
     ]);
-    await eventually('the old client to be closed', () => broken.status === 'end');
+    await until('the old client to be closed', () => broken.status === 'end');
   });
 
-  it('wait where calls are not answered either, and keep their client', async () => {
+  it('wait and keep their client if calls are not answered either', async () => {
     const before = connection.subscriber;
     process.kill(Number(/^process_id:(\d+)/m.exec(await admin.info('server'))?.[1]), 'SIGSTOP');
     listen();
-    // Longer than it takes to blame a client whose calls are answered.
+    // Longer than it takes to replace a client whose calls are answered.
     await new Promise((resolve) => setTimeout(resolve, 5000));
     expect(connection.subscriber).toBe(before);
     await server.kill();
@@ -114,11 +114,11 @@ describe('subscriptions', () => {
     expect(connection.subscriber).toBe(before);
   }, 30_000);
 
-  it('that are denied keep their client, are told of, and are made once they are allowed', async () => {
+  it('that are denied keep their client, are reported, and are made once they are allowed', async () => {
     const errors = new Received<Error>();
     connection.onError(errors.listener);
     await allow('resetchannels');
-    await eventually('the client to be back', () => connection.isUp('subscriber'));
+    await until('the client to be back', () => connection.isUp('subscriber'));
     const before = connection.subscriber;
     listen();
     await warnings.atLeast(1);
@@ -130,7 +130,7 @@ describe('subscriptions', () => {
     expect(connection.subscriber).toBe(before);
   });
 
-  it('end with their listener, though they were never confirmed', async () => {
+  it('end with their listener, even if they were never confirmed', async () => {
     const broken = connection.subscriber;
     broken.ssubscribe = fail;
     broken.subscribe = fail;

@@ -4,12 +4,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../lib/time/clock.js';
-import { type PrivateRedis, startRedis } from '../support/redis-server.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
-/** A Redis that loses nothing by itself. */
+/** Settings with which Redis loses nothing. */
 const SAFE = { 'maxmemory-policy': 'noeviction', appendonly: 'yes', save: '' };
 
-describe('what is warned of at boot', () => {
+describe('the boot warns of', () => {
   let server: PrivateRedis;
   let admin: Redis;
 
@@ -40,7 +40,7 @@ describe('what is warned of at boot', () => {
     return warned;
   }
 
-  it('nothing, where Redis keeps what it is given', async () => {
+  it('nothing, if Redis keeps its data', async () => {
     expect(await warnings({})).toEqual([]);
     expect(await warnings({ appendonly: 'no', save: '60 1' })).toEqual([]);
   });

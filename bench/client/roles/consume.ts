@@ -4,7 +4,7 @@ import { between, measureClockOffset } from '../clock-offset.js';
 import { type Lateness, latenessOf } from '../lateness.js';
 import { warmUp } from '../warm-up.js';
 
-/** How often it is told how many messages were handled, in milliseconds. */
+/** How often the process reports how many messages were handled, in milliseconds. */
 const PROGRESS_INTERVAL = 25;
 
 export interface ConsumeOptions {
@@ -26,7 +26,7 @@ export interface ConsumeResult {
   readonly lateness: Lateness;
 }
 
-/** Handles messages, doing nothing but noting the time, until it is told to finish. */
+/** Handles messages until it is told to finish, and only records the time of each. */
 export async function consume(context: RoleContext, options: ConsumeOptions): Promise<ConsumeResult> {
   const { contender, redisUrl, finish } = context;
   await warmUp(contender, { ...options, redisUrl, messages: options.warmUp });
@@ -46,7 +46,7 @@ export async function consume(context: RoleContext, options: ConsumeOptions): Pr
   await finish;
   clearInterval(progress);
   const clock = between(offsetBefore, await measureClockOffset(redisUrl));
-  // In order, so that another process can take over at once.
+  // Closes gracefully, so that another process can take over at once.
   await consumer.close();
   return {
     handled: values.length,

@@ -14,11 +14,11 @@ export interface HoldOptions {
 export interface HoldResult {
   /** Resident memory of this process before it consumed, in bytes. */
   readonly before: number;
-  /** The same with all messages in flight. */
+  /** Resident memory with all messages in flight. */
   readonly holding: number;
 }
 
-/** Takes messages and ends none of their handlers. */
+/** Takes messages whose handlers never end. */
 export async function hold({ contender, redisUrl }: RoleContext, options: HoldOptions): Promise<HoldResult> {
   const { topic, partitions, messages } = options;
   await warmUp(contender, { redisUrl, partitions, messages: options.warmUp, concurrency: 100 });

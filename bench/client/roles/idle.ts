@@ -16,7 +16,7 @@ export interface IdleResult {
   readonly cpu: number;
 }
 
-/** Consumes with nothing to handle; is ready when what is measured begins, and has a result when it ends. */
+/** Consumes with nothing to handle; is ready when the measurement begins, and has a result when it ends. */
 export async function idle({ contender, redisUrl, ready }: RoleContext, options: IdleOptions): Promise<IdleResult> {
   await contender.consumer({ ...options, redisUrl }, async () => {
     throw new Error('A message came, although none was published.');

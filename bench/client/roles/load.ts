@@ -6,10 +6,10 @@ import { pump } from '../pump.js';
 import type { RoleContext } from '../protocol.js';
 import { BATCH } from '../warm-up.js';
 
-/** Calls at the same time. */
+/** Concurrent calls. */
 const IN_THE_AIR = 4;
 
-/** The last message has to be in Redis so long before the first is due, in milliseconds. */
+/** How long before the first due time the last message has to be in Redis, in milliseconds. */
 const REST = 200;
 
 export interface LoadOptions {
@@ -20,7 +20,7 @@ export interface LoadOptions {
   readonly lead?: number | undefined;
   /** Milliseconds between the due times of two messages. */
   readonly step?: number | undefined;
-  /** Each message is published by itself, so many milliseconds before it is due; `undefined`: all at the beginning. */
+  /** Publishes each message separately, this many milliseconds before it is due; `undefined`: all at the beginning. */
   readonly ahead?: number | undefined;
 }
 

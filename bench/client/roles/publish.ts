@@ -7,30 +7,30 @@ import type { RoleContext } from '../protocol.js';
 export interface PublishRateOptions {
   readonly topic: string;
   readonly partitions: number;
-  /** Messages in all. */
+  /** Total number of messages. */
   readonly messages: number;
   /** Published before by the same publisher, to the same topic, and not counted. */
   readonly warmUp: number;
-  /** Messages a call; 1: one by one. */
+  /** Messages per call; 1: one by one. */
   readonly perCall: number;
-  /** Calls at the same time. */
+  /** Concurrent calls. */
   readonly inTheAir: number;
   /** Milliseconds until the messages are due; `undefined`: at once. */
   readonly delay?: number | undefined;
 }
 
 export interface PublishRateResult {
-  /** Messages a second. */
+  /** Messages per second. */
   readonly rate: number;
 }
 
-/** Publishes messages as fast as it goes. */
+/** Publishes messages as fast as possible. */
 export async function publish(
   { contender, redisUrl }: RoleContext,
   { topic, partitions, messages, warmUp, perCall, inTheAir, delay }: PublishRateOptions,
 ): Promise<PublishRateResult> {
   const publisher = await contender.publisher({ redisUrl, topic, partitions });
-  // Made beforehand: what takes time from here on is the publishing.
+  // The messages are made in advance, so that only the publishing is measured.
   const dueAt = Math.floor(now()) + (delay ?? 0);
   const due = delay === undefined ? undefined : { after: delay };
   const all = Array.from({ length: warmUp + messages }, (_, n): Message => ({ payload: payload(dueAt, n), due }));

@@ -11,9 +11,9 @@ export interface HandleRateOptions {
 }
 
 /**
- * Lets one process handle messages that are due already.
+ * Lets one process handle messages that are already due.
  *
- * @returns messages a second, from the start of consumption to the last one handled
+ * @returns messages per second, from the start of consumption to the last one handled
  */
 export async function handleRate(
   bench: Bench,

@@ -12,7 +12,7 @@ export const LATENESS_MEASURES: readonly Measure[] = [
   { key: 'early', label: 'early', unit: '', better: 'less', digits: 0, incomparable: true },
 ];
 
-/** Messages that each publishes in a millisecond even on a slow machine. */
+/** Messages that each contender publishes per millisecond, even on a slow machine. */
 const PUBLISHED_AT_LEAST: Readonly<Record<ContenderName, number>> = {
   'nestjs-delay-queue': 30,
   BullMQ: 10,
@@ -20,7 +20,7 @@ const PUBLISHED_AT_LEAST: Readonly<Record<ContenderName, number>> = {
   'bare scripts': 30,
 };
 
-/** Milliseconds within which a contender has published so many messages. */
+/** Milliseconds within which a contender has published this many messages. */
 export function leadFor(contender: ContenderName, messages: number): number {
   return 1500 + messages / PUBLISHED_AT_LEAST[contender];
 }
@@ -28,7 +28,7 @@ export function leadFor(contender: ContenderName, messages: number): number {
 export interface LatenessOptions extends Pick<LoadOptions, 'messages' | 'lead' | 'step' | 'ahead'> {
   readonly concurrency: number;
   readonly warmUp: number;
-  /** How many more messages fall due before, in the same way, and do not count. @defaultValue 0 */
+  /** How many more messages fall due before these, in the same way, but do not count. @defaultValue 0 */
   readonly leadIn?: number;
 }
 

@@ -4,13 +4,13 @@ import { BARE, type Measure, QUEUES, type Trial } from '../figure.js';
 
 const HOUR = 3_600_000;
 
-/** How a contender is called. */
+/** How to call a contender. */
 interface Calls {
   readonly perCall: number;
   readonly inTheAir: number;
 }
 
-/** As many as there is room for: every partition has a call under way, and the next one waits behind it. */
+/** Every partition has a call under way, and the next one waits behind it. */
 const BARE_CALLS: Calls = { perCall: BARE_BATCH * PARTITIONS, inTheAir: 2 };
 
 export const PUBLISH_MEASURES: readonly Measure[] = [
@@ -18,7 +18,7 @@ export const PUBLISH_MEASURES: readonly Measure[] = [
   { key: 'atOnce', label: 'due at once', unit: 'messages/s', better: 'more', digits: 0 },
 ];
 
-/** Publishing, by the queues in the given manner, and by the bare scripts in theirs. */
+/** Trials of publishing: the queues use the given calls, the bare scripts their own. */
 export function publishTrials(sizes: Sizes, calls: Calls): Trial[] {
   return [...QUEUES.map((name) => trial(name, sizes, calls)), trial(BARE, sizes, BARE_CALLS)];
 }

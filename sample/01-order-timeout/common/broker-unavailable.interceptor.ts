@@ -8,7 +8,7 @@ import {
 import { BrokerUnavailableError } from 'nestjs-delay-queue';
 import { type Observable, catchError } from 'rxjs';
 
-/** Answers a request whose message Redis did not confirm with 503: the client may try again. */
+/** Answers 503 if Redis did not confirm the message of a request: the client may try again. */
 @Injectable()
 export class BrokerUnavailableInterceptor implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {

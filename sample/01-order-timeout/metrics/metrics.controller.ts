@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { register } from 'prom-client';
 
-/** What Prometheus scrapes: the metrics of the queue, and all else that this process registers. */
+/** Prometheus scrapes this: the metrics of the queue, and everything else that this process registers. */
 @Controller('metrics')
 export class MetricsController {
   @Get()

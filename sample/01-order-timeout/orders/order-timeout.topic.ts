@@ -4,5 +4,5 @@ export interface OrderTimeout {
   readonly orderId: string;
 }
 
-/** Due when an order's payment window ends. The message has the order's id, so that it can be cancelled by it. */
+/** Due when an order's payment window ends. The message has the order's id, so that the order can cancel it. */
 export const orderTimeout = topic<OrderTimeout>('order.timeout');

@@ -4,7 +4,7 @@ export interface Order {
   readonly id: string;
   readonly item: string;
   readonly status: OrderStatus;
-  /** When the order is closed unless it is paid; ISO 8601. */
+  /** When the order is closed if nobody has paid; ISO 8601. */
   readonly payBy: string;
 }
 

@@ -8,9 +8,9 @@ import type { Order, OrderStatus, PlaceOrder } from './order.interface.js';
 /**
  * An order is open until it is paid, cancelled or closed, and never changes after that.
  *
- * A payment may come in while the timeout message is being handled. The order's status decides, not the message: checking
- * that it is open and changing it is one step ({@link end}), so one of the two wins and the other sees that it lost.
- * It also makes a second delivery harmless, which "at least once" allows.
+ * A payment may come in while the timeout message is being handled. The order's status decides, not the message: {@link end}
+ * checks that the order is open and changes it in one step, so one of the two wins and the other sees that it lost.
+ * This also makes a second delivery harmless, which "at least once" allows.
  */
 @Injectable()
 export class OrdersService {
@@ -24,7 +24,7 @@ export class OrdersService {
 
   async place({ item }: PlaceOrder): Promise<Order> {
     const id = randomUUID();
-    // First the message: without its order it does nothing, while an order without its message would stay open for ever.
+    // First the message: a message without an order does nothing, but an order without a message would stay open forever.
     const { dueAt } = await this.producer.publish(
       orderTimeout,
       { orderId: id },
@@ -69,10 +69,10 @@ export class OrdersService {
   }
 
   /**
-   * Has no `await`, so nothing comes between check and change; with a database it would be
+   * Has no `await`, so nothing can happen between check and change. With a database this would be
    * `UPDATE orders SET status = $2 WHERE id = $1 AND status = 'open'`.
    *
-   * @returns undefined where the order is not open
+   * @returns undefined if the order is not open
    */
   private end(id: string, status: OrderStatus): Order | undefined {
     const order = this.orders.get(id);
@@ -82,13 +82,13 @@ export class OrdersService {
     return ended;
   }
 
-  /** Spares a delivery that would do nothing, so it is no reason to refuse a payment. */
+  /** Avoids a delivery that would do nothing. If that fails, the payment still stands. */
   private async cancelTimeout(id: string): Promise<void> {
     try {
       await this.producer.cancel(orderTimeout, id);
     } catch (error) {
       if (!(error instanceof BrokerUnavailableError)) throw error;
-      this.logger.warn(`The timeout of order ${id} was not cancelled and will find it ended: ${error.message}`);
+      this.logger.warn(`The timeout of order ${id} was not cancelled; it will do nothing: ${error.message}`);
     }
   }
 }

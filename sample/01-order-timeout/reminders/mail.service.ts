@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 export interface Mail {
-  /** A mail that is handed in again under the same key is not sent again. */
+  /** A second mail with the same key is not sent. */
   readonly idempotencyKey: string;
   readonly text: string;
 }
 
 const REFUSALS = 2;
 
-/** Stands for a mail server that puts off every mail twice before it takes it, as greylisting ones do. */
+/** Stands for a mail server with greylisting, which refuses every mail twice before it takes it. */
 @Injectable()
 export class MailService {
   private readonly tries = new Map<string, number>();

@@ -8,5 +8,5 @@ export interface Reminder {
 /** The customer's receipt, by mail. */
 export const receiptMail = topic<Reminder>('receipt.mail');
 
-/** Reminds the shop to send what was paid. */
+/** Reminds the shop to send the paid goods. */
 export const shopReminder = topic<Reminder>('shop.reminder');

@@ -4,7 +4,7 @@ import { AppConfig } from '../config/app.config.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { type Reminder, receiptMail, shopReminder } from './reminder.topics.js';
 
-/** Asked twice for the same order, the message that waits already is left as it is. */
+/** A second request for the same order leaves the waiting message as it is. */
 @Injectable()
 export class RemindersService {
   constructor(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DelayedHandler } from 'nestjs-delay-queue';
 import { type Reminder, shopReminder } from './reminder.topics.js';
 
-/** Poison: it can never succeed. Its messages become dead letters, which keep the error, and hold up nothing else. */
+/** A handler that can never succeed. Its messages become dead letters, which keep the error and hold up nothing else. */
 @Injectable()
 export class ShopReminderHandler {
   @DelayedHandler(shopReminder, { attempts: 3, backoff: { type: 'exponential', delay: '100ms' } })

@@ -3,13 +3,13 @@ interface Result {
   readonly problem?: string;
 }
 
-/** What the story has to prove. */
+/** The claims that the story has to prove. */
 export class Checklist {
   private readonly results: Result[] = [];
 
   /**
-   * @param proof rejects where the claim is not true
-   * @returns what the proof resolved with; undefined where it rejected
+   * @param proof rejects if the claim is not true
+   * @returns the proof's result; undefined if it rejected
    */
   async check<T>(claim: string, proof: () => Promise<T>): Promise<T | undefined> {
     try {

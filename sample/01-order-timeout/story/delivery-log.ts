@@ -12,7 +12,7 @@ import {
 import type { Order } from '../orders/order.interface.js';
 import { type DeliveryReport, deliveryReports } from './delivery-reports.js';
 
-/** Keeps the reports, so that one can be waited for even where it has come already. */
+/** Keeps the reports, so that a wait for one also finds it if it has already come. */
 export class DeliveryLog {
   readonly all: DeliveryReport[] = [];
   private readonly reports = new ReplaySubject<DeliveryReport>();
@@ -34,7 +34,7 @@ export class DeliveryLog {
   /**
    * Resolves with all deliveries of an order's message, once it is acknowledged or dead.
    *
-   * @throws Error where that has not come by the deadline
+   * @throws Error if that has not happened by the deadline
    */
   whole(topic: Topic<unknown>, { id, item }: Order, deadline: Date): Promise<DeliveryReport[]> {
     return firstValueFrom(

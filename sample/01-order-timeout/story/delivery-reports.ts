@@ -6,10 +6,10 @@ type Ending =
   | (QueueEvents['retried'] & { readonly ending: 'retried' })
   | (QueueEvents['dead'] & { readonly ending: 'dead' });
 
-/** A delivery that has ended: how late it came, and what became of it. */
+/** A delivery that has ended: its lateness and its outcome. */
 export type DeliveryReport = Ending & { readonly lateness: number };
 
-/** One report for each delivery, as it ends. */
+/** Emits one report for each delivery when it ends. */
 export function deliveryReports({ delivered, acked, retried, dead }: DelayQueueEvents): Observable<DeliveryReport> {
   const endings: Observable<Ending> = merge(
     acked.pipe(map((event) => ({ ...event, ending: 'acked' as const }))),

@@ -6,13 +6,13 @@ import { messageOf } from './narration.js';
 import { ShopError } from './shop.client.js';
 import type { Cast, Stage } from './stage.interface.js';
 
-/** How long after the last due time all has to have happened, in milliseconds. */
+/** How long after the last due time everything must have happened, in milliseconds. */
 const PATIENCE = 10_000;
 
-/** More than a slow machine can excuse, in milliseconds. */
+/** In milliseconds, with room for a slow machine. */
 const MAX_LATENESS = 500;
 
-/** Checks each part of the story, by the events of the queue and by what the API says of the orders. */
+/** Checks each part of the story against the events of the queue and the orders that the API returns. */
 export class Proofs {
   private readonly deadline: Date;
 

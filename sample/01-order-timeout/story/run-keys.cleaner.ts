@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { DELAY_QUEUE_REDIS } from 'nestjs-delay-queue';
 import { AppConfig } from '../config/app.config.js';
 
-/** Nobody will look at the keys of this run again. At this point of a shutdown the handlers have ended. */
+/** Removes the keys of this run, which nobody needs any more. In this shutdown hook all handlers have ended. */
 @Injectable()
 export class RunKeysCleaner implements BeforeApplicationShutdown {
   private readonly logger = new Logger(RunKeysCleaner.name);

@@ -1,7 +1,7 @@
 import type { Order } from '../orders/order.interface.js';
 import type { Cast, Stage } from './stage.interface.js';
 
-/** What the customers do. */
+/** Plays the part of the customers. */
 export async function playCustomers({ shop, timeline }: Stage): Promise<Cast> {
   const place = async (item: string): Promise<Order> => {
     const order = await shop.place(item);
@@ -27,7 +27,7 @@ export async function playCustomers({ shop, timeline }: Stage): Promise<Cast> {
   await shop.askForReceipt(coffee.id);
   await shop.askForReminder(coffee.id);
 
-  // Last, so that when its timeout is handled, those of all others would have been.
+  // The last order: once its timeout is handled, any wrong timeout of the others would have been handled too.
   const cocoa = await place('cocoa');
 
   return {

@@ -1,6 +1,6 @@
 import type { Order } from '../orders/order.interface.js';
 
-/** An answer that is no success. */
+/** An answer with a status other than 2xx. */
 export class ShopError extends Error {
   constructor(
     readonly status: number,
@@ -10,7 +10,7 @@ export class ShopError extends Error {
   }
 }
 
-/** A customer of the order service: knows its HTTP API and nothing else. */
+/** A customer of the order service, who knows only its HTTP API. */
 export class ShopClient {
   constructor(private readonly url: string) {}
 

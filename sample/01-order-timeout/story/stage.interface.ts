@@ -11,7 +11,7 @@ export interface Stage {
   readonly checklist: Checklist;
 }
 
-/** The orders of the story, by the part they play. */
+/** The orders of the story, by their role. */
 export interface Cast {
   readonly unpaid: readonly Order[];
   readonly paid: readonly Order[];

@@ -1,8 +1,8 @@
 import { ConsoleLogger } from '@nestjs/common';
 
 /**
- * Keeps quiet while the story plays, since the timeline tells of the dead letter that is logged as an error. What was held
- * back is printed where the story does not come true.
+ * Logs nothing while the story plays, since the timeline shows the dead letter that is logged as an error. If the story does
+ * not come true, it prints what it held back.
  */
 export class StoryLogger extends ConsoleLogger {
   private heldBack: (() => void)[] | undefined = [];

@@ -4,7 +4,7 @@ import { OrdersModule } from '../orders/orders.module.js';
 import { RunKeysCleaner } from './run-keys.cleaner.js';
 import { StoryService } from './story.service.js';
 
-/** The order service with a client that plays a story on it; without the story, the root would be {@link AppModule}. */
+/** The order service with a client that plays a story. Without the story, {@link AppModule} would be the root. */
 @Module({
   imports: [AppModule, OrdersModule],
   providers: [StoryService, RunKeysCleaner],

@@ -38,7 +38,7 @@ export class StoryService {
     return checklist.cameTrue;
   }
 
-  /** Goes on after the story, for the orders of whoever uses the API then. */
+  /** Continues after the story, for orders that users of the API place then. */
   private narrateTo(timeline: Timeline): void {
     deliveryReports(this.events).subscribe((report) => {
       const order = this.orders.get(report.id);

@@ -1,4 +1,4 @@
-/** Prints what happens, as it happens. */
+/** Prints events when they happen. */
 export class Timeline {
   private readonly startedAt = performance.now();
 

@@ -1,7 +1,7 @@
-/** What can be done with the service while it runs. */
+/** Commands to try while the service runs. */
 export function usage(url: string): string {
   return `
-The service goes on at ${url} until Ctrl-C. To try it:
+The service runs at ${url} until Ctrl-C. Try it:
 
   curl ${url}/orders
   id=$(curl -s ${url}/orders -H 'content-type: application/json' -d '{"item":"cake"}' | cut -d '"' -f 4)

@@ -1,9 +1,9 @@
 import type { Charge } from './payment.gateway.js';
 
-/** Takes everything, unless a test tells it not to. */
+/** Accepts every charge, unless a test sets {@link before}. */
 export class FakePaymentGateway {
   readonly charges: Charge[] = [];
-  /** What a charge does before it is made. */
+  /** Called before each charge; a charge fails if this throws. */
   before: (charge: Charge) => void | Promise<void> = () => {};
 
   async charge(charge: Charge): Promise<void> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 export interface Charge {
-  /** A charge that is asked for again under the same key is not made again. */
+  /** A second charge with the same key is not made. */
   readonly idempotencyKey: string;
   readonly card: string;
   /** In cents. */
@@ -9,7 +9,7 @@ export interface Charge {
   readonly signal: AbortSignal;
 }
 
-/** What takes the money; tests put a fake in its place. */
+/** Takes the money; tests replace it with a fake. */
 @Injectable()
 export class PaymentGateway {
   async charge({ idempotencyKey, signal, ...body }: Charge): Promise<void> {

@@ -1,7 +1,7 @@
 export interface Trial {
   readonly id: string;
   readonly email: string;
-  /** To be charged when the trial ends; without one the trial just ends. */
+  /** Charged when the trial ends; without a card the trial just ends. */
   card?: string;
   status: 'trial' | 'subscribed' | 'cancelled';
   readonly endsAt: Date;

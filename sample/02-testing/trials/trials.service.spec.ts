@@ -32,14 +32,14 @@ afterEach(async () => {
 });
 
 describe('a trial', () => {
-  it('asks for a reminder after 7 days and for its end after 30', async () => {
+  it('schedules a reminder after 7 days and its end after 30', async () => {
     const { id, endsAt } = await trials.start({ email: 'ada@example.com' });
 
     expect(harness.published(trialReminder)).toMatchObject([{ id, payload: { trialId: id }, delay: 7 * 86_400_000 }]);
     expect(harness.published(trialEnd)).toMatchObject([{ id, payload: { trialId: id }, dueAt: endsAt }]);
   });
 
-  it('is reminded of, and ends by itself without a card', async () => {
+  it('sends a reminder, and ends by itself if there is no card', async () => {
     const trial = await trials.start({ email: 'ada@example.com' });
 
     await harness.advance('7d');
@@ -51,7 +51,7 @@ describe('a trial', () => {
     expect(gateway.charges).toEqual([]);
   });
 
-  it('becomes a subscription where there is a card', async () => {
+  it('becomes a subscription if there is a card', async () => {
     const trial = await trials.start({ email: 'ada@example.com', card: '4242' });
 
     await harness.advance('30d');
@@ -60,7 +60,7 @@ describe('a trial', () => {
     expect(gateway.charges).toMatchObject([{ idempotencyKey: trial.id, card: '4242', amount: 900 }]);
   });
 
-  it('that is cancelled hears no more of it', async () => {
+  it('sends and charges nothing once it is cancelled', async () => {
     const { id } = await trials.start({ email: 'ada@example.com', card: '4242' });
     await trials.cancel(id);
 
@@ -81,7 +81,7 @@ describe('a trial', () => {
   });
 });
 
-describe('a payment gateway that fails', () => {
+describe('a failing payment gateway', () => {
   it('is asked again every 6 hours, and the card is charged once', async () => {
     let failures = 2;
     gateway.before = () => {
@@ -100,7 +100,7 @@ describe('a payment gateway that fails', () => {
     expect(gateway.charges).toHaveLength(1);
   });
 
-  it('for a whole day leaves a dead letter', async () => {
+  it('leads to a dead letter if it fails for a whole day', async () => {
     gateway.before = () => {
       throw new Error('503 Service Unavailable');
     };
@@ -113,7 +113,7 @@ describe('a payment gateway that fails', () => {
     ]);
   });
 
-  it('does not hang the trial where it does not answer', async () => {
+  it('does not block the trial if it does not answer', async () => {
     gateway.before = async ({ signal }) => {
       await once(signal, 'abort');
       signal.throwIfAborted();
@@ -129,8 +129,8 @@ describe('a payment gateway that fails', () => {
   });
 });
 
-describe('a Redis that fails', () => {
-  it('starts no trial that would never end', async () => {
+describe('a failing Redis', () => {
+  it('does not let a trial start that would never end', async () => {
     harness.disconnect();
     const starting = trials.start({ email: 'ada@example.com' });
 
@@ -139,7 +139,7 @@ describe('a Redis that fails', () => {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'BROKER_UNAVAILABLE' } });
   });
 
-  it('charges the card once, though it loses the answer', async () => {
+  it('loses an answer, and the card is still charged only once', async () => {
     harness.failNext('settle', { lostReply: true });
     const trial = await trials.start({ email: 'ada@example.com', card: '4242' });
 

@@ -8,7 +8,7 @@ import { type TrialMessage, trialEnd, trialReminder } from './trial.topics.js';
 
 const PRICE = 900;
 
-/** A trial of 30 days: a reminder after 7, and in the end a charge, or nothing more. */
+/** A trial of 30 days: a reminder after 7, and at the end a charge if there is a card. */
 @Injectable()
 export class TrialsService {
   private readonly trials = new Map<string, Trial>();
@@ -21,7 +21,7 @@ export class TrialsService {
 
   async start({ email, card }: StartTrial): Promise<Trial> {
     const id = randomUUID();
-    // First the messages: without their trial they do nothing, while a trial without them would never end.
+    // First the messages: messages without a trial do nothing, but a trial without messages would never end.
     const { dueAt } = await this.producer.publish(trialEnd, { trialId: id }, { id, delay: '30d' });
     await this.producer.publish(trialReminder, { trialId: id }, { id, delay: '7d' });
     const trial: Trial = { id, email, status: 'trial', endsAt: dueAt, ...(card && { card }) };
@@ -49,7 +49,7 @@ export class TrialsService {
     await this.mail.send({ to: trial.email, text: `Your trial ends on ${trial.endsAt.toDateString()}` });
   }
 
-  /** A gateway that is down for a day costs nobody the subscription. */
+  /** Nobody loses the subscription because the gateway is down for a day. */
   @DelayedHandler(trialEnd, { attempts: 5, backoff: { type: 'fixed', delay: '6h' }, timeout: '10s' })
   async end({ trialId }: TrialMessage, { id, signal }: DelayedMessage): Promise<void> {
     const trial = this.trials.get(trialId);

@@ -3,7 +3,7 @@ import { type CallHandler, type ExecutionContext, Injectable, Logger, type NestI
 import { DelayQueueContext } from 'nestjs-delay-queue';
 import { type Observable, tap } from 'rxjs';
 
-/** One line for each request and for each delivery: what it was, how it ended, and how long it took. */
+/** Logs one line for each request and delivery: what it was, how it ended, and how long it took. */
 @Injectable()
 export class LoggingInterceptor implements NestInterceptor {
   private readonly logger = new Logger(LoggingInterceptor.name);

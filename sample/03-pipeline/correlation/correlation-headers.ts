@@ -3,7 +3,7 @@ import type { DelayedMessage, DelayQueueMiddleware, OutgoingMessage, PublishedMe
 import { CORRELATION_ID } from './correlation-id.constants.js';
 import { CorrelationContext } from './correlation.context.js';
 
-/** Takes the correlation id along with each message that is published, and brings it back around its handler. */
+/** Adds the correlation id to each published message, and restores it around the handler. */
 @Injectable()
 export class CorrelationHeaders implements DelayQueueMiddleware {
   constructor(private readonly correlation: CorrelationContext) {}

@@ -1,2 +1,2 @@
-/** Name of the header, in requests, responses and messages alike. */
+/** Name of the header, in requests, responses and messages. */
 export const CORRELATION_ID = 'x-correlation-id';

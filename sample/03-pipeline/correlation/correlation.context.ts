@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 
-/** Knows for which request, or for which chain of messages that it began, the code that asks is running. */
+/** Holds the id of the request for which the current code runs, directly or through messages. */
 @Injectable()
 export class CorrelationContext {
   private readonly storage = new AsyncLocalStorage<string>();

@@ -1,7 +1,7 @@
 import { ConsoleLogger, Injectable } from '@nestjs/common';
 import { CorrelationContext } from './correlation.context.js';
 
-/** Nest's logger, with the correlation id in each line that has one: whoever logs need not know of it. */
+/** Nest's logger, which adds the correlation id, so that the code that logs need not know about it. */
 @Injectable()
 export class CorrelationLogger extends ConsoleLogger {
   constructor(private readonly correlation: CorrelationContext) {

@@ -4,7 +4,7 @@ import { Injectable, type NestMiddleware } from '@nestjs/common';
 import { CORRELATION_ID } from './correlation-id.constants.js';
 import { CorrelationContext } from './correlation.context.js';
 
-/** Runs each request under the correlation id that its client gave, or under a new one. */
+/** Runs each request with the correlation id from its client, or with a new one. */
 @Injectable()
 export class CorrelationMiddleware implements NestMiddleware<IncomingMessage, ServerResponse> {
   constructor(private readonly correlation: CorrelationContext) {}

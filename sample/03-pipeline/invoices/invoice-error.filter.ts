@@ -2,12 +2,12 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs
 import { DelayQueueContext, UnrecoverableError } from 'nestjs-delay-queue';
 import { AlreadyMailedError, InvoiceError } from './invoice.errors.js';
 
-/** Says what the errors of the domain, which know nothing of messages, mean for one. All others are left to be retried. */
+/** Turns domain errors, which know nothing about messages, into outcomes of a message. All other errors are retried. */
 @Catch(InvoiceError)
 export class InvoiceErrorFilter implements ExceptionFilter<InvoiceError> {
   private readonly logger = new Logger(InvoiceErrorFilter.name);
 
-  /** @returns a value where the message is done with */
+  /** @returns a value if the message needs no retry */
   catch(error: InvoiceError, host: ArgumentsHost): string {
     if (!(error instanceof AlreadyMailedError)) throw new UnrecoverableError(error.message, { cause: error });
     const { id } = DelayQueueContext.from(host).message;

@@ -1,7 +1,7 @@
 import { topic } from 'nestjs-delay-queue';
 
-/** Invoices to be mailed. Whatever a client sends is published, so it is the handler that finds out what it is. */
+/** Invoices to be mailed. The webhook publishes whatever it gets, so the handler validates it. */
 export const invoiceMail = topic<unknown>('invoice.mail');
 
-/** Header with the tenant whose invoice it is, in requests and messages alike. */
+/** Header with the tenant of the invoice, in requests and in messages. */
 export const TENANT = 'x-tenant';

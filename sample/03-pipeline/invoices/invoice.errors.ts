@@ -1,4 +1,4 @@
-/** A rule of the business is in the way, so doing the same again would end the same way. */
+/** A business rule forbids the call, so a retry would fail again. */
 export abstract class InvoiceError extends Error {}
 
 export class UnknownCustomerError extends InvoiceError {

@@ -3,7 +3,7 @@ import type { InvoiceMailStatus } from './invoice-mail-status.interface.js';
 import { TENANT } from './invoice-mail.topic.js';
 import { InvoicesService } from './invoices.service.js';
 
-/** The door: accepts whatever comes and answers at once, as the sender of a webhook expects it. */
+/** Accepts everything and answers at once, as senders of webhooks expect. */
 @Controller('invoices')
 export class InvoicesController {
   constructor(private readonly invoices: InvoicesService) {}

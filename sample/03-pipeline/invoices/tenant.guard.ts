@@ -3,7 +3,7 @@ import { DelayQueueContext } from 'nestjs-delay-queue';
 import { AppConfig } from '../config/app.config.js';
 import { TENANT } from './invoice-mail.topic.js';
 
-/** Lets pass what belongs to a tenant; what it refuses is a dead letter. */
+/** Lets messages of known tenants pass; refused messages become dead letters. */
 @Injectable()
 export class TenantGuard implements CanActivate {
   constructor(private readonly config: AppConfig) {}

@@ -9,7 +9,7 @@ export class BillingService {
 
   constructor(@InjectDelayQueueProducer(BILLING) private readonly producer: DelayQueueProducer) {}
 
-  /** Asked again for the same order, it leaves the invoice that waits already. */
+  /** A second request for the same order leaves the waiting invoice as it is. */
   async invoiceLater(orderId: string): Promise<void> {
     await this.producer.publish(invoiceDue, { orderId }, { id: orderId, delay: '100ms', onDuplicate: 'ignore' });
   }

@@ -3,7 +3,7 @@ import { IsInt, IsOptional, IsUrl, Matches, Max, Min, validateSync } from 'class
 
 const PREFIX = /^[\w.:-]{1,128}$/;
 
-/** Host names need no dot: those of containers have none. */
+/** Host names need no dot: the names of containers have none. */
 function IsRedisAddress(): PropertyDecorator {
   return IsUrl(
     { protocols: ['redis', 'rediss'], require_protocol: true, require_tld: false, allow_underscores: true },
@@ -11,9 +11,9 @@ function IsRedisAddress(): PropertyDecorator {
   );
 }
 
-/** What the environment has to say, and what counts where it says nothing. */
+/** The environment variables with their defaults. */
 export class Environment {
-  /** 0: any free port. */
+  /** 0 means any free port. */
   @Type(() => Number)
   @IsInt()
   @Min(0)
@@ -26,13 +26,13 @@ export class Environment {
   @Matches(PREFIX)
   readonly QUEUE_PREFIX: string = 'sample-orders';
 
-  /** Handler calls at once. */
+  /** Concurrent handler calls. */
   @Type(() => Number)
   @IsInt()
   @Min(1)
   readonly QUEUE_CONCURRENCY: number = 100;
 
-  /** Where it is left out, the Redis of {@link REDIS_URL}. */
+  /** Default: {@link REDIS_URL}. */
   @IsOptional()
   @IsRedisAddress()
   readonly BILLING_REDIS_URL?: string;
@@ -44,7 +44,7 @@ export class Environment {
 /**
  * For `ConfigModule.forRoot()`.
  *
- * @throws Error with all that is wrong; without the values, since addresses hold passwords
+ * @throws Error with all problems, but without the values, since addresses contain passwords
  */
 export function validateEnvironment(variables: Record<string, unknown>): Environment {
   const environment = plainToInstance(Environment, variables, { exposeDefaultValues: true });

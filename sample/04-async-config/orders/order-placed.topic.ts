@@ -4,5 +4,5 @@ export interface OrderPlaced {
   readonly orderId: string;
 }
 
-/** On the default connection. Due when nobody can take the order back any more. */
+/** On the default connection. Due when the order can no longer be withdrawn. */
 export const orderPlaced = topic<OrderPlaced>('order.placed');

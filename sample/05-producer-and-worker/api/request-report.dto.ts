@@ -5,7 +5,7 @@ export class RequestReportDto {
   @IsString()
   readonly title!: string;
 
-  /** When it is to be built; at once where this is left out. */
+  /** When to build the report. Default: at once. */
   @IsOptional()
   @Type(() => Date)
   @IsDate()

@@ -1,4 +1,4 @@
-/** Where the two applications meet, so both have to be told the same. */
+/** Both applications must have the same settings to meet. */
 export const queueConfig = {
   redis: process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
   prefix: process.env['QUEUE_PREFIX'] ?? 'sample-reports',

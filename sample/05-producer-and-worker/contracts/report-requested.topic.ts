@@ -5,5 +5,5 @@ export interface ReportRequest {
   readonly title: string;
 }
 
-/** Reports to be built: the API can publish nothing else on it, and the worker can ask for nothing else. */
+/** Reports to be built. The type holds for the API that publishes and for the worker that handles. */
 export const reportRequested = topic<ReportRequest>('report.requested');

@@ -10,7 +10,7 @@ const BUILD_TIME = 200;
 export class ReportBuilder {
   private readonly logger = new Logger(ReportBuilder.name);
 
-  /** A worker that is told to end finishes what it has begun; what it has not is left for the next one. */
+  /** A worker that shuts down finishes the reports that it has begun, and leaves the others to the next worker. */
   @DelayedHandler(reportRequested)
   async build({ reportId, title }: ReportRequest, { signal }: DelayedMessage): Promise<void> {
     await sleep(BUILD_TIME, undefined, { signal });

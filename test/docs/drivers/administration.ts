@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DelayedHandler, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
-import { onOwnRedis } from '../../e2e/support/bed.js';
-import { Gate } from '../../e2e/support/waiting.js';
+import { onOwnRedis } from '../../support/app/bed.js';
+import { Gate } from '../../support/waiting.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 
 /** One order hangs, and one cannot be handled. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DelayedHandler, DelayQueueAdmin, type DelayedMessage, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
-import { type RunningApp, useBed } from '../../e2e/support/bed.js';
-import { eventually } from '../../e2e/support/waiting.js';
+import { type RunningApp, useBed } from '../../support/app/bed.js';
+import { eventually } from '../../support/waiting.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 import { classIn } from '../support/run-block.js';
 

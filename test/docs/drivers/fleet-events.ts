@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DelayedHandler, DelayQueueEvents, type FleetEvent, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
-import { type Bed, type RunningApp, onOwnRedis } from '../../e2e/support/bed.js';
-import { eventually } from '../../e2e/support/waiting.js';
+import { type Bed, type RunningApp, onOwnRedis } from '../../support/app/bed.js';
+import { eventually } from '../../support/waiting.js';
 import { modulesMade } from '../support/application.js';
 import type { DrivenDocument, Run } from '../support/driven-document.js';
 

@@ -1,6 +1,6 @@
 import { type DelayQueueMiddleware, DelayQueueModule, HandlerTimeoutError } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
-import { SECOND, START } from '../../testing/support/bench.js';
+import { SECOND, START } from '../../support/kit/kit-bed.js';
 import { type Application, bootApplication } from '../support/application.js';
 import type { DrivenDocument, Run } from '../support/driven-document.js';
 import { classIn } from '../support/run-block.js';

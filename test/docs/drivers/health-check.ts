@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DelayedHandler, DelayQueueHealth } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
-import { onOwnRedis } from '../../e2e/support/bed.js';
+import { onOwnRedis } from '../../support/app/bed.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 
 @Injectable()

@@ -2,7 +2,7 @@ import { Test } from '@nestjs/testing';
 import { DelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { Scrape } from '../../support/prometheus-text.js';
+import { Scrape } from '../../support/readings/prometheus-text.js';
 import { request } from '../support/application.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 import { classIn } from '../support/run-block.js';

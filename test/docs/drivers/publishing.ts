@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MINUTE, START } from '../../testing/support/bench.js';
+import { MINUTE, START } from '../../support/kit/kit-bed.js';
 import { bootApplication } from '../support/application.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 

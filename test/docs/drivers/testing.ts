@@ -3,7 +3,7 @@ import type { TestingModule } from '@nestjs/testing';
 import { DelayedHandler, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueHarness, DelayQueueTestingModule } from 'nestjs-delay-queue/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { DAY, boot } from '../../testing/support/bench.js';
+import { DAY, boot } from '../../support/kit/kit-bed.js';
 import { bootApplication, modulesMade } from '../support/application.js';
 import type { DrivenDocument, Run } from '../support/driven-document.js';
 

@@ -1,6 +1,6 @@
 import { InvalidPayloadError, type TopicRef } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
-import { MINUTE } from '../../testing/support/bench.js';
+import { MINUTE } from '../../support/kit/kit-bed.js';
 import { bootApplication, bootPublisher } from '../support/application.js';
 import type { DrivenDocument } from '../support/driven-document.js';
 import { classIn } from '../support/run-block.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DelayedHandler } from 'nestjs-delay-queue';
 import { expect, it, onTestFinished } from 'vitest';
-import { SpanLog } from '../../support/span-log.js';
+import { SpanLog } from '../../support/readings/span-log.js';
 import { bootApplication, modulesMade } from '../support/application.js';
 import type { DrivenDocument, Run } from '../support/driven-document.js';
 

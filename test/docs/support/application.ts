@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { DelayQueueAdmin, DelayQueueEvents, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { type MockInstance, onTestFinished, vi } from 'vitest';
-import { START, boot } from '../../testing/support/bench.js';
+import { START, boot } from '../../support/kit/kit-bed.js';
 
 /** A booted application, by the names that the README has for its parts. */
 export interface Application {

@@ -3,7 +3,7 @@ import { luaScripts } from './scripts/setup/lua-scripts.mjs';
 
 const source = (path) => new URL(path, import.meta.url).pathname;
 
-/** For the copy of the tests beside a copy of the library's sources: there is nothing to build. */
+/** For a copy of the tests beside a copy of the library's sources, without a build. */
 export default defineConfig({
   plugins: [luaScripts()],
   resolve: {
@@ -13,16 +13,16 @@ export default defineConfig({
     ],
   },
   test: {
-    globalSetup: ['test/support/shared-redis.ts'],
+    globalSetup: ['test/support/setup/shared-redis.ts'],
     include: [
-      'test/nest/**/*.spec.ts',
+      'test/e2e/nest/**/*.spec.ts',
       // How the library meets Nest: its module, its hooks, and what handlers return.
       'test/e2e/{boot,boot-failures,example,handler-results,shutdown}.spec.ts',
       // The forms in which an application publishes and handles.
       'test/e2e/{batch,batch-outcomes,cancel,message-options,priority,publish-many,reschedule,schema}.spec.ts',
     ],
     execArgv: ['--expose-gc'],
-    // Each file by itself is what the other run has; to load Nest anew for each would more than double the time.
+    // The other run isolates files; loading Nest again for each would more than double the time here.
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,

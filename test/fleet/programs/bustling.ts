@@ -15,7 +15,7 @@ export class Bustling {
     this.#going = this.#go();
   }
 
-  /** Resolves once nothing of it waits for later. */
+  /** Ends it and resolves once none of its messages waits. */
   async end(): Promise<void> {
     this.#isEnding = true;
     await this.#going;

@@ -58,5 +58,5 @@ function now(): number {
 const app = await NestFactory.createApplicationContext(ConsumerModule, { logger: ['warn', 'error'] });
 app.enableShutdownHooks();
 report({ kind: 'ready' });
-// The parent's channel alone must not keep a drained process alive.
+// The channel to the parent must not keep a drained process alive.
 process.channel?.unref();

@@ -6,7 +6,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import type { ExportedSpan, TracedReport } from '../tracing-protocol.js';
 
-/** Keeps the spans of this process in memory, and tells the parent of each. */
+/** Keeps the spans of this process in memory and reports each to the parent. */
 class ReportingExporter extends InMemorySpanExporter {
   override export(...args: Parameters<InMemorySpanExporter['export']>): void {
     super.export(...args);

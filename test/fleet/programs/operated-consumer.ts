@@ -28,7 +28,7 @@ import { Bustling } from './bustling.js';
 
 const PUBLISHED_AT_ONCE = 10_000;
 
-/** So that pages begin amid messages that are due together. */
+/** Many, so that pages begin amid messages with equal due times. */
 const MESSAGES_AT_ONE_TIME = 100;
 
 const { redisUrl, prefix, ...config } = JSON.parse(process.argv[2] ?? '{}') as OperatedConfig;
@@ -74,7 +74,7 @@ class Operated {
     if (does === 'give-up') throw new UnrecoverableError(text ?? 'no hope');
   }
 
-  // Leases are not renewed while a test looks, so that what is in flight keeps its place.
+  // A long lease: no renewal moves messages in flight while a test lists them.
   @DelayedHandler(HELD, { lease: '10m' })
   async hold(task: Task, message: DelayedMessage): Promise<void> {
     note(task, message);
@@ -89,7 +89,7 @@ class Operated {
   }
 }
 
-/** Tells the parent what an operator would read. */
+/** Reports to the parent what an operator would read in the log. */
 class ReportingLogger implements LoggerService {
   log(line: unknown): void {
     report({ kind: 'logged', line: String(line), at: performance.timeOrigin + performance.now() });
@@ -100,7 +100,7 @@ class ReportingLogger implements LoggerService {
   }
 
   error(line: unknown): void {
-    // There are a hundred thousand of these where they are wanted.
+    // Some tests cause a hundred thousand of these lines.
     if (!/ is dead |dead letters?/.test(String(line))) console.error(line);
   }
 }
@@ -176,5 +176,5 @@ process.on('message', (message) => {
   );
 });
 report({ kind: 'ready' });
-// The parent's channel alone must not keep a drained process alive.
+// The channel to the parent must not keep a drained process alive.
 process.channel?.unref();

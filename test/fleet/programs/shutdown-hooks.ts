@@ -4,7 +4,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DelayedHandler, DelayQueueModule } from 'nestjs-delay-queue';
 
-/** What the application does about signals. */
+/** How the application handles signals. */
 export type ShutdownHooks = 'none' | 'late' | 'closes' | 'publishes only';
 
 const [url, prefix, hooks] = process.argv.slice(2) as [string, string, ShutdownHooks];

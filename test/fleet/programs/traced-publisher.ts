@@ -27,7 +27,7 @@ const app = await NestFactory.createApplicationContext(PublisherModule, { logger
 const producer = app.get(DelayQueueProducer);
 await trace.getTracer('application').startActiveSpan('request', async (request) => {
   await producer.publish('orders', { attempts: 2 }, { id: 'twice', delay: 50 });
-  // Due at once together, so that they are handled as one batch.
+  // All are due at the same time, so that they are handled as one batch.
   const deliverAt = Date.now() + 1000;
   await producer.publishMany(
     'mails',

@@ -11,7 +11,7 @@ function letter(i: number) {
 }
 
 describe('DeadLetterGrouping', () => {
-  it('has nothing of nothing', () => {
+  it('is empty without dead letters', () => {
     expect(new DeadLetterGrouping().result()).toEqual({ total: 0, groups: [], ungrouped: 0 });
   });
 
@@ -52,7 +52,7 @@ describe('DeadLetterGrouping', () => {
     });
   });
 
-  it('keeps 1,000 groups, goes on counting in them, and counts the rest', () => {
+  it('keeps 1,000 groups, continues to count in them, and counts the rest', () => {
     const grouping = new DeadLetterGrouping();
     for (let i = 0; i < 1500; i++) grouping.add(letter(i));
     grouping.add(letter(7));

@@ -28,12 +28,13 @@ describe('patternOf', () => {
     expect(patternOf(message)).toBe(pattern);
   });
 
-  it('is short, and made quickly of whatever was thrown', () => {
+  it('is short and quickly made, whatever was thrown', () => {
     const begin = performance.now();
     for (const piece of ["'", '"x', 'a1', '1,', 'deadbeef-', '0'.repeat(12), ' ']) {
       expect(patternOf(piece.repeat(4096).slice(0, 4096)).length).toBeLessThanOrEqual(300);
     }
-    expect(performance.now() - begin).toBeLessThan(1000);
+    // Milliseconds, where a pattern that backtracks takes minutes.
+    expect(performance.now() - begin).toBeLessThan(10_000);
   });
 });
 
@@ -43,7 +44,7 @@ describe('fingerprintOf', () => {
     expect(fingerprintOf(FAILURE)).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('never changes: stored filters and other processes go by it', () => {
+  it('never changes: stored filters and other processes rely on it', () => {
     expect(fingerprintOf(FAILURE)).toBe('c9fbd323bd5881e9');
   });
 
@@ -56,7 +57,7 @@ describe('fingerprintOf', () => {
     expect(fingerprintOf({ ...FAILURE, ...difference })).not.toBe(fingerprintOf(FAILURE));
   });
 
-  it('keeps apart what only looks alike when it is put together', () => {
+  it('distinguishes failures whose concatenated parts are equal', () => {
     const { code: _code, ...plain } = FAILURE;
     expect(fingerprintOf({ ...plain, name: 'a', code: 'b' })).not.toBe(fingerprintOf({ ...plain, name: 'ab' }));
   });

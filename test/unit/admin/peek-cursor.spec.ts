@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeCursor, encodeCursor } from '../../../lib/admin/peek-cursor.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const POSITIONS = new Map([
   [0, { at: 1_767_268_800_000, storedId: 'a\0k' }],
@@ -11,7 +11,7 @@ const POSITIONS = new Map([
 const raw = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('a cursor', () => {
-  it('holds the place of each partition', () => {
+  it('contains the place in each partition', () => {
     const cursor = encodeCursor('orders', 'dead', POSITIONS);
 
     expect(cursor).toMatch(/^[\w-]+$/);
@@ -36,7 +36,7 @@ describe('a cursor', () => {
     [raw(['orders', 'dead', [0, 5, 'a'], [0, 6, 'b']])],
     [encodeCursor('other', 'dead', POSITIONS)],
     [encodeCursor('orders', 'scheduled', POSITIONS)],
-  ])('is refused where it is none of the list: %#', (cursor) => {
+  ])('is refused if it is not a cursor of the list: %#', (cursor) => {
     const decode = (): unknown => decodeCursor(cursor, 'orders', 'dead');
     expect(decode, shown(cursor)).toThrow(InvalidArgumentError);
     expect(decode).toThrow(

@@ -6,16 +6,16 @@ import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
-import { message } from '../../support/contract-bench.js';
+import { message } from '../../support/broker/broker-bed.js';
 
-interface Bench {
+interface Bed {
   readonly admin: DelayQueueAdmin;
   readonly broker: MemoryBroker;
   readonly requests: PeekRequest[];
   readonly publish: (id: string, at: number, envelope?: string) => Promise<void>;
 }
 
-async function open(partitions = 8): Promise<Bench> {
+async function open(partitions = 8): Promise<Bed> {
   const clock = new ManualClock();
   const broker = new MemoryBroker(clock);
   const requests: PeekRequest[] = [];
@@ -67,7 +67,7 @@ describe('peek over all partitions', () => {
     }
   });
 
-  it('shows 50 where nothing is said, and has no cursor on the last page', async () => {
+  it('shows 50 by default, and has no cursor on the last page', async () => {
     const { admin, publish } = await open();
     for (let i = 0; i < 60; i++) await publish(`m${i}`, i);
 
@@ -77,7 +77,7 @@ describe('peek over all partitions', () => {
     expect([first.messages.length, second.messages.length, second.cursor]).toEqual([50, 10, undefined]);
   });
 
-  it('skips nothing that was there all along, and repeats nothing', async () => {
+  it('skips nothing that was there all the time, and repeats nothing', async () => {
     const { admin, publish, broker } = await open(3);
     const staying = Array.from({ length: 100 }, (_, i) => `stays-${i}`);
     for (const [i, id] of staying.entries()) {
@@ -99,7 +99,7 @@ describe('peek over all partitions', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  it('costs a call a partition, and few more where one partition has it all', async () => {
+  it('costs one call per partition, and few more if one partition has everything', async () => {
     const { admin, broker, publish, requests } = await open(64);
     for (let i = 0; i < 1000; i++) await publish(`m${i}`, i + 1);
     requests.splice(0);
@@ -114,7 +114,7 @@ describe('peek over all partitions', () => {
     expect(requests.length).toBeLessThan(64 + 12);
   });
 
-  it('ends a page early where messages are large', async () => {
+  it('ends a page early if messages are large', async () => {
     const { admin, publish } = await open();
     const envelope = `[1,"${'x'.repeat(400_000)}"]`;
     for (let i = 0; i < 10; i++) await publish(`m${i}`, i, envelope);
@@ -125,7 +125,7 @@ describe('peek over all partitions', () => {
     expect(idsOf(all)).toEqual(Array.from({ length: 10 }, (_, i) => `m${i}`));
   });
 
-  it('is empty where the topic was never used', async () => {
+  it('is empty if the topic was never used', async () => {
     const { admin } = await open();
     expect(await admin.peek('unknown', 'dead')).toEqual({ messages: [], cursor: undefined });
   });
@@ -137,7 +137,7 @@ describe('peek over all partitions', () => {
     ['no such option', 'due', { offset: 3 } as PeekOptions],
     ['no cursor', 'due', { cursor: 'abc' }],
     ['no options', 'due', 5 as PeekOptions],
-  ])('refuses %s, before anything is asked for', async (_what, state, options) => {
+  ])('refuses %s before it asks for anything', async (_what, state, options) => {
     const { admin, requests } = await open();
     await expect(admin.peek('orders', state, options)).rejects.toThrow(InvalidArgumentError);
     expect(requests).toEqual([]);

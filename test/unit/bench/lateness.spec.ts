@@ -8,21 +8,21 @@ describe('lateness', () => {
     expect(latenessOf(values, { offset: 10, error: 0 })).toEqual({ p50: 110, p99: 208, max: 209, early: 0 });
   });
 
-  it('calls early only what the clocks leave no doubt of', () => {
+  it('counts as early only what is beyond the uncertainty of the clocks', () => {
     const values = [-3, -2.5, -2, -1, 0, 5];
     expect(latenessOf(values, { offset: 1, error: 1 }).early).toBe(2);
     expect(latenessOf(values, { offset: 1, error: 0 }).early).toBe(3);
     expect(latenessOf(values, { offset: 4, error: 0 }).early).toBe(0);
   });
 
-  it('leaves out a lead-in, but not what came early in it', () => {
+  it('ignores a lead-in, except for early messages in it', () => {
     const values = [-2, 90, 100, 1, 3, 2];
     expect(latenessOf(values, { offset: 0, error: 1 }, 3)).toEqual({ p50: 2, p99: 3, max: 3, early: 1 });
   });
 });
 
 describe('the offset between two measurements', () => {
-  it('is as uncertain as each of them, and as they differ', () => {
+  it('is as uncertain as each of them plus their difference', () => {
     const offset = between({ offset: 1, error: 0.1 }, { offset: 3, error: 0.2 });
     expect(offset).toEqual({ offset: 2, error: 1.2 });
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseOptions, UsageError } from '../../../bench/options.js';
 
 describe('the command line of the benchmark', () => {
-  it('asks for everything, three times, where it says nothing', () => {
+  it('asks for everything three times by default', () => {
     const { figures, runs, quick, whole } = parseOptions([]);
     expect({ runs, quick, whole }).toEqual({ runs: 3, quick: false, whole: true });
     expect(figures.map(({ name }) => name)).toEqual([...new Set(figures.map(({ name }) => name))]);
@@ -15,7 +15,7 @@ describe('the command line of the benchmark', () => {
     expect(whole).toBe(false);
   });
 
-  it('is not the whole benchmark in small sizes', () => {
+  it('does not count as the whole benchmark in small sizes', () => {
     expect(parseOptions(['--quick', '--runs', '1'])).toMatchObject({ runs: 1, quick: true, whole: false });
   });
 

@@ -14,7 +14,7 @@ const backlog = figureReport('backlog', {
 });
 
 describe('a table of the benchmark', () => {
-  it('has the median of the best variant, that of its ratios to the baseline run by run, and its range', () => {
+  it('has the median of the best variant, the median of its ratios to the baseline per run, and its range', () => {
     expect(figureTable(backlog)).toEqual({
       head: ['', 'handled (messages/s)', '÷ BullMQ', 'handled, least to most', 'best at'],
       rows: [
@@ -25,7 +25,7 @@ describe('a table of the benchmark', () => {
     });
   });
 
-  it('says what did not finish, and divides nothing by it', () => {
+  it('shows what did not finish, and divides nothing by it', () => {
     const memory = figureReport('memory', { 'nestjs-delay-queue': [{ bytes: 300 }], BullMQ: [null] });
     expect(figureTable(memory).rows).toEqual([
       ['nestjs-delay-queue', '300', '–'],
@@ -33,7 +33,7 @@ describe('a table of the benchmark', () => {
     ]);
   });
 
-  it('divides only runs that both came to an end', () => {
+  it('divides only runs that both finished', () => {
     const memory = figureReport('memory', {
       'nestjs-delay-queue': [{ bytes: 300 }, null, { bytes: 100 }],
       BullMQ: [null, { bytes: 800 }, { bytes: 400 }],
@@ -54,9 +54,9 @@ describe('a table of the benchmark', () => {
 });
 
 describe('the requirements', () => {
-  it('are met or not, by what was measured', () => {
+  it('are met or not, depending on the measurement', () => {
     expect(verdictsOf(reportOf(backlog))[0]).toEqual({
-      what: 'Messages handled a second, against BullMQ',
+      what: 'Messages handled per second, against BullMQ',
       must: '≥ 5.00 ×',
       goal: '≥ 8.00 ×',
       measured: '6.00 ×',
@@ -75,7 +75,7 @@ describe('the requirements', () => {
     expect(verdictsOf(reportOf(spread))).toEqual([expect.objectContaining({ meetsMust, meetsGoal })]);
   });
 
-  it('of what must never be look at every run', () => {
+  it('on what must never happen check every run', () => {
     const runs = [0, 1, 0].map((early) => ({ p50: 1, p99: 1, max: 1, early }));
     const spread = figureReport('spread', { 'nestjs-delay-queue': runs });
     expect(verdictsOf(reportOf(spread))[0]?.meetsMust).toBe(false);
@@ -113,7 +113,7 @@ describe('the requirements', () => {
     expect(verdictsOf(reportOf(processes))).toEqual([expect.objectContaining({ measured: '102 %', meetsMust: true })]);
   });
 
-  it('of several processes look at the slowest number of them', () => {
+  it('of several processes use the slowest number of them', () => {
     const processes = figureReport('processes', {
       'processes: 1': [{ rate: 100 }],
       'processes: 2': [{ rate: 99 }],
@@ -154,7 +154,7 @@ describe('the document', () => {
     expect(await fillDocument(filled, reportOf(backlog))).toBe(filled);
   });
 
-  it('says that nothing was measured where that is so', async () => {
+  it('says so if nothing was measured', async () => {
     expect(await fillDocument(document, undefined)).toContain('Not measured yet');
   });
 
@@ -166,7 +166,7 @@ describe('the document', () => {
 });
 
 describe('the chart', () => {
-  it('has a bar for each contender, as long as its median says', () => {
+  it('has a bar for each contender, as long as its median', () => {
     const chart = chartOf(reportOf(backlog));
     const widths = Array.from(chart.matchAll(/<rect x="\d+" y="\d+" width="(\d+)"/g), ([, width]) => Number(width));
     expect(widths).toHaveLength(3);

@@ -6,7 +6,7 @@ import { FULL } from '../../../bench/sizes.js';
 /** Samples of one run each, by `subject` or `subject, variant`; a subject that is left out has none. */
 type Samples = Readonly<Record<string, readonly (Sample | null)[]>>;
 
-/** A figure as it would be reported with these samples. */
+/** The report of a figure with these samples. */
 export function figureReport(name: string, samples: Samples): FigureReport {
   const figure = figuresOf(FULL).find((candidate) => candidate.name === name);
   if (!figure) throw new Error(`There is no figure '${name}'.`);

@@ -16,14 +16,14 @@ class Exchange {
     this.clock.observe(serverTime, sentAt);
   }
 
-  /** How far the estimate is off. */
+  /** The error of the estimate. */
   get error(): number {
     return this.clock.now() - (this.local.now() + this.offset);
   }
 }
 
 describe('ServerClock', () => {
-  it('takes its own time for that of the server before it has heard of it', () => {
+  it('assumes its own time for the server before the first reply', () => {
     const exchange = new Exchange();
 
     expect(exchange.clock.now()).toBe(exchange.local.now());
@@ -65,7 +65,7 @@ describe('ServerClock', () => {
     expect(exchange.error).toBeCloseTo(0, 6);
   });
 
-  it('takes a tighter estimate for a looser one', async () => {
+  it('replaces a looser estimate by a tighter one', async () => {
     const exchange = new Exchange();
     exchange.offset = 1000;
     await exchange.observe(0, 40);

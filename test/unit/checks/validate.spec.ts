@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { assertInteger, assertOneOf, assertOptions } from '../../../lib/checks/validate.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('assertOptions', () => {
   const allowed = ['a', 'b'];
@@ -12,14 +12,14 @@ describe('assertOptions', () => {
     }
   });
 
-  it('refuses an option that it does not know, and lists those it does', () => {
+  it('refuses an unknown option, and lists the known ones', () => {
     expect(() => assertOptions('The options', { a: 1, c: 2 }, allowed)).toThrow(InvalidArgumentError);
     expect(() => assertOptions('The options', { a: 1, c: 2 }, allowed)).toThrow(
       "There is no option 'c' in the options. Known options: a, b.",
     );
   });
 
-  it("refuses names that every object has, such as 'constructor' and '__proto__', where they are given", () => {
+  it("refuses names that every object has, such as 'constructor' and '__proto__' if they are given", () => {
     expect(() => assertOptions('The options', { constructor: 1 }, allowed)).toThrow("no option 'constructor'");
     expect(() => assertOptions('The options', JSON.parse('{"__proto__":1}'), allowed)).toThrow("no option '__proto__'");
   });

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
-import { recordedMetrics } from '../monitoring/support/recorded-metrics.js';
-import { failureOf } from './support/wrong-options.js';
+import { recordedMetrics } from '../../support/units/recorded-metrics.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 describe("the option 'metrics'", () => {
-  it('is nothing where it is left out', () => {
+  it('is undefined by default', () => {
     expect(resolveOptions({}).metrics).toBeUndefined();
   });
 
-  it('is taken as it is', () => {
+  it('is used unchanged', () => {
     const { metrics } = recordedMetrics();
     expect(resolveOptions({ metrics }).metrics).toBe(metrics);
   });
@@ -24,7 +24,7 @@ describe("the option 'metrics'", () => {
     ...Object.keys(metrics).map((name) => [{ ...metrics, [name]: 'text' }, `no function '${name}'`] as const),
   ];
 
-  it.each(wrong)('is refused where a function is missing: %o', (given, message) => {
+  it.each(wrong)('is refused if a function is missing: %o', (given, message) => {
     const error = failureOf(() => resolveOptions({ metrics: given } as unknown as DelayQueueModuleOptions));
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toContain(message);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
-import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from './support/wrong-options.js';
-import { shown } from '../../support/contract-shown.js';
+import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
+import { shown } from '../../support/shown.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
@@ -42,7 +42,7 @@ describe('resolveOptions', () => {
     expect(() => resolveOptions({ [option]: undefined })).not.toThrow();
   });
 
-  it('takes undefined for left out', () => {
+  it('treats undefined like a missing option', () => {
     const nothing = {
       redis: undefined,
       prefix: undefined,
@@ -59,7 +59,7 @@ describe('resolveOptions', () => {
     expect(resolved.topicSettings('t')).toEqual(DEFAULT_TOPIC);
   });
 
-  it('takes every option that is given, durations in milliseconds', () => {
+  it('uses every given option, with durations in milliseconds', () => {
     const { topicSettings, ...resolved } = resolveOptions({
       redis: { host: 'example.org' },
       prefix: 'app',
@@ -96,7 +96,7 @@ describe('resolveOptions', () => {
     expect(topicSettings('mails')).toEqual({ ...DEFAULT_TOPIC, backoff });
   });
 
-  it("takes what a topic leaves out from 'defaults'", () => {
+  it("takes missing options of a topic from 'defaults'", () => {
     const { topicSettings } = resolveOptions({
       defaults: {
         partitions: 4,
@@ -130,7 +130,7 @@ describe('resolveOptions', () => {
     for (const name of ['constructor', 'toString', '__proto__']) expect(topicSettings(name)).toEqual(DEFAULT_TOPIC);
   });
 
-  it('has no consumer where the process only publishes', () => {
+  it('has no consumer if the process only publishes', () => {
     expect(resolveOptions({ consumer: false }).consumer).toBeUndefined();
   });
 
@@ -220,7 +220,7 @@ describe('resolveOptions', () => {
   };
   for (const [option, [wrong, make]] of Object.entries(WRONG)) {
     for (const value of wrong) {
-      it(`refuses ${option} where it is ${shown(value)}, and names it`, () => {
+      it(`refuses ${option} if it is ${shown(value)}, and names it`, () => {
         const error = failureOf(() => resolveOptions(make(value) as DelayQueueModuleOptions));
 
         expect(error).toBeInstanceOf(ConfigurationError);

@@ -10,11 +10,11 @@ import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
-import { turns } from './support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const clock = new ManualClock();
 
-/** It takes long to join the first topic, and long to leave any. */
+/** A broker that is slow to join the first topic, and slow to leave any. */
 class SlowBroker extends MemoryBroker {
   override async join(...[topic, ...rest]: Parameters<MemoryBroker['join']>): Promise<Member[]> {
     if (topic === 'first') await turns(20);
@@ -30,7 +30,7 @@ class SlowBroker extends MemoryBroker {
   }
 }
 
-/** A runtime with one handler of the topics 'first' and 'second'. */
+/** A runtime with one handler for the topics 'first' and 'second'. */
 function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): ConsumerRuntime {
   const context: ConsumerContext = {
     broker,
@@ -61,7 +61,7 @@ async function publish(broker: MemoryBroker, topic: string, count: number): Prom
 }
 
 describe('ConsumerRuntime', () => {
-  it('empties the first topic of a handler before the second, though it takes longer to take part in it', async () => {
+  it('empties the first topic of a handler before the second, even if joining the first takes longer', async () => {
     const broker = new SlowBroker(clock);
     for (const topic of ['second', 'first']) await publish(broker, topic, 20);
     const handled: string[] = [];
@@ -73,7 +73,7 @@ describe('ConsumerRuntime', () => {
     await runtime.stop();
   });
 
-  it('lets what it claims while it leaves finish', async () => {
+  it('lets messages that it claims while it leaves finish', async () => {
     const broker = new SlowBroker(clock);
     const started: DelayedMessage[] = [];
     const ends: (() => void)[] = [];

@@ -35,7 +35,7 @@ function build(call: (letter: DeadLetter) => unknown) {
 }
 
 describe('DeadLetterNotifier', () => {
-  it('tells what this process knows where the broker is out of reach', async () => {
+  it('passes what this process knows if the broker cannot be reached', async () => {
     const letters: DeadLetter[] = [];
     const { notifier } = build((letter) => letters.push(letter));
     notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE, failedAttempt: ATTEMPT });
@@ -70,7 +70,7 @@ describe('DeadLetterNotifier', () => {
     expect(calls).toBe(1010);
   });
 
-  it('calls nothing any more once it is closed', async () => {
+  it('calls nothing once it is closed', async () => {
     let calls = 0;
     const { notifier } = build(() => calls++);
     notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE });

@@ -7,7 +7,7 @@ import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.e
 
 const START = 1_000_000;
 
-/** A trimmer whose calls are answered by the test, one after another. */
+/** A trimmer whose calls the test answers, one after another. */
 function build() {
   const clock = new ManualClock(START);
   const calls: { resolve: (nextAt: number | undefined) => void; reject: (error: Error) => void }[] = [];
@@ -44,7 +44,7 @@ describe('DeadLetterTrimmer', () => {
     await trimmer.stop();
   });
 
-  it('looks once more after a call during which messages have died', async () => {
+  it('looks again after a call during which messages have died', async () => {
     const { calls, trimmer } = build();
     trimmer.start();
     trimmer.trim();
@@ -59,7 +59,7 @@ describe('DeadLetterTrimmer', () => {
     await trimmer.stop();
   });
 
-  it('looks again after a failure, though nothing dies any more', async () => {
+  it('looks again after a failure, even if nothing dies any more', async () => {
     const { clock, calls, trimmer } = build();
     trimmer.start();
     calls[0]?.reject(new BrokerUnavailableError('gone'));
@@ -70,7 +70,7 @@ describe('DeadLetterTrimmer', () => {
     await trimmer.stop();
   });
 
-  it('does nothing any more once it is stopped', async () => {
+  it('does nothing once it is stopped', async () => {
     const { clock, calls, trimmer } = build();
     trimmer.start();
     trimmer.trim();

@@ -19,7 +19,7 @@ function deliver(): Delivery {
 }
 
 describe('Delivery', () => {
-  it('has id and key of its own, and its receipt', () => {
+  it('has its id and key, and its receipt', () => {
     expect(deliver()).toMatchObject({
       id: 'order-42',
       key: 'customer-7',
@@ -38,7 +38,7 @@ describe('Delivery', () => {
     expect(deliver().describe()).toEqual(described);
   });
 
-  it('gives one signal, which is not aborted', () => {
+  it('has one signal, which is not aborted', () => {
     const delivery = deliver();
 
     expect(delivery.signal.aborted).toBe(false);
@@ -58,7 +58,7 @@ describe('Delivery', () => {
     expect(told).toBe(1);
   });
 
-  it('shows that it was aborted to somebody who asks for the signal only then', () => {
+  it('shows that it was aborted even if the signal is requested later', () => {
     const delivery = deliver();
     const reason = new HandlerTimeoutError(50);
     delivery.abort(reason);

@@ -5,7 +5,7 @@ import { DueTimer } from '../../../lib/consumer/due-timer.js';
 const START = 1_000_000;
 
 /** A timer on a broker whose clock is `offset` ahead of the local one, and when it fired (broker's clock). */
-class Bench {
+class Bed {
   readonly clock = new ManualClock(START);
   readonly fired: number[] = [];
   offset = 0;
@@ -22,7 +22,7 @@ class Bench {
 
 describe('DueTimer', () => {
   it('fires once, when the time has come', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     timer.arm(START + 100);
 
     await clock.advance(99);
@@ -32,7 +32,7 @@ describe('DueTimer', () => {
   });
 
   it('fires at once for a time that is now, or has passed', () => {
-    const { timer, fired } = new Bench();
+    const { timer, fired } = new Bed();
     timer.arm(START);
     timer.arm(START - 5000);
 
@@ -40,19 +40,19 @@ describe('DueTimer', () => {
   });
 
   it('never fires early, though timers count whole milliseconds', async () => {
-    const bench = new Bench();
-    bench.offset = 0.3;
-    bench.timer.arm(START + 10);
+    const bed = new Bed();
+    bed.offset = 0.3;
+    bed.timer.arm(START + 10);
 
-    await bench.clock.advance(100);
+    await bed.clock.advance(100);
 
-    expect(bench.fired).toHaveLength(1);
-    expect(bench.fired[0]).toBeGreaterThanOrEqual(START + 10);
-    expect(bench.fired[0]).toBeLessThan(START + 11);
+    expect(bed.fired).toHaveLength(1);
+    expect(bed.fired[0]).toBeGreaterThanOrEqual(START + 10);
+    expect(bed.fired[0]).toBeLessThan(START + 11);
   });
 
   it('takes the sooner of two times', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     timer.arm(START + 100);
     timer.arm(START + 50);
     timer.arm(START + 70);
@@ -63,7 +63,7 @@ describe('DueTimer', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('can be armed again after it has fired, also by what it calls', async () => {
+  it('can be armed again after it has fired, even by its callback', async () => {
     const clock = new ManualClock(START);
     const fired: number[] = [];
     const timer = new DueTimer(
@@ -84,7 +84,7 @@ describe('DueTimer', () => {
   });
 
   it('does not fire once it is disarmed, and can be armed for a later time then', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     timer.arm(START + 50);
     timer.disarm();
     timer.disarm();
@@ -97,28 +97,28 @@ describe('DueTimer', () => {
   });
 
   it('waits on where the clock of the broker turns out to be behind', async () => {
-    const bench = new Bench();
-    bench.timer.arm(START + 100);
-    bench.offset = -30;
-    await bench.clock.advance(100);
-    expect(bench.fired).toEqual([]);
+    const bed = new Bed();
+    bed.timer.arm(START + 100);
+    bed.offset = -30;
+    await bed.clock.advance(100);
+    expect(bed.fired).toEqual([]);
 
-    await bench.clock.advance(30);
-    expect(bench.fired).toEqual([START + 100]);
+    await bed.clock.advance(30);
+    expect(bed.fired).toEqual([START + 100]);
   });
 
   it('goes by the clock of the broker', async () => {
-    const bench = new Bench();
-    bench.offset = 5000;
-    bench.timer.arm(START + 5100);
+    const bed = new Bed();
+    bed.offset = 5000;
+    bed.timer.arm(START + 5100);
 
-    await bench.clock.advance(100);
+    await bed.clock.advance(100);
 
-    expect(bench.fired).toEqual([START + 5100]);
+    expect(bed.fired).toEqual([START + 5100]);
   });
 
   it('waits for 40 days, longer than setTimeout can', async () => {
-    const { clock, timer, fired } = new Bench();
+    const { clock, timer, fired } = new Bed();
     const days = 40 * 86_400_000;
     timer.arm(START + days);
 

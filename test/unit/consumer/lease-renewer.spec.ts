@@ -14,7 +14,7 @@ const PARTITION: Partition = { topic: 'jobs', index: 0 };
 const silent = (): void => {};
 
 /** A renewer, what runs, and when which leases were renewed. */
-class Bench {
+class Bed {
   readonly clock = new ManualClock(0);
   readonly running = new Map<string, Delivery>();
   readonly renewed: [at: number, ids: string][] = [];
@@ -56,7 +56,7 @@ class Bench {
 
 describe('LeaseRenewer', () => {
   it('renews three times a lease while deliveries run', async () => {
-    const { clock, renewed, begin } = new Bench();
+    const { clock, renewed, begin } = new Bed();
     begin('a');
 
     await clock.advance(LEASE);
@@ -69,23 +69,23 @@ describe('LeaseRenewer', () => {
   });
 
   it('renews all leases but the one that is refused, which ends by itself', async () => {
-    const bench = new Bench();
-    const deliveries = Array.from({ length: 9 }, (_, i) => bench.begin(`m${i}`));
-    bench.answer = async (receipts) => {
+    const bed = new Bed();
+    const deliveries = Array.from({ length: 9 }, (_, i) => bed.begin(`m${i}`));
+    bed.answer = async (receipts) => {
       if (receipts.some(({ storedId }) => storedId === 'm4')) {
         throw new BrokerUnavailableError('ERR', { transient: false, refused: true });
       }
       return receipts.map(() => 'extended');
     };
 
-    await bench.clock.advance(LEASE + 1000);
+    await bed.clock.advance(LEASE + 1000);
 
     expect(deliveries.filter(({ aborted }) => aborted).map(({ storedId }) => storedId)).toEqual(['m4']);
     expect(deliveries[5]?.leaseEndsAt).toBeGreaterThan(LEASE);
   });
 
   it('has no timer while nothing runs', async () => {
-    const { clock, renewed, running, begin } = new Bench();
+    const { clock, renewed, running, begin } = new Bed();
     expect(clock.nextTimerAt).toBeUndefined();
 
     begin('a');
@@ -97,7 +97,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('renews in time what begins just after it went to rest, or just before', async () => {
-    const { clock, renewed, running, begin } = new Bench();
+    const { clock, renewed, running, begin } = new Bed();
     begin('a');
     running.clear();
     await clock.advance(1000);
@@ -110,7 +110,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('goes to rest where a handler outlives its outcome', async () => {
-    const { clock, renewed, begin } = new Bench();
+    const { clock, renewed, begin } = new Bed();
     begin('a').settled = true;
 
     await clock.advance(LEASE);
@@ -120,11 +120,11 @@ describe('LeaseRenewer', () => {
   });
 
   it('aborts what was lost or cancelled', async () => {
-    const bench = new Bench();
-    const [kept, lost, cancelled] = ['a', 'b', 'c'].map((id) => bench.begin(id));
-    bench.answer = async () => ['extended', 'lost', 'cancelled'];
+    const bed = new Bed();
+    const [kept, lost, cancelled] = ['a', 'b', 'c'].map((id) => bed.begin(id));
+    bed.answer = async () => ['extended', 'lost', 'cancelled'];
 
-    await bench.clock.advance(1000);
+    await bed.clock.advance(1000);
 
     expect(kept?.signal.aborted).toBe(false);
     expect(kept?.leaseEndsAt).toBe(1000 + LEASE);
@@ -136,19 +136,19 @@ describe('LeaseRenewer', () => {
     { broker: 'cannot be reached', answer: () => Promise.reject(new BrokerUnavailableError('down')) },
     { broker: 'does not answer', answer: () => new Promise<never>(() => {}) },
   ])('aborts when the lease is over where the broker $broker', async ({ answer }) => {
-    const bench = new Bench();
-    const { signal } = bench.begin('a');
-    bench.answer = answer;
+    const bed = new Bed();
+    const { signal } = bed.begin('a');
+    bed.answer = answer;
 
-    await bench.clock.advance(LEASE - 1);
+    await bed.clock.advance(LEASE - 1);
     expect(signal.aborted).toBe(false);
-    await bench.clock.advance(1);
+    await bed.clock.advance(1);
 
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST' });
   });
 
   it('does nothing more once it is stopped', async () => {
-    const { clock, renewed, renewer, begin } = new Bench();
+    const { clock, renewed, renewer, begin } = new Bed();
     begin('a');
     await renewer.stop();
     begin('b');
@@ -162,7 +162,7 @@ describe('LeaseRenewer', () => {
 
 describe('a handler that runs for longer than three leases', () => {
   it('is warned of once a run, with its message, and is renewed all the same', async () => {
-    const { clock, warnings, errors, renewed, running, begin } = new Bench();
+    const { clock, warnings, errors, renewed, running, begin } = new Bed();
     begin('a');
     await clock.advance(500);
     begin('b');
@@ -191,7 +191,7 @@ describe('a handler that runs for longer than three leases', () => {
   });
 
   it('is one for all messages of a batch', async () => {
-    const { clock, warnings, begin } = new Bench();
+    const { clock, warnings, begin } = new Bed();
     const slot = new CallSlot(25, silent);
     for (let i = 0; i < 25; i++) begin(`m${i}`).slot = slot;
     begin('other').slot = new CallSlot(1, silent);
@@ -209,17 +209,17 @@ describe('a handler that runs for longer than three leases', () => {
     { where: 'its handler or topic', settings: { timeout: 60_000 }, envelope: '[1,2]' },
     { where: 'its message', settings: {}, envelope: '[1,2,{"t":60000}]' },
   ])('is not warned of if $where has a timeout: how long it may take was said', async ({ settings, envelope }) => {
-    const { clock, warnings, begin } = new Bench(settings);
+    const { clock, warnings, begin } = new Bed(settings);
     begin('a', envelope);
     await clock.advance(5 * LEASE);
     expect(warnings).toEqual([]);
   });
 
   it('is warned of while Redis does not answer, too', async () => {
-    const bench = new Bench();
-    bench.answer = () => new Promise<never>(() => {});
-    bench.begin('a');
-    await bench.clock.advance(4 * LEASE);
-    expect(bench.warnings).toHaveLength(1);
+    const bed = new Bed();
+    bed.answer = () => new Promise<never>(() => {});
+    bed.begin('a');
+    await bed.clock.advance(4 * LEASE);
+    expect(bed.warnings).toHaveLength(1);
   });
 });

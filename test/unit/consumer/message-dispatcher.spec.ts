@@ -1,79 +1,79 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { type BenchCall, DispatchBench } from './support/dispatch-bench.js';
-import { turns } from './support/test-claimant.js';
+import { type BedCall, DispatchBed } from '../../support/units/dispatch-bed.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 describe('MessageDispatcher without batches', () => {
   it('calls the handler with one message each, a slot for each', async () => {
-    const bench = new DispatchBench();
+    const bed = new DispatchBed();
 
-    expect(bench.dispatch(['a', 'b', 'c'], 5)).toBe(3);
-    expect(bench.called).toEqual([['a'], ['b'], ['c']]);
-    bench.call(1).resolve();
-    expect(await bench.outcomes()).toEqual([['b', 'ack']]);
-    expect(bench.slotsFree).toBe(1);
-    expect([...bench.dispatcher.running.keys()]).toEqual(['a', 'c']);
+    expect(bed.dispatch(['a', 'b', 'c'], 5)).toBe(3);
+    expect(bed.called).toEqual([['a'], ['b'], ['c']]);
+    bed.call(1).resolve();
+    expect(await bed.outcomes()).toEqual([['b', 'ack']]);
+    expect(bed.slotsFree).toBe(1);
+    expect([...bed.dispatcher.running.keys()]).toEqual(['a', 'c']);
   });
 
   it('takes what looks like results of a batch for any other value', async () => {
-    const bench = new DispatchBench();
-    bench.dispatch(['a'], 1);
-    bench.call(0).resolve([{ status: 'rejected', reason: new Error('none of its business') }]);
+    const bed = new DispatchBed();
+    bed.dispatch(['a'], 1);
+    bed.call(0).resolve([{ status: 'rejected', reason: new Error('none of its business') }]);
 
-    expect(await bench.outcomes()).toEqual([['a', 'ack']]);
+    expect(await bed.outcomes()).toEqual([['a', 'ack']]);
   });
 
   it('keeps a redelivery waiting in its slot until the run before it has ended', async () => {
-    const bench = new DispatchBench();
-    bench.dispatch(['a'], 1);
-    const { signal } = bench.call(0).messages[0] ?? {};
+    const bed = new DispatchBed();
+    bed.dispatch(['a'], 1);
+    const { signal } = bed.call(0).messages[0] ?? {};
 
-    expect(bench.dispatch(['a', 'b'], 2)).toBe(2);
-    expect(bench.called).toEqual([['a'], ['b']]);
+    expect(bed.dispatch(['a', 'b'], 2)).toBe(2);
+    expect(bed.called).toEqual([['a'], ['b']]);
     expect(signal?.reason).toMatchObject({ code: 'LEASE_LOST' });
-    bench.call(0).resolve();
+    bed.call(0).resolve();
     await turns();
-    expect(bench.called).toEqual([['a'], ['b'], ['a']]);
-    bench.call(1).resolve();
-    bench.call(2).resolve();
-    expect(await bench.outcomes()).toHaveLength(3);
-    expect(bench.slotsFree).toBe(3);
-    expect(bench.dispatcher.running.size).toBe(0);
+    expect(bed.called).toEqual([['a'], ['b'], ['a']]);
+    bed.call(1).resolve();
+    bed.call(2).resolve();
+    expect(await bed.outcomes()).toHaveLength(3);
+    expect(bed.slotsFree).toBe(3);
+    expect(bed.dispatcher.running.size).toBe(0);
   });
 });
 
 describe('MessageDispatcher with batches', () => {
   it('calls the handler with as many messages as there are, at most a batch, and says how many slots that takes', () => {
-    const bench = new DispatchBench({ batch: 3 });
+    const bed = new DispatchBed({ batch: 3 });
 
-    expect(bench.dispatch(['a'], 4)).toBe(1);
-    expect(bench.dispatch(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
-    expect(bench.called).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f', 'g'], ['h']]);
+    expect(bed.dispatch(['a'], 4)).toBe(1);
+    expect(bed.dispatch(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
+    expect(bed.called).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f', 'g'], ['h']]);
   });
 
   it('frees one slot a call, when the call has ended', async () => {
-    const bench = new DispatchBench({ batch: 3 });
-    bench.dispatch(['a', 'b', 'c', 'd'], 2);
-    bench.call(0).resolve();
+    const bed = new DispatchBed({ batch: 3 });
+    bed.dispatch(['a', 'b', 'c', 'd'], 2);
+    bed.call(0).resolve();
 
-    expect(await bench.outcomes()).toEqual([
+    expect(await bed.outcomes()).toEqual([
       ['a', 'ack'],
       ['b', 'ack'],
       ['c', 'ack'],
     ]);
-    expect(bench.slotsFree).toBe(1);
-    bench.call(1).reject(new Error('down'));
-    expect(await bench.outcomes()).toContainEqual(['d', 'retry']);
-    expect(bench.slotsFree).toBe(2);
+    expect(bed.slotsFree).toBe(1);
+    bed.call(1).reject(new Error('down'));
+    expect(await bed.outcomes()).toContainEqual(['d', 'retry']);
+    expect(bed.slotsFree).toBe(2);
   });
 
   it('tells events of each message', async () => {
-    const bench = new DispatchBench({ batch: 3 });
-    bench.dispatch(['a', 'b'], 1);
-    bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'rejected', reason: new Error('down') }]);
-    await bench.outcomes();
+    const bed = new DispatchBed({ batch: 3 });
+    bed.dispatch(['a', 'b'], 1);
+    bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'rejected', reason: new Error('down') }]);
+    await bed.outcomes();
 
-    expect(bench.events).toEqual([
+    expect(bed.events).toEqual([
       ['delivered', 'a'],
       ['delivered', 'b'],
       ['acked', 'a'],
@@ -82,12 +82,12 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('gives the handler arrays that it may change', async () => {
-    const bench = new DispatchBench({ batch: 3 });
-    bench.dispatch(['a', 'b'], 1);
-    (bench.call(0).messages as unknown[]).length = 0;
-    bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
+    const bed = new DispatchBed({ batch: 3 });
+    bed.dispatch(['a', 'b'], 1);
+    (bed.call(0).messages as unknown[]).length = 0;
+    bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
 
-    expect(await bench.outcomes()).toEqual([
+    expect(await bed.outcomes()).toEqual([
       ['a', 'ack'],
       ['b', 'ack'],
     ]);
@@ -95,172 +95,172 @@ describe('MessageDispatcher with batches', () => {
 
   describe('checks each message before the call', () => {
     it('and calls with those that are left', async () => {
-      const bench = new DispatchBench({ batch: 10 });
-      const lost = bench.delivery('lost');
-      lost.leaseEndsAt = bench.clock.now();
-      const undecodable = bench.delivery('undecodable');
+      const bed = new DispatchBed({ batch: 10 });
+      const lost = bed.delivery('lost');
+      lost.leaseEndsAt = bed.clock.now();
+      const undecodable = bed.delivery('undecodable');
       Object.assign(undecodable, { envelope: 'no JSON' });
       const deliveries = [
-        bench.delivery('a'),
-        bench.delivery('expired', { expireAfter: 10, late: 11 }),
-        bench.delivery('in time', { expireAfter: 10, late: 10 }),
+        bed.delivery('a'),
+        bed.delivery('expired', { expireAfter: 10, late: 11 }),
+        bed.delivery('in time', { expireAfter: 10, late: 10 }),
         undecodable,
         lost,
-        bench.delivery('crashed', { attempt: 4 }),
-        bench.delivery('own attempts', { attempt: 4, attempts: 4 }),
+        bed.delivery('crashed', { attempt: 4 }),
+        bed.delivery('own attempts', { attempt: 4, attempts: 4 }),
       ];
 
-      expect(bench.dispatcher.dispatch(deliveries, 1)).toBe(1);
-      expect(await bench.outcomes()).toEqual([
+      expect(bed.dispatcher.dispatch(deliveries, 1)).toBe(1);
+      expect(await bed.outcomes()).toEqual([
         ['expired', 'dead'],
         ['undecodable', 'dead'],
         ['lost', 'release'],
         ['crashed', 'dead'],
       ]);
-      expect(await bench.failureOf('crashed')).toMatchObject({ reason: 'crashed' });
-      expect(bench.called).toEqual([['a', 'in time', 'own attempts']]);
-      expect(bench.slotsFree).toBe(0);
-      expect([...bench.dispatcher.running.keys()]).toEqual(['a', 'in time', 'own attempts']);
-      bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }, { status: 'fulfilled' }]);
+      expect(await bed.failureOf('crashed')).toMatchObject({ reason: 'crashed' });
+      expect(bed.called).toEqual([['a', 'in time', 'own attempts']]);
+      expect(bed.slotsFree).toBe(0);
+      expect([...bed.dispatcher.running.keys()]).toEqual(['a', 'in time', 'own attempts']);
+      bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }, { status: 'fulfilled' }]);
       await turns();
-      expect(bench.slotsFree).toBe(1);
+      expect(bed.slotsFree).toBe(1);
     });
 
     it('and does not call where none is left', async () => {
-      const bench = new DispatchBench({ batch: 10, settings: { expireAfter: 10 } });
-      const deliveries = ['a', 'b'].map((id) => bench.delivery(id, { late: 20 }));
-      bench.dispatcher.dispatch(deliveries, 1);
+      const bed = new DispatchBed({ batch: 10, settings: { expireAfter: 10 } });
+      const deliveries = ['a', 'b'].map((id) => bed.delivery(id, { late: 20 }));
+      bed.dispatcher.dispatch(deliveries, 1);
 
-      expect(await bench.outcomes()).toEqual([
+      expect(await bed.outcomes()).toEqual([
         ['a', 'dead'],
         ['b', 'dead'],
       ]);
-      expect(bench.called).toEqual([]);
-      expect(bench.slotsFree).toBe(1);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bed.called).toEqual([]);
+      expect(bed.slotsFree).toBe(1);
+      expect(bed.dispatcher.running.size).toBe(0);
     });
 
     it('and does not call with what was given back while a check took its time', async () => {
-      const bench = new DispatchBench({ batch: 10 });
+      const bed = new DispatchBed({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
-      bench.lookUp = async () => new Promise((resolve) => answers.push(resolve));
-      bench.dispatcher.dispatch([bench.delivery('a'), bench.delivery('crashed', { attempt: 4 })], 1);
-      bench.dispatcher.releaseAll();
+      bed.lookUp = async () => new Promise((resolve) => answers.push(resolve));
+      bed.dispatcher.dispatch([bed.delivery('a'), bed.delivery('crashed', { attempt: 4 })], 1);
+      bed.dispatcher.releaseAll();
       expect(answers).toHaveLength(1);
       answers[0]?.(undefined);
 
-      expect(await bench.outcomes()).toEqual([
+      expect(await bed.outcomes()).toEqual([
         ['a', 'release'],
         ['crashed', 'release'],
       ]);
-      expect(bench.called).toEqual([]);
-      expect(bench.slotsFree).toBe(1);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bed.called).toEqual([]);
+      expect(bed.slotsFree).toBe(1);
+      expect(bed.dispatcher.running.size).toBe(0);
     });
   });
 
-  describe('where an earlier delivery of a message still runs', () => {
+  describe('if an earlier delivery of a message still runs', () => {
     it('calls with the others at once, and with that message when the earlier run has ended', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b'], 1);
+      const bed = new DispatchBed({ batch: 3 });
+      bed.dispatch(['a', 'b'], 1);
 
-      expect(bench.dispatch(['b', 'c', 'd'], 2)).toBe(2);
-      expect(bench.called).toEqual([
+      expect(bed.dispatch(['b', 'c', 'd'], 2)).toBe(2);
+      expect(bed.called).toEqual([
         ['a', 'b'],
         ['c', 'd'],
       ]);
-      const [a, b] = bench.call(0).messages;
+      const [a, b] = bed.call(0).messages;
       expect([a?.signal.aborted, b?.signal.reason]).toMatchObject([false, { code: 'LEASE_LOST' }]);
-      bench.call(0).resolve();
+      bed.call(0).resolve();
       await turns();
-      expect(bench.called).toEqual([['a', 'b'], ['c', 'd'], ['b']]);
-      bench.call(1).resolve();
-      bench.call(2).resolve();
+      expect(bed.called).toEqual([['a', 'b'], ['c', 'd'], ['b']]);
+      bed.call(1).resolve();
+      bed.call(2).resolve();
       await turns();
-      expect(bench.slotsFree).toBe(3);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bed.slotsFree).toBe(3);
+      expect(bed.dispatcher.running.size).toBe(0);
     });
 
     it('gives that message back where the others need all slots', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b'], 1);
+      const bed = new DispatchBed({ batch: 3 });
+      bed.dispatch(['a', 'b'], 1);
 
-      expect(bench.dispatch(['b', 'c'], 1)).toBe(1);
-      expect(bench.called).toEqual([['a', 'b'], ['c']]);
-      expect(await bench.outcomes()).toEqual([['b', 'release']]);
-      bench.call(0).resolve();
-      bench.call(1).resolve();
+      expect(bed.dispatch(['b', 'c'], 1)).toBe(1);
+      expect(bed.called).toEqual([['a', 'b'], ['c']]);
+      expect(await bed.outcomes()).toEqual([['b', 'release']]);
+      bed.call(0).resolve();
+      bed.call(1).resolve();
       await turns();
-      expect(bench.called).toHaveLength(2);
-      expect(bench.slotsFree).toBe(2);
+      expect(bed.called).toHaveLength(2);
+      expect(bed.slotsFree).toBe(2);
       // It comes again, and nothing is in its way.
-      expect(bench.dispatch(['b'], 1)).toBe(1);
-      expect(bench.called.at(-1)).toEqual(['b']);
+      expect(bed.dispatch(['b'], 1)).toBe(1);
+      expect(bed.called.at(-1)).toEqual(['b']);
     });
 
     it('keeps those together that wait for the same run, and only those', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b', 'c'], 1);
-      bench.dispatch(['d', 'e'], 1);
+      const bed = new DispatchBed({ batch: 3 });
+      bed.dispatch(['a', 'b', 'c'], 1);
+      bed.dispatch(['d', 'e'], 1);
 
-      expect(bench.dispatch(['b', 'd', 'c'], 5)).toBe(2);
-      bench.call(1).resolve();
+      expect(bed.dispatch(['b', 'd', 'c'], 5)).toBe(2);
+      bed.call(1).resolve();
       await turns();
-      expect(bench.called.slice(2)).toEqual([['d']]);
-      bench.call(0).resolve();
+      expect(bed.called.slice(2)).toEqual([['d']]);
+      bed.call(0).resolve();
       await turns();
-      expect(bench.called.slice(2)).toEqual([['d'], ['b', 'c']]);
+      expect(bed.called.slice(2)).toEqual([['d'], ['b', 'c']]);
     });
 
     it('never calls with a message that was given back while it waited', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b'], 1);
-      bench.dispatch(['b'], 1);
-      bench.dispatcher.releaseAll();
-      expect(bench.slotsFree).toBe(1);
-      bench.call(0).resolve();
+      const bed = new DispatchBed({ batch: 3 });
+      bed.dispatch(['a', 'b'], 1);
+      bed.dispatch(['b'], 1);
+      bed.dispatcher.releaseAll();
+      expect(bed.slotsFree).toBe(1);
+      bed.call(0).resolve();
       await turns();
 
-      expect(bench.called).toEqual([['a', 'b']]);
-      expect(bench.slotsFree).toBe(2);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bed.called).toEqual([['a', 'b']]);
+      expect(bed.slotsFree).toBe(2);
+      expect(bed.dispatcher.running.size).toBe(0);
     });
   });
 
   describe('limits the time of a call', () => {
     it('to the smallest timeout of its messages, which all fail then', async () => {
-      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500 } });
-      const deliveries = [bench.delivery('a'), bench.delivery('b', { timeout: 100 }), bench.delivery('c')];
-      bench.dispatcher.dispatch(deliveries, 1);
-      const signals = bench.call(0).messages.map(({ signal }) => signal);
-      await bench.clock.advance(99);
+      const bed = new DispatchBed({ batch: 3, settings: { timeout: 500 } });
+      const deliveries = [bed.delivery('a'), bed.delivery('b', { timeout: 100 }), bed.delivery('c')];
+      bed.dispatcher.dispatch(deliveries, 1);
+      const signals = bed.call(0).messages.map(({ signal }) => signal);
+      await bed.clock.advance(99);
       expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
-      await bench.clock.advance(1);
+      await bed.clock.advance(1);
 
       const reason = { code: 'HANDLER_TIMEOUT', timeout: 100 };
       expect(signals.map((signal) => signal.reason as unknown)).toMatchObject([reason, reason, reason]);
-      expect(await bench.outcomes()).toEqual([
+      expect(await bed.outcomes()).toEqual([
         ['a', 'retry'],
         ['b', 'retry'],
         ['c', 'retry'],
       ]);
-      expect(bench.slotsFree).toBe(1);
+      expect(bed.slotsFree).toBe(1);
       // What still runs keeps its messages from running twice.
-      expect(bench.dispatcher.running.size).toBe(3);
-      bench.call(0).resolve();
+      expect(bed.dispatcher.running.size).toBe(3);
+      bed.call(0).resolve();
       await turns();
-      expect(await bench.outcomes()).toHaveLength(3);
-      expect(bench.slotsFree).toBe(1);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(await bed.outcomes()).toHaveLength(3);
+      expect(bed.slotsFree).toBe(1);
+      expect(bed.dispatcher.running.size).toBe(0);
     });
 
-    it('and asks a backoff function once, though the handler throws afterwards', async () => {
+    it('and calls a backoff function once, even if the handler throws afterwards', async () => {
       const asked: unknown[] = [];
       const backoff = (attempt: number, error: unknown): number => asked.push([attempt, (error as Error).name]);
-      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500, backoff } });
-      bench.dispatch(['a', 'b'], 1);
-      await bench.clock.advance(500);
-      bench.call(0).reject(new Error('down'));
+      const bed = new DispatchBed({ batch: 3, settings: { timeout: 500, backoff } });
+      bed.dispatch(['a', 'b'], 1);
+      await bed.clock.advance(500);
+      bed.call(0).reject(new Error('down'));
       await turns();
 
       expect(asked).toEqual([
@@ -270,44 +270,44 @@ describe('MessageDispatcher with batches', () => {
     });
 
     it('not beyond its end', async () => {
-      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500 } });
-      bench.dispatch(['a', 'b'], 1);
-      const [message] = bench.call(0).messages;
-      bench.call(0).resolve();
-      await bench.clock.advance(1000);
+      const bed = new DispatchBed({ batch: 3, settings: { timeout: 500 } });
+      bed.dispatch(['a', 'b'], 1);
+      const [message] = bed.call(0).messages;
+      bed.call(0).resolve();
+      await bed.clock.advance(1000);
 
       expect(message?.signal.aborted).toBe(false);
-      expect(bench.clock.nextTimerAt).toBeUndefined();
+      expect(bed.clock.nextTimerAt).toBeUndefined();
     });
   });
 
   it('gives back every message that still runs, and frees their slots once', async () => {
-    const bench = new DispatchBench({ batch: 2 });
-    bench.dispatch(['a', 'b', 'c'], 2);
-    const signals = bench.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
-    bench.dispatcher.releaseAll();
+    const bed = new DispatchBed({ batch: 2 });
+    bed.dispatch(['a', 'b', 'c'], 2);
+    const signals = bed.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
+    bed.dispatcher.releaseAll();
 
     expect(signals.map((signal) => signal.reason as unknown)).toMatchObject(
       ['a', 'b', 'c'].map(() => ({ code: 'SHUTDOWN' })),
     );
-    expect(bench.slotsFree).toBe(2);
-    for (const call of bench.calls) call.resolve();
-    expect(await bench.outcomes()).toEqual([
+    expect(bed.slotsFree).toBe(2);
+    for (const call of bed.calls) call.resolve();
+    expect(await bed.outcomes()).toEqual([
       ['a', 'release'],
       ['b', 'release'],
       ['c', 'release'],
     ]);
-    expect(bench.slotsFree).toBe(2);
+    expect(bed.slotsFree).toBe(2);
   });
 });
 
 /** Has a batch handled: `a` may be tried again, `b` and `c` may not. */
-async function end(settle: (call: BenchCall) => void) {
-  const bench = new DispatchBench({ batch: 3 });
-  const deliveries = [bench.delivery('a'), bench.delivery('b', { attempt: 3 }), bench.delivery('c', { attempts: 1 })];
-  bench.dispatcher.dispatch(deliveries, 1);
-  settle(bench.call(0));
-  return { outcomes: await bench.outcomes(), failure: await bench.failureOf('a') };
+async function end(settle: (call: BedCall) => void) {
+  const bed = new DispatchBed({ batch: 3 });
+  const deliveries = [bed.delivery('a'), bed.delivery('b', { attempt: 3 }), bed.delivery('c', { attempts: 1 })];
+  bed.dispatcher.dispatch(deliveries, 1);
+  settle(bed.call(0));
+  return { outcomes: await bed.outcomes(), failure: await bed.failureOf('a') };
 }
 
 describe('the end of a call of a batch', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AssignableMember, assignPartitions } from '../../../lib/consumer/partition-assignment.js';
-import { SeededRandom } from '../../support/contract-random.js';
+import { SeededRandom } from '../../support/random.js';
 
 const ROUNDS = 400;
 
@@ -15,7 +15,7 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i);
 }
 
-/** Members that hold what the assignment gave them. */
+/** Members that hold what the assignment gives them. */
 function holding(assignment: ReadonlyMap<string, readonly number[]>): AssignableMember[] {
   return [...assignment].map(([id, holdings]) => ({ id, holdings }));
 }
@@ -38,14 +38,14 @@ function unbalance(
   return undefined;
 }
 
-/** How many partitions have another owner than before, or had none. */
+/** How many partitions have a new owner. */
 function moved(before: readonly AssignableMember[], after: ReadonlyMap<string, readonly number[]>): number {
   const ownerBefore = new Map(before.flatMap(({ id, holdings }) => holdings.map((partition) => [partition, id])));
   const owners = [...after].flatMap(([id, partitions]) => partitions.map((partition) => [partition, id] as const));
   return owners.filter(([partition, id]) => ownerBefore.get(partition) !== id).length;
 }
 
-/** The fewest that have to move where nobody claims what another holds: all that does not fit into the best shares. */
+/** The fewest that have to move if no two members hold the same one: all that do not fit into the best shares. */
 function fewestMoves(members: readonly AssignableMember[], partitions: number): number {
   const share = Math.floor(partitions / members.length);
   const larger = partitions % members.length;
@@ -59,11 +59,11 @@ describe('assignPartitions', () => {
     expect(assignPartitions([member('a')], 4)).toEqual(new Map([['a', [0, 1, 2, 3]]]));
   });
 
-  it('gives nothing where nobody is', () => {
+  it('gives nothing if there are no members', () => {
     expect(assignPartitions([], 4)).toEqual(new Map());
   });
 
-  it('lets members stand by where there are more of them than partitions', () => {
+  it('leaves members without partitions if there are more members than partitions', () => {
     const assignment = assignPartitions(group(10), 3);
 
     expect(unbalance(assignment, 10, 3)).toBeUndefined();
@@ -82,14 +82,14 @@ describe('assignPartitions', () => {
     );
   });
 
-  it('gives a newcomer its share from those who have most', () => {
+  it('gives a new member its share from those that have most', () => {
     const assignment = assignPartitions([member('old', 0, 1, 2, 3), member('new')], 4);
 
     expect(assignment.get('old')).toEqual([0, 1]);
     expect(assignment.get('new')).toEqual([2, 3]);
   });
 
-  it('shares what a member that left had held', () => {
+  it('distributes the partitions of a member that left', () => {
     const members = [member('a', 0, 1), member('b', 2, 3)];
 
     expect(assignPartitions(members, 6)).toEqual(
@@ -100,7 +100,7 @@ describe('assignPartitions', () => {
     );
   });
 
-  it('lets the first by id have what two members say they hold', () => {
+  it('gives a partition that two members report to the first by id', () => {
     const assignment = assignPartitions([member('b', 0, 1), member('a', 1, 2)], 4);
 
     expect(assignment.get('a')).toEqual([1, 2]);
@@ -116,7 +116,7 @@ describe('assignPartitions', () => {
     }
   });
 
-  it('is balanced and complete whatever members say they hold, even nonsense', () => {
+  it('is balanced and complete whatever members report, even nonsense', () => {
     const NONSENSE = [-1, 0.5, NaN, Infinity, -Infinity, 1e9];
     for (let round = 0; round < ROUNDS; round++) {
       const size = random.integer(1, 12);
@@ -131,7 +131,7 @@ describe('assignPartitions', () => {
     }
   });
 
-  it('is the same for any order of members and of what they hold', () => {
+  it('is the same for any order of members and of their partitions', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const partitions = random.integer(1, 60);
       const members = group(random.integer(1, 15)).map(({ id }) => ({
@@ -144,12 +144,12 @@ describe('assignPartitions', () => {
 
       const [one, other] = [assignPartitions(members, partitions), assignPartitions(shuffled, partitions)];
 
-      // `toEqual` does not heed the order in which a map was filled.
+      // `toEqual` ignores the order in which a map was filled.
       expect(one).toEqual(other);
     }
   });
 
-  it('does not change what it is given', () => {
+  it('does not change its arguments', () => {
     const members = [member('b', 3, 1, 2), member('a', 0)];
     const before = structuredClone(members);
     for (const { holdings } of members) Object.freeze(holdings);
@@ -160,7 +160,7 @@ describe('assignPartitions', () => {
     expect(members).toEqual(before);
   });
 
-  it('moves no more than it must when a member joins', () => {
+  it('moves no more than necessary when a member joins', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const size = random.integer(1, 20);
       const partitions = random.integer(1, 100);
@@ -175,7 +175,7 @@ describe('assignPartitions', () => {
     }
   });
 
-  it('moves nothing but what a member had held when it leaves', () => {
+  it('moves only the partitions of a member that leaves', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const size = random.integer(2, 20);
       const partitions = random.integer(1, 100);
@@ -190,13 +190,13 @@ describe('assignPartitions', () => {
     }
   });
 
-  it('moves no more than it must, however uneven the start', () => {
+  it('moves no more than necessary, however uneven the start', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const partitions = random.integer(1, 80);
       const size = random.integer(1, 12);
       const members = upTo(size).map((i) => ({ id: `member-${i}`, holdings: [] as number[] }));
       for (const partition of upTo(partitions)) {
-        // Some are held by nobody; low numbers of members hold more than high ones.
+        // Nobody holds some of them; members with low numbers hold more than those with high ones.
         const holder = members[Math.floor(random.next() ** 2 * size * 1.3)];
         holder?.holdings.push(partition);
       }
@@ -208,7 +208,7 @@ describe('assignPartitions', () => {
     }
   });
 
-  it('comes to rest: what it has assigned, it leaves', () => {
+  it('is stable: it does not change its own assignment', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const partitions = random.integer(1, 60);
       const once = assignPartitions(group(random.integer(1, 15)), partitions);

@@ -1,70 +1,70 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { ClaimBench, PAUSED, claimed, idle } from './support/claim-bench.js';
-import { turns } from './support/test-claimant.js';
+import { ClaimBed, PAUSED, claimed, idle } from '../../support/units/claim-bed.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 describe('PartitionClaimer', () => {
-  describe('that is not answered', () => {
+  describe('without an answer', () => {
     it('says since when, and when it last was', async () => {
-      const bench = new ClaimBench();
-      const startedAt = bench.clock.now();
-      const claimer = bench.claimer('jobs');
+      const bed = new ClaimBed();
+      const startedAt = bed.clock.now();
+      const claimer = bed.claimer('jobs');
       claimer.start();
-      await bench.clock.advance(300);
+      await bed.clock.advance(300);
       expect(claimer.progress).toEqual({
         partition: 0,
         answeredAt: startedAt,
         unansweredSince: startedAt,
         saturated: false,
       });
-      bench.claimOf('jobs').answer(claimed(1, bench.clock.now() + 500));
-      await bench.clock.advance(500);
-      const sentAt = bench.clock.now();
-      await bench.clock.advance(200);
+      bed.claimOf('jobs').answer(claimed(1, bed.clock.now() + 500));
+      await bed.clock.advance(500);
+      const sentAt = bed.clock.now();
+      await bed.clock.advance(200);
       expect(claimer.progress).toMatchObject({ answeredAt: startedAt, unansweredSince: sentAt });
-      bench.claimOf('jobs').answer(claimed(0));
+      bed.claimOf('jobs').answer(claimed(0));
       await turns();
 
       expect(claimer.progress).toMatchObject({ answeredAt: sentAt, unansweredSince: undefined });
     });
 
     it('sends the same claim again when told to, and drops what comes of the first', async () => {
-      const bench = new ClaimBench();
-      const claimer = bench.claimer('jobs');
+      const bed = new ClaimBed();
+      const claimer = bed.claimer('jobs');
       claimer.start();
-      const first = bench.claimOf('jobs');
+      const first = bed.claimOf('jobs');
       claimer.retry();
-      await bench.clock.advance(25);
-      expect(bench.claims.map(({ max, knownToken }) => ({ max, knownToken }))).toEqual([
+      await bed.clock.advance(25);
+      expect(bed.claims.map(({ max, knownToken }) => ({ max, knownToken }))).toEqual([
         { max: 16, knownToken: 0 },
         { max: 16, knownToken: 0 },
       ]);
       first.answer(claimed(5));
       await turns();
-      expect(bench.pool.used).toBe(16);
-      bench.claimOf('jobs').answer(claimed(2));
+      expect(bed.pool.used).toBe(16);
+      bed.claimOf('jobs').answer(claimed(2));
       await turns();
 
-      expect(bench.pool.used).toBe(2);
-      expect(bench.errors).toEqual([]);
+      expect(bed.pool.used).toBe(2);
+      expect(bed.errors).toEqual([]);
     });
 
     it('does nothing when told so where no claim is under way', async () => {
-      const bench = new ClaimBench();
-      const claimer = bench.claimer('jobs');
+      const bed = new ClaimBed();
+      const claimer = bed.claimer('jobs');
       claimer.start();
-      bench.claimOf('jobs').answer(claimed(0));
+      bed.claimOf('jobs').answer(claimed(0));
       await turns();
       claimer.retry();
-      await bench.clock.advance(1000);
+      await bed.clock.advance(1000);
 
-      expect(bench.claims).toHaveLength(1);
+      expect(bed.claims).toHaveLength(1);
     });
 
     it('is saturated where it gets no slots', async () => {
-      const bench = new ClaimBench(1);
-      const [first, second] = [bench.claimer('first'), bench.claimer('second')];
+      const bed = new ClaimBed(1);
+      const [first, second] = [bed.claimer('first'), bed.claimer('second')];
       first.start();
       second.start();
 
@@ -72,16 +72,16 @@ describe('PartitionClaimer', () => {
     });
   });
 
-  describe('shown the earliest due time', () => {
+  describe('with the earliest due time', () => {
     const GRACE = 100;
 
     it('claims, and knows of a lost signal where that was over for longer than the grace', async () => {
-      const { bench, claimer } = await idle(claimed(0));
-      const dueAt = bench.clock.now();
-      await bench.clock.advance(GRACE + 1);
+      const { bed, claimer } = await idle(claimed(0));
+      const dueAt = bed.clock.now();
+      await bed.clock.advance(GRACE + 1);
 
       expect(claimer.notice(dueAt, GRACE)).toBe(true);
-      expect(bench.claims).toHaveLength(2);
+      expect(bed.claims).toHaveLength(2);
     });
 
     it.each([
@@ -89,28 +89,28 @@ describe('PartitionClaimer', () => {
       { what: 'nothing is due yet', late: -500, answer: () => claimed(0) },
       { what: 'it was told that the topic is paused', late: 500, answer: (): ClaimResult => ({ ...PAUSED }) },
     ])('knows of none where $what', async ({ late, answer }) => {
-      const { bench, claimer } = await idle(answer());
+      const { bed, claimer } = await idle(answer());
 
-      expect(claimer.notice(bench.clock.now() - late, GRACE)).toBe(false);
+      expect(claimer.notice(bed.clock.now() - late, GRACE)).toBe(false);
     });
 
     it('knows of none while it claims, or waits for slots', async () => {
-      const bench = new ClaimBench(1);
-      const [first, second] = [bench.claimer('first'), bench.claimer('second')];
+      const bed = new ClaimBed(1);
+      const [first, second] = [bed.claimer('first'), bed.claimer('second')];
       first.start();
       second.start();
-      const dueAt = bench.clock.now() - 500;
+      const dueAt = bed.clock.now() - 500;
 
       expect([first, second].map((claimer) => claimer.notice(dueAt, GRACE))).toEqual([false, false]);
     });
 
-    it('knows of none where its timer is set for then, and the event loop was blocked', async () => {
+    it('reports none if its timer is set for that time and the event loop was blocked', async () => {
       const now = new ManualClock().now();
-      const { bench, claimer } = await idle(claimed(0, now + 1000));
-      bench.brokerAhead = 2000;
+      const { bed, claimer } = await idle(claimed(0, now + 1000));
+      bed.brokerAhead = 2000;
 
       expect(claimer.notice(now + 1000, GRACE)).toBe(false);
-      expect(bench.claims).toHaveLength(1);
+      expect(bed.claims).toHaveLength(1);
     });
   });
 });

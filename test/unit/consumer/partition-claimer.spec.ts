@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimResult, MAX_BATCH } from '../../../lib/broker/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import { type PendingClaim, ClaimBench, claimed } from './support/claim-bench.js';
-import { turns } from './support/test-claimant.js';
+import { type PendingClaim, ClaimBed, claimed } from '../../support/units/claim-bed.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 /** Two claimers of a handler that have asked for slots. */
 function startBoth() {
-  const bench = new ClaimBench();
-  const [earlier, later] = [bench.claimer('earlier'), bench.claimer('later', { priority: 1 })];
+  const bed = new ClaimBed();
+  const [earlier, later] = [bed.claimer('earlier'), bed.claimer('later', { priority: 1 })];
   earlier.start();
   later.start();
-  expect(bench.claimed).toEqual(['earlier']);
-  return { bench, earlier, later };
+  expect(bed.claimed).toEqual(['earlier']);
+  return { bed, earlier, later };
 }
 
 describe('PartitionClaimer', () => {
   it('tells by its first claim whether the partition is paused, and then only of changes', async () => {
-    const bench = new ClaimBench();
-    const claimer = bench.claimer('jobs');
+    const bed = new ClaimBed();
+    const claimer = bed.claimer('jobs');
     claimer.start();
     const answers: ClaimResult['status'][] = ['claimed', 'claimed', 'paused', 'paused', 'claimed'];
     for (const [i, status] of answers.entries()) {
-      bench.claimOf('jobs').answer({ ...claimed(0), status } as ClaimResult);
+      bed.claimOf('jobs').answer({ ...claimed(0), status } as ClaimResult);
       await turns();
-      claimer.wake(bench.clock.now());
-      await bench.clock.advance(1);
+      claimer.wake(bed.clock.now());
+      await bed.clock.advance(1);
       await turns();
-      expect(bench.claims).toHaveLength(i + 2);
+      expect(bed.claims).toHaveLength(i + 2);
     }
 
-    expect(bench.pauses).toEqual([false, true, false]);
+    expect(bed.pauses).toEqual([false, true, false]);
   });
 
   it.each([
@@ -42,71 +42,71 @@ describe('PartitionClaimer', () => {
   ])(
     'claims full batches of $batch for its slots, more once it knows of a backlog',
     async ({ batch, first, later }) => {
-      const bench = new ClaimBench();
-      bench.claimer('jobs', { batch }).start();
-      expect(bench.claims.map(({ max }) => max)).toEqual([first]);
-      expect(bench.pool.used).toBe(first / batch);
-      bench.claimOf('jobs').answer(claimed(first, bench.clock.now()));
+      const bed = new ClaimBed();
+      bed.claimer('jobs', { batch }).start();
+      expect(bed.claims.map(({ max }) => max)).toEqual([first]);
+      expect(bed.pool.used).toBe(first / batch);
+      bed.claimOf('jobs').answer(claimed(first, bed.clock.now()));
       await turns();
 
-      expect(bench.claims.map(({ max }) => max)).toEqual([first, later]);
+      expect(bed.claims.map(({ max }) => max)).toEqual([first, later]);
       expect(later).toBeLessThanOrEqual(MAX_BATCH);
     },
   );
 
   it('claims no more than it has slots for', () => {
-    const bench = new ClaimBench(2);
-    bench.claimer('jobs', { batch: 5 }).start();
+    const bed = new ClaimBed(2);
+    bed.claimer('jobs', { batch: 5 }).start();
 
-    expect(bench.claims.map(({ max }) => max)).toEqual([10]);
+    expect(bed.claims.map(({ max }) => max)).toEqual([10]);
   });
 
   it('gives back the slots that what it got does not need', async () => {
-    const bench = new ClaimBench();
-    bench.claimer('jobs', { batch: 4 }).start();
-    expect(bench.pool.used).toBe(4);
-    bench.claimOf('jobs').answer(claimed(5));
+    const bed = new ClaimBed();
+    bed.claimer('jobs', { batch: 4 }).start();
+    expect(bed.pool.used).toBe(4);
+    bed.claimOf('jobs').answer(claimed(5));
     await turns();
 
-    expect(bench.pool.used).toBe(2);
-    expect(bench.claims).toHaveLength(1);
+    expect(bed.pool.used).toBe(2);
+    expect(bed.claims).toHaveLength(1);
   });
 
   describe('holds the later topic of its handler back', () => {
     it('until it is answered that nothing is due', async () => {
-      const { bench } = startBoth();
+      const { bed } = startBoth();
       await turns();
-      expect(bench.claimed).toEqual(['earlier']);
-      bench.claimOf('earlier').answer(claimed(3, bench.clock.now() + 1000));
+      expect(bed.claimed).toEqual(['earlier']);
+      bed.claimOf('earlier').answer(claimed(3, bed.clock.now() + 1000));
       await turns();
 
-      expect(bench.claimed).toEqual(['earlier', 'later']);
+      expect(bed.claimed).toEqual(['earlier', 'later']);
     });
 
     it('while there is more', async () => {
-      const { bench } = startBoth();
+      const { bed } = startBoth();
       for (let claim = 1; claim <= 4; claim++) {
-        expect(bench.claimed).toEqual(Array(claim).fill('earlier'));
-        bench.claimOf('earlier').answer(claimed(2, bench.clock.now()));
+        expect(bed.claimed).toEqual(Array(claim).fill('earlier'));
+        bed.claimOf('earlier').answer(claimed(2, bed.clock.now()));
         await turns();
       }
-      bench.claimOf('earlier').answer(claimed(0));
+      bed.claimOf('earlier').answer(claimed(0));
       await turns();
 
-      expect(bench.claimed.at(-1)).toBe('later');
+      expect(bed.claimed.at(-1)).toBe('later');
     });
 
     it('again when something falls due', async () => {
-      const { bench, later } = startBoth();
-      bench.claimOf('earlier').answer(claimed(1, bench.clock.now() + 1000));
+      const { bed, later } = startBoth();
+      bed.claimOf('earlier').answer(claimed(1, bed.clock.now() + 1000));
       await turns();
-      bench.claimOf('later').answer(claimed(1));
+      bed.claimOf('later').answer(claimed(1));
       await turns();
-      await bench.clock.advance(1000);
-      later.wake(bench.clock.now());
+      await bed.clock.advance(1000);
+      later.wake(bed.clock.now());
       await turns();
 
-      expect(bench.claimed).toEqual(['earlier', 'later', 'earlier']);
+      expect(bed.claimed).toEqual(['earlier', 'later', 'earlier']);
     });
 
     it.each<{ what: string; end: (claim: PendingClaim) => void }>([
@@ -115,39 +115,39 @@ describe('PartitionClaimer', () => {
       { what: 'cannot be claimed from', end: ({ fail }) => fail(new Error('a bug')) },
       { what: 'cannot be reached', end: ({ fail }) => fail(new BrokerUnavailableError('gone', { transient: true })) },
     ])('no longer where its partition $what', async ({ end }) => {
-      const { bench } = startBoth();
-      end(bench.claimOf('earlier'));
+      const { bed } = startBoth();
+      end(bed.claimOf('earlier'));
       await turns();
 
-      expect(bench.claimed).toEqual(['earlier', 'later']);
+      expect(bed.claimed).toEqual(['earlier', 'later']);
     });
 
     it('no longer once it is stopped, be it answered or not', async () => {
-      const { bench, earlier } = startBoth();
+      const { bed, earlier } = startBoth();
       const stopped = earlier.stop();
       await turns();
-      expect(bench.claimed).toEqual(['earlier', 'later']);
+      expect(bed.claimed).toEqual(['earlier', 'later']);
       // More is due, but that is the next owner's.
-      bench.claimOf('earlier').answer(claimed(16, bench.clock.now()));
+      bed.claimOf('earlier').answer(claimed(16, bed.clock.now()));
       await stopped;
       await turns();
-      bench.claimOf('later').answer(claimed(16, bench.clock.now()));
+      bed.claimOf('later').answer(claimed(16, bed.clock.now()));
       await turns();
 
-      expect(bench.claimed).toEqual(['earlier', 'later', 'later']);
+      expect(bed.claimed).toEqual(['earlier', 'later', 'later']);
     });
 
     it('again where there is more once it can be reached', async () => {
-      const { bench } = startBoth();
-      bench.claimOf('earlier').fail(new BrokerUnavailableError('gone', { transient: true }));
-      await bench.clock.advance(25);
-      expect(bench.claimed).toEqual(['earlier', 'later', 'earlier']);
-      bench.claimOf('earlier').answer(claimed(16, bench.clock.now()));
+      const { bed } = startBoth();
+      bed.claimOf('earlier').fail(new BrokerUnavailableError('gone', { transient: true }));
+      await bed.clock.advance(25);
+      expect(bed.claimed).toEqual(['earlier', 'later', 'earlier']);
+      bed.claimOf('earlier').answer(claimed(16, bed.clock.now()));
       await turns();
-      bench.claimOf('later').answer(claimed(16, bench.clock.now()));
+      bed.claimOf('later').answer(claimed(16, bed.clock.now()));
       await turns();
 
-      expect(bench.claimed).toEqual(['earlier', 'later', 'earlier', 'earlier']);
+      expect(bed.claimed).toEqual(['earlier', 'later', 'earlier', 'earlier']);
     });
   });
 });

@@ -11,7 +11,7 @@ import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import type { BackgroundError } from '../../../lib/events/background-error.js';
-import { turns } from './support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
 const ACK: Outcome = { kind: 'ack' };
@@ -22,11 +22,11 @@ function refusal(): BrokerUnavailableError {
 }
 
 /** A broker that refuses every call in which one of the bad messages takes part, as a script would that they make fail. */
-class Bench {
+class Bed {
   readonly clock = new ManualClock(1_000_000);
   readonly broker = new MemoryBroker(this.clock);
   readonly bad = new Set<string>();
-  /** How many messages each settle and each claim has asked for. */
+  /** The number of messages of each settle and claim. */
   readonly sizes: number[] = [];
   readonly log: string[] = [];
   readonly errors: BackgroundError[] = [];
@@ -108,108 +108,108 @@ class Bench {
 
 describe('a settle that is refused for one message', () => {
   it('is split until that one stands alone: it is a dead letter, and the others are settled, each once', async () => {
-    const bench = new Bench();
-    const deliveries = await bench.deliver(200);
-    bench.bad.add('m57').add('m58').add('m199');
+    const bed = new Bed();
+    const deliveries = await bed.deliver(200);
+    bed.bad.add('m57').add('m58').add('m199');
 
-    await bench.settleAll(bench.refuseSettles(), deliveries);
+    await bed.settleAll(bed.refuseSettles(), deliveries);
 
-    expect(await bench.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 3 });
-    expect(bench.confirmed).toHaveLength(197);
-    expect(bench.setAside.map(([id, { failure, spent }]) => [id, failure.reason, spent])).toEqual([
+    expect(await bed.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 3 });
+    expect(bed.confirmed).toHaveLength(197);
+    expect(bed.setAside.map(([id, { failure, spent }]) => [id, failure.reason, spent])).toEqual([
       ['m57', 'undecodable', false],
       ['m58', 'undecodable', false],
       ['m199', 'undecodable', false],
     ]);
-    expect(await bench.broker.get(PARTITION, 'm57')).toMatchObject({
+    expect(await bed.broker.get(PARTITION, 'm57')).toMatchObject({
       state: 'dead',
       envelope: '[1,2]',
       failure: { name: 'SerializationError', message: expect.stringContaining('ERR it met something') as string },
     });
-    expect(bench.errors.map(({ source }) => source)).toEqual(['settle', 'settle', 'settle']);
+    expect(bed.errors.map(({ source }) => source)).toEqual(['settle', 'settle', 'settle']);
     // Two calls a halving of 200, for each of the three.
-    expect(bench.sizes.length).toBeLessThanOrEqual(1 + 3 * 2 * 8);
+    expect(bed.sizes.length).toBeLessThanOrEqual(1 + 3 * 2 * 8);
   });
 
   it('and that cannot be set aside either keeps no other from being settled', async () => {
-    const bench = new Bench();
-    const deliveries = await bench.deliver(20);
-    bench.bad.add('m7');
-    bench.broker.setAside = async () => Promise.reject(refusal());
+    const bed = new Bed();
+    const deliveries = await bed.deliver(20);
+    bed.bad.add('m7');
+    bed.broker.setAside = async () => Promise.reject(refusal());
 
-    await bench.settleAll(bench.refuseSettles(), deliveries);
+    await bed.settleAll(bed.refuseSettles(), deliveries);
 
-    expect(await bench.states()).toEqual({ scheduled: 0, inFlight: 1, dead: 0 });
-    expect(bench.confirmed).toHaveLength(19);
-    expect(bench.log).toEqual([expect.stringMatching(/'m7'.*could not be set aside.*ERR it met something/)]);
+    expect(await bed.states()).toEqual({ scheduled: 0, inFlight: 1, dead: 0 });
+    expect(bed.confirmed).toHaveLength(19);
+    expect(bed.log).toEqual([expect.stringMatching(/'m7'.*could not be set aside.*ERR it met something/)]);
   });
 
   it('is not split where it is Redis that serves nobody: it waits', async () => {
-    const bench = new Bench();
-    const deliveries = await bench.deliver(20);
-    const settler = bench.refuseSettles();
-    const settle = bench.broker.settle.bind(bench.broker);
-    bench.broker.settle = async (_, __, settlements) => {
-      bench.sizes.push(settlements.length);
+    const bed = new Bed();
+    const deliveries = await bed.deliver(20);
+    const settler = bed.refuseSettles();
+    const settle = bed.broker.settle.bind(bed.broker);
+    bed.broker.settle = async (_, __, settlements) => {
+      bed.sizes.push(settlements.length);
       throw new BrokerUnavailableError('OOM', { transient: false });
     };
-    const settling = bench.settleAll(settler, deliveries);
+    const settling = bed.settleAll(settler, deliveries);
     await turns();
-    await bench.clock.advance(1000);
-    bench.broker.settle = settle;
-    await bench.clock.advance(1000);
+    await bed.clock.advance(1000);
+    bed.broker.settle = settle;
+    await bed.clock.advance(1000);
     await settling;
 
-    expect(new Set(bench.sizes)).toEqual(new Set([20]));
-    expect(await bench.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 0 });
-    expect(bench.setAside).toEqual([]);
+    expect(new Set(bed.sizes)).toEqual(new Set([20]));
+    expect(await bed.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 0 });
+    expect(bed.setAside).toEqual([]);
   });
 
   it('is one whose delay is no number, too', async () => {
-    const bench = new Bench();
-    const [first, second] = await bench.deliver(2);
-    const settler = bench.refuseSettles();
+    const bed = new Bed();
+    const [first, second] = await bed.deliver(2);
+    const settler = bed.refuseSettles();
     settler.settle(first as Delivery, { kind: 'put-off', delay: NaN });
     settler.settle(second as Delivery, ACK);
     await settler.idle();
 
-    expect(await bench.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 1 });
-    expect(bench.setAside).toMatchObject([['m0', { failure: { message: expect.stringContaining('NaN') as string } }]]);
+    expect(await bed.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 1 });
+    expect(bed.setAside).toMatchObject([['m0', { failure: { message: expect.stringContaining('NaN') as string } }]]);
   });
 });
 
 describe('a claim that is refused for one message', () => {
   it('asks for fewer until that one stands alone: it is a dead letter, and the others are claimed', async () => {
-    const bench = new Bench();
-    await bench.publish(100);
-    bench.bad.add('m0').add('m42').add('m99');
-    const { claimer, claimed } = bench.refuseClaims();
+    const bed = new Bed();
+    await bed.publish(100);
+    bed.bad.add('m0').add('m42').add('m99');
+    const { claimer, claimed } = bed.refuseClaims();
 
     claimer.start();
     for (let i = 0; i < 100 && claimed.length < 97; i++) await turns();
     await claimer.stop();
 
     expect(claimed).toEqual(
-      Array.from({ length: 100 }, (_, i) => `m${i}`).filter((storedId) => !bench.bad.has(storedId)),
+      Array.from({ length: 100 }, (_, i) => `m${i}`).filter((storedId) => !bed.bad.has(storedId)),
     );
-    expect(bench.setAside.map(([storedId]) => storedId)).toEqual(['m0', 'm42', 'm99']);
-    expect(await bench.states()).toMatchObject({ scheduled: 0, dead: 3 });
-    expect(bench.errors.map(({ source }) => source)).toEqual(['claim', 'claim', 'claim']);
+    expect(bed.setAside.map(([storedId]) => storedId)).toEqual(['m0', 'm42', 'm99']);
+    expect(await bed.states()).toMatchObject({ scheduled: 0, dead: 3 });
+    expect(bed.errors.map(({ source }) => source)).toEqual(['claim', 'claim', 'claim']);
   });
 
   it('and that cannot be set aside is tried again a second later, not at once', async () => {
-    const bench = new Bench();
-    await bench.publish(1);
-    bench.bad.add('m0');
-    bench.broker.setAside = async () => undefined;
-    const { claimer, claimed } = bench.refuseClaims();
+    const bed = new Bed();
+    await bed.publish(1);
+    bed.bad.add('m0');
+    bed.broker.setAside = async () => undefined;
+    const { claimer, claimed } = bed.refuseClaims();
     claimer.start();
     await turns();
-    const before = bench.sizes.length;
-    await bench.clock.advance(900);
-    expect(bench.sizes).toHaveLength(before);
-    bench.bad.clear();
-    await bench.clock.advance(200);
+    const before = bed.sizes.length;
+    await bed.clock.advance(900);
+    expect(bed.sizes).toHaveLength(before);
+    bed.bad.clear();
+    await bed.clock.advance(200);
     await turns();
 
     expect(claimed).toEqual(['m0']);

@@ -38,7 +38,7 @@ describe('outcomeOf', () => {
     }
   });
 
-  it('ends the message at once where the error cannot be recovered from', () => {
+  it('ends the message at once if the error cannot be recovered from', () => {
     const outcome = outcomeOf(new UnrecoverableError('no such order'), { attempt: 1, maxAttempts: 5 }, BACKOFF);
 
     expect(outcome).toMatchObject({
@@ -47,7 +47,7 @@ describe('outcomeOf', () => {
     });
   });
 
-  it('puts the message off where the handler asks for it, also at its last attempt', () => {
+  it('puts the message off if the handler asks for it, even at its last attempt', () => {
     for (const attempt of [1, 5]) {
       expect(outcomeOf(new RetryLaterError('30s'), { attempt, maxAttempts: 5 }, BACKOFF)).toEqual({
         kind: 'put-off',
@@ -56,14 +56,14 @@ describe('outcomeOf', () => {
     }
   });
 
-  it('takes a timeout for a failure like any other', () => {
+  it('treats a timeout as a failure like any other', () => {
     expect(outcomeOf(new HandlerTimeoutError(50), { attempt: 1, maxAttempts: 2 }, BACKOFF)).toMatchObject({
       kind: 'retry',
       failure: { reason: 'failed', code: 'HANDLER_TIMEOUT' },
     });
   });
 
-  it('makes something of whatever was thrown', () => {
+  it('accepts whatever was thrown', () => {
     for (const thrown of [undefined, null, 'text', 42, {}]) {
       expect(outcomeOf(thrown, { attempt: 1, maxAttempts: 2 }, BACKOFF)).toMatchObject({ kind: 'retry', delay: 100 });
     }
@@ -72,7 +72,7 @@ describe('outcomeOf', () => {
   describe('with a backoff function', () => {
     const state = { attempt: 3, maxAttempts: 5 };
 
-    it('asks it with the attempt that failed and its error', () => {
+    it('calls it with the failed attempt and its error', () => {
       const error = new Error('boom');
       const asked: unknown[] = [];
       const outcome = outcomeOf(error, state, (...args) => {
@@ -84,13 +84,13 @@ describe('outcomeOf', () => {
       expect(outcome).toMatchObject({ kind: 'retry', delay: 2000 });
     });
 
-    it('does not ask it where there is no retry', () => {
+    it('does not call it if there is no retry', () => {
       expect(outcomeOf(new Error('x'), { attempt: 5, maxAttempts: 5 }, ask).kind).toBe('dead');
       expect(outcomeOf(new UnrecoverableError('x'), state, ask).kind).toBe('dead');
       expect(outcomeOf(new RetryLaterError(1), state, ask).kind).toBe('put-off');
     });
 
-    it('takes any duration up to ten years, rounded up', () => {
+    it('accepts any duration up to ten years, rounded up', () => {
       for (const [given, delay] of [
         [0, 0],
         [0.5, 1],

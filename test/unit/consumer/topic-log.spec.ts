@@ -19,7 +19,7 @@ describe('TopicLog', () => {
     expect(lines).toEqual([list]);
   });
 
-  it('says what is owned when it has changed, and nothing while there is none', () => {
+  it('logs what is owned when it has changed, and nothing while there is none', () => {
     const { lines, topic } = start();
     for (const held of [[], [0, 1], [0, 1], [1], [], []]) topic.owns(held);
     expect(lines).toEqual([
@@ -29,7 +29,7 @@ describe('TopicLog', () => {
     ]);
   });
 
-  it('says once that the topic is paused, and once that it goes on', () => {
+  it('logs once that the topic is paused, and once that it is resumed', () => {
     const { lines, topic } = start();
     for (const index of [0, 1, 2]) topic.sawPaused(index, false);
     for (const index of [0, 1, 2]) topic.sawPaused(index, true);
@@ -37,7 +37,7 @@ describe('TopicLog', () => {
     expect(lines).toEqual(["Topic 'jobs' is paused", "Topic 'jobs' goes on"]);
   });
 
-  it('forgets the pause of partitions that are gone, and sees it anew', () => {
+  it('forgets the pause of partitions that are gone, and notices it again', () => {
     const { lines, topic } = start();
     topic.owns([0, 1]);
     topic.sawPaused(0, true);

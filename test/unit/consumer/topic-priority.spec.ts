@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
-import { SeededRandom } from '../../support/contract-random.js';
-import { TestClaimant, turns } from './support/test-claimant.js';
+import { SeededRandom } from '../../support/random.js';
+import { TestClaimant, turns } from '../../support/units/test-claimant.js';
 
 describe('a WorkerPool with claimants of several topics of a handler', () => {
   it('holds a later topic back until the claim of an earlier one is answered', async () => {
@@ -19,7 +19,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
     expect(later.grants).toEqual([5]);
   });
 
-  it('does not hold a later topic back where no earlier one wants anything', () => {
+  it('does not hold a later topic back if no earlier one wants anything', () => {
     const pool = new WorkerPool(10);
     const group = new WorkerGroup(10);
     const [earlier, later] = [new TestClaimant(group, 2, 0), new TestClaimant(group, 5, 1)];
@@ -48,7 +48,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
     expect(last.grants).toEqual([1]);
   });
 
-  it('grants to the earlier topic first, though the later one has waited longer for a slot', async () => {
+  it('grants to the earlier topic first, even if the later one has waited longer for a slot', async () => {
     const pool = new WorkerPool(1);
     const group = new WorkerGroup(1);
     const busy = new TestClaimant(group, 1, 1);
@@ -65,7 +65,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
     expect([later.grants, earlier.grants]).toEqual([[1], [1]]);
   });
 
-  it('goes on with the earlier topic where it asks again as soon as it is answered', async () => {
+  it('continues with the earlier topic if it asks again as soon as it is answered', async () => {
     const pool = new WorkerPool(10);
     const group = new WorkerGroup(10);
     const [earlier, later] = [new TestClaimant(group, 2, 0), new TestClaimant(group, 5, 1)];
@@ -81,7 +81,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
     expect(later.grants).toEqual([]);
   });
 
-  it('holds a later topic back again where an earlier one asks between the release of a slot and its grant', async () => {
+  it('holds a later topic back again if an earlier one asks between the release of a slot and its grant', async () => {
     const pool = new WorkerPool(1);
     const group = new WorkerGroup(1);
     const [busy, later, earlier] = [1, 1, 0].map((priority) => new TestClaimant(group, 1, priority)) as [
@@ -98,7 +98,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
     expect([later.grants, earlier.grants]).toEqual([[], [1]]);
   });
 
-  it('leaves other handlers alone', () => {
+  it('does not affect other handlers', () => {
     const pool = new WorkerPool(10);
     const [group, other] = [new WorkerGroup(1), new WorkerGroup(10)];
     const [busy, earlier, later] = [0, 0, 1].map((priority) => new TestClaimant(group, 1, priority)) as [
@@ -114,7 +114,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
     expect(foreign[0].grants).toEqual([2]);
   });
 
-  it('takes back the request of one that is held back', async () => {
+  it('withdraws the request of a topic that is held back', async () => {
     const pool = new WorkerPool(10);
     const group = new WorkerGroup(10);
     const [earlier, later] = [new TestClaimant(group, 1, 0), new TestClaimant(group, 1, 1)];
@@ -165,7 +165,7 @@ describe('a WorkerPool with claimants of several topics of a handler', () => {
       }
       if (chance < 0.3) await turns(1);
     }
-    // Nobody asks for more: all who wait have to come to their turn.
+    // Nobody asks for more, so all that wait have to get their turn.
     for (let round = 0; hungry.size > 0 && round < 100; round++) {
       for (const claimant of claiming.keys()) answer(claimant);
       await turns();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
-import { SeededRandom } from '../../support/contract-random.js';
-import { TestClaimant, turns } from './support/test-claimant.js';
+import { SeededRandom } from '../../support/random.js';
+import { TestClaimant, turns } from '../../support/units/test-claimant.js';
 
 describe('WorkerPool', () => {
-  it('grants at once what is wanted, where it is free', () => {
+  it('grants at once what is requested, if it is free', () => {
     const pool = new WorkerPool(10);
     const group = new WorkerGroup(10);
     const claimant = new TestClaimant(group, 3);
@@ -15,7 +15,7 @@ describe('WorkerPool', () => {
     expect([pool.used, group.used, group.free]).toEqual([3, 3, 7]);
   });
 
-  it('grants what is left, and to the next ones as slots come back, first come, first served', async () => {
+  it('grants the rest, and serves the next ones as slots come back, first come, first served', async () => {
     const pool = new WorkerPool(5);
     const group = new WorkerGroup(100);
     const [a, b, c] = [new TestClaimant(group, 3), new TestClaimant(group, 4), new TestClaimant(group, 2)];
@@ -28,7 +28,7 @@ describe('WorkerPool', () => {
     expect(pool.used).toBe(5);
   });
 
-  it('asks only once for a claimant that asks twice', async () => {
+  it('grants once to a claimant that asks twice', async () => {
     const pool = new WorkerPool(1);
     const group = new WorkerGroup(10);
     const [first, second] = [new TestClaimant(group), new TestClaimant(group)];
@@ -94,7 +94,7 @@ describe('WorkerPool', () => {
       const claimants = Array.from({ length: 5 }, () => new TestClaimant(group, 400));
       for (const claimant of claimants) {
         claimant.onGrant = (slots) => {
-          // Handles what it got, and asks again.
+          // It handles its messages and asks again.
           setImmediate(() => {
             for (let i = 0; i < slots; i++) pool.release(group, 1);
             pool.request(claimant);
@@ -217,7 +217,7 @@ describe('WorkerPool', () => {
       expect(waiting.grants).toEqual([]);
     });
 
-    it('does nothing for somebody who asked for nothing, and keeps the rest', async () => {
+    it('does nothing for a claimant without a request, and keeps the rest', async () => {
       const pool = new WorkerPool(1);
       const group = new WorkerGroup(10);
       const [busy, waiting] = [new TestClaimant(group), new TestClaimant(group)];
@@ -234,11 +234,11 @@ describe('WorkerPool', () => {
   });
 
   describe('idle', () => {
-    it('is at once where nothing runs', async () => {
+    it('resolves at once if nothing runs', async () => {
       await expect(new WorkerPool(1).idle()).resolves.toBeUndefined();
     });
 
-    it('is when the last slot has come back, for all who wait', async () => {
+    it('resolves when the last slot has come back, for all that wait', async () => {
       const pool = new WorkerPool(5);
       const group = new WorkerGroup(5);
       pool.request(new TestClaimant(group, 2));

@@ -1,6 +1,6 @@
 import * as library from 'nestjs-delay-queue';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Copy, loadCopy } from '../../support/another-copy.js';
+import { type Copy, loadCopy } from '../../support/kit/another-copy.js';
 
 type Library = typeof library;
 type ErrorName = Extract<keyof Library, `${string}Error`>;
@@ -56,7 +56,7 @@ describe.each(CLASSES)('%s of another copy', (name, make) => {
   });
 });
 
-describe('a class that a user derives', () => {
+describe('a class derived by a user', () => {
   class CardDeclined extends here.UnrecoverableError {}
 
   it('counts as what it is derived from, in each copy', () => {
@@ -86,7 +86,7 @@ describe('a class that a user derives', () => {
   });
 });
 
-describe('what is no error of the library', () => {
+describe('anything but an error of the library', () => {
   it.each([
     ['an Error', new Error('plain')],
     ['an Error with such a code', Object.assign(new Error('plain'), { code: 'UNRECOVERABLE' })],
@@ -100,7 +100,7 @@ describe('what is no error of the library', () => {
   });
 });
 
-it('shows nothing of the kinds where errors are printed or compared', () => {
+it('does not show the kinds when errors are printed or compared', () => {
   const error = new here.UnrecoverableError('no use');
   expect(Object.getOwnPropertySymbols(error)).toEqual([]);
   expect(JSON.parse(JSON.stringify(error))).toEqual({ code: 'UNRECOVERABLE', name: 'UnrecoverableError' });

@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
-import {
-  FLEET_KINDS,
-  type FleetKind,
-  decodeEntry,
-  encodeEntry,
-  encodeEvent,
-} from '../../../lib/events/fleet-codec.js';
+import { FLEET_KINDS, type FleetKind, decodeEntry, encodeEntry, encodeEvent } from '../../../lib/events/fleet-codec.js';
 
 const AT = Date.UTC(2026, 0, 1);
 const DELIVERY = { topic: 'jobs', partition: 3, id: 'a', key: 'k', attempt: 2 };
@@ -36,7 +30,7 @@ describe('the encoding of fleet events', () => {
     expect(roundTrip(kind, EVENTS[kind])).toEqual({ kind, process: 'me', at: new Date(AT), ...EVENTS[kind] });
   });
 
-  it('keeps what an error is, and not its stack', () => {
+  it('keeps the error without its stack', () => {
     const { error: _error, ...retried } = EVENTS.retried;
     const origin = { process: 'me', at: new Date(AT) };
     expect(roundTrip('retried', EVENTS.retried)).toEqual({
@@ -57,7 +51,7 @@ describe('the encoding of fleet events', () => {
     { what: 'a long message', error: new Error('x'.repeat(5000)), name: 'Error', message: 'x'.repeat(200) },
     { what: 'no error at all', error: undefined, name: 'undefined', message: 'undefined' },
     { what: 'a string', error: 'down', name: 'string', message: "'down'" },
-  ])('takes whatever was thrown: $what', ({ error, name, message }) => {
+  ])('accepts whatever was thrown: $what', ({ error, name, message }) => {
     expect(roundTrip('retried', { ...EVENTS.retried, error })).toMatchObject({ error: { name, message } });
   });
 

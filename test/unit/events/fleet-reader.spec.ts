@@ -6,7 +6,7 @@ import { FleetReader } from '../../../lib/events/fleet-reader.js';
 
 const AT = Date.UTC(2026, 0, 1);
 
-/** An entry of one event, whose id is the sequence. */
+/** An entry with one event, whose id is the sequence. */
 function entry(process: string, sequence: number, fields: Partial<ReadEntry> = {}): ReadEntry {
   const delivery = { topic: 'jobs', partition: 0, id: `${sequence}`, key: 'k', attempt: 1 };
   const events = encodeEntry(AT, [encodeEvent('stale', delivery, 0)]);
@@ -34,7 +34,7 @@ function idOf(event: FleetEvent): string {
 }
 
 describe('FleetReader', () => {
-  it('tells the events of all processes, in the order in which it gets them', () => {
+  it('emits the events of all processes, in the order in which it gets them', () => {
     const { give, told } = start();
     for (const given of [entry('a', 1), entry('b', 7), entry('a', 2), entry('b', 8)]) give(given);
     expect(told()).toEqual(['a 1', 'b 7', 'a 2', 'b 8']);
@@ -46,7 +46,7 @@ describe('FleetReader', () => {
     expect(told()).toEqual(['a 1', 'b 1', 'a 2']);
   });
 
-  it('tells of what was removed, and of what a process dropped', () => {
+  it('reports what was removed, and what a process dropped', () => {
     const { give, told } = start();
     give(entry('a', 1));
     give(entry('a', 9, { missed: 12 }));
@@ -62,7 +62,7 @@ describe('FleetReader', () => {
     ]);
   });
 
-  it('goes on after an entry that cannot be read, and says so', () => {
+  it('continues after an unreadable entry, and reports it', () => {
     const { give, told, errors } = start();
     give(entry('a', 1, { events: 'damaged' }));
     give(entry('a', 2));
@@ -70,7 +70,7 @@ describe('FleetReader', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('ends when it is told to', () => {
+  it('ends on request', () => {
     const { reader, end } = start();
     expect(reader()).toBeDefined();
     end();

@@ -5,8 +5,8 @@ import type { HandlerOptions } from '../../../lib/decorators/handler-options.int
 import { topic } from '../../../lib/messages/topic.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
-import { shown } from '../../support/contract-shown.js';
-import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../connection/support/wrong-options.js';
+import { shown } from '../../support/shown.js';
+import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
 
@@ -28,7 +28,7 @@ describe('resolveHandler', () => {
     resolveHandler('Orders.onTimeout', topics, options, module);
   const settings = (options: HandlerOptions) => resolve(options).topics[0]?.settings;
 
-  it('takes what it leaves out from the topic and the consumer', () => {
+  it('takes missing options from the topic and the consumer', () => {
     expect(resolve({})).toEqual({
       name: 'Orders.onTimeout',
       concurrency: 100,
@@ -50,7 +50,7 @@ describe('resolveHandler', () => {
     });
   });
 
-  it('goes before the topic and the consumer', () => {
+  it('takes precedence over the topic and the consumer', () => {
     const own = { concurrency: 3, attempts: 1, backoff, timeout: '5s', lease: '2s' };
     expect(resolve(own).concurrency).toBe(3);
     expect([1, 200].map((batch) => resolve({ batch }).batch)).toEqual([1, 200]);
@@ -94,7 +94,7 @@ describe('resolveHandler', () => {
     });
   }
 
-  it('does not change what it is given', () => {
+  it('does not change its arguments', () => {
     const options = deepFreeze<HandlerOptions>({ backoff: { type: 'exponential', delay: 5 } });
 
     expect(() => resolve(options)).not.toThrow();
@@ -111,7 +111,7 @@ describe('resolveHandler', () => {
   };
   for (const [option, wrong] of Object.entries(WRONG)) {
     for (const value of wrong) {
-      it(`refuses ${option} where it is ${shown(value)}`, () => {
+      it(`refuses ${option} if it is ${shown(value)}`, () => {
         const error = failureOf(() => resolve({ [option]: value }));
 
         expect(error).toBeInstanceOf(ConfigurationError);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { assertId } from '../../../lib/messages/assert-id.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('assertId', () => {
   for (const id of ['a', 'x'.repeat(256), ' ', '{a}', 'a:b', 'ünï', '\u{1F600}', '日本語', '\u0001', '\n', '0']) {

@@ -9,7 +9,7 @@ import {
   encodeBackoff,
   resolveStoredBackoff,
 } from '../../../lib/messages/backoff.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 function delays(backoff: ResolvedBackoff, attempts: number, random = 0): number[] {
   return Array.from({ length: attempts }, (_, i) => backoffDelay(backoff, i + 1, random));
@@ -23,7 +23,7 @@ describe('resolveStoredBackoff', () => {
     expect(delays(backoff, 2, 0.999)).toEqual([10_000, 10_000]);
   });
 
-  it('exponential: doubles up to five minutes, without jitter, where nothing else is said', () => {
+  it('exponential: doubles up to five minutes, without jitter, if nothing else is said', () => {
     const backoff = resolveStoredBackoff('backoff', { type: 'exponential', delay: '1m' });
 
     expect(backoff).toEqual({ delay: 60_000, factor: 2, maxDelay: 300_000, jitter: 0 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { resultsOf } from '../../../lib/messages/batch-results.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('resultsOf', () => {
-  it('takes what Promise.allSettled() gives', async () => {
+  it('accepts what Promise.allSettled() returns', async () => {
     const results = await Promise.allSettled([Promise.resolve(1), Promise.reject(new Error('down'))]);
 
     expect(resultsOf(results, 2)).toEqual(results);
@@ -23,7 +23,7 @@ describe('resultsOf', () => {
     [{ status: 'fulfilled' }, null],
     new Set([{ status: 'fulfilled' }]),
   ]) {
-    it(`takes ${shown(value)} for no results`, () => {
+    it(`does not read ${shown(value)} as results`, () => {
       expect(resultsOf(value, 2)).toBeUndefined();
     });
   }

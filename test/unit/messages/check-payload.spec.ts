@@ -90,7 +90,7 @@ describe('checkPayload', () => {
   });
 
   for (const result of [undefined, null, { issues: 'no' }, { issues: [null] }, { issues: [{ message: 5 }] }]) {
-    it(`fails where the schema answers ${JSON.stringify(result)}, without taking that for a refusal`, async () => {
+    it(`fails if the schema answers ${JSON.stringify(result)}, without taking that for a refusal`, async () => {
       const broken = schemaOf(() => result as unknown as StandardSchemaV1.Result<unknown>);
 
       await expect(checkPayload('orders', broken, 1)).rejects.toThrow(TypeError);

@@ -10,7 +10,7 @@ import {
   encodeEnvelope,
   withPayload,
 } from '../../../lib/messages/envelope.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000;
 const MIB = 1024 * 1024;

@@ -71,7 +71,7 @@ describe('a failure record', () => {
     expect(decodeFailureRecord(JSON.stringify({ ...own, history: 'x' }))).toEqual({ failure: own, history: [] });
   });
 
-  it('keeps the failure where the entries of its history are no JSON', () => {
+  it('keeps the failure if the entries of its history are no JSON', () => {
     const own = { reason: 'failed', name: 'E', message: '"history":[' } as const;
     const text = encodeFailureRecord(own, undefined).replace(/\]\}$/, '{broken},"history":[{x}]}');
 

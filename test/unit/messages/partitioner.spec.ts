@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 /** More partitions than CRC-32 has values: shows the hash itself. */
 const ALL = 2 ** 32;

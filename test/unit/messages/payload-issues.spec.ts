@@ -16,7 +16,7 @@ describe('toPayloadIssues', () => {
     });
   }
 
-  it('leaves the path out where it is the payload as a whole', () => {
+  it('leaves the path out if it is the payload as a whole', () => {
     const issues = [{ message: 'a' }, { message: 'b', path: [] }, { message: 'c', path: undefined }];
 
     expect(toPayloadIssues(issues)).toStrictEqual([{ message: 'a' }, { message: 'b' }, { message: 'c' }]);

@@ -133,7 +133,7 @@ describe('toJson', () => {
     }
   });
 
-  it('says what to do, and names the serializer where one would help', () => {
+  it('says what to do, and names the serializer if one would help', () => {
     expect(refusalOf({ price: NaN })).toBe(
       'payload.price is NaN, which JSON would turn into null. Publish a finite number, or null, or keep it with the option ' +
         "'serializer' of the module or the topic (superjson fits).",

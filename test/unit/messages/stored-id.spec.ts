@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SEPARATOR, fromStoredId, toStoredId } from '../../../lib/messages/stored-id.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 const SHORT = '.EmJ3s3y8FSDP2-B4u1kn-F';
@@ -57,7 +57,7 @@ describe('the stored id', () => {
     expect(toStoredId(SHORT)).toBe(`.${SHORT}`);
   });
 
-  it('can be taken apart again, and differs where id or key differ, whatever they are', () => {
+  it('can be taken apart again, and differs if id or key differ, whatever they are', () => {
     fc.assert(
       fc.property(ids, ids, ids, ids, (id, key, otherId, otherKey) => {
         expect(fromStoredId(toStoredId(id, key))).toEqual({ id, key });
@@ -73,7 +73,7 @@ describe('the stored id', () => {
     });
   }
 
-  it('differs where id or key differ', () => {
+  it('differs if id or key differ', () => {
     const parts = ['a', 'b', 'ab', 'a:b', 'aa', ''];
     const pairs = parts.flatMap((id) => parts.map((key) => [id, key] as const)).filter(([id, key]) => id && key);
     const stored = new Set(pairs.map(([id, key]) => toStoredId(id, key)));

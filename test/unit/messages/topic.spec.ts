@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { type TopicRef, assertName, checkedTopicName, schemaOf, topic } from '../../../lib/messages/topic.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const GOOD = ['a', 'order.timeout', 'A-Z_0:9', '0', '.', '-', 'x'.repeat(128)];
 const WRONG: readonly unknown[] = [

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { MAX, NIL, parse, v7 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { lengthenUuid, shortenUuid, toUuidText } from '../../../lib/messages/uuid-text.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const SOME = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 const SOME_SHORT = shortenUuid(SOME) ?? '';

@@ -19,7 +19,7 @@ describe('handleWithin', () => {
   it.each<{ what: string; middleware: DelayQueueMiddleware[] }>([
     { what: 'no middleware', middleware: [] },
     { what: 'middleware for publishing only', middleware: [{ publish: async (_, next) => next() }] },
-  ])('leaves the handler as it is where there is $what', ({ middleware }) => {
+  ])('leaves the handler as it is if there is $what', ({ middleware }) => {
     const handler = handlerThat(() => 'done');
     expect(withMiddleware(handler, middleware)).toBe(handler);
   });
@@ -46,7 +46,7 @@ describe('handleWithin', () => {
     expect(steps).toEqual([[message], [message], 'done']);
   });
 
-  it('calls the handler in the context that the middleware makes, and what comes after the call is outside of it', async () => {
+  it('calls the handler in the context of the middleware, and continues outside of it after the call', async () => {
     const context = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const handler = handlerThat(async () => {

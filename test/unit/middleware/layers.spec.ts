@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 
 type TextLayer = Layer<string, string>;
 
-/** Notes when it is entered and left. */
+/** A layer that records when it is entered and left. */
 function noting(name: string, steps: string[]): TextLayer {
   return {
     name,
@@ -26,7 +26,7 @@ async function twoAttempts(next: () => Promise<string>): Promise<string> {
 }
 
 describe('runWithin', () => {
-  it('runs the operation where there is no layer', async () => {
+  it('runs the operation if there is no layer', async () => {
     expect(await runWithin([], 'x', async () => 'done')).toBe('done');
   });
 
@@ -41,7 +41,7 @@ describe('runWithin', () => {
     expect(steps).toEqual(['a in: x', 'b in: x', 'operation', 'b out: done', 'a out: done+b']);
   });
 
-  it('does not run what is inside of a layer that does not go on', async () => {
+  it('does not run what is inside a layer that does not call next', async () => {
     const steps: string[] = [];
     const stopping: TextLayer = { name: 'stopping', call: async () => 'stopped' };
     const result = await runWithin([noting('a', steps), stopping, noting('b', steps)], 'x', async () => expect.fail());
@@ -50,7 +50,7 @@ describe('runWithin', () => {
     expect(steps).toEqual(['a in: x', 'a out: stopped']);
   });
 
-  it('rejects with what a layer throws, also where it is no async function', async () => {
+  it('rejects with what a layer throws, even if it is not an async function', async () => {
     const error = new Error('boom');
     const throwing: TextLayer = {
       name: 'throwing',
@@ -61,7 +61,7 @@ describe('runWithin', () => {
     await expect(runWithin([throwing], 'x', async () => expect.fail())).rejects.toBe(error);
   });
 
-  it('hands what the operation throws to the layers, which may catch it', async () => {
+  it('passes what the operation throws to the layers, which may catch it', async () => {
     const error = new Error('boom');
     const catching: TextLayer = {
       name: 'catching',
@@ -79,7 +79,7 @@ describe('runWithin', () => {
     { when: 'one after the other', fails: false, again: async (next) => (await next()) + (await next()) },
     { when: 'at once', fails: false, again: async (next) => (await Promise.all([next(), next()])).join() },
     { when: 'as a repeat', fails: true, again: twoAttempts },
-  ])('refuses to go on twice, $when, and says who did', async ({ fails, again }) => {
+  ])('refuses a second call of next, $when, and says who made it', async ({ fails, again }) => {
     let runs = 0;
     const twice: TextLayer = { name: 'middleware[1].publish', call: async (_, next) => again(next) };
     const run = runWithin([noting('a', []), twice], 'x', async () => {

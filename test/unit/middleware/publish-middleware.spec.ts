@@ -15,7 +15,7 @@ import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
 
-/** Notes what is sent: the stored messages, call by call. */
+/** Records the stored messages, call by call. */
 class ListeningBroker extends MemoryBroker {
   readonly calls: { readonly id: string; readonly headers: Readonly<Record<string, string>> }[][] = [];
 
@@ -42,7 +42,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
   return { broker, producer };
 }
 
-/** Gives each message a header; a header that is there already stays. */
+/** Adds a header to each message unless it already has that header. */
 const stamp = (name: string, value: string): DelayQueueMiddleware => ({
   publish: async (messages, next) => {
     for (const { headers } of messages) headers[name] ??= value;
@@ -50,7 +50,7 @@ const stamp = (name: string, value: string): DelayQueueMiddleware => ({
   },
 });
 
-/** What does not compile, for those who do not compile. */
+/** A value that does not compile, as JavaScript may pass it. */
 function untyped(value: unknown): never {
   return value as never;
 }
@@ -86,14 +86,14 @@ describe('publish within middleware', () => {
     expect(broker.calls[1]?.[0]?.headers).toEqual({});
   });
 
-  it('resolves with what comes out of the middleware', async () => {
+  it('resolves with the result of the middleware', async () => {
     const { producer } = setUp({
       publish: async (_, next) => (await next()).map((published) => ({ ...published, partition: 7 })),
     });
     expect(await producer.publish('jobs', null, { id: 'x' })).toMatchObject({ id: 'x', topic: 'jobs', partition: 7 });
   });
 
-  it('goes to the middleware in the order of the list, and back in the reverse order', async () => {
+  it('passes the middleware in the order of the list, and back in reverse order', async () => {
     const steps: string[] = [];
     const noting = (name: string): DelayQueueMiddleware => ({
       publish: async (_, next) => {
@@ -109,7 +109,7 @@ describe('publish within middleware', () => {
     expect(steps).toEqual(['a in', 'b in', 'b out', 'a out']);
   });
 
-  it('sends nothing where the middleware throws, and rejects with its error', async () => {
+  it('sends nothing if the middleware throws, and rejects with its error', async () => {
     const error = new Error('boom');
     const { broker, producer } = setUp({
       publish: async () => {
@@ -122,7 +122,7 @@ describe('publish within middleware', () => {
     expect(broker.calls).toEqual([]);
   });
 
-  it('sends nothing where the middleware does not go on, and resolves with its result', async () => {
+  it('sends nothing if the middleware does not call next, and resolves with its result', async () => {
     const result: PublishedMessage = { id: 'x', topic: 'jobs', partition: 0, dueAt: new Date(0), duplicate: true };
     const { broker, producer } = setUp({ publish: async (messages) => messages.map(() => result) });
 
@@ -196,7 +196,7 @@ describe('publish within middleware', () => {
       spoil: ({ payload }) => Object.assign(payload as object, { n: 1n }),
       error: SerializationError,
     },
-  ])('sends nothing where the middleware leaves $what', async ({ spoil, error }) => {
+  ])('sends nothing if the middleware leaves $what', async ({ spoil, error }) => {
     const { broker, producer } = setUp({
       publish: async (messages, next) => {
         const last = messages.at(-1);
@@ -227,7 +227,7 @@ describe('publish within middleware', () => {
       publish: (producer) =>
         producer.publishMany('jobs', [{ payload: 1 }, { payload: 2, options: { headers: untyped([]) } }]),
     },
-  ])('does not trouble the middleware with $what', async ({ publish }) => {
+  ])('does not call the middleware with $what', async ({ publish }) => {
     let calls = 0;
     const { broker, producer } = setUp({
       publish: async (_, next) => {
@@ -266,7 +266,7 @@ describe('publishMany within middleware', () => {
     ]);
   });
 
-  it('does not trouble the middleware with no messages', async () => {
+  it('does not call the middleware without messages', async () => {
     const { producer } = setUp({ publish: async () => expect.fail('it was called') });
     expect(await producer.publishMany('jobs', [])).toEqual([]);
   });

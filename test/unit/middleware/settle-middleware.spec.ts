@@ -8,7 +8,7 @@ import { Settler } from '../../../lib/consumer/settler.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type Failure, toFailure } from '../../../lib/messages/failure.js';
 import type { DelayQueueMiddleware, DeliveryOutcome } from '../../../lib/middleware/middleware.interface.js';
-import { turns } from '../consumer/support/test-claimant.js';
+import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 3 };
 const ACK: Outcome = { kind: 'ack' };
@@ -16,7 +16,7 @@ const ACK: Outcome = { kind: 'ack' };
 type Settle = NonNullable<DelayQueueMiddleware['settle']>;
 
 /** A settler of one partition within the given functions; notes what the broker gets, and what is logged. */
-class SettleBench {
+class SettleBed {
   readonly calls: (readonly Settlement[])[] = [];
   readonly errors: string[] = [];
   readonly confirmed: string[] = [];
@@ -59,7 +59,7 @@ class SettleBench {
 }
 
 describe('the layers around settles', () => {
-  it('are none where no middleware settles, so that a settle costs nothing more', () => {
+  it('are none if no middleware settles, so that a settle costs nothing more', () => {
     expect(resolveMiddleware([]).settle).toBeUndefined();
     expect(
       resolveMiddleware([{ publish: async (_, next) => next() }, { handle: async (_, next) => next() }]).settle,
@@ -83,22 +83,22 @@ describe('the layers around settles', () => {
 });
 
 describe('a settle within middleware', () => {
-  it('shows what is to become of each delivery of the call, and resolves with what became of it', async () => {
+  it('shows the intended outcome of each delivery of the call, and resolves with the result', async () => {
     const seen: (readonly DeliveryOutcome[])[] = [];
     const statuses: (readonly SettleStatus[])[] = [];
-    const bench = new SettleBench(async (outcomes, next) => {
+    const bed = new SettleBed(async (outcomes, next) => {
       seen.push(outcomes);
       statuses.push(await next());
     });
-    bench.statusOf = (id) => (id === 'b' ? 'stale' : 'settled');
+    bed.statusOf = (id) => (id === 'b' ? 'stale' : 'settled');
     const message = { id: 'a' } as DelayedMessage;
     const failure: Failure = toFailure('failed', new Error('boom'));
-    bench.settle('a', ACK, message);
-    bench.settle('b', { kind: 'retry', delay: 50, failure });
-    bench.settle('c', { kind: 'dead', failure });
-    bench.settle('d', { kind: 'put-off', delay: 20 });
-    bench.settle('e', { kind: 'release' });
-    await bench.settler.idle();
+    bed.settle('a', ACK, message);
+    bed.settle('b', { kind: 'retry', delay: 50, failure });
+    bed.settle('c', { kind: 'dead', failure });
+    bed.settle('d', { kind: 'put-off', delay: 20 });
+    bed.settle('e', { kind: 'release' });
+    await bed.settler.idle();
 
     const common = {
       topic: 'jobs',
@@ -119,39 +119,39 @@ describe('a settle within middleware', () => {
     ]);
     expect(seen[0]?.[0]?.message).toBe(message);
     expect(statuses).toEqual([['settled', 'stale', 'settled', 'settled', 'settled']]);
-    expect(bench.confirmed).toEqual(['a', 'c', 'd', 'e']);
-    expect(bench.errors).toEqual([]);
+    expect(bed.confirmed).toEqual(['a', 'c', 'd', 'e']);
+    expect(bed.errors).toEqual([]);
   });
 
-  it('stands around the call, the first outermost, and each sees what the broker says, whatever the inner one returns', async () => {
+  it('surrounds the call, the first outermost, and each sees the answer of the broker, whatever the inner one returns', async () => {
     const steps: unknown[] = [];
-    const bench = new SettleBench(
+    const bed = new SettleBed(
       async (_, next) => steps.push('a before', await next(), 'a after'),
       async (_, next) => steps.push('b before', await next(), 'b after'),
     );
-    bench.settle('x');
-    await bench.settler.idle();
+    bed.settle('x');
+    await bed.settler.idle();
 
     expect(steps).toEqual(['b before', ['settled'], 'b after', 'a before', ['settled'], 'a after']);
   });
 
-  it('goes on with the next call once the middleware is done', async () => {
+  it('continues with the next call once the middleware is done', async () => {
     const leaving: (() => void)[] = [];
-    const bench = new SettleBench(async (_, next) => {
+    const bed = new SettleBed(async (_, next) => {
       await next();
       await new Promise<void>((resolve) => leaving.push(resolve));
     });
-    bench.settle('a');
+    bed.settle('a');
     await turns(5);
-    bench.settle('b');
+    bed.settle('b');
     await turns(5);
-    expect(bench.sent).toEqual([['a']]);
+    expect(bed.sent).toEqual([['a']]);
     leaving[0]?.();
     await turns(5);
     leaving[1]?.();
-    await bench.settler.idle();
+    await bed.settler.idle();
 
-    expect(bench.sent).toEqual([['a'], ['b']]);
+    expect(bed.sent).toEqual([['a'], ['b']]);
   });
 
   it.each<{ what: string; settle: Settle; fault: string }>([
@@ -172,35 +172,35 @@ describe('a settle within middleware', () => {
     },
     { what: 'does not go on', settle: async () => [], fault: 'middleware[0].settle did not call next()' },
   ])('is made once where the middleware $what; that is logged once', async ({ settle, fault }) => {
-    const bench = new SettleBench(settle);
-    bench.settle('a');
-    await bench.settler.idle();
-    bench.settle('b');
-    await bench.settler.idle();
+    const bed = new SettleBed(settle);
+    bed.settle('a');
+    await bed.settler.idle();
+    bed.settle('b');
+    await bed.settler.idle();
 
-    expect(bench.sent).toEqual([['a'], ['b']]);
-    expect(bench.confirmed).toEqual(['a', 'b']);
-    expect(bench.errors).toHaveLength(1);
-    expect(bench.errors[0]).toContain("partition 3 of topic 'jobs'");
-    expect(bench.errors[0]).toContain(fault);
+    expect(bed.sent).toEqual([['a'], ['b']]);
+    expect(bed.confirmed).toEqual(['a', 'b']);
+    expect(bed.errors).toHaveLength(1);
+    expect(bed.errors[0]).toContain("partition 3 of topic 'jobs'");
+    expect(bed.errors[0]).toContain(fault);
   });
 
   it('is made once where the middleware goes on twice, or does not wait for it', async () => {
-    const bench = new SettleBench(
+    const bed = new SettleBed(
       async (_, next) => [await next(), await next()],
       async (_, next) => void next(),
     );
-    bench.settle('a');
-    await bench.settler.idle();
+    bed.settle('a');
+    await bed.settler.idle();
 
-    expect(bench.sent).toEqual([['a']]);
-    expect(bench.confirmed).toEqual(['a']);
-    expect(bench.errors).toEqual([]);
+    expect(bed.sent).toEqual([['a']]);
+    expect(bed.confirmed).toEqual(['a']);
+    expect(bed.errors).toEqual([]);
   });
 
-  it('tells the middleware of what is given up, and does not blame it', async () => {
+  it('informs the middleware about settles that are given up, and does not blame it', async () => {
     const seen: unknown[] = [];
-    const bench = new SettleBench(async (_, next) => {
+    const bed = new SettleBed(async (_, next) => {
       try {
         await next();
       } catch (error) {
@@ -208,14 +208,14 @@ describe('a settle within middleware', () => {
         throw error;
       }
     });
-    bench.brokerError = new TypeError('no such script');
-    bench.settle('a');
+    bed.brokerError = new TypeError('no such script');
+    bed.settle('a');
     await turns(5);
-    bench.settler.abandon();
-    await bench.settler.idle();
+    bed.settler.abandon();
+    await bed.settler.idle();
 
     expect(seen).toHaveLength(1);
-    expect(bench.confirmed).toEqual([]);
-    expect(bench.errors.join()).not.toContain('middleware');
+    expect(bed.confirmed).toEqual([]);
+    expect(bed.errors.join()).not.toContain('middleware');
   });
 });

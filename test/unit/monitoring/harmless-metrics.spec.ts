@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DelayQueueMetrics } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from '../../../lib/monitoring/harmless-metrics.js';
-import { LogBook } from '../../e2e/support/log-book.js';
-import { recordedMetrics } from './support/recorded-metrics.js';
+import { LogBook } from '../../support/app/log-book.js';
+import { recordedMetrics } from '../../support/units/recorded-metrics.js';
 
 const FAILING = new Proxy({} as DelayQueueMetrics, {
   get: () => () => {
@@ -33,7 +33,7 @@ describe('HarmlessMetrics', () => {
     ]);
   });
 
-  it('logs what they throw once, and goes on', () => {
+  it('logs what they throw once, and continues', () => {
     const logs = new LogBook();
     const harmless = new HarmlessMetrics(FAILING, logs);
     tellAll(harmless);
@@ -41,7 +41,7 @@ describe('HarmlessMetrics', () => {
     expect(logs.errors).toEqual(['The metrics failed, this is logged once: full']);
   });
 
-  it('lets the boot fail where they cannot be opened', () => {
+  it('lets the boot fail if they cannot be opened', () => {
     const harmless = new HarmlessMetrics(FAILING, new LogBook());
     expect(() => harmless.open('default', async () => Promise.reject(new Error('not read')))).toThrow('full');
   });

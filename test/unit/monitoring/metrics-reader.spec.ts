@@ -8,8 +8,8 @@ import {
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import { type ConsumedTopic, MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
-import { LogBook } from '../../e2e/support/log-book.js';
-import { Gate } from '../../e2e/support/waiting.js';
+import { LogBook } from '../../support/app/log-book.js';
+import { Gate } from '../../support/waiting.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 
@@ -55,7 +55,7 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
 const OWNER = { topic: 'jobs', holdings: [0, 2], inFlight: 4 };
 
 describe('a reading', () => {
-  it('adds up the partitions of a topic, and takes the earliest of what is overdue', async () => {
+  it('adds up the partitions of a topic, and uses the earliest overdue time', async () => {
     const { reader } = setUp({
       consumed: [OWNER],
       stats: ({ index }) =>
@@ -77,7 +77,7 @@ describe('a reading', () => {
     ]);
   });
 
-  it('says that nothing is overdue where nothing is due', async () => {
+  it('says that nothing is overdue if nothing is due', async () => {
     const { reader } = setUp({ consumed: [OWNER], stats: () => ({ scheduled: 1, nextDueAt: NOW + 1 }) });
     expect((await reader.read()).topics[0]?.backlog?.oldestOverdue).toBe(0);
   });
@@ -99,7 +99,7 @@ describe('a reading', () => {
       reports: true,
     },
     { who: 'an owner of others, while nobody owns it', holdings: [1], owner: undefined, reports: true },
-  ])('tells of a topic where it is taken by $who: $reports', async ({ holdings, owner, reports }) => {
+  ])('reports a topic to $who: $reports', async ({ holdings, owner, reports }) => {
     const consumed = holdings ? [{ topic: 'jobs', holdings, inFlight: 0 }] : [];
     const { reader, calls } = setUp({ consumed, stats: ({ index }) => (index === 0 ? { owner } : {}) });
     const { up, topics } = await reader.read();
@@ -109,7 +109,7 @@ describe('a reading', () => {
     expect(calls).toEqual(reports ? ['jobs:0', 'jobs:1', 'jobs:2'] : ['jobs:0']);
   });
 
-  it('looks at every partition of a large topic, some at a time', async () => {
+  it('reads every partition of a large topic, some at a time', async () => {
     let running = 0;
     let most = 0;
     const { reader, calls, answer } = setUp({
@@ -129,7 +129,7 @@ describe('a reading', () => {
 });
 
 describe('a storm of scrapes', () => {
-  it('costs one reading a second', async () => {
+  it('costs one reading per second', async () => {
     const { reader, clock, calls } = setUp();
     const first = await Promise.all(Array.from({ length: 100 }, async () => reader.read()));
     expect(new Set(first).size).toBe(1);
@@ -155,7 +155,7 @@ describe('a storm of scrapes', () => {
 });
 
 describe('a reading without Redis', () => {
-  it('has what the process knows itself, after 2 s at most, and warns once', async () => {
+  it('has what the process itself knows, after 2 s at most, and warns once', async () => {
     const { reader, clock, logs, answer } = setUp({ consumed: [OWNER] });
     answer.before = async () => Promise.reject(new BrokerUnavailableError('out of reach'));
     const reading = reader.read();
@@ -181,7 +181,7 @@ describe('a reading without Redis', () => {
     expect(logs.warnings).toHaveLength(2);
   });
 
-  it('ends where a call hangs', async () => {
+  it('ends if a call hangs', async () => {
     const { reader, clock, answer } = setUp();
     answer.before = async () => new Promise(() => {});
     const reading = reader.read();
@@ -189,7 +189,7 @@ describe('a reading without Redis', () => {
     expect(await reading).toMatchObject({ up: false });
   });
 
-  it('is no failure of the scrape, whatever the call throws', async () => {
+  it('does not make the scrape fail, whatever the call throws', async () => {
     const { reader, logs, answer } = setUp();
     answer.before = async () => Promise.reject(new TypeError('unexpected'));
     expect(await reader.read()).toMatchObject({ up: false });

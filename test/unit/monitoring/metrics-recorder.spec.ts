@@ -4,7 +4,7 @@ import type { QueueEvents } from '../../../lib/events/queue-events.interface.js'
 import { toFailure } from '../../../lib/messages/failure.js';
 import type { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
 import { MetricsRecorder } from '../../../lib/monitoring/metrics-recorder.js';
-import { recordedMetrics } from './support/recorded-metrics.js';
+import { recordedMetrics } from '../../support/units/recorded-metrics.js';
 
 const DELIVERY = { topic: 'jobs', partition: 0, id: 'a', key: 'a', attempt: 1 };
 const ENDED = { ...DELIVERY, duration: 100 };
@@ -34,7 +34,7 @@ function setUp() {
 }
 
 describe('MetricsRecorder', () => {
-  it('tells what becomes of deliveries, in seconds', () => {
+  it('records the outcomes of deliveries, with times in seconds', () => {
     const { events, told, recorder } = setUp();
     recorder.start();
     events.delivered.next({ ...DELIVERY, lateness: 1500 });
@@ -60,14 +60,14 @@ describe('MetricsRecorder', () => {
     ]);
   });
 
-  it('observes no running time where the handler was not called', () => {
+  it('observes no running time if the handler was not called', () => {
     const { events, told, recorder } = setUp();
     recorder.start();
     events.dead.next({ ...DELIVERY, duration: 0, failure: toFailure('expired', new Error('too late')) });
     expect(told).toEqual([['countHandled', 'jobs', 'dead']]);
   });
 
-  it('takes a message that the estimate of the clock makes early for punctual', () => {
+  it('counts a message as punctual if it seems early by the estimate of the clock', () => {
     const { events, told, recorder } = setUp();
     recorder.start();
     events.delivered.next({ ...DELIVERY, lateness: -0.2 });

@@ -21,7 +21,7 @@ const NUMBERS = topic('numbers', {
   },
 });
 
-/** Cannot be reached where it is told so. */
+/** A broker that a test can make unreachable. */
 class Broker extends MemoryBroker {
   reachable = true;
 
@@ -52,7 +52,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
   return { broker, producer, counts };
 }
 
-/** What does not compile, for those who do not compile. */
+/** A value that does not compile, as JavaScript may pass it. */
 function untyped(value: unknown): never {
   return value as never;
 }
@@ -63,7 +63,7 @@ describe.each([
   ['without middleware', []],
   ['within middleware', [passOn]],
 ])('publishes %s are counted', (_where, middleware) => {
-  it('as new, as duplicates, and as refused where the id exists', async () => {
+  it('as new, as duplicates, and as refused if the id exists', async () => {
     const { producer, counts } = setUp(...middleware);
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     await producer.publish('jobs', 2, { id: 'a', onDuplicate: 'ignore' });
@@ -72,7 +72,7 @@ describe.each([
     expect(counts).toEqual({ 'jobs created': 1, 'jobs duplicate': 2, 'jobs refused': 1 });
   });
 
-  it('as refused where the message is not allowed', async () => {
+  it('as refused if the message is not allowed', async () => {
     const { producer, counts } = setUp(...middleware);
     // Once before the partitions of the topic are known, and once after.
     for (const id of ['a', 'b']) {
@@ -86,7 +86,7 @@ describe.each([
     expect(counts).toMatchObject({ 'numbers refused': 1 });
   });
 
-  it('as failed where they are not confirmed', async () => {
+  it('as failed if they are not confirmed', async () => {
     const { broker, producer, counts } = setUp(...middleware);
     broker.reachable = false;
     await expect(producer.publish('jobs', 1)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
@@ -95,7 +95,7 @@ describe.each([
     expect(counts).toEqual({ 'jobs failed': 3 });
   });
 
-  it('one by one where several are published at once', async () => {
+  it('one by one if several are published at once', async () => {
     const { producer, counts } = setUp(...middleware);
     const messages = [1, 2, 3].map((payload) => ({ payload, options: { id: `id ${payload}`, delay: '1h' as const } }));
     await producer.publishMany('jobs', messages);
@@ -103,7 +103,7 @@ describe.each([
     expect(counts).toEqual({ 'jobs created': 4, 'jobs refused': 1 });
   });
 
-  it('each, where one of several is not allowed and nothing is sent', async () => {
+  it('each, if one of several is not allowed and nothing is sent', async () => {
     const { producer, counts } = setUp(...middleware);
     await producer.publishMany('jobs', [{ payload: 1 }, { payload: undefined }]).catch(() => {});
     await producer.publishMany('jobs', [{ payload: 1 }, { payload: 2, options: untyped({ no: 1 }) }]).catch(() => {});
@@ -112,7 +112,7 @@ describe.each([
     expect(counts).toEqual({ 'jobs refused': 4, 'numbers refused': 2 });
   });
 
-  it('under no topic where there is none', async () => {
+  it('under no topic if there is none', async () => {
     const { producer, counts } = setUp(...middleware);
     await expect(producer.publish('no topic', 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(producer.publishMany('no topic', [{ payload: 1 }])).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe.each([
 });
 
 describe('a publish that middleware has stopped', () => {
-  it('is not counted, and one that it makes good is', async () => {
+  it('is not counted, unless the middleware makes it succeed', async () => {
     const stopped = setUp({ publish: async () => Promise.reject(new Error('not today')) });
     await expect(stopped.producer.publish('jobs', 1)).rejects.toThrow('not today');
     expect(stopped.counts).toEqual({});

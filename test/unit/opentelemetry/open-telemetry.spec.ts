@@ -2,8 +2,8 @@ import { INVALID_SPAN_CONTEXT, SpanKind, type TextMapPropagator, type TracerProv
 import { ConfigurationError, type PublishedMessage } from 'nestjs-delay-queue';
 import { type OpenTelemetryOptions, openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SpanLog } from '../../support/span-log.js';
-import { type FullMiddleware, delivered, outgoing } from './support/messages.js';
+import { SpanLog } from '../../support/readings/span-log.js';
+import { type FullMiddleware, delivered, outgoing } from '../../support/units/traced-messages.js';
 
 const PUBLISHED: PublishedMessage = { id: 'a', topic: 'orders', partition: 0, dueAt: new Date(0), duplicate: false };
 
@@ -24,7 +24,7 @@ async function life({ publish, handle, settle }: FullMiddleware): Promise<Record
 }
 
 describe('openTelemetry', () => {
-  it('traces with what is registered later, as where the SDK starts after the modules are made', async () => {
+  it('traces with a provider that is registered later, for example if the SDK starts after the modules are made', async () => {
     const middleware = openTelemetry() as FullMiddleware;
     log = new SpanLog();
     log.register();
@@ -33,12 +33,12 @@ describe('openTelemetry', () => {
     expect(log.spans.map(({ name }) => name)).toEqual(['send orders', 'process orders', 'settle orders']);
   });
 
-  it('does nothing where no SDK is registered', async () => {
+  it('does nothing if no SDK is registered', async () => {
     expect(await life(openTelemetry() as FullMiddleware)).toEqual({});
     expect(trace.getActiveSpan()).toBeUndefined();
   });
 
-  it('takes the tracer provider and the propagator that it is given', async () => {
+  it('uses the given tracer provider and propagator', async () => {
     log = new SpanLog();
     const propagator: TextMapPropagator = {
       inject: (context, carrier, setter) => {
@@ -59,7 +59,7 @@ describe('openTelemetry', () => {
     expect(log.one('settle orders').spanContext().traceId).toBe(traceId);
   });
 
-  it('follows no context without an id, which a propagator may make of other headers', async () => {
+  it('ignores a context without an id, which a propagator may make of other headers', async () => {
     log = new SpanLog();
     const propagator: TextMapPropagator = {
       inject: () => {},
@@ -85,7 +85,7 @@ describe('openTelemetry', () => {
     }
   });
 
-  it('refuses options that are none', () => {
+  it('refuses invalid options', () => {
     const wrong = [null, 5, [], { provider: undefined }] as unknown as OpenTelemetryOptions[];
     for (const options of wrong) expect(() => openTelemetry(options)).toThrow(ConfigurationError);
   });

@@ -10,8 +10,8 @@ import {
 import { type DelayedMessage, HandlerTimeoutError, RetryLaterError } from 'nestjs-delay-queue';
 import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { describe, expect, it } from 'vitest';
-import { type FullMiddleware, SECRET, delivered } from './support/messages.js';
-import { useSpans, withinSpan } from './support/use-spans.js';
+import { type FullMiddleware, SECRET, delivered } from '../../support/units/traced-messages.js';
+import { useSpans, withinSpan } from '../../support/units/use-spans.js';
 
 const log = useSpans();
 const { handle } = openTelemetry() as FullMiddleware;
@@ -56,7 +56,7 @@ describe('the span of a handler call with one message', () => {
     expect(span.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it('begins a trace of its own where it is told so, and is linked to the publisher', async () => {
+  it('begins its own trace if the option says so, and is linked to the publisher', async () => {
     const middleware = openTelemetry({ continueTrace: false }) as FullMiddleware;
     const headers = { ...from(0), baggage: 'tenant=acme' };
     let tenant: string | undefined;
@@ -71,7 +71,7 @@ describe('the span of a handler call with one message', () => {
     expect(tenant).toBe('acme');
   });
 
-  it('begins a trace of its own where the message was published without one', async () => {
+  it('begins its own trace if the message was published without one', async () => {
     await handle([delivered('a')], done);
 
     expect(log.one('process orders')).toMatchObject({ parentSpanContext: undefined, links: [] });
@@ -89,7 +89,7 @@ describe('the span of a handler call with one message', () => {
     expect(trace.getActiveSpan()).toBeUndefined();
   });
 
-  it('has nothing to do with the span in which the message happened to be claimed', async () => {
+  it('is not related to the span in which the message happened to be claimed', async () => {
     await withinSpan(log, 'somebody', () => handle([delivered('a')], done));
     await withinSpan(log, 'somebody', () => handle([delivered('a'), delivered('b')], done));
 
@@ -112,7 +112,7 @@ describe('the span of a handler call with one message', () => {
   it.each([
     { what: 'an error', thrown: new TypeError('boom'), type: 'TypeError', message: 'boom' },
     { what: 'something else', thrown: 'boom', type: 'string', message: "'boom'" },
-  ])('has failed where the handler throws $what, which goes on', async ({ thrown, type, message }) => {
+  ])('has failed if the handler throws $what, which is passed on', async ({ thrown, type, message }) => {
     const failed = handle([delivered('a')], async () => {
       throw thrown;
     });
@@ -124,7 +124,7 @@ describe('the span of a handler call with one message', () => {
     expect(span.events).toMatchObject([{ name: 'exception', attributes: { 'exception.type': type } }]);
   });
 
-  it('has not failed where the handler puts the message off', async () => {
+  it('has not failed if the handler puts the message off', async () => {
     const putOff = handle([delivered('a')], async () => {
       throw new RetryLaterError('5s');
     });
@@ -133,7 +133,7 @@ describe('the span of a handler call with one message', () => {
     expect(log.one('process orders')).toMatchObject({ status: { code: SpanStatusCode.UNSET }, events: [] });
   });
 
-  it('has failed where the handler took longer than its timeout and returned all the same', async () => {
+  it('has failed if the handler took longer than its timeout, even if it returned', async () => {
     const controller = new AbortController();
     const message: DelayedMessage = { ...delivered('a'), signal: controller.signal };
     await handle([message], async () => controller.abort(new HandlerTimeoutError(30)));
@@ -143,14 +143,14 @@ describe('the span of a handler call with one message', () => {
     expect(span.attributes['error.type']).toBe('HandlerTimeoutError');
   });
 
-  it('has not failed where the message was cancelled', async () => {
+  it('has not failed if the message was cancelled', async () => {
     const message = { ...delivered('a'), signal: AbortSignal.abort(new Error('cancelled')) };
     await handle([message], done);
 
     expect(log.one('process orders').status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it('does not take an array that the handler returns for results', async () => {
+  it('does not read an array that the handler returns as results', async () => {
     await handle([delivered('a')], async () => [{ status: 'rejected', reason: new Error('a mail') }]);
 
     expect(log.one('process orders').status.code).toBe(SpanStatusCode.UNSET);
@@ -160,7 +160,7 @@ describe('the span of a handler call with one message', () => {
 describe('the span of a handler call with a batch', () => {
   const batch = [delivered('a', from(0)), delivered('b', from(1), 2), delivered('c')];
 
-  it('begins a trace of its own, with a link for each message that was published in one', async () => {
+  it('begins its own trace, with a link for each message that was published in one', async () => {
     await handle(batch, done);
 
     const span = log.one('process orders');
@@ -173,7 +173,7 @@ describe('the span of a handler call with a batch', () => {
     ]);
   });
 
-  it('has failed where some of its messages have, but not for those that are put off', async () => {
+  it('has failed if some of its messages have, but not for those that are put off', async () => {
     const fulfilled = { status: 'fulfilled', value: 1 };
     await handle(batch, async () => [rejected(new TypeError('boom')), fulfilled, rejected(new RetryLaterError(1))]);
 
@@ -183,7 +183,7 @@ describe('the span of a handler call with a batch', () => {
     expect(span.events).toHaveLength(1);
   });
 
-  it('has not failed where its results are all in order', async () => {
+  it('has not failed if all its messages have succeeded', async () => {
     await handle(batch, async () => batch.map(() => ({ status: 'fulfilled', value: 1 })));
     await handle(batch, async () => ['some', 'other', 'array']);
 

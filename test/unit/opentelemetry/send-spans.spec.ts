@@ -2,8 +2,8 @@ import { ROOT_CONTEXT, SpanKind, SpanStatusCode, context, propagation, trace } f
 import { DuplicateMessageError, type PublishedMessage, PublishManyError } from 'nestjs-delay-queue';
 import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { describe, expect, it } from 'vitest';
-import { type FullMiddleware, SECRET, outgoing, spanIdIn } from './support/messages.js';
-import { useSpans, withinSpan } from './support/use-spans.js';
+import { type FullMiddleware, SECRET, outgoing, spanIdIn } from '../../support/units/traced-messages.js';
+import { useSpans, withinSpan } from '../../support/units/use-spans.js';
 
 const log = useSpans();
 const { publish } = openTelemetry() as FullMiddleware;
@@ -76,7 +76,7 @@ describe('the span of a publish', () => {
     expect(log.spans).toHaveLength(1);
   });
 
-  it('takes the baggage of its caller along', async () => {
+  it('passes on the baggage of its caller', async () => {
     const message = outgoing();
     const baggage = propagation.createBaggage({ tenant: { value: 'acme' } });
     await context.with(propagation.setBaggage(ROOT_CONTEXT, baggage), () =>
@@ -86,7 +86,7 @@ describe('the span of a publish', () => {
     expect(message.headers['baggage']).toBe('tenant=acme');
   });
 
-  it('leaves a context that the message has already as it is, and is linked to it', async () => {
+  it('does not change a context that the message already has, and is linked to it', async () => {
     const message = outgoing({ headers: { traceparent: TRACEPARENT } });
     await publish([message], async () => [published('a')]);
 
@@ -98,7 +98,7 @@ describe('the span of a publish', () => {
   });
 
   it.each(['nonsense', '', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`])(
-    'replaces a context that is none: %j',
+    'replaces an invalid context: %j',
     async (traceparent) => {
       const message = outgoing({ headers: { traceparent } });
       await publish([message], async () => [published('a')]);
@@ -120,7 +120,7 @@ describe('the span of a publish', () => {
     expect(send.events).toMatchObject([{ name: 'exception', attributes: { 'exception.message': error.message } }]);
   });
 
-  it('bears whatever an inner middleware returns', async () => {
+  it('tolerates whatever an inner middleware returns', async () => {
     expect(await publish([outgoing()], async () => [])).toEqual([]);
     expect(await publish([], async () => [])).toEqual([]);
 
@@ -129,7 +129,7 @@ describe('the span of a publish', () => {
 });
 
 describe('the spans of a publishMany', () => {
-  it('are one a message, which goes into its headers, and one for the call, linked to those', async () => {
+  it('are one per message, which goes into its headers, and one for the call, linked to those', async () => {
     const messages = [outgoing({ id: 'a' }), outgoing()];
     const request = await withinSpan(log, 'request', async (span) => {
       await publish(messages, async () => [published('a', 1), published('b', 2)]);
@@ -159,7 +159,7 @@ describe('the spans of a publishMany', () => {
     for (const span of [...created, send]) expect(span.parentSpanContext?.spanId).toBe(request.spanId);
   });
 
-  it('is only the one of the call where it is told so, and goes into all headers', async () => {
+  it('are only the one of the call if the option says so, which goes into all headers', async () => {
     const middleware = openTelemetry({ createSpans: false }) as FullMiddleware;
     const messages = [outgoing(), outgoing()];
     await middleware.publish(messages, async () => [published('a'), published('b')]);
@@ -173,7 +173,7 @@ describe('the spans of a publishMany', () => {
     ]);
   });
 
-  it('leave a context that a message has already as it is', async () => {
+  it('do not change a context that a message already has', async () => {
     const messages = [outgoing({ headers: { traceparent: TRACEPARENT } }), outgoing()];
     await publish(messages, async () => [published('a'), published('b')]);
 
@@ -182,7 +182,7 @@ describe('the spans of a publishMany', () => {
     expect(log.one('send orders').links.map((link) => link.context.spanId)).toEqual([GIVEN.spanId, created.spanId]);
   });
 
-  it('tell which message was refused', async () => {
+  it('show which message was refused', async () => {
     const reason = new DuplicateMessageError('orders', 'b');
     const error = new PublishManyError('orders', [
       { status: 'fulfilled', value: published('a', 4) },
@@ -200,7 +200,7 @@ describe('the spans of a publishMany', () => {
     expect(log.one('send orders').status).toEqual({ code: SpanStatusCode.ERROR, message: error.message });
   });
 
-  it('have all failed where nothing was sent', async () => {
+  it('have all failed if nothing was sent', async () => {
     const refused = publish([outgoing(), outgoing()], async () => {
       throw new TypeError('no');
     });

@@ -2,8 +2,8 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { DelayedMessage, DeliveryOutcome, SettleStatus } from 'nestjs-delay-queue';
 import { openTelemetry } from 'nestjs-delay-queue/opentelemetry';
 import { describe, expect, it } from 'vitest';
-import { type FullMiddleware, delivered } from './support/messages.js';
-import { useSpans, withinSpan } from './support/use-spans.js';
+import { type FullMiddleware, delivered } from '../../support/units/traced-messages.js';
+import { useSpans, withinSpan } from '../../support/units/use-spans.js';
 
 const log = useSpans();
 const { handle, settle } = openTelemetry() as FullMiddleware;
@@ -60,7 +60,7 @@ describe('the span of a settle', () => {
     expect(span.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it('says why a message is dead or retried, without the words of the error', async () => {
+  it('shows why a message is dead or retried, without the text of the error', async () => {
     const failure = { reason: 'expired', name: 'Error', message: 'top secret' } as const;
     await settle([outcomeOf('a', undefined, { outcome: 'dead', failure })], answer('settled'));
 
@@ -73,7 +73,7 @@ describe('the span of a settle', () => {
     expect(span).toMatchObject({ parentSpanContext: undefined, links: [] });
   });
 
-  it('of several deliveries begins a trace of its own, with a link to each of their handler calls', async () => {
+  it('of several deliveries begins its own trace, with a link to each of their handler calls', async () => {
     const [a, b] = [delivered('a', HEADERS), delivered('b')];
     await handled(a);
     await handled(b);
@@ -98,7 +98,7 @@ describe('the span of a settle', () => {
     });
   });
 
-  it('has the outcomes of its deliveries in the links where they differ, and what did not take effect as events', async () => {
+  it('has different outcomes of its deliveries in the links, and those that did not take effect as events', async () => {
     const [a, b] = [delivered('a'), delivered('b')];
     await handled(a, b);
     await settle([outcomeOf('a', a), outcomeOf('b', b, { outcome: 'release' })], answer('settled', 'stale'));
@@ -117,7 +117,7 @@ describe('the span of a settle', () => {
     ]);
   });
 
-  it('is linked to the publisher where the message was never handled', async () => {
+  it('is linked to the publisher if the message was never handled', async () => {
     await settle([outcomeOf('a', delivered('a', HEADERS), { outcome: 'release' })], answer('settled'));
 
     const span = log.one('settle orders');
@@ -125,7 +125,7 @@ describe('the span of a settle', () => {
     expect(span.parentSpanContext).toBeUndefined();
   });
 
-  it('has failed where the settle is given up', async () => {
+  it('has failed if the settle is given up', async () => {
     const error = new TypeError('closed');
     const givenUp = settle([outcomeOf('a', undefined)], async () => {
       throw error;

@@ -9,7 +9,7 @@ const TIMEOUT = 1000;
 
 type Answer = (results: PublishResult[]) => void;
 
-/** A lane to a store that answers when the test says so. */
+/** A lane to a store that answers when the test decides. */
 function setUp() {
   const clock = new ManualClock();
   const calls: { readonly ids: string[]; readonly answer: Answer; readonly refuse: (error: unknown) => void }[] = [];
@@ -37,7 +37,7 @@ function newMessages(name: string, count: number, length = 10): NewMessage[] {
   }));
 }
 
-/** What is told, by place. */
+/** The results and errors, by place. */
 class Told implements PublishSink {
   readonly results = new Map<number, PublishResult>();
   readonly errors = new Map<number, unknown>();
@@ -62,13 +62,13 @@ function results(count: number, from: number): PublishResult[] {
   return Array.from({ length: count }, (_, n) => ({ status: 'created', dueAt: from + n }));
 }
 
-/** What {@link Told} has where the results are those of {@link results}, from 0. */
+/** The content of {@link Told} if the results are those of {@link results}, from 0. */
 function inOrder(count: number): Map<number, PublishResult> {
   return new Map(results(count, 0).map((result, n) => [n, result]));
 }
 
 describe('PublishLane', () => {
-  it('sends more messages than a call takes in several, one after another, and tells of each by its place', async () => {
+  it('sends messages beyond the limit of a call in several, one after another, and reports each by its place', async () => {
     const { calls, lane } = setUp();
     const told = new Told();
     lane.publish(newMessages('a', 450), told);
@@ -87,7 +87,7 @@ describe('PublishLane', () => {
     expect(calls.flatMap(({ ids }) => ids)).toEqual(newMessages('a', 450).map(({ storedId }) => storedId));
   });
 
-  it('sends long messages in several calls, and one that is longer than a call takes in a call of its own', async () => {
+  it('sends long messages in several calls, and one beyond the limit of a call in a separate call', async () => {
     const { calls, lane } = setUp();
     const told = new Told();
     const KiB = 1024;
@@ -106,7 +106,7 @@ describe('PublishLane', () => {
     expect(told.results).toEqual(inOrder(6));
   });
 
-  it('sends what comes up during a call together, and tells each publish of its own', async () => {
+  it('sends publishes that come during a call together, and gives each its own result', async () => {
     const { calls, lane } = setUp();
     const told = [new Told(), new Told(), new Told(), new Told()] as const;
     lane.publish(newMessages('a', 1), told[0]);
@@ -119,7 +119,7 @@ describe('PublishLane', () => {
     await turn();
     expect(calls).toHaveLength(2);
 
-    // Those of a publish that fits into one call are not torn apart.
+    // A publish that fits into one call is not split.
     expect(calls[1]?.ids).toEqual(['b0', 'c0', 'c1', 'c2']);
     calls[1]?.answer([...results(1, 0), ...results(3, 0)]);
     await turn();
@@ -131,7 +131,7 @@ describe('PublishLane', () => {
     expect(told.slice(0, 3).map((each) => each.results)).toEqual([inOrder(1), inOrder(1), inOrder(3)]);
   });
 
-  it('fails only those that are refused, and publishes all that travelled with them', async () => {
+  it('fails only the refused ones, and publishes all that travelled with them', async () => {
     const { calls, lane } = setUp();
     const told = [new Told(), new Told()];
     lane.publish(newMessages('a', 5), told[0] as Told);
@@ -156,7 +156,7 @@ describe('PublishLane', () => {
     ]);
   });
 
-  it('tells all messages of a call of its error, and goes on with the next', async () => {
+  it('fails all messages of a call with its error, and continues with the next', async () => {
     const { calls, lane } = setUp();
     const told = new Told();
     lane.publish(newMessages('a', 201), told);

@@ -6,7 +6,7 @@ import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { PublishOptions } from '../../../lib/messages/publish-options.interface.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { toPublishRequest } from '../../../lib/producer/publish-request.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;
@@ -16,7 +16,7 @@ function request(options?: unknown, payload: unknown = { a: 1 }): ReturnType<typ
 }
 
 describe('toPublishRequest', () => {
-  it('names a message that has no id with a UUIDv7, due at once', () => {
+  it('gives a message without an id a UUIDv7, due at once', () => {
     const { id, key, ...message } = request();
 
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -25,20 +25,20 @@ describe('toPublishRequest', () => {
     expect(decodeEnvelope(message.envelope)).toMatchObject({ payload: { a: 1 }, publishedAt: Math.round(NOW) });
   });
 
-  it('gives every message an id of its own, in the order of publishing', () => {
+  it('gives every message its own id, in the order of publishing', () => {
     const ids = Array.from({ length: 1000 }, () => request().id);
 
     expect(new Set(ids).size).toBe(1000);
     expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
   });
 
-  it('looks for a duplicate only of an id that the caller chose', () => {
+  it('looks for duplicates only of ids that the caller chose', () => {
     expect(request({ id: 'order-42' }).onDuplicate).toBe('reject');
     expect(request({ id: 'order-42', onDuplicate: 'ignore' }).onDuplicate).toBe('ignore');
     expect(request({ key: 'customer-7', onDuplicate: 'ignore' }).onDuplicate).toBe('impossible');
   });
 
-  it('takes id and key, which together are the stored id', () => {
+  it('uses id and key, which together are the stored id', () => {
     expect(request({ id: 'order-42' })).toMatchObject({
       id: 'order-42',
       key: 'order-42',
@@ -76,7 +76,7 @@ describe('toPublishRequest', () => {
     });
   });
 
-  it('takes undefined for left out', () => {
+  it('treats undefined like a missing option', () => {
     const names = ['id', 'key', 'delay', 'deliverAt', 'attempts', 'backoff', 'timeout', 'expireAfter', 'headers'];
     const nothing = Object.fromEntries([...names, 'onDuplicate'].map((name) => [name, undefined]));
 
@@ -95,7 +95,7 @@ describe('toPublishRequest', () => {
     expect(() => request(options)).not.toThrow();
   });
 
-  it('takes the due time that the options say, with the bounds that due-time.ts sets', () => {
+  it('uses the due time of the options, with the bounds of due-time.ts', () => {
     expect(request({ delay: '30m' }).due).toEqual({ after: 1_800_000 });
     expect(request({ deliverAt: new Date(1_800_000_000_000) }).due).toEqual({ at: 1_800_000_000_000 });
     for (const options of [{ delay: -1 }, { deliverAt: NOW + TEN_YEARS + 1 }, { delay: 5, deliverAt: 5 }]) {

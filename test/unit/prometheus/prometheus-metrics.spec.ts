@@ -3,8 +3,8 @@ import { prometheusMetrics, type PrometheusMetricsOptions } from 'nestjs-delay-q
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import type { MetricsReading } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
-import { Scrape } from '../../support/prometheus-text.js';
-import { failureOf } from '../connection/support/wrong-options.js';
+import { Scrape } from '../../support/readings/prometheus-text.js';
+import { failureOf } from '../../support/units/wrong-options.js';
 
 const NOTHING: MetricsReading = { up: true, clockOffset: 0, topics: [] };
 
@@ -29,7 +29,7 @@ describe('the options of prometheusMetrics()', () => {
     ['buckets.script must be', { buckets: { script: [0, 1] } }],
     ['buckets.script must be', { buckets: { script: [1, Infinity] } }],
     ['buckets.script must be', { buckets: { script: 1 } }],
-  ])('are refused where wrong: %s', (message, options) => {
+  ])('are refused if wrong: %s', (message, options) => {
     const error = failureOf(() => prometheusMetrics(options as PrometheusMetricsOptions));
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toContain('prometheusMetrics(): ');
@@ -51,7 +51,7 @@ describe('the options of prometheusMetrics()', () => {
     ]);
   });
 
-  it('leave the registry to prom-client where none is given', () => {
+  it('use the registry of prom-client by default', () => {
     const close = prometheusMetrics().open('default', async () => NOTHING);
     expect(register.getSingleMetric('delay_queue_up')).toBeDefined();
     close();
@@ -82,7 +82,7 @@ describe('prometheusMetrics()', () => {
     expect(result.value('delay_queue_script_duration_seconds_sum', { script: 'claim' })).toBe(0.002);
   });
 
-  it('shows what was read, and nothing of what was not', async () => {
+  it('shows only what was read', async () => {
     const registry = new Registry();
     let reading: MetricsReading = {
       up: true,
@@ -122,7 +122,7 @@ describe('prometheusMetrics()', () => {
     expect(partial.values('delay_queue_oldest_overdue_seconds')).toEqual([]);
   });
 
-  it('takes one reading for all the gauges of a scrape, and for scrapes that come together', async () => {
+  it('uses one reading for all gauges of a scrape, and for simultaneous scrapes', async () => {
     const registry = new Registry();
     let readings = 0;
     prometheusMetrics({ registry }).open('default', async () => {
@@ -151,7 +151,7 @@ describe('prometheusMetrics()', () => {
     expect((await scrape(registry)).value('delay_queue_published_total')).toBe(1);
   });
 
-  it('refuses a second connection, and names that others have', () => {
+  it('refuses a second connection, and names that are taken', () => {
     const registry = new Registry();
     const metrics = prometheusMetrics({ registry });
     const close = metrics.open('default', async () => NOTHING);

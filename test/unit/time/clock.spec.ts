@@ -4,7 +4,7 @@ import { SystemClock } from '../../../lib/time/clock.js';
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 describe('SystemClock', () => {
-  it('tells the time of day, with fractions, and never goes backwards', () => {
+  it('returns the time of day, with fractions, and never goes backwards', () => {
     const clock = new SystemClock();
     const times = Array.from({ length: 1000 }, () => clock.now());
 
@@ -23,7 +23,7 @@ describe('SystemClock', () => {
     expect(clock.now() - startedAt).toBeGreaterThan(3);
   });
 
-  describe('with the time in our hands', () => {
+  describe('with faked timers', () => {
     beforeEach(() => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     });
@@ -31,7 +31,7 @@ describe('SystemClock', () => {
       vi.useRealTimers();
     });
 
-    it('fires at once where the delay is 0 or less', () => {
+    it('fires at once if the delay is 0 or less', () => {
       const fired: number[] = [];
       const clock = new SystemClock();
       for (const delay of [0, -5, -(2 ** 40)]) clock.setTimer(delay, () => fired.push(delay));
@@ -70,18 +70,20 @@ describe('SystemClock', () => {
       });
     }
 
-    it('sets no longer timeout than setTimeout can hold', () => {
+    it('never sets a longer timeout than setTimeout can hold', () => {
       const delays: number[] = [];
       const setTimeout = vi.spyOn(globalThis, 'setTimeout');
       new SystemClock().setTimer(2 ** 33, () => {});
       vi.advanceTimersByTime(2 ** 33);
       for (const [, delay] of setTimeout.mock.calls) delays.push(delay ?? 0);
+      // Before the real timers come back, as what it restores is a fake one.
+      setTimeout.mockRestore();
 
       expect(delays).toHaveLength(5);
       expect(Math.max(...delays)).toBe(LONGEST_TIMEOUT);
     });
 
-    it('fires no timer that was cancelled, at whatever point of a long delay', () => {
+    it('does not fire a cancelled timer, at whatever point of a long delay', () => {
       let fired = 0;
       const clock = new SystemClock();
       const short = clock.setTimer(10, () => fired++);

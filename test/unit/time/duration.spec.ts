@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeDuration, parseDuration } from '../../../lib/time/duration.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 describe('parseDuration', () => {
   for (const [given, milliseconds] of [
@@ -76,7 +76,7 @@ describe('parseDuration', () => {
     });
   }
 
-  it('accepts the bounds themselves and nothing beyond', () => {
+  it('accepts the bounds but nothing beyond', () => {
     const bounds = { min: 100, max: 60_000 };
     expect(parseDuration('wait', 100, bounds)).toBe(100);
     expect(parseDuration('wait', '1m', bounds)).toBe(60_000);
@@ -86,7 +86,7 @@ describe('parseDuration', () => {
     }
   });
 
-  it('names the units to whoever gives none, or one that there is not', () => {
+  it('names the units if the unit is missing or unknown', () => {
     for (const wrong of ['soon', '5 parsecs', '1mo']) {
       expect(() => parseDuration('delay', wrong)).toThrow(
         "delay must be a duration: milliseconds as a number, or a number with a unit, such as '30m' or '1h30m'. " +
@@ -117,7 +117,7 @@ describe('parseDuration', () => {
     expect(() => parseDuration('lease', '999ms', { min: 1000, max })).toThrow('between 1 second and 10 years');
   });
 
-  it('says the lower bound where there is no upper one', () => {
+  it('says the lower bound if there is no upper one', () => {
     expect(() => parseDuration('wait', 5, { min: 10 })).toThrow('wait must be at least 10 ms. Given: 5.');
     expect(() => parseDuration('wait', Infinity)).toThrow('wait must be at least 0 ms. Given: Infinity.');
   });

@@ -11,7 +11,7 @@ describe('ManualClock', () => {
     expect(clock.now()).toBe(1250.5);
   });
 
-  it('fires timers in order of their time, each at its time', async () => {
+  it('fires timers in the order of their times, each at its time', async () => {
     const clock = new ManualClock(0);
     const fired: [string, number][] = [];
     for (const [name, delay] of [
@@ -32,7 +32,7 @@ describe('ManualClock', () => {
     expect(fired.at(-1)).toEqual(['late', 30]);
   });
 
-  it('fires timers of one time in the order in which they were set', async () => {
+  it('fires timers of the same time in the order in which they were set', async () => {
     const clock = new ManualClock();
     const fired: number[] = [];
     for (const i of [1, 2, 3]) clock.setTimer(10, () => fired.push(i));
@@ -42,7 +42,7 @@ describe('ManualClock', () => {
     expect(fired).toEqual([1, 2, 3]);
   });
 
-  it('fires no timer a moment early', async () => {
+  it('never fires a timer early', async () => {
     const clock = new ManualClock(0);
     let fired = false;
     clock.setTimer(10, () => (fired = true));
@@ -54,7 +54,7 @@ describe('ManualClock', () => {
     expect(fired).toBe(true);
   });
 
-  it('fires once what is due at once, or was due before', async () => {
+  it('fires once a timer that is due at once, or was due before', async () => {
     const clock = new ManualClock(500);
     const fired: number[] = [];
     clock.setTimer(0, () => fired.push(0));
@@ -67,7 +67,7 @@ describe('ManualClock', () => {
     expect(clock.now()).toBe(1500);
   });
 
-  it('does not fire a timer that was cancelled, also not by another timer of the same time', async () => {
+  it('does not fire a cancelled timer, even if another timer of the same time cancels it', async () => {
     const clock = new ManualClock();
     const fired: string[] = [];
     const first = clock.setTimer(10, () => fired.push('first'));
@@ -97,7 +97,7 @@ describe('ManualClock', () => {
     expect(clock.nextTimerAt).toBe(40);
   });
 
-  it('lets promises that a timer resolved run on at the time of the timer', async () => {
+  it('lets promises that a timer resolved continue at the time of the timer', async () => {
     const clock = new ManualClock(0);
     const times: number[] = [];
     const sleep = (delay: number): Promise<void> => new Promise((resolve) => clock.setTimer(delay, resolve));
@@ -157,7 +157,7 @@ describe('ManualClock', () => {
     expect(clock.now()).toBe(150);
   });
 
-  it('tells of each time it moves to, before timers of that time fire', async () => {
+  it('reports each time that it moves to, before timers of that time fire', async () => {
     const told: (number | string)[] = [];
     const clock = new ManualClock(0, (now) => told.push(now));
     clock.setTimer(10, () => told.push('first'));

@@ -4,7 +4,7 @@ import { repeatUntilServed, sleep } from '../../../lib/time/repeat.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 
-/** What became of a promise that is not awaited. */
+/** The outcome of a promise that is not awaited. */
 function watch<T>(promise: Promise<T>): { value?: T; error?: unknown } {
   const seen: { value?: T; error?: unknown } = {};
   promise.then(
@@ -19,7 +19,7 @@ function unavailable(text = 'gone'): BrokerUnavailableError {
 }
 
 describe('repeatUntilServed', () => {
-  it('calls once where it is served at once, and sets no timer', async () => {
+  it('calls once if it is served at once, and sets no timer', async () => {
     const clock = new ManualClock();
     let calls = 0;
 
@@ -48,7 +48,7 @@ describe('repeatUntilServed', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('goes on for as long as it takes', async () => {
+  it('continues for as long as it takes', async () => {
     const clock = new ManualClock(0);
     let served = false;
     const result = watch(
@@ -68,7 +68,7 @@ describe('repeatUntilServed', () => {
     expect(result).toEqual({ value: 'served' });
   });
 
-  it('tells of each failure that it sits out', async () => {
+  it('reports each failure that it waits out', async () => {
     const clock = new ManualClock();
     const told: string[] = [];
     let calls = 0;
@@ -87,7 +87,7 @@ describe('repeatUntilServed', () => {
     expect(result).toEqual({ value: undefined });
   });
 
-  it('does not repeat what will not pass, nor any other error', async () => {
+  it('repeats neither permanent failures nor other errors', async () => {
     const clock = new ManualClock();
     const options = { clock, signal: new AbortController().signal };
     const errors = [
@@ -107,7 +107,7 @@ describe('repeatUntilServed', () => {
     }
   });
 
-  it('repeats what its caller says is worth it', async () => {
+  it('repeats failures that its caller allows', async () => {
     const clock = new ManualClock();
     let calls = 0;
     const result = watch(
@@ -150,7 +150,7 @@ describe('repeatUntilServed', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('tries once where it was aborted before', async () => {
+  it('tries once if it was aborted before', async () => {
     const abort = new AbortController();
     abort.abort();
     let calls = 0;
@@ -184,7 +184,7 @@ describe('sleep', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('does not sleep where it was aborted before', async () => {
+  it('does not sleep if it was aborted before', async () => {
     const clock = new ManualClock();
 
     await sleep(clock, 100, AbortSignal.abort());

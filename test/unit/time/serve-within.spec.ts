@@ -18,7 +18,7 @@ function watch(promise: Promise<unknown>): Seen {
 }
 
 describe('serveWithin', () => {
-  it('answers what the operation does, and leaves no timer', async () => {
+  it('returns the result of the operation, and leaves no timer', async () => {
     const clock = new ManualClock();
 
     expect(await serveWithin(clock, 1000, async () => 'served')).toBe('served');
@@ -41,7 +41,7 @@ describe('serveWithin', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('gives up when time is up, with the latest failure as the cause, and tries no more', async () => {
+  it('gives up when time is up, with the latest failure as the cause, and stops trying', async () => {
     const clock = new ManualClock();
     let calls = 0;
     const result = watch(
@@ -62,7 +62,7 @@ describe('serveWithin', () => {
     expect(clock.nextTimerAt).toBeUndefined();
   });
 
-  it('gives up when time is up, even where a call never returns', async () => {
+  it('gives up when time is up, even if a call never returns', async () => {
     const clock = new ManualClock();
     const result = watch(serveWithin(clock, 1000, () => new Promise(() => {})));
 
@@ -72,7 +72,7 @@ describe('serveWithin', () => {
     expect((result.error as Error).cause).toBeUndefined();
   });
 
-  it('fails at once with what will not pass', async () => {
+  it('fails at once with a permanent failure', async () => {
     const clock = new ManualClock();
     for (const error of [new BrokerUnavailableError('denied', { transient: false }), new TypeError('a bug')]) {
       await expect(serveWithin(clock, 1000, () => Promise.reject(error))).rejects.toBe(error);

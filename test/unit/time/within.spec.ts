@@ -3,7 +3,7 @@ import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { TimeUp, within } from '../../../lib/time/within.js';
 
 describe('within', () => {
-  it('has the result of the promise, and leaves no timer', async () => {
+  it('returns the result of the promise, and leaves no timer', async () => {
     const clock = new ManualClock();
 
     expect(await within(clock, 100, Promise.resolve('done'))).toBe('done');

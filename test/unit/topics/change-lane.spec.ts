@@ -24,7 +24,7 @@ class PendingCall {
 }
 
 describe('ChangeLane', () => {
-  it('names each call, says where it goes, and answers what it does', async () => {
+  it('names each call, says where it goes, and returns its answer', async () => {
     const { lane, clock } = open();
     const told: unknown[] = [];
     const send = async (...args: unknown[]): Promise<string> => {
@@ -71,7 +71,7 @@ describe('ChangeLane', () => {
     expect(calls).toEqual(Array.from({ length: 3 }, () => ({ caller: 'me', sequence: 1 })));
   });
 
-  it('goes on with the next call after one that failed', async () => {
+  it('continues with the next call after a failed one', async () => {
     const { lane } = open();
     const denied = new BrokerUnavailableError('denied', { transient: false });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DueTime } from '../../../lib/broker/broker.interface.js';
 import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
 import { optionalDueTime, requiredDueTime } from '../../../lib/topics/due-time.js';
-import { shown } from '../../support/contract-shown.js';
+import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;
@@ -29,7 +29,7 @@ for (const [name, dueTime] of Object.entries(CHECKS)) {
       [{ deliverAt: new Date(-5) }, { at: 0 }],
       [{ deliverAt: Math.floor(NOW) + TEN_YEARS }, { at: Math.floor(NOW) + TEN_YEARS }],
     ] as const) {
-      it(`takes ${shown(when)} for ${shown(due)}`, () => {
+      it(`reads ${shown(when)} as ${shown(due)}`, () => {
         expect(dueTime(when)).toEqual(due);
       });
     }
@@ -69,9 +69,9 @@ for (const [name, dueTime] of Object.entries(CHECKS)) {
   });
 }
 
-describe('where neither delay nor deliverAt is given', () => {
+describe('if neither delay nor deliverAt is given', () => {
   for (const when of [{}, { delay: undefined }, { delay: undefined, deliverAt: undefined }]) {
-    it(`optionalDueTime answers nothing, and requiredDueTime refuses: ${shown(when)}`, () => {
+    it(`optionalDueTime returns undefined, and requiredDueTime refuses: ${shown(when)}`, () => {
       expect(CHECKS['optionalDueTime']?.(when)).toBeUndefined();
       expect(() => CHECKS['requiredDueTime']?.(when)).toThrow(InvalidArgumentError);
       expect(() => CHECKS['requiredDueTime']?.(when)).toThrow(/^Give either delay or deliverAt\. Given: \{.*\}\.$/);
@@ -98,7 +98,7 @@ describe('requiredDueTime', () => {
     });
   }
 
-  it('takes a Date for no object of options, and says what is wrong', () => {
+  it('does not accept a Date as options, and says what is wrong', () => {
     expect(() => CHECKS['requiredDueTime']?.(new Date(0))).toThrow(
       /Give either delay or deliverAt\. Given: 1970-01-01/,
     );

@@ -8,13 +8,13 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
 /** A process, what Redis knows, and what the process asks of it and tells. */
-class Bench {
+class Bed {
   readonly clock = new ManualClock(0);
   /** Topics that a process of the fleet handles. */
   readonly handled = new Set<string>();
   /** Topics that were ever used. */
   known: string[] = [];
-  /** When whose members were asked for. */
+  /** When the members of which topic were read. */
   readonly looks: [at: number, topic: string][] = [];
   readonly lines: string[] = [];
   readonly errors: BackgroundError[] = [];
@@ -37,7 +37,7 @@ class Bench {
     },
   });
 
-  /** Lets the process begin, with handlers of its own. */
+  /** Starts the process with its own handlers. */
   start(...own: string[]): this {
     this.topics.start({ topics: new Set(own), hint: () => undefined });
     return this;
@@ -58,116 +58,116 @@ class Bench {
 
 describe('UnhandledTopics', () => {
   it('warns once of a topic that nobody handles, 30 s after the first publish', async () => {
-    const bench = new Bench().start();
-    bench.topics.published('ordre.timeout');
-    await bench.clock.advance(30 * SECOND - 1);
-    expect(bench.lines).toEqual([]);
-    await bench.clock.advance(1);
+    const bed = new Bed().start();
+    bed.topics.published('ordre.timeout');
+    await bed.clock.advance(30 * SECOND - 1);
+    expect(bed.lines).toEqual([]);
+    await bed.clock.advance(1);
 
-    expect(bench.lines).toEqual([
+    expect(bed.lines).toEqual([
       "warn No process handles topic 'ordre.timeout', to which this process publishes: its messages wait until one does. " +
         "See that a method has @DelayedHandler('ordre.timeout'), that its class is a provider or controller of a module " +
         'that is imported, and that its process runs, on the same Redis with the same prefix.',
     ]);
-    expect(bench.errors).toMatchObject([
+    expect(bed.errors).toMatchObject([
       { source: 'unhandled', topic: 'ordre.timeout', error: { code: 'UNHANDLED_TOPIC', suggestion: undefined } },
     ]);
-    await bench.publishFor(10 * MINUTE, 'ordre.timeout');
-    expect(bench.lines).toHaveLength(1);
-    expect(bench.errors).toHaveLength(1);
-    expect(bench.unhandled).toEqual(['ordre.timeout']);
+    await bed.publishFor(10 * MINUTE, 'ordre.timeout');
+    expect(bed.lines).toHaveLength(1);
+    expect(bed.errors).toHaveLength(1);
+    expect(bed.unhandled).toEqual(['ordre.timeout']);
   });
 
   it('names the nearest topic that is handled, be it by this process or by another', async () => {
-    const bench = new Bench().start('order.paid');
-    bench.known = ['order.timeou', 'order.timeout', 'ordre.paid', 'ordre.timeou'];
-    bench.handled.add('order.timeout');
-    bench.topics.published('ordre.timeou');
-    bench.topics.published('ordre.paid');
-    await bench.clock.advance(MINUTE);
+    const bed = new Bed().start('order.paid');
+    bed.known = ['order.timeou', 'order.timeout', 'ordre.paid', 'ordre.timeou'];
+    bed.handled.add('order.timeout');
+    bed.topics.published('ordre.timeou');
+    bed.topics.published('ordre.paid');
+    await bed.clock.advance(MINUTE);
 
-    expect(bench.lines[0]).toContain("until one does. Did you mean 'order.timeout'? If not, see that a method has");
-    expect(bench.lines[1]).toContain("Did you mean 'order.paid'?");
+    expect(bed.lines[0]).toContain("until one does. Did you mean 'order.timeout'? If not, see that a method has");
+    expect(bed.lines[1]).toContain("Did you mean 'order.paid'?");
   });
 
   it('looks at a topic at most once a minute while it is published to, and not at all while it is not', async () => {
-    const bench = new Bench().start();
-    bench.handled.add('jobs');
-    await bench.publishFor(10 * MINUTE, 'jobs');
-    const times = bench.looks.map(([at]) => at);
+    const bed = new Bed().start();
+    bed.handled.add('jobs');
+    await bed.publishFor(10 * MINUTE, 'jobs');
+    const times = bed.looks.map(([at]) => at);
     expect(times[0]).toBe(30 * SECOND);
     expect(times).toHaveLength(10);
     for (const [i, at] of times.slice(1).entries()) expect(at - (times[i] as number)).toBeGreaterThanOrEqual(MINUTE);
 
-    await bench.clock.advance(MINUTE);
-    const { length } = bench.looks;
-    expect(bench.clock.nextTimerAt).toBeUndefined();
-    await bench.clock.advance(60 * MINUTE);
-    expect(bench.looks).toHaveLength(length);
+    await bed.clock.advance(MINUTE);
+    const { length } = bed.looks;
+    expect(bed.clock.nextTimerAt).toBeUndefined();
+    await bed.clock.advance(60 * MINUTE);
+    expect(bed.looks).toHaveLength(length);
   });
 
   it('asks nothing about topics that this process handles, also if it publishes before its handlers are known', async () => {
-    const bench = new Bench();
-    bench.topics.published('jobs');
-    bench.topics.published('mails');
-    await bench.clock.advance(MINUTE);
-    expect(bench.looks).toEqual([]);
+    const bed = new Bed();
+    bed.topics.published('jobs');
+    bed.topics.published('mails');
+    await bed.clock.advance(MINUTE);
+    expect(bed.looks).toEqual([]);
 
-    bench.start('jobs');
-    await bench.publishFor(5 * MINUTE, 'jobs');
-    expect(bench.looks).toEqual([[90 * SECOND, 'mails']]);
+    bed.start('jobs');
+    await bed.publishFor(5 * MINUTE, 'jobs');
+    expect(bed.looks).toEqual([[90 * SECOND, 'mails']]);
   });
 
   it('sits out the restart of the only handler, and warns if it stays away', async () => {
-    const bench = new Bench().start();
-    bench.handled.add('jobs');
-    await bench.publishFor(2 * MINUTE, 'jobs');
-    bench.handled.delete('jobs');
-    await bench.publishFor(50 * SECOND, 'jobs');
-    bench.handled.add('jobs');
-    await bench.publishFor(2 * MINUTE, 'jobs');
-    expect(bench.lines).toEqual([]);
+    const bed = new Bed().start();
+    bed.handled.add('jobs');
+    await bed.publishFor(2 * MINUTE, 'jobs');
+    bed.handled.delete('jobs');
+    await bed.publishFor(50 * SECOND, 'jobs');
+    bed.handled.add('jobs');
+    await bed.publishFor(2 * MINUTE, 'jobs');
+    expect(bed.lines).toEqual([]);
 
-    bench.handled.delete('jobs');
-    bench.topics.published('jobs');
-    await bench.clock.advance(3 * MINUTE);
-    expect(bench.lines).toHaveLength(1);
-    expect(bench.unhandled).toEqual(['jobs']);
+    bed.handled.delete('jobs');
+    bed.topics.published('jobs');
+    await bed.clock.advance(3 * MINUTE);
+    expect(bed.lines).toHaveLength(1);
+    expect(bed.unhandled).toEqual(['jobs']);
   });
 
   it('says that a topic is handled now, at the next publish or when it is asked to look', async () => {
-    const bench = new Bench().start();
-    for (const topic of ['a.jobs', 'b.jobs']) bench.topics.published(topic);
-    await bench.clock.advance(MINUTE);
-    expect(bench.unhandled).toEqual(['a.jobs', 'b.jobs']);
+    const bed = new Bed().start();
+    for (const topic of ['a.jobs', 'b.jobs']) bed.topics.published(topic);
+    await bed.clock.advance(MINUTE);
+    expect(bed.unhandled).toEqual(['a.jobs', 'b.jobs']);
 
-    bench.handled.add('a.jobs').add('b.jobs');
-    bench.topics.published('a.jobs');
-    await bench.clock.advance(MINUTE);
-    expect(bench.unhandled).toEqual(['b.jobs']);
-    await bench.topics.refresh();
-    expect(bench.unhandled).toEqual([]);
-    expect(bench.lines.slice(2)).toEqual(["log Topic 'a.jobs' is handled now", "log Topic 'b.jobs' is handled now"]);
+    bed.handled.add('a.jobs').add('b.jobs');
+    bed.topics.published('a.jobs');
+    await bed.clock.advance(MINUTE);
+    expect(bed.unhandled).toEqual(['b.jobs']);
+    await bed.topics.refresh();
+    expect(bed.unhandled).toEqual([]);
+    expect(bed.lines.slice(2)).toEqual(["log Topic 'a.jobs' is handled now", "log Topic 'b.jobs' is handled now"]);
   });
 
   it('does not take an outage for a topic without handlers, and looks again a minute later', async () => {
-    const bench = new Bench().start();
-    bench.failing = true;
-    bench.topics.published('jobs');
-    await bench.clock.advance(30 * SECOND);
-    expect(bench.errors).toMatchObject([{ source: 'membership', topic: 'jobs', error: { message: 'down' } }]);
-    expect(bench.lines).toEqual([]);
+    const bed = new Bed().start();
+    bed.failing = true;
+    bed.topics.published('jobs');
+    await bed.clock.advance(30 * SECOND);
+    expect(bed.errors).toMatchObject([{ source: 'membership', topic: 'jobs', error: { message: 'down' } }]);
+    expect(bed.lines).toEqual([]);
 
-    bench.failing = false;
-    await bench.clock.advance(MINUTE);
-    expect(bench.lines).toHaveLength(1);
+    bed.failing = false;
+    await bed.clock.advance(MINUTE);
+    expect(bed.lines).toHaveLength(1);
   });
 
   it('has no timer once it is stopped', async () => {
-    const bench = new Bench().start();
-    bench.topics.published('jobs');
-    bench.topics.stop();
-    bench.topics.published('mails');
-    expect(bench.clock.nextTimerAt).toBeUndefined();
+    const bed = new Bed().start();
+    bed.topics.published('jobs');
+    bed.topics.stop();
+    bed.topics.published('mails');
+    expect(bed.clock.nextTimerAt).toBeUndefined();
   });
 });

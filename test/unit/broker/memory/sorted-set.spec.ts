@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SortedSet } from '../../../../lib/broker/memory/sorted-set.js';
-import { SeededRandom } from '../../../support/contract-random.js';
+import { SeededRandom } from '../../../support/random.js';
 
 function membersOf(set: SortedSet): string[] {
   return [...set].map(({ member }) => member);
@@ -30,7 +30,7 @@ describe('SortedSet', () => {
     expect(set.size).toBe(5);
   });
 
-  it('moves a member that is set again', () => {
+  it('moves a member when it is set again', () => {
     const set = new SortedSet();
     set.set('a', 1);
     set.set('b', 2);
@@ -41,7 +41,7 @@ describe('SortedSet', () => {
     expect(set.size).toBe(2);
   });
 
-  it('deletes, and says whether there was something', () => {
+  it('deletes, and returns whether there was something', () => {
     const set = new SortedSet();
     set.set('a', 1);
 
@@ -52,7 +52,7 @@ describe('SortedSet', () => {
     expect(set.score('a')).toBeUndefined();
   });
 
-  it('answers what is due, the bound included, up to a limit', () => {
+  it('returns what is due, including the bound, up to a limit', () => {
     const set = new SortedSet();
     for (const score of [1, 2, 3, 4]) set.set(`at ${score}`, score);
 
@@ -63,7 +63,7 @@ describe('SortedSet', () => {
     expect(set.upTo(Infinity)).toHaveLength(4);
   });
 
-  it('answers a list of its own, which a change does not touch', () => {
+  it('returns a separate list, which a change does not affect', () => {
     const set = new SortedSet();
     set.set('a', 1);
     set.set('b', 1);
@@ -72,7 +72,7 @@ describe('SortedSet', () => {
     expect(set.size).toBe(0);
   });
 
-  it('agrees with a plain list, whatever is done to it', () => {
+  it('agrees with a plain list, whatever the operations', () => {
     const random = new SeededRandom();
     console.info(`sorted set: seed ${random.seed}`);
     const set = new SortedSet();

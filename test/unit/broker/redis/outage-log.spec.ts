@@ -33,7 +33,7 @@ describe('OutageLog', () => {
     vi.useRealTimers();
   });
 
-  it('tells of an outage once, and of its end', async () => {
+  it('reports an outage once, and its end', async () => {
     outage.failed('commands', REFUSED);
     await pass(1500);
     outage.failed('commands', REFUSED);
@@ -47,7 +47,7 @@ describe('OutageLog', () => {
     ]);
   });
 
-  it('takes errors that alternate, of both connections, for one outage', async () => {
+  it('treats alternating errors of both connections as one outage', async () => {
     for (let i = 0; i < 100; i++) {
       outage.failed('commands', i % 2 ? REFUSED : RESET);
       outage.failed('subscriber', i % 3 ? REFUSED : RESET);
@@ -62,7 +62,7 @@ describe('OutageLog', () => {
     expect(lines[1]).toContain('is back after 40.0 s');
   });
 
-  it('tells once a minute while it lasts, with the cause as it is then', async () => {
+  it('reports once a minute while it lasts, with the current cause', async () => {
     outage.failed('commands', RESET);
     for (let i = 0; i < 130; i++) {
       await pass(1000);
@@ -76,7 +76,7 @@ describe('OutageLog', () => {
     ]);
   });
 
-  it('does not tell of a connection that is closed without an error and made anew at once', async () => {
+  it('does not report a connection that is closed without an error and made anew at once', async () => {
     outage.failed('commands');
     await pass(900);
     outage.recovered('commands');
@@ -85,7 +85,7 @@ describe('OutageLog', () => {
     expect(lines).toEqual([]);
   });
 
-  it('tells of one that is closed without an error and stays away', async () => {
+  it('reports a connection that is closed without an error and stays away', async () => {
     outage.failed('commands');
     await pass(1000);
     outage.recovered('commands');
@@ -108,7 +108,7 @@ describe('OutageLog', () => {
     expect(lines).toEqual(['warn Redis at here:6379 is lost: no TLS', 'log Redis at here:6379 is back after 0.2 s']);
   });
 
-  it('knows the cause of the moment: that of the last error, explained where it is the same', async () => {
+  it('has the current cause: that of the last error, explained if it is the same', async () => {
     explain = async () => new Error('no TLS');
     expect(outage.cause).toBeUndefined();
     outage.failed('commands', RESET);
@@ -124,7 +124,7 @@ describe('OutageLog', () => {
     expect(outage.cause).toBeUndefined();
   });
 
-  it('does not take what follows from a loss for its cause', () => {
+  it('does not mistake consequences of a loss for its cause', () => {
     outage.failed('commands', RESET);
     outage.failed('commands', new Error('Connection is closed.'));
 

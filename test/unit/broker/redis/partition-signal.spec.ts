@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeSignal } from '../../../../lib/broker/redis/partition-signal.js';
 import { toStoredId } from '../../../../lib/messages/stored-id.js';
-import { shown } from '../../../support/contract-shown.js';
+import { shown } from '../../../support/shown.js';
 
 describe('decodeSignal', () => {
   it('reads when something is due', () => {
@@ -35,7 +35,7 @@ describe('decodeSignal', () => {
     'DUE 5',
     '\0',
   ]) {
-    it(`takes ${shown(message)} for no signal`, () => {
+    it(`does not read ${shown(message)} as a signal`, () => {
       expect(decodeSignal(message)).toBeUndefined();
     });
   }

@@ -1,7 +1,7 @@
 import { Cluster, type ClusterNode, Redis, type RedisOptions } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { addressOf, clientEndpoints, clusterAddress } from '../../../../lib/broker/redis/redis-address.js';
-import { shown } from '../../../support/contract-shown.js';
+import { shown } from '../../../support/shown.js';
 
 const ADDRESSES: readonly (readonly [settings: string | RedisOptions, address: string])[] = [
   ['redis://localhost:6380', 'localhost:6380'],
@@ -66,7 +66,7 @@ describe('clusterAddress', () => {
 });
 
 describe('clientEndpoints', () => {
-  it('are those of the nodes that a cluster was given, though it was never connected', () => {
+  it('are those of the nodes of a cluster, even if it was never connected', () => {
     const cluster = new Cluster(['redis://:secret@example.org:7000', 7001], { lazyConnect: true });
     expect(clientEndpoints(cluster)).toEqual([
       { host: 'example.org', port: 7000 },

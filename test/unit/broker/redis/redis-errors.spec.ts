@@ -8,14 +8,14 @@ import {
   withoutSecrets,
 } from '../../../../lib/broker/redis/redis-errors.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/broker-unavailable.error.js';
-import { failureOf } from '../../connection/support/wrong-options.js';
+import { failureOf } from '../../../support/units/wrong-options.js';
 
-/** What ioredis rejects with where the server answered with an error. */
+/** The error of ioredis if the server answered with an error. */
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
-/** The same, to a SELECT. */
+/** The same for a SELECT. */
 function select(message: string): Error {
   return Object.assign(reply(message), { command: { name: 'select', args: ['99'] } });
 }
@@ -37,7 +37,7 @@ describe('toBrokerError', () => {
     ['WRONGTYPE Operation against a key holding the wrong kind of value', 'did not write', false],
     ['ERR something else', '', false],
     ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:5.", 'maxmemory', false],
-    // Redis 6 tells what went wrong in a script after its place in it.
+    // Redis 6 names the place in the script before the error.
     [
       "ERR Error running script (call to f_a1): @user_script:41: @user_script: 41: -OOM command not allowed when used memory > 'maxmemory'.",
       'maxmemory',
@@ -59,7 +59,7 @@ describe('toBrokerError', () => {
       'ACL',
       false,
     ],
-    // From Redis 7.2 on, and in Valkey.
+    // Since Redis 7.2, and in Valkey.
     ["ERR ACL failure in script: User app has no permissions to run the 'zadd' command script: abc", 'ACL', false],
     ['ERR ACL failure in script: No permissions to access a key script: abc, on @user_script:33.', 'ACL', false],
     ['ERR ACL failure in script: No permissions to access a channel script: abc', 'ACL', false],
@@ -101,12 +101,12 @@ describe('toBrokerError', () => {
     });
   }
 
-  it('makes something of whatever was thrown', () => {
+  it('accepts whatever was thrown', () => {
     expect(toBrokerError('a text', AT).message).toBe(`Redis at ${AT} failed: a text`);
     expect(toBrokerError(undefined, AT)).toBeInstanceOf(BrokerUnavailableError);
   });
 
-  it('leaves an error alone that is one of ours already', () => {
+  it('does not change an error that is already ours', () => {
     const error = new BrokerUnavailableError('Redis at elsewhere failed: x', { transient: false });
 
     expect(toBrokerError(error, AT)).toBe(error);
@@ -120,7 +120,7 @@ describe('a database that was refused', () => {
     ["NOPERM User app has no permissions to run the 'select' command", 'database 99', '+select'],
     ['ERR SELECT is not allowed in cluster mode', 'database 99', 'database 0 only'],
   ] as const) {
-    it(`is told with the way out: '${message}'`, () => {
+    it(`is reported with advice: '${message}'`, () => {
       const error = toBrokerError(select(message), AT);
 
       expect(error).toMatchObject({ transient: false });
@@ -128,7 +128,7 @@ describe('a database that was refused', () => {
     });
   }
 
-  it('is none where the server wants a password first', () => {
+  it('is not assumed if the server wants a password first', () => {
     expect(isRefusedDatabase(select('NOAUTH Authentication required.'))).toBe(false);
     expect(isRefusedDatabase(select('ERR DB index is out of range'))).toBe(true);
     expect(isRefusedDatabase(reply('ERR DB index is out of range'))).toBe(false);
@@ -138,7 +138,7 @@ describe('a database that was refused', () => {
 describe('withoutSecrets', () => {
   const SECRET = 'pass-word';
 
-  it('keeps the error, and takes the arguments of its command out', () => {
+  it('keeps the error, and removes the arguments of its command', () => {
     const error = Object.assign(reply('WRONGPASS invalid username-password pair'), {
       command: { name: 'auth', args: ['user', SECRET] },
     });
@@ -163,7 +163,7 @@ describe('withoutSecrets', () => {
     });
   }
 
-  it('goes to the bottom of it, be it a circle', () => {
+  it('follows all causes, even in a circle', () => {
     const bottom = Object.assign(new Error('bottom'), { command: { name: 'hello', args: ['3', 'AUTH', SECRET] } });
     const node = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: bottom });
     const top = new Error('top', { cause: node });
@@ -172,7 +172,7 @@ describe('withoutSecrets', () => {
     expect(inspect(withoutSecrets(top), { depth: null })).not.toContain(SECRET);
   });
 
-  it('leaves alone what is no error', () => {
+  it('does not change what is not an error', () => {
     expect(withoutSecrets('a text')).toBe('a text');
     expect(withoutSecrets(undefined)).toBeUndefined();
   });
@@ -205,7 +205,7 @@ describe('rootOf', () => {
 });
 
 describe('isNoScript', () => {
-  it('tells a forgotten script from everything else', () => {
+  it('recognizes only a forgotten script', () => {
     expect(isNoScript(reply('NOSCRIPT No matching script. Please use EVAL.'))).toBe(true);
     for (const other of [reply('ERR NOSCRIPT'), reply('NOPERM x'), 'NOSCRIPT', undefined]) {
       expect(isNoScript(other)).toBe(false);

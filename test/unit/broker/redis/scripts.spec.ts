@@ -42,14 +42,14 @@ describe('the Lua scripts', () => {
       const source = read(`${name}.lua`);
       const lines = head(source);
 
-      it('says at its head what it does, takes, answers and costs', () => {
+      it('has a header with purpose, arguments, reply and cost', () => {
         expect(lines[0]).toMatch(/^[A-Z].*[.:,]/);
         expect(section(lines, 'KEYS')).toBeDefined();
         expect(section(lines, 'Reply')).toMatch(/\{now_us/);
         expect(section(lines, 'Cost')).toMatch(/O\(/);
       });
 
-      it('names at its head every key and argument that it uses', () => {
+      it('names in its header every key and argument that it uses', () => {
         const { source: whole } = scriptOf(name);
         for (const kind of ['KEYS', 'ARGV']) {
           const used = [...whole.matchAll(new RegExp(`\\b${kind}\\[(\\d+)\\]`, 'g'))].map(([, number]) =>
@@ -88,8 +88,8 @@ describe('the Lua scripts', () => {
         }
       });
 
-      it('answers with the time of the server first, at every end', () => {
-        // What stands before a function's `end` is not an answer of the script.
+      it('replies with the time of the server first, at every return', () => {
+        // A return before a function's `end` is not a reply of the script.
         const answers = [...source.matchAll(/^(?: {2}|if [^\n]* then )?return ([^\n]*)$/gm)].map(
           ([, value]) => value ?? '',
         );
@@ -113,7 +113,7 @@ describe('the Lua scripts', () => {
     });
   }
 
-  it('take a first line, which comes before all else and counts for the hash', () => {
+  it('accept a first line, which comes before everything else and is part of the hash', () => {
     const plain = scriptOf('get');
     const flagged = scriptOf('get', '#!lua flags=no-writes\n');
 

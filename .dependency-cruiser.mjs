@@ -1,0 +1,111 @@
+// Which folder of lib may import what. `npm run lint` holds it, type-only imports included, and test/package/layers.spec.ts
+// plants what it has to refuse.
+
+/** What every folder may import. Its folders know each other, but no two files import each other. */
+const GROUND = ['errors', 'checks', 'time', 'log', 'copies', 'version'];
+
+/** Types alone, so every folder may. */
+const EVERYWHERE = ['@standard-schema/spec'];
+
+const BELOW_RUNTIME = ['topics', 'events', 'broker', 'middleware', 'messages'];
+const RUNTIME = ['producer', 'consumer', 'admin', 'monitoring', ...BELOW_RUNTIME];
+
+/**
+ * From the ground up: what a folder may import beside the ground and itself, and which packages.
+ *
+ * @type {Record<string, { folders?: string[]; packages?: string[] }>}
+ */
+const LAYERS = {
+  errors: {},
+  checks: {},
+  time: { packages: ['ms'] },
+  log: {},
+  copies: {},
+  version: {},
+  messages: { packages: ['uuid'] },
+  middleware: { folders: ['messages'] },
+  broker: { folders: ['messages'] },
+  'broker/memory': { folders: ['broker', 'messages'] },
+  'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
+  events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
+  topics: { folders: ['events', 'broker', 'messages'], packages: ['uuid'] },
+  producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
+  consumer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
+  admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
+  monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
+  connection: { folders: [...RUNTIME, 'broker/redis'], packages: ['uuid', '@nestjs/common'] },
+  decorators: { folders: ['connection', 'messages', 'middleware'], packages: ['@nestjs/common'] },
+  handlers: {
+    folders: ['decorators', 'connection', 'consumer', ...BELOW_RUNTIME],
+    packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
+  },
+  module: {
+    folders: ['handlers', 'decorators', 'connection', ...RUNTIME, 'broker/redis'],
+    packages: ['@nestjs/common', '@nestjs/core', 'uuid', 'rxjs'],
+  },
+  index: { folders: ['module', 'handlers', 'decorators', 'connection', ...RUNTIME] },
+  // The entries. The testing kit works with any test runner and depends on none.
+  testing: {
+    folders: ['module', 'handlers', 'decorators', 'connection', ...RUNTIME, 'broker/memory', 'broker/redis'],
+    packages: ['@nestjs/common', '@nestjs/core', 'rxjs', 'ioredis', 'uuid'],
+  },
+  terminus: {
+    folders: ['module', 'decorators', 'monitoring'],
+    packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
+  },
+  prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
+  opentelemetry: { folders: ['middleware', 'messages', 'decorators', 'connection'], packages: ['@opentelemetry/api'] },
+};
+
+/** A pattern of the files of a folder, or of one file at the top of lib; without its subfolders where they are layers. */
+function filesOf(layer) {
+  const inner = Object.keys(LAYERS)
+    .filter((other) => other.startsWith(`${layer}/`))
+    .map((other) => other.slice(layer.length + 1));
+  const without = inner.length > 0 ? `(?!(${inner.join('|')})/)` : '';
+  return `^lib/${layer}(\\.ts$|/${without})`;
+}
+
+const layerRules = Object.entries(LAYERS).map(([layer, { folders = [], packages = [] }]) => ({
+  name: layer,
+  severity: 'error',
+  comment: `lib/${layer} may import ${[...folders, ...packages].join(', ') || 'nothing'} beside the ground.`,
+  from: { path: filesOf(layer) },
+  to: {
+    dependencyTypesNot: ['core'],
+    pathNot: [
+      ...[layer, ...folders, ...GROUND].map(filesOf),
+      ...[...packages, ...EVERYWHERE].map((name) => `(^|/)node_modules/${name}/`),
+    ],
+  },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'no-circle',
+      severity: 'error',
+      comment: 'Files that import each other, types included, cannot be understood one after the other.',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'decorators-load-no-runtime',
+      severity: 'error',
+      comment: 'An application that only imports a decorator must not load the queue. Import the type alone.',
+      from: { path: '^lib/decorators/' },
+      to: { path: '^lib/connection/', dependencyTypesNot: ['type-only'] },
+    },
+    ...layerRules,
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+};

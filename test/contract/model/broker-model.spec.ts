@@ -1,0 +1,92 @@
+import * as fc from 'fast-check';
+import * as ioredis from 'ioredis';
+import { Redis } from 'ioredis';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Broker } from '../../../lib/broker/broker.interface.js';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
+import { SystemClock } from '../../../lib/time/clock.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
+import { HOUR, MEMBERS, type Memory, PARTITION, STORED_IDS, step } from './operations.js';
+import { letTimePass } from './time-shift.js';
+
+const RUNS = 150;
+const STEPS = 60;
+
+describe('the Redis scripts and the in-memory model', () => {
+  let server: PrivateRedis;
+  let client: Redis;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    client = new Redis(server.url);
+  });
+
+  afterAll(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+
+  it('agree after every step of any sequence of operations and passing time', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS, size: 'max' }), async (steps) => {
+        const prefix = randomUUID();
+        const clock = new ManualClock(Date.now());
+        const model = new MemoryBroker(clock);
+        const log = { log: () => {}, warn: () => {}, error: () => {} };
+        const scripts = new RedisBroker({
+          ioredis,
+          redis: server.url,
+          prefix,
+          connectTimeout: 5000,
+          clock: new SystemClock(),
+          log,
+        });
+        await scripts.connect();
+        const memories: [Memory, Memory] = [newMemory(), newMemory()];
+        const done: string[] = [];
+        const pass = async (milliseconds: number): Promise<void> => {
+          await clock.advance(milliseconds);
+          await letTimePass(client, prefix, milliseconds);
+        };
+        try {
+          for (const broker of [model, scripts]) await broker.acquire(PARTITION, MEMBERS[0], 100 * HOUR);
+          for (const operation of steps) {
+            done.push(operation.name);
+            if ('hours' in operation) {
+              await pass(operation.hours * HOUR);
+              continue;
+            }
+            const expected = await operation.run(model, memories[0]);
+            expect(await operation.run(scripts, memories[1]), done.join('\n')).toEqual(expected);
+            // Times of different steps have to differ by more than the milliseconds that a step takes.
+            await pass(1000);
+            expect(await stateOf(scripts, Date.now()), done.join('\n')).toEqual(await stateOf(model, clock.now()));
+          }
+        } finally {
+          await scripts.close();
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  }, 120_000);
+});
+
+function newMemory(): Memory {
+  return { claimed: [], knownTokens: new Map(), sequence: 0 };
+}
+
+/** Everything visible of the partition; times as hours from now. */
+async function stateOf(broker: Broker, now: number): Promise<unknown> {
+  const inHours = (time: number | undefined): number | undefined => time && Math.round((time - now) / HOUR);
+  const messages = await Promise.all(
+    STORED_IDS.map(async (id) => {
+      const message = await broker.get(PARTITION, id);
+      return message && { ...message, at: inHours(message.at) };
+    }),
+  );
+  const stats = await broker.stats(PARTITION);
+  return { messages, stats: { ...stats, nextDueAt: inHours(stats.nextDueAt) } };
+}

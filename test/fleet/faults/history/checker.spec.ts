@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { check } from './checker.js';
+import type { FaultRecord, FinalState, History, ProcessRecord } from './records.js';
+
+type Outcome = 'acked' | 'retried' | 'dead' | 'stale';
+type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'process'> : never;
+
+/** Builds a history by hand. */
+class Forgery {
+  readonly #records: ProcessRecord[] = [];
+  readonly #faults: FaultRecord[] = [];
+  readonly #final = new Map<string, FinalState>();
+
+  at(at: number, process: string, record: Unstamped<ProcessRecord>): this {
+    this.#records.push({ at, process, ...record });
+    return this;
+  }
+
+  published(at: number, id: string, dueAt = at): this {
+    return this.at(at, 'p', { kind: 'publish-confirmed', id, dueAt });
+  }
+
+  started(at: number, process: string, id: string, attempt = 1, dueAt = at): this {
+    return this.at(at, process, { kind: 'delivery-started', id, attempt, dueAt, partition: 0 });
+  }
+
+  finished(at: number, process: string, id: string, attempt = 1, ok = true): this {
+    return this.at(at, process, { kind: 'delivery-finished', id, attempt, ok });
+  }
+
+  settled(at: number, process: string, id: string, outcome: Outcome, attempt = 1): this {
+    return this.at(at, process, { kind: 'settled', id, attempt, outcome, reason: 'failed' });
+  }
+
+  owned(at: number, process: string, owned: boolean): this {
+    return this.at(at, process, { kind: 'ownership', partition: 0, owned });
+  }
+
+  fault(at: number, until: number, process: string | undefined, fatal = false): this {
+    this.#faults.push({ at, until, process, fatal, fault: 'forged' });
+    return this;
+  }
+
+  left(id: string, state: FinalState): this {
+    this.#final.set(id, state);
+    return this;
+  }
+
+  rules(): string[] {
+    const history: History = {
+      records: this.#records,
+      faults: this.#faults,
+      final: this.#final,
+      lease: 1000,
+      session: 600,
+      publishTimeout: 3000,
+      attempts: 3,
+    };
+    return check(history).map(({ rule }) => rule);
+  }
+}
+
+/** A message that is published, handled and acked correctly. */
+function sound(): Forgery {
+  return new Forgery()
+    .published(0, 'm', 100)
+    .started(101, 'a', 'm', 1, 100)
+    .finished(150, 'a', 'm')
+    .settled(152, 'a', 'm', 'acked');
+}
+
+describe('the checker', () => {
+  it('finds nothing in a sound history', () => {
+    expect(sound().rules()).toEqual([]);
+  });
+
+  it('finds a publish that was rejected too late', () => {
+    const rejected = sound().at(10, 'p', { kind: 'publish-called', id: 'x' });
+    const record = { kind: 'publish-failed', id: 'x', code: 'BROKER_UNAVAILABLE' } as const;
+    expect(rejected.at(4011, 'p', record).rules()).toEqual(['hanging']);
+  });
+
+  it('finds a confirmed message that was never handled', () => {
+    expect(sound().published(10, 'lost').rules()).toEqual(['lost']);
+  });
+
+  it('accepts a message that was cancelled, that is dead, or whose publish failed', () => {
+    const history = sound()
+      .published(10, 'cancelled')
+      .at(11, 'p', { kind: 'cancelled', id: 'cancelled', result: 'cancelled' })
+      .published(10, 'dead')
+      .left('dead', 'dead')
+      .at(12, 'p', { kind: 'publish-failed', id: 'failed', code: 'BROKER_UNAVAILABLE' });
+    expect(history.rules()).toEqual([]);
+  });
+
+  it('does not count a cancel that found nothing', () => {
+    const history = sound().published(10, 'lost').at(11, 'p', { kind: 'cancelled', id: 'lost', result: 'not-found' });
+    expect(history.rules()).toEqual(['lost']);
+  });
+
+  it('finds an id that was accepted twice', () => {
+    expect(sound().published(5, 'm', 100).rules()).toEqual(['duplicate']);
+  });
+
+  it.each(['scheduled', 'in-flight'] as const)('finds a message that stays %s forever', (state) => {
+    expect(sound().published(10, 'stuck').left('stuck', state).rules()).toEqual(['stuck']);
+  });
+
+  it('finds two runs of one message at the same time in two processes', () => {
+    const history = sound().published(0, 'x').started(5000, 'a', 'x').started(5500, 'b', 'x', 2);
+    expect(history.finished(6000, 'a', 'x').finished(6100, 'b', 'x', 2).rules()).toContain('overlap');
+  });
+
+  it('finds two runs of one message at the same time in one process, even one that was disturbed', () => {
+    const history = sound().published(0, 'x').started(5000, 'a', 'x').fault(5000, 7000, 'a').started(7100, 'a', 'x', 2);
+    expect(history.finished(7200, 'a', 'x').finished(7300, 'a', 'x', 2).rules()).toContain('overlap');
+  });
+
+  it('accepts a second run if the first process was stopped for longer than the lease', () => {
+    const history = sound().published(0, 'x').started(5000, 'a', 'x').fault(5100, 7000, 'a').started(6500, 'b', 'x', 2);
+    expect(
+      history.finished(6600, 'b', 'x', 2).settled(6601, 'b', 'x', 'acked', 2).finished(7100, 'a', 'x').rules(),
+    ).toEqual([]);
+  });
+
+  it('accepts a second run after the first process was killed', () => {
+    const history = sound().published(0, 'x').started(5000, 'a', 'x').fault(5100, 5100, 'a', true);
+    expect(history.started(6200, 'b', 'x', 2).finished(6300, 'b', 'x', 2).rules()).toEqual([]);
+  });
+
+  it('finds a run before its due time', () => {
+    expect(sound().published(0, 'x', 500).started(490, 'a', 'x', 1, 500).finished(500, 'a', 'x').rules()).toEqual([
+      'early',
+    ]);
+  });
+
+  it('finds a delivery after the ack', () => {
+    const history = sound().started(300, 'b', 'm', 2).finished(310, 'b', 'm', 2);
+    expect(history.rules()).toEqual(['stale-settle']);
+  });
+
+  it('finds that a late ack took effect while another process had the message', () => {
+    const history = new Forgery()
+      .published(0, 'm')
+      .started(5000, 'a', 'm')
+      .fault(5100, 7000, 'a')
+      .started(6500, 'b', 'm', 2)
+      .finished(7100, 'a', 'm')
+      .settled(7101, 'a', 'm', 'acked')
+      .finished(9000, 'b', 'm', 2);
+    expect(history.rules()).toEqual(['stale-settle']);
+  });
+
+  it('finds that a late settle took the message from the process that had it', () => {
+    const history = new Forgery()
+      .published(0, 'm')
+      .started(5000, 'a', 'm')
+      .fault(5100, 7000, 'a')
+      .started(6500, 'b', 'm', 2)
+      .finished(9000, 'b', 'm', 2)
+      .settled(9001, 'b', 'm', 'stale', 2);
+    expect(history.rules()).toEqual(['stale-settle']);
+  });
+
+  it('finds attempts that do not grow, or grow by more than one without a fault', () => {
+    const failing = new Forgery().published(0, 'm').started(1, 'a', 'm').finished(2, 'a', 'm', 1, false);
+    const again = failing.settled(3, 'a', 'm', 'retried').started(50, 'b', 'm', 1).finished(51, 'b', 'm', 1);
+    expect(again.rules()).toEqual(['attempts']);
+    expect(new Forgery().published(0, 'm').started(1, 'a', 'm', 2).finished(2, 'a', 'm', 2).rules()).toEqual([
+      'attempts',
+    ]);
+  });
+
+  it('finds a run beyond the last attempt, and a death before it', () => {
+    const beyond = new Forgery().published(0, 'm').fault(0, 1, undefined).started(2, 'a', 'm', 4);
+    expect(beyond.finished(3, 'a', 'm', 4).rules()).toEqual(['attempts']);
+    const early = new Forgery().published(0, 'm').started(1, 'a', 'm').finished(2, 'a', 'm', 1, false);
+    expect(early.settled(3, 'a', 'm', 'dead').left('m', 'dead').rules()).toEqual(['attempts']);
+  });
+
+  it('finds two owners of a partition', () => {
+    const history = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(2601, 'a', false);
+    expect(history.rules()).toEqual(['two-owners']);
+  });
+
+  it('accepts that a partition moves, also from a process that was killed', () => {
+    const moved = sound().owned(0, 'a', true).owned(2000, 'a', false).owned(2001, 'b', true);
+    expect(moved.rules()).toEqual([]);
+    const late = sound().owned(0, 'a', true).owned(2000, 'b', true).owned(2500, 'a', false);
+    expect(late.rules()).toEqual([]);
+    const killed = sound().owned(0, 'a', true).fault(2000, 2000, 'a', true).owned(2700, 'b', true);
+    expect(killed.rules()).toEqual([]);
+  });
+});

@@ -1,0 +1,246 @@
+import { groupBy } from './group-by.js';
+import type { FaultRecord, History, ProcessRecord } from './records.js';
+
+/** A promise that a history breaks. */
+export interface Violation {
+  readonly rule:
+    | 'hanging'
+    | 'lost'
+    | 'duplicate'
+    | 'stuck'
+    | 'overlap'
+    | 'early'
+    | 'late'
+    | 'rejected'
+    | 'stale-settle'
+    | 'attempts'
+    | 'two-owners';
+  readonly detail: string;
+}
+
+type RecordOf<K extends ProcessRecord['kind']> = Extract<ProcessRecord, { kind: K }>;
+
+/** One run of a handler. */
+interface Run {
+  readonly id: string;
+  readonly process: string;
+  readonly attempt: number;
+  readonly dueAt: number;
+  readonly from: number;
+  /** When it ended or was aborted, or when a fault killed its process. */
+  readonly to: number;
+  readonly ok: boolean;
+  readonly settled: RecordOf<'settled'> | undefined;
+}
+
+/** Processes and Redis share a machine and so a clock, which is read in whole milliseconds. */
+const CLOCK_GRAIN = 1;
+
+/** How late a timer may fire on a busy machine, in milliseconds. */
+const SCHEDULING_GRAIN = 1000;
+
+/** Returns the promises that a history breaks. */
+export function check(history: History): Violation[] {
+  const runs = toRuns(history);
+  const runsById = groupBy(runs, ({ id }) => id);
+  return [
+    ...checkNothingHangs(history),
+    ...checkNothingLost(history, runsById),
+    ...checkUniqueIds(history),
+    ...checkNothingStuck(history),
+    ...checkNoOverlap(history, runsById),
+    ...checkNothingEarly(runs),
+    ...checkStaleSettles(history, runsById),
+    ...checkAttempts(history, runsById),
+    ...checkOwners(history),
+  ];
+}
+
+/** Every publish is confirmed or rejected in time. */
+function checkNothingHangs(history: History): Violation[] {
+  const called = groupBy(recordsOf(history, 'publish-called'), ({ id }) => id);
+  return recordsOf(history, 'publish-failed').flatMap(({ id, at }) => {
+    const waited = at - (called.get(id)?.[0]?.at ?? at);
+    if (waited <= history.publishTimeout + SCHEDULING_GRAIN) return [];
+    return [violation('hanging', `${id} was rejected only after ${waited} ms`)];
+  });
+}
+
+/** Every confirmed publish ends as handled, dead or cancelled. */
+function checkNothingLost(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const cancelled = new Set(
+    recordsOf(history, 'cancelled').flatMap(({ id, result }) => (result === 'not-found' ? [] : [id])),
+  );
+  return recordsOf(history, 'publish-confirmed')
+    .filter(({ id }) => !history.final.has(id) && !cancelled.has(id))
+    .filter(({ id }) => !runsById.get(id)?.some((run) => run.ok || run.settled?.outcome === 'dead'))
+    .map(({ id }) => violation('lost', `${id} was confirmed, never handled, and is gone`));
+}
+
+/** No id is accepted twice: programs publish one again only while the first message surely exists. */
+function checkUniqueIds(history: History): Violation[] {
+  return [...groupBy(recordsOf(history, 'publish-confirmed'), ({ id }) => id)]
+    .filter(([, confirmed]) => confirmed.length > 1)
+    .map(([id, confirmed]) => violation('duplicate', `${id} was accepted ${confirmed.length} times`));
+}
+
+/** At the end, nothing waits or is in flight. */
+function checkNothingStuck({ final }: History): Violation[] {
+  return [...final]
+    .filter(([, state]) => state !== 'dead')
+    .map(([id, state]) => violation('stuck', `${id} is still ${state}`));
+}
+
+/** No two runs of one message overlap while the lease of the earlier one surely held. */
+function checkNoOverlap(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const violations: Violation[] = [];
+  for (const [id, runs] of runsById) {
+    for (const [i, earlier] of runs.entries()) {
+      for (const later of runs.slice(i + 1)) {
+        if (later.from >= earlier.to) continue;
+        const sameProcess = later.process === earlier.process;
+        if (!sameProcess && wasDisturbed(history, earlier.process, earlier.from, later.from)) continue;
+        violations.push(
+          violation(
+            'overlap',
+            `${id} ran in ${earlier.process} from ${earlier.from} to ${earlier.to}, and in ${later.process} from ${later.from}`,
+          ),
+        );
+      }
+    }
+  }
+  return violations;
+}
+
+function checkNothingEarly(runs: readonly Run[]): Violation[] {
+  return runs
+    .filter(({ from, dueAt }) => from + CLOCK_GRAIN < dueAt)
+    .map(({ id, from, dueAt }) => violation('early', `${id} ran ${dueAt - from} ms before it was due`));
+}
+
+/** A late settle changes nothing: the process that has the message then can still settle it. */
+function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const violations: Violation[] = [];
+  for (const [id, runs] of runsById) {
+    const last = runs.at(-1);
+    const undisturbed = last && !wasDisturbed(history, last.process, last.from, last.to);
+    if (undisturbed && last.settled?.outcome === 'stale' && !recordsOf(history, 'cancelled').some((r) => r.id === id)) {
+      violations.push(
+        violation('stale-settle', `the last delivery of ${id} was undisturbed, yet its settle was refused`),
+      );
+    }
+    const acked = runs.find(({ settled }) => settled?.outcome === 'acked');
+    const after = acked && runs.find(({ attempt }) => attempt > acked.attempt);
+    if (after) {
+      violations.push(
+        violation(
+          'stale-settle',
+          `attempt ${acked.attempt} of ${id} was acked, yet there was attempt ${after.attempt}`,
+        ),
+      );
+    }
+  }
+  return violations;
+}
+
+/** Attempts count up one by one; one may be missing only if a process or a connection was disturbed. */
+function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  const violations: Violation[] = [];
+  for (const [id, runs] of runsById) {
+    let before = 0;
+    for (const { attempt, from } of runs) {
+      const gapAllowed = history.faults.some(({ at }) => at <= from);
+      if (attempt <= before || (attempt > before + 1 && !gapAllowed)) {
+        violations.push(violation('attempts', `${id}: attempt ${attempt} came after attempt ${before}`));
+      }
+      if (attempt > history.attempts)
+        violations.push(violation('attempts', `${id}: attempt ${attempt} of ${history.attempts}`));
+      before = attempt;
+    }
+    const dead = runs.find(({ settled }) => settled?.outcome === 'dead' && settled.reason === 'failed');
+    if (dead && dead.attempt < history.attempts) {
+      violations.push(
+        violation('attempts', `${id} died of failures after ${dead.attempt} of ${history.attempts} attempts`),
+      );
+    }
+  }
+  return violations;
+}
+
+/**
+ * No two processes own a partition at once. If the session of a process ends because its heartbeats were late, it learns so
+ * at the next one, within a session; until then its claims are refused. A disturbed process may learn it later.
+ */
+function checkOwners(history: History): Violation[] {
+  const violations: Violation[] = [];
+  for (const [partition, records] of groupBy(recordsOf(history, 'ownership'), (record) => record.partition)) {
+    const intervals = records
+      .filter(({ owned }) => owned)
+      .map(({ process, at: from }) => {
+        const given = records.find((record) => record.process === process && !record.owned && record.at >= from);
+        const disturbed = history.faults.find((fault) => hits(fault, process) && fault.at >= from - history.lease);
+        return { process, from, to: Math.min(given?.at ?? Infinity, disturbed?.at ?? Infinity) };
+      });
+    for (const [i, a] of intervals.entries()) {
+      for (const b of intervals.slice(i + 1)) {
+        const together = Math.min(a.to, b.to) - Math.max(a.from, b.from);
+        if (a.process === b.process || together <= history.session) continue;
+        violations.push(
+          violation(
+            'two-owners',
+            `partition ${partition}: ${a.process} ${a.from}–${a.to}, ${b.process} ${b.from}–${b.to}`,
+          ),
+        );
+      }
+    }
+  }
+  return violations;
+}
+
+/** The runs in the order of their beginnings. */
+function toRuns(history: History): Run[] {
+  const { records, faults } = history;
+  const recordsByDelivery = groupBy(
+    records.filter((record) => 'attempt' in record),
+    deliveryOf,
+  );
+  return recordsOf(history, 'delivery-started')
+    .map((start) => {
+      const own = (recordsByDelivery.get(deliveryOf(start)) ?? []).filter(({ at }) => at >= start.at);
+      const finish = own.find((record) => record.kind === 'delivery-finished');
+      const abort = own.find((record) => record.kind === 'aborted');
+      const death = faults.find(({ fatal, process, at }) => fatal && process === start.process && at >= start.at);
+      return {
+        id: start.id,
+        process: start.process,
+        attempt: start.attempt,
+        dueAt: start.dueAt,
+        from: start.at,
+        to: Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity, death?.at ?? Infinity),
+        ok: finish?.kind === 'delivery-finished' && finish.ok,
+        settled: own.find((record) => record.kind === 'settled'),
+      };
+    })
+    .toSorted((a, b) => a.from - b.from);
+}
+
+function deliveryOf({ process, id, attempt }: { process: string; id: string; attempt: number }): string {
+  return `${process} ${id} ${attempt}`;
+}
+
+/** Whether a fault could have cost the process a lease between two moments. */
+function wasDisturbed({ faults, lease }: History, process: string, from: number, to: number): boolean {
+  return faults.some((fault) => hits(fault, process) && fault.at <= to && fault.until >= from - lease);
+}
+
+function hits(fault: FaultRecord, process: string): boolean {
+  return fault.process === undefined || fault.process === process;
+}
+
+function recordsOf<K extends ProcessRecord['kind']>({ records }: History, kind: K): RecordOf<K>[] {
+  return records.filter((record): record is RecordOf<K> => record.kind === kind);
+}
+
+function violation(rule: Violation['rule'], detail: string): Violation {
+  return { rule, detail };
+}

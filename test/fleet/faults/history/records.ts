@@ -1,0 +1,58 @@
+/** An event in a process under test. Times are epoch milliseconds on the clock of the machine, which Redis shares. */
+export type ProcessRecord = { readonly at: number; readonly process: string } & (
+  | { readonly kind: 'publish-called'; readonly id: string }
+  | { readonly kind: 'publish-confirmed'; readonly id: string; readonly dueAt: number }
+  | { readonly kind: 'publish-failed'; readonly id: string; readonly code: string }
+  /** `unknown`: the cancel was not confirmed, so it may have taken effect or not. */
+  | {
+      readonly kind: 'cancelled';
+      readonly id: string;
+      readonly result: 'cancelled' | 'in-flight' | 'not-found' | 'unknown';
+    }
+  | {
+      readonly kind: 'delivery-started';
+      readonly id: string;
+      readonly attempt: number;
+      readonly dueAt: number;
+      readonly partition: number;
+    }
+  | { readonly kind: 'delivery-finished'; readonly id: string; readonly attempt: number; readonly ok: boolean }
+  | { readonly kind: 'aborted'; readonly id: string; readonly attempt: number; readonly code: string }
+  | {
+      readonly kind: 'settled';
+      readonly id: string;
+      readonly attempt: number;
+      readonly outcome: 'acked' | 'retried' | 'dead' | 'stale';
+      readonly reason?: string;
+    }
+  | { readonly kind: 'ownership'; readonly partition: number; readonly owned: boolean }
+);
+
+/** A fault that the harness caused, from `at` to `until`. */
+export interface FaultRecord {
+  readonly at: number;
+  readonly until: number;
+  readonly fault: string;
+  /** The process that it hit; `undefined` if it hit all, for example because Redis was gone. */
+  readonly process: string | undefined;
+  /** Whether it ended the process. */
+  readonly fatal: boolean;
+}
+
+/** The state of a message in Redis at the end. */
+export type FinalState = 'scheduled' | 'in-flight' | 'dead';
+
+/** Everything that was recorded in one run. */
+export interface History {
+  readonly records: readonly ProcessRecord[];
+  readonly faults: readonly FaultRecord[];
+  /** By id; an id that is missing here is no longer in Redis. */
+  readonly final: ReadonlyMap<string, FinalState>;
+  /** Milliseconds. */
+  readonly lease: number;
+  /** Milliseconds. */
+  readonly session: number;
+  /** Milliseconds. */
+  readonly publishTimeout: number;
+  readonly attempts: number;
+}

@@ -1,0 +1,82 @@
+import 'reflect-metadata';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DelayQueueError, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
+import { Recorder } from '../history/recorder.js';
+import { type Command, PREFIX, type PublisherConfig, TOPIC } from './config.js';
+
+const config = JSON.parse(process.argv[2] ?? '{}') as PublisherConfig;
+const { name, redisUrl, partitions, rate, maxDelay, publishTimeout, cancellations, twins } = config;
+const recorder = new Recorder(config.historyFile, name);
+
+/** Least delay of a message that is published twice, so that the first still exists when the second comes; ms. */
+const TWIN_DELAY = 1000;
+
+/** Groups of messages per second. */
+const GROUPS_PER_SECOND = 50;
+
+@Module({
+  imports: [
+    DelayQueueModule.forRoot({
+      redis: redisUrl,
+      prefix: PREFIX,
+      topics: { [TOPIC]: { partitions } },
+      consumer: false,
+      publishTimeout,
+    }),
+  ],
+})
+class PublisherModule {}
+
+const app = await NestFactory.createApplicationContext(PublisherModule, { logger: ['error', 'warn'] });
+const producer = app.get(DelayQueueProducer);
+const finished = new AbortController();
+process.on('message', (command: Command) => {
+  if (command === 'finish') finished.abort();
+});
+// The parent process has died.
+process.on('disconnect', () => process.exit(1));
+process.send?.('ready');
+
+const pending = new Set<Promise<void>>();
+for (let n = 0; !finished.signal.aborted;) {
+  for (let i = 0; i < rate / GROUPS_PER_SECOND; i++) {
+    const publishing = publishOne(`${name}-${n++}`).finally(() => pending.delete(publishing));
+    pending.add(publishing);
+  }
+  await sleep(1000 / GROUPS_PER_SECOND);
+}
+await Promise.all(pending);
+await app.close();
+process.exit();
+
+async function publishOne(id: string): Promise<void> {
+  if (Math.random() < twins) {
+    await Promise.all([publish(id, TWIN_DELAY), publish(id, TWIN_DELAY)]);
+  } else if ((await publish(id, Math.random() * maxDelay)) && Math.random() < cancellations) {
+    await cancel(id);
+  }
+}
+
+/** @returns whether it was confirmed */
+async function publish(id: string, delay: number): Promise<boolean> {
+  recorder.record({ kind: 'publish-called', id });
+  try {
+    const { dueAt } = await producer.publish(TOPIC, { id }, { id, delay });
+    recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime() });
+    return true;
+  } catch (error) {
+    recorder.record({ kind: 'publish-failed', id, code: codeOf(error) });
+    return false;
+  }
+}
+
+async function cancel(id: string): Promise<void> {
+  const result = await producer.cancel(TOPIC, id).catch(() => 'unknown' as const);
+  recorder.record({ kind: 'cancelled', id, result });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof DelayQueueError ? error.code : String(error);
+}

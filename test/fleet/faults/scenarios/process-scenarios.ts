@@ -1,0 +1,122 @@
+import type { ConsumerConfig } from '../programs/config.js';
+import { TIMING, type World } from '../world.js';
+import type { Scenario } from './scenario.js';
+
+export const killedConsumers: Scenario = {
+  name: 'killed-consumers',
+  shows: 'consumers are killed at any moment: while claiming, handling, or between handling and ack',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 4; i++) {
+      await world.pause(100, 700);
+      await kill(world, world.random.pick(world.consumers));
+      await world.startConsumer();
+    }
+    await world.pause(300, 600);
+  },
+};
+
+export const stoppedConsumer: Scenario = {
+  name: 'stopped-consumer',
+  shows: 'a consumer is stopped for longer than its lease and its session, then continues',
+  async run(world) {
+    // Its messages must still run elsewhere when it continues and settles them too late.
+    await startFleet(world, { handlerTime: 1.5 * TIMING.lease, concurrency: 500 });
+    for (let i = 0; i < 2; i++) {
+      await world.pause(300, 600);
+      const victim = world.random.pick(world.consumers);
+      await world.fault('SIGSTOP', victim, async () => {
+        world.program(victim).signal('SIGSTOP');
+        await world.pause(TIMING.lease + TIMING.session, 2 * TIMING.lease);
+        world.program(victim).signal('SIGCONT');
+      });
+      await world.pause(600, 900);
+    }
+  },
+};
+
+export const blockedEventLoop: Scenario = {
+  name: 'blocked-event-loop',
+  shows: 'the event loop of a consumer is blocked for longer than the lease',
+  async run(world) {
+    await world.startConsumer({ handlerTime: 300 });
+    await world.startConsumer({ handlerTime: 300 });
+    await world.startPublisher();
+    for (let i = 0; i < 2; i++) {
+      await world.pause(300, 600);
+      const victim = world.random.pick(world.consumers);
+      const block = world.random.between(TIMING.lease * 1.2, TIMING.lease * 2);
+      await world.fault('blocked', victim, async () => {
+        world.program(victim).send({ block });
+        await world.pause(block, block + 50);
+      });
+      await world.pause(600, 900);
+    }
+  },
+};
+
+export const blockedAlone: Scenario = {
+  name: 'blocked-alone',
+  shows: 'the event loop of the only consumer is blocked for longer than the lease while its handlers run',
+  async run(world) {
+    const consumer = await world.startConsumer({ handlerTime: 4 * TIMING.lease, concurrency: 500 });
+    await world.startPublisher({ rate: 100 });
+    for (let i = 0; i < 3; i++) {
+      await world.pause(500, 1000);
+      const block = world.random.between(TIMING.lease * 1.2, TIMING.lease * 2);
+      await world.fault('blocked', consumer, async () => {
+        world.program(consumer).send({ block });
+        await world.pause(block, block + 50);
+      });
+    }
+  },
+};
+
+export const slowHandlers: Scenario = {
+  name: 'slow-handlers',
+  shows: 'handlers run for several leases',
+  async run(world) {
+    for (let i = 0; i < 2; i++) await world.startConsumer({ handlerTime: 3 * TIMING.lease, concurrency: 500 });
+    await world.startPublisher({ rate: 100 });
+    await world.pause(2000, 3000);
+  },
+};
+
+export const twicePublished: Scenario = {
+  name: 'twice-published',
+  shows: 'ids are published twice at once, while connections are lost',
+  async run(world) {
+    for (let i = 0; i < 2; i++) await world.startConsumer();
+    const publisher = await world.startPublisher({ twins: 0.3 });
+    for (let i = 0; i < 5; i++) {
+      await world.pause(100, 300);
+      await world.fault('reset', publisher, async () => world.proxy(publisher).reset());
+    }
+  },
+};
+
+export const comingAndGoing: Scenario = {
+  name: 'coming-and-going',
+  shows: 'consumers join and leave gracefully while messages flow',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 3; i++) {
+      await world.pause(200, 500);
+      const leaver = world.random.pick(world.consumers);
+      world.program(leaver).signal('SIGTERM');
+      await world.startConsumer();
+      await world.program(leaver).exit();
+    }
+    await world.pause(300, 500);
+  },
+};
+
+/** Starts three consumers and two publishers. */
+export async function startFleet(world: World, consumer: Partial<ConsumerConfig> = {}): Promise<void> {
+  for (let i = 0; i < 3; i++) await world.startConsumer(consumer);
+  for (let i = 0; i < 2; i++) await world.startPublisher();
+}
+
+async function kill(world: World, victim: string): Promise<void> {
+  await world.fault('SIGKILL', victim, () => world.program(victim).kill(), true);
+}

@@ -1,0 +1,151 @@
+import type { Scenario } from './scenario.js';
+import { TIMING } from '../world.js';
+import { startFleet } from './process-scenarios.js';
+
+export const restartedRedis: Scenario = {
+  name: 'restarted-redis',
+  shows: 'Redis is killed and started again with its append-only file, in the middle of publishing and handling',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 2; i++) {
+      await world.pause(400, 900);
+      await world.fault('redis killed', undefined, async () => {
+        await world.redis.kill();
+        await world.pause(50, 1500);
+        await world.redis.start();
+      });
+    }
+    await world.pause(600, 900);
+  },
+};
+
+export const flushedScripts: Scenario = {
+  name: 'flushed-scripts',
+  shows: 'Redis forgets the scripts again and again',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 20; i++) {
+      await world.pause(20, 150);
+      await world.fault('SCRIPT FLUSH', undefined, async () => {
+        await world.client.script('FLUSH');
+      });
+    }
+  },
+};
+
+export const killedConnections: Scenario = {
+  name: 'killed-connections',
+  shows: 'Redis ends every connection, again and again',
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 8; i++) {
+      await world.pause(100, 400);
+      await world.fault('CLIENT KILL', undefined, async () => {
+        await world.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      });
+    }
+    await world.pause(300, 600);
+  },
+};
+
+export const lostReplies: Scenario = {
+  name: 'lost-replies',
+  shows: 'scripts run, but their replies are lost, and the callers repeat them',
+  async run(world) {
+    await startFleet(world);
+    const names = [...world.consumers, 'p4', 'p5'];
+    for (let i = 0; i < 25; i++) {
+      await world.pause(30, 120);
+      const victim = world.random.pick(names);
+      await world.fault('replies lost', victim, async () => {
+        world.proxy(victim).cutRepliesAfter(Math.floor(world.random.between(0, 400)));
+      });
+    }
+    await world.pause(300, 600);
+  },
+};
+
+export const stalledConnection: Scenario = {
+  name: 'stalled-connection',
+  shows: 'the connections of a consumer hang for longer than its lease, and then deliver what was held back',
+  async run(world) {
+    await startFleet(world);
+    await world.pause(300, 600);
+    const victim = world.random.pick(world.consumers);
+    await world.fault('stalled', victim, async () => {
+      world.proxy(victim).stall();
+      await world.pause(1800, 2500);
+      world.proxy(victim).resume();
+    });
+    await world.pause(600, 900);
+  },
+};
+
+export const unreachableRedis: Scenario = {
+  name: 'unreachable-redis',
+  shows: 'Redis refuses all connections for a while: publishers reject in time, consumers keep their settles',
+  async run(world) {
+    await startFleet(world, { handlerTime: 200 });
+    await world.pause(400, 700);
+    const names = [...world.consumers, 'p4', 'p5'];
+    await world.fault('unreachable', undefined, async () => {
+      for (const name of names) world.proxy(name).refuse(true);
+      await world.pause(3200, 4000);
+      for (const name of names) world.proxy(name).refuse(false);
+    });
+    await world.pause(800, 1200);
+  },
+};
+
+export const longOutage: Scenario = {
+  name: 'long-outage',
+  shows: 'Redis is gone for 30 s: publishers reject in time, and everything recovers without help',
+  long: true,
+  async run(world) {
+    await startFleet(world, { handlerTime: 200 });
+    await world.pause(500, 800);
+    await world.fault('redis gone', undefined, async () => {
+      await world.redis.kill();
+      await world.pause(30_000, 30_500);
+      await world.redis.start();
+    });
+    await world.pause(1500, 2000);
+  },
+};
+
+export const lostSignals: Scenario = {
+  name: 'lost-signals',
+  shows: 'the connections for signals are cut all the time, so that wake-ups are lost',
+  // A lost wake-up costs maxIdleWait at most; the rest is for a busy machine.
+  maxLateness: TIMING.maxIdleWait + 400,
+  async run(world) {
+    await startFleet(world);
+    for (let i = 0; i < 30; i++) {
+      await world.pause(30, 80);
+      await world.fault('CLIENT KILL pubsub', undefined, async () => {
+        await world.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      });
+    }
+  },
+};
+
+/** How long publishing and handling may stand still while the primary moves, in milliseconds. */
+const STANDSTILL = 2000;
+
+export const movedPrimary = (times: number): Scenario => ({
+  name: 'moved-primary',
+  shows: 'the primary moves behind one address, and connections that stay open end at a replica',
+  maxLateness: STANDSTILL,
+  confirmsAll: true,
+  async run(world) {
+    await world.startReplica();
+    // Heartbeats are rarer than the allowed lateness, so a message that waits for one is too late.
+    for (let i = 0; i < 3; i++) await world.startConsumer({ maxIdleWait: 5000 });
+    for (let i = 0; i < 2; i++) await world.startPublisher({ rate: 250, publishTimeout: STANDSTILL });
+    for (let i = 0; i < times; i++) {
+      await world.pause(1500, 2500);
+      await world.fault('FAILOVER', undefined, async () => world.failover(world.random.between(0, 300)));
+    }
+    await world.pause(1500, 2500);
+  },
+});

@@ -1,0 +1,16 @@
+import type { World } from '../world.js';
+
+/** A way in which things break. */
+export interface Scenario {
+  readonly name: string;
+  /** The scenario in one sentence. */
+  readonly shows: string;
+  /** Set if only `npm run test:faults` plays it, since it takes long. */
+  readonly long?: boolean;
+  /** How late a message may be, in milliseconds, if the faults do not justify more. */
+  readonly maxLateness?: number;
+  /** Set if every publish has to be confirmed, since the faults leave enough time. */
+  readonly confirmsAll?: boolean;
+  /** Starts the processes and causes the faults; the checker runs afterwards. */
+  run(world: World): Promise<void>;
+}

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+
+/** What a file in this folder must not import: another folder, or a package. */
+const REFUSED = [
+  ['lib/errors', 'lib/messages'],
+  ['lib/checks', 'lib/messages'],
+  ['lib/time', 'rxjs'],
+  ['lib/messages', 'lib/broker'],
+  ['lib/messages', 'lib/events'],
+  ['lib/middleware', 'lib/producer'],
+  ['lib/middleware', 'lib/consumer'],
+  ['lib/broker', 'lib/broker/redis'],
+  ['lib/broker', 'lib/events'],
+  ['lib/broker', 'ioredis'],
+  ['lib/broker/memory', 'lib/broker/redis'],
+  ['lib/broker/memory', 'lib/topics'],
+  ['lib/broker/redis', 'lib/broker/memory'],
+  ['lib/broker/redis', 'lib/consumer'],
+  ['lib/events', 'lib/topics'],
+  ['lib/events', '@nestjs/common'],
+  ['lib/topics', 'lib/admin'],
+  ['lib/producer', 'lib/consumer'],
+  ['lib/producer', 'lib/admin'],
+  ['lib/producer', 'ioredis'],
+  ['lib/consumer', 'lib/producer'],
+  ['lib/consumer', 'lib/monitoring'],
+  ['lib/consumer', 'lib/broker/redis'],
+  ['lib/consumer', '@nestjs/common'],
+  ['lib/consumer', 'lib/connection'],
+  ['lib/admin', 'lib/producer'],
+  ['lib/monitoring', 'lib/consumer'],
+  ['lib/connection', 'lib/module'],
+  ['lib/connection', '@nestjs/core'],
+  ['lib/connection', 'lib/testing'],
+  ['lib/connection', 'prom-client'],
+  ['lib/decorators', 'lib/producer'],
+  ['lib/decorators', 'lib/handlers'],
+  ['lib/decorators', 'lib/connection'],
+  ['lib/handlers', 'lib/module'],
+  ['lib/handlers', 'lib/index'],
+  ['lib/module', 'lib/testing'],
+  ['lib/module', 'lib/opentelemetry'],
+  ['lib/module', '@nestjs/terminus'],
+  ['lib/index', 'lib/testing'],
+  ['lib/testing', 'lib/index'],
+  ['lib/testing', 'vitest'],
+  ['lib/terminus', 'lib/consumer'],
+  ['lib/prometheus', '@nestjs/common'],
+  ['lib/opentelemetry', '@nestjs/common'],
+] as const;
+
+const ALLOWED = [
+  ['lib/messages', 'lib/errors'],
+  ['lib/errors', 'lib/checks'],
+  ['lib/broker/redis', 'ioredis'],
+  ['lib/consumer', 'lib/topics'],
+  ['lib/connection', 'lib/broker/redis'],
+  ['lib/module', 'lib/connection'],
+  ['lib/testing', 'lib/broker/memory'],
+] as const;
+
+describe('the linter', () => {
+  let folder: string;
+  let report: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'delay-queue-layers-'));
+    for (const file of ['.dependency-cruiser.mjs', 'tsconfig.json']) await copyFile(file, join(folder, file));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    for (const [, to] of [...REFUSED, ...ALLOWED]) {
+      if (to.startsWith('lib/') && to !== 'lib/index') await plant(`${to}/target.ts`, 'export const planted = 1;\n');
+    }
+    for (const [from, to] of [...REFUSED, ...ALLOWED]) await plant(fileOf(from, to), importOf(from, to));
+    await plant('lib/consumer/one.ts', "import type { Two } from './two.js';\nexport interface One { two: Two }\n");
+    await plant('lib/consumer/two.ts', "import type { One } from './one.js';\nexport interface Two { one: One }\n");
+    await plant(
+      'lib/decorators/types-only.ts',
+      "import type { planted } from '../connection/target.js';\nexport type Planted = typeof planted;\n",
+    );
+    const depcruise = resolve('node_modules/.bin/depcruise');
+    ({ stdout: report } = await run(depcruise, ['--output-type', 'err', 'lib'], { cwd: folder }).catch(
+      (error: { stdout: string }) => error,
+    ));
+  });
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  it.each(REFUSED)('refuses that %s imports %s', (from, to) => {
+    expect(report).toContain(`${fileOf(from, to)} → `);
+  });
+
+  it.each(ALLOWED)('accepts that %s imports %s', (from, to) => {
+    expect(report).not.toContain(`${fileOf(from, to)} → `);
+  });
+
+  it('accepts that decorators name a type of the runtime', () => {
+    expect(report).not.toContain('lib/decorators/types-only.ts');
+  });
+
+  it('refuses two files that import types of each other', () => {
+    expect(report).toMatch(/no-circle: lib\/consumer\/(one|two)\.ts/);
+  });
+
+  async function plant(file: string, text: string): Promise<void> {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+});
+
+function fileOf(from: string, to: string): string {
+  const name = to.replaceAll(/[/@]/g, '-');
+  return from === 'lib/index' ? 'lib/index.ts' : `${from}/imports-${name}.ts`;
+}
+
+function importOf(from: string, to: string): string {
+  const path = to.startsWith('lib/') ? relativePath(dirname(fileOf(from, to)), to) : to;
+  return `import * as planted from '${path}';\nexport const used = planted;\n`;
+}
+
+function relativePath(from: string, to: string): string {
+  const path = relative(from, to === 'lib/index' ? 'lib/index.js' : `${to}/target.js`);
+  return path.startsWith('.') ? path : `./${path}`;
+}

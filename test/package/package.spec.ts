@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../support/internals.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
+import { installOnNest12 } from '../support/package/installations.js';
+import { packLibrary } from '../support/package/packed-library.js';
+import { readJson } from '../support/package/read-json.js';
+import { runProgram } from '../support/package/run-program.js';
+
+const FORMATS = ['esm', 'cjs'] as const;
+
+describe('the packed library', () => {
+  let files: readonly string[];
+
+  beforeAll(async () => {
+    ({ files } = await packLibrary());
+  }, 60_000);
+
+  it.each(FORMATS)('holds the code and the declarations as %s, with maps of both', (format) => {
+    for (const end of ['js', 'js.map', 'd.ts', 'd.ts.map']) expect(files).toContain(`dist/${format}/index.${end}`);
+  });
+
+  it('holds what the maps and the README lead to, and nothing else', () => {
+    expect(files).toEqual(
+      expect.arrayContaining(['lib/index.ts', 'lib/broker/redis/lua/claim.lua', 'docs/operations.md']),
+    );
+    const others = files.filter((path) => !/^(dist|docs|lib)\//.test(path));
+    expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']);
+  });
+
+  it('has every file that its manifest names', async () => {
+    const { main, types, exports, typesVersions } =
+      await readJson<Record<'main' | 'types' | 'exports' | 'typesVersions', unknown>>('package.json');
+    const named = pathsIn([main, types, exports, typesVersions]);
+
+    expect(named).toContain('./dist/esm/testing/index.d.ts');
+    expect(named.filter((path) => !files.includes(path.replace('./', '')))).toEqual([]);
+  });
+
+  it('passes on the licenses of what became part of its code', async () => {
+    const { devDependencies } = await readJson<{ devDependencies: Record<string, string> }>('package.json');
+    const code = await codeOf(files, 'esm');
+    const inlined = Object.keys(devDependencies).filter((name) => code.includes(`// node_modules/${name}/`));
+    const licenses = await readFile('dist/third-party-licenses.txt', 'utf8');
+
+    expect(inlined).toContain('uuid');
+    for (const name of inlined) expect(licenses).toMatch(new RegExp(`^${name}$`, 'm'));
+  });
+
+  it.each(FORMATS)('reads nothing from disk, so that it can be bundled: %s', async (format) => {
+    const code = await codeOf(files, format);
+
+    expect(code).toContain('ioredis');
+    expect(code).not.toMatch(/import\.meta|createRequire|__dirname|__filename|node:fs|require\.resolve/);
+  });
+
+  it('loads ioredis no sooner than a module needs it', async () => {
+    const program = `
+      require('nestjs-delay-queue');
+      console.log(Object.keys(require.cache).filter((path) => path.includes('/ioredis/')).length);
+    `;
+    expect(await runProgram(process.execPath, ['-e', program], { cwd: await installOnNest12() })).toBe('0');
+  });
+
+  it('is of the version that it tells', async () => {
+    expect(VERSION).toBe((await readJson<{ version: string }>('package.json')).version);
+  });
+});
+
+async function codeOf(files: readonly string[], format: string): Promise<string> {
+  const code = files.filter((path) => path.startsWith(`dist/${format}/`) && path.endsWith('.js'));
+  return (await Promise.all(code.map(async (path) => readFile(path, 'utf8')))).join('\n');
+}
+
+/** All strings in a part of a manifest. */
+function pathsIn(part: unknown): string[] {
+  return typeof part === 'string' ? [part] : Object.values(part as object).flatMap(pathsIn);
+}
+
+const STYLES: readonly AppStyle[] = [
+  { type: 'commonjs', compilerOptions: { module: 'nodenext' } },
+  { type: 'module', compilerOptions: { module: 'nodenext' } },
+];
+
+describe('an application that has installed the packed library', () => {
+  let folder: string;
+  const compilations = new Map<AppStyle, Promise<string>>();
+
+  beforeAll(async () => {
+    folder = await installOnNest12();
+  }, 60_000);
+
+  async function compiled(style: AppStyle): Promise<string> {
+    const compilation = compilations.get(style) ?? compileApps(folder, style);
+    compilations.set(style, compilation);
+    return compilation;
+  }
+
+  it.concurrent.each(STYLES)(
+    'compiles, handles a message and has one refused: type $type',
+    async (style) => {
+      expect(await runGreeter(await compiled(style))).toEqual(greeterOutput(style.type));
+    },
+    120_000,
+  );
+
+  it.concurrent.each(STYLES)(
+    'has a testing kit, which leaves nothing open: type $type',
+    async (style) => {
+      const output = await runProgram(process.execPath, ['month.js'], { cwd: await compiled(style), timeout: 30_000 });
+
+      expect(output).toBe('remembered Ada after 30 days');
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { test } from 'vitest';
+import {
+  MAX_BATCH,
+  type Broker,
+  type CallId,
+  type CancelResult,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  type DueTime,
+  type NewMessage,
+  type Outcome,
+  type Partition,
+  type PartitionSignal,
+  type PublishResult,
+  type Receipt,
+  type RescheduleResult,
+  type SettleStatus,
+  type StoredMessage,
+} from '../../../lib/broker/broker.interface.js';
+import type { Failure } from '../../../lib/messages/failure.js';
+import { Received } from './received.js';
+
+/** Long enough not to end while a test runs. */
+export const LONG = 60_000;
+
+/** A due time that has passed. */
+export const LONG_AGO = 1_000_000;
+
+export const FAILURE: Failure = { reason: 'failed', name: 'Error', message: 'boom' };
+
+export const ACK: Outcome = { kind: 'ack' };
+export const DEAD: Outcome = { kind: 'dead', failure: FAILURE };
+export const DEAD_UNCALLED: Outcome = { kind: 'dead', failure: { ...FAILURE, reason: 'expired' }, spent: false };
+export const RELEASE: Outcome = { kind: 'release' };
+export const RETRY: Outcome = { kind: 'retry', delay: 0, failure: FAILURE };
+export const RETRY_LATER: Outcome = { kind: 'retry', delay: LONG, failure: FAILURE };
+export const PUT_OFF: Outcome = { kind: 'put-off', delay: LONG };
+export const OUTCOMES: readonly Outcome[] = [ACK, RETRY_LATER, DEAD, RELEASE, PUT_OFF];
+
+/** A message due long ago whose envelope is unlike any other. */
+export function message(storedId: string, fields: Partial<NewMessage> = {}): NewMessage {
+  return { storedId, envelope: `[1,"${randomUUID()}"]`, due: { at: LONG_AGO }, onDuplicate: 'reject', ...fields };
+}
+
+/** A broker under test, with a hand on its clock. */
+export interface TestedBroker {
+  readonly broker: Broker;
+  /** The broker's own clock, epoch milliseconds with fractions. */
+  time(): Promise<number>;
+  /** Resolves once so many milliseconds have passed on the broker's clock. */
+  advance(milliseconds: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type OpenBroker = () => Promise<TestedBroker>;
+
+type ClaimFields = Partial<ClaimRequest>;
+
+/** One partition of the broker under test, and its owner. */
+export class BrokerBed {
+  readonly broker: Broker;
+  readonly partition: Partition = { topic: randomUUID(), index: 0 };
+  readonly owner = 'owner';
+  readonly #tested: TestedBroker;
+  #knownToken = 0;
+  #sequence = 0;
+  #barriers = 0;
+
+  private constructor(tested: TestedBroker) {
+    this.#tested = tested;
+    this.broker = tested.broker;
+  }
+
+  /** With the partition owned by {@link owner}. */
+  static async open(openBroker: OpenBroker): Promise<BrokerBed> {
+    const tested = await openBroker();
+    const bed = new BrokerBed(tested);
+    try {
+      await bed.broker.acquire(bed.partition, bed.owner, LONG);
+      return bed;
+    } catch (error) {
+      await tested.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#tested.close();
+  }
+
+  time(): Promise<number> {
+    return this.#tested.time();
+  }
+
+  advance(milliseconds: number): Promise<void> {
+    return this.#tested.advance(milliseconds);
+  }
+
+  async publish(storedId: string, fields: Partial<NewMessage> = {}): Promise<PublishResult> {
+    const [result] = await this.publishAll([message(storedId, fields)]);
+    return result as PublishResult;
+  }
+
+  async publishAll(messages: readonly NewMessage[], call = this.nextCall()): Promise<PublishResult[]> {
+    return this.broker.publish(this.partition, call, messages);
+  }
+
+  async cancel(storedId: string, call = this.nextCall()): Promise<CancelResult> {
+    return this.broker.cancel(this.partition, call, storedId);
+  }
+
+  async reschedule(storedId: string, due: DueTime, call = this.nextCall()): Promise<RescheduleResult> {
+    return this.broker.reschedule(this.partition, call, storedId, due);
+  }
+
+  /** The owner's next one. */
+  nextCall(): CallId {
+    return { caller: this.owner, sequence: ++this.#sequence };
+  }
+
+  /** Claims as the owner, who knows all tokens it was told of. */
+  async claim(fields: ClaimFields = {}): Promise<Exclude<ClaimResult, { status: 'not-owner' }>> {
+    const request = { member: this.owner, max: MAX_BATCH, lease: LONG, knownToken: this.#knownToken, ...fields };
+    const result = await this.broker.claim(this.partition, request);
+    if (result.status === 'not-owner') throw new Error(`${request.member} does not own the partition`);
+    this.#knownToken = result.token;
+    return result;
+  }
+
+  /** Claims one message, which has to be there. */
+  async claimOne(fields: ClaimFields = {}): Promise<ClaimedMessage> {
+    const { messages } = await this.claim({ max: 1, ...fields });
+    const [claimed] = messages;
+    if (!claimed) throw new Error('nothing to claim');
+    return claimed;
+  }
+
+  /** Publishes a message that is due, and claims it. */
+  async deliver(storedId: string, fields: ClaimFields = {}): Promise<ClaimedMessage> {
+    await this.publish(storedId);
+    const claimed = await this.claimOne(fields);
+    if (claimed.storedId !== storedId) throw new Error(`claimed ${claimed.storedId} instead of ${storedId}`);
+    return claimed;
+  }
+
+  /** Publishes, claims and settles. */
+  async settled(storedId: string, outcome: Outcome): Promise<ClaimedMessage> {
+    const claimed = await this.deliver(storedId);
+    await this.settle(claimed, outcome);
+    return claimed;
+  }
+
+  async settle(receipt: Receipt, outcome: Outcome): Promise<SettleStatus> {
+    const [status] = await this.settleAll([[receipt, outcome]]);
+    return status as SettleStatus;
+  }
+
+  async settleAll(outcomes: readonly (readonly [Receipt, Outcome])[], call = this.nextCall()): Promise<SettleStatus[]> {
+    const settlements = outcomes.map(([{ storedId, token }, outcome]) => ({ storedId, token, outcome }));
+    return this.broker.settle(this.partition, call, settlements);
+  }
+
+  async get(storedId: string): Promise<StoredMessage | undefined> {
+    return this.broker.get(this.partition, storedId);
+  }
+
+  /**
+   * Resolves once no signal that was sent before can arrive any more: in a cluster of Redis 6.2 they go from node to node,
+   * and may come after a later subscription. Resuming what is not paused signals, and no more.
+   */
+  async earlierSignalsArrived(): Promise<void> {
+    const signals = new Received<PartitionSignal>();
+    const unsubscribe = this.broker.watchPartition(this.partition, signals.listener);
+    await this.broker.link.listen();
+    const start = Math.floor(await this.time());
+    await this.broker.admin.resume(this.partition);
+    const isResumption = (signal: PartitionSignal): boolean =>
+      signal.kind === 'due' && signal.at >= start && signal.at < start + LONG / 2;
+    for (let count = 1; !(await signals.atLeast(count)).some(isResumption); count++);
+    await unsubscribe();
+  }
+
+  /** Resolves once every signal that was sent so far has arrived: they keep their order, and this sends one more. */
+  async signalsArrived(): Promise<void> {
+    const barrier = { ...this.partition, index: ++this.#barriers + 100 };
+    const arrived = new Received<PartitionSignal>();
+    const unsubscribe = this.broker.watchPartition(barrier, arrived.listener);
+    await this.broker.link.listen();
+    await this.broker.publish(barrier, this.nextCall(), [message('barrier')]);
+    await arrived.atLeast(1);
+    await unsubscribe();
+  }
+}
+
+/** Vitest's `it`, with a bed of its own for every test. */
+export function brokerTest(openBroker: OpenBroker) {
+  return test.extend<{ bed: BrokerBed }>({
+    bed: async ({ task: _task }, use) => {
+      const bed = await BrokerBed.open(openBroker);
+      try {
+        await use(bed);
+      } finally {
+        await bed.close();
+      }
+    },
+  });
+}
+
+export type BrokerTest = ReturnType<typeof brokerTest>;

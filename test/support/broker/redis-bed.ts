@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import * as ioredis from 'ioredis';
+import { Redis } from 'ioredis';
+import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
+import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
+import { RedisKeys, type PartitionKeys } from '../../../lib/broker/redis/redis-keys.js';
+import type { RedisSettings } from '../../../lib/broker/redis/redis-settings.js';
+import { SystemClock } from '../../../lib/time/clock.js';
+import type { Log } from '../../../lib/log.js';
+
+export const SILENT: Log = { log() {}, warn() {}, error() {} };
+
+/** A broker that is not connected yet. */
+export function newRedisBroker(
+  redis: RedisSettings,
+  prefix: string = randomUUID(),
+  connectTimeout = 5000,
+): RedisBroker {
+  return new RedisBroker({ ioredis, redis, prefix, connectTimeout, clock: new SystemClock(), log: SILENT });
+}
+
+/** One partition of a Redis: the broker that is tested, and a plain client to look behind it. */
+export interface RedisBed {
+  readonly broker: RedisBroker;
+  readonly redis: Redis;
+  readonly prefix: string;
+  readonly partition: Partition;
+  readonly keys: PartitionKeys;
+  /** A call that is the repeat of none. */
+  readonly nextCall: () => CallId;
+  /** Every key with the bed's prefix. */
+  readonly storedKeys: () => Promise<string[]>;
+  /** Removes what the bed has stored, and closes its connections. */
+  readonly close: () => Promise<void>;
+}
+
+export async function openRedisBed(url: string): Promise<RedisBed> {
+  const prefix = randomUUID();
+  const partition: Partition = { topic: 'orders', index: 0 };
+  const broker = newRedisBroker(url, prefix);
+  const redis = new Redis(url, { replyMapping: 'legacy' });
+  await broker.connect();
+  const storedKeys = (): Promise<string[]> => scan(redis, `{${prefix}[:}]*`);
+  let sequence = 0;
+  return {
+    broker,
+    redis,
+    prefix,
+    partition,
+    keys: new RedisKeys(prefix).partition(partition),
+    nextCall: () => ({ caller: 'bed', sequence: ++sequence }),
+    storedKeys,
+    close: async () => {
+      const stored = await storedKeys();
+      if (stored.length > 0) await redis.unlink(...stored);
+      await broker.close();
+      redis.disconnect();
+    },
+  };
+}
+
+/** Redis's clock, epoch milliseconds with fractions. */
+export async function serverTime(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await redis.time();
+  return Number(seconds) * 1000 + Number(microseconds) / 1000;
+}
+
+/** Resolves once Redis's clock has reached `time` (epoch milliseconds). */
+export async function serverTimeReaches(redis: Redis, time: number): Promise<void> {
+  for (let remaining = 1; remaining > 0;) {
+    remaining = time - (await serverTime(redis));
+    if (remaining > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(remaining)));
+  }
+}
+
+async function scan(redis: Redis, pattern: string): Promise<string[]> {
+  const found = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 1000);
+    for (const key of keys) found.add(key);
+    cursor = next;
+  } while (cursor !== '0');
+  return [...found].toSorted();
+}

@@ -1,0 +1,80 @@
+import { Inject, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import type { DeadLetter, DelayedMessage, DelayQueueProducer } from 'nestjs-delay-queue';
+import { afterEach, beforeEach } from 'vitest';
+import { type Copy, forgetCopies, loadCopy } from './another-copy.js';
+import { START, bootBuilt } from './kit-bed.js';
+
+/** Two copies that a test has to itself. */
+export interface TwoCopies {
+  /** Whose module the application imports. */
+  here: Copy;
+  /** What some of its code uses. */
+  there: Copy;
+}
+
+/** To be called in each file: loads two copies for each test, the only ones that are known. */
+export function useTwoCopies(): TwoCopies {
+  const copies = {} as TwoCopies;
+  beforeEach(async () => {
+    forgetCopies();
+    copies.here = await loadCopy();
+    copies.there = await loadCopy();
+  });
+  afterEach(forgetCopies);
+  return copies;
+}
+
+/** What {@link worker} makes a class of. */
+export interface Work {
+  readonly calls: DelayedMessage[];
+  readonly letters: DeadLetter[];
+  readonly producer: DelayQueueProducer;
+  respond: (message: DelayedMessage) => unknown;
+}
+
+const doubling: PipeTransform<number, number> = { transform: (value) => value * 2 };
+
+/** Handles topic `jobs`, and is made with what another copy exports. */
+export function worker(copy: Copy): Type<Work> {
+  @Injectable()
+  class Worker implements Work {
+    readonly calls: DelayedMessage[] = [];
+    readonly letters: DeadLetter[] = [];
+    respond: (message: DelayedMessage) => unknown = () => undefined;
+
+    constructor(@Inject(copy.DelayQueueProducer) readonly producer: DelayQueueProducer) {}
+
+    @copy.DelayedHandler('jobs', { attempts: 3, backoff: { type: 'fixed', delay: '1m' } })
+    handle(@copy.Payload(doubling) payload: number, @copy.Message() message: DelayedMessage): unknown {
+      this.calls.push({ ...message, payload });
+      return this.respond(message);
+    }
+
+    @copy.OnDeadLetter('jobs')
+    bury(letter: DeadLetter): void {
+      this.letters.push(letter);
+    }
+  }
+  return Worker;
+}
+
+/** An application on the module of one copy, with a worker made with the other. */
+export async function bootWorker({ here, there }: TwoCopies, respond?: Work['respond']) {
+  const Worker = worker(there);
+  const { module, logs } = await bootBuilt(
+    Test.createTestingModule({
+      imports: [here.DelayQueueTestingModule.forRoot({}, { now: START })],
+      providers: [Worker],
+    }),
+  );
+  const work = module.get(Worker);
+  if (respond) work.respond = respond;
+  return { work, harness: module.get(here.DelayQueueHarness), module, logs };
+}
+
+export function throws(error: Error): () => never {
+  return () => {
+    throw error;
+  };
+}

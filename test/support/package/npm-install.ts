@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { onceARun } from './once-a-run.js';
+import { packLibrary } from './packed-library.js';
+import { readJson } from './read-json.js';
+import { runProgram } from './run-program.js';
+
+/** Packages that only build, check and measure the library, and that no test of an application imports. */
+const TOOLS = [
+  '@nestjs/cli',
+  '@types/redis',
+  'bee-queue',
+  'bullmq',
+  'oxlint',
+  'oxlint-tsgolint',
+  'prettier',
+  'rolldown',
+];
+
+/** Packages of Nest whose version differs from that of Nest. */
+const FOR_NEST_11: Readonly<Record<string, string>> = { '@nestjs/config': '^4.0.0' };
+
+interface Manifest {
+  readonly version: string;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes a folder with the packed library and the packages for the tests, on the newest Nest 11. There is no lock file, so npm
+ * chooses all other versions.
+ */
+export async function installOnNest11(): Promise<string> {
+  const { tarball } = await packLibrary();
+  return onceARun('nest-11', async (folder) => {
+    const { devDependencies } = await readJson<Manifest>('package.json');
+    const dependencies = Object.fromEntries([
+      ...Object.entries(devDependencies)
+        .filter(([name]) => !TOOLS.includes(name))
+        .map(([name, range]) => [name, name.startsWith('@nestjs/') ? (FOR_NEST_11[name] ?? '^11.0.0') : range]),
+      ['nestjs-delay-queue', tarball],
+    ]) as Record<string, string>;
+    await install(folder, dependencies);
+  });
+}
+
+/**
+ * Installs packages in a folder. There is no lock file, so npm chooses the versions.
+ *
+ * @param dependencies ranges by name
+ */
+export async function install(folder: string, dependencies: Readonly<Record<string, string>>): Promise<void> {
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
+  await npmInstall(folder);
+}
+
+/** Installs the packages of a folder's package.json, and the given ones. */
+export async function npmInstall(folder: string, ...packages: readonly string[]): Promise<void> {
+  const flags = ['--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+  await runProgram('npm', ['install', ...flags, ...packages], { cwd: folder });
+}
+
+/** Version of the package that a file in this folder would get. */
+export async function versionOf(packageName: string, folder: string): Promise<string> {
+  const manifest = createRequire(join(folder, 'index.js')).resolve(`${packageName}/package.json`);
+  return (await readJson<Manifest>(manifest)).version;
+}

@@ -1,0 +1,99 @@
+import type { Broker, ClaimRequest, ClaimResult, ClaimedMessage } from '../../../lib/broker/broker.interface.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
+import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
+import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
+import { turns } from './test-claimant.js';
+
+/** A claim that was sent, and waits for its answer. */
+export interface PendingClaim extends ClaimRequest {
+  readonly topic: string;
+  readonly answer: (result: ClaimResult) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** Claimers of one handler; the test answers their claims. */
+export class ClaimBed {
+  readonly clock = new ManualClock();
+  readonly pool = new WorkerPool(1000);
+  readonly group: WorkerGroup;
+  readonly claims: PendingClaim[] = [];
+  readonly errors: unknown[] = [];
+  readonly pauses: boolean[] = [];
+  lost = 0;
+  /** How far the broker's clock is ahead, in milliseconds. */
+  brokerAhead = 0;
+  readonly #context: ConsumerContext;
+
+  constructor(limit = 1000) {
+    this.group = new WorkerGroup(limit);
+    const broker: Pick<Broker, 'now' | 'claim'> = {
+      now: () => this.clock.now() + this.brokerAhead,
+      claim: async ({ topic }, request) =>
+        new Promise((resolve, reject) => this.claims.push({ ...request, topic, answer: resolve, fail: reject })),
+    };
+    this.#context = {
+      broker: broker as Broker,
+      clock: this.clock,
+      log: { log: () => {}, warn: () => {}, error: (message) => this.errors.push(message) },
+      events: { wants: () => false, emit: () => {} },
+      member: 'me',
+    };
+  }
+
+  /** Every message takes `1 / batch` of a slot, as in full batches. */
+  claimer(topic: string, { batch = 1, priority = 0 } = {}): PartitionClaimer {
+    const { pool, group } = this;
+    return new PartitionClaimer({
+      context: this.#context,
+      partition: { topic, index: 0 },
+      pool,
+      group,
+      priority,
+      batch,
+      lease: 30_000,
+      token: 0,
+      onMessages: (messages) => Math.ceil(messages.length / batch),
+      onPause: (paused) => this.pauses.push(paused),
+      onSetAside: () => {},
+      onLost: () => this.lost++,
+    });
+  }
+
+  /** The latest claim of a topic. */
+  claimOf(topic: string): PendingClaim {
+    const claim = this.claims.findLast((sent) => sent.topic === topic);
+    if (!claim) throw new Error(`There was no claim of '${topic}'.`);
+    return claim;
+  }
+
+  get claimed(): string[] {
+    return this.claims.map(({ topic }) => topic);
+  }
+}
+
+export function claimed(count: number, nextAt?: number): ClaimResult {
+  const messages = Array.from({ length: count }, (_, i): ClaimedMessage => ({
+    storedId: `m${i}`,
+    envelope: '[1,2]',
+    token: i + 1,
+    delivery: 1,
+    attempt: 1,
+    dueAt: 0,
+  }));
+  return { status: 'claimed', messages, token: count, nextAt, repaired: 0 };
+}
+
+/** What a claim is told if the topic is paused. */
+export const PAUSED: ClaimResult = { ...claimed(0), status: 'paused' } as ClaimResult;
+
+/** A claimer whose first claim was answered. */
+export async function idle(answer: ClaimResult): Promise<{ bed: ClaimBed; claimer: PartitionClaimer }> {
+  const bed = new ClaimBed();
+  const claimer = bed.claimer('jobs');
+  claimer.start();
+  bed.claimOf('jobs').answer(answer);
+  await turns();
+  return { bed, claimer };
+}
