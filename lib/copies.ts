@@ -5,18 +5,18 @@ import type { Log } from './log.js';
 
 type Class = abstract new (...dependencies: never[]) => object;
 
-/** A copy of this package as others see it, older and newer versions too: what is here stays. */
+/** A copy of this package as others see it, older and newer versions too. So nothing of it may ever change. */
 interface Copy {
-  /** What is injected by its class, by the name under which it is exported. */
+  /** The classes that are injected by class, by the name under which they are exported. */
   readonly classes: ReadonlyMap<string, Class>;
   /** Version, format and folder. */
   describe(): string;
 }
 
-/** All copies of this process. Those that a test runner has loaded and dropped may be collected. */
+/** All copies of this process, held weakly: a test runner loads copies and drops them. */
 interface Copies {
   readonly loaded: WeakRef<Copy>[];
-  /** Told of each copy that is loaded after a module has booted. */
+  /** Called for each copy that is loaded after a module has booted. */
   onLoaded?: () => void;
 }
 
@@ -26,8 +26,8 @@ const classes = new Map<string, Class>();
 const own: Copy = { classes, describe: () => `${VERSION}${place()}` };
 
 /**
- * Makes a class known to the other copies, whose modules then provide it too. Each class does so itself where it is defined,
- * so that a bundler cannot drop the one and keep the other.
+ * Makes a class known to the other copies, whose modules then provide it too. Each class calls this in its own definition, so
+ * that a bundler cannot keep the class and drop the call.
  *
  * @param name under which it is exported; its own may have been minified
  */
@@ -40,14 +40,14 @@ export function shareClass(name: string, type: Class): void {
   onLoaded?.();
 }
 
-/** The classes that other copies have of the same name; of what is no class that is shared, there are none. */
+/** The classes of the same name in other copies; none if `type` is not a class that is shared. */
 export function twinsOf(type: unknown): Class[] {
   const name = [...classes.keys()].find((key) => classes.get(key) === type);
   if (name === undefined) return [];
   return alive().flatMap((copy) => (copy === own ? [] : (copy.classes.get(name) ?? [])));
 }
 
-/** Warns if there are several copies, now or as soon as there are. Once a process, however often it is called. */
+/** Warns once a process if there are several copies, now or as soon as another one is loaded. */
 export function warnOfCopies(log: Log): void {
   const registry = copies();
   registry.onLoaded ??= () => {
@@ -80,8 +80,8 @@ const FORMATS = new Map([
 ]);
 
 /**
- * Where this copy lies, as a stack trace shows it: no way of asking for one's own file works in CommonJS, in ES modules and in
- * all that bundlers make of them.
+ * Where this copy lies, read from a stack trace: no other way works in CommonJS, in ES modules, and in all that bundlers make
+ * of them.
  */
 function place(): string {
   const [, file] = /^ +at (?:.*? \()?(.+?):\d+:\d+\)?$/m.exec(String(new Error().stack)) ?? [];

@@ -1,4 +1,4 @@
-// The public API: what is not named here may change at any time.
+// The public API. What is not named here may change at any time.
 
 // Module
 export { DELAY_QUEUE_REDIS } from './decorators/delay-queue.tokens.js';
@@ -7,13 +7,12 @@ export { DelayQueueModule } from './module/delay-queue.module.js';
 export type {
   ConsumerOptions,
   DeadLetterOptions,
-  DelayQueueAsyncOptions,
   DelayQueueModuleOptions,
-  DelayQueueOptionsFactory,
   FleetEventsOptions,
+  RedisSettings,
   TopicOptions,
 } from './connection/delay-queue-options.interface.js';
-export type { RedisSettings } from './broker/redis/redis-settings.js';
+export type { DelayQueueAsyncOptions, DelayQueueOptionsFactory } from './module/delay-queue-async-options.interface.js';
 
 export {
   InjectDelayQueueAdmin,
@@ -33,12 +32,14 @@ export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './
 export type { CancelResult } from './broker/broker.interface.js';
 
 // Handling
-export { DelayedHandler } from './decorators/delayed-handler.decorator.js';
-export type { HandlerDecorator, HandlerMethodFor } from './decorators/handler-decorator.js';
+export {
+  DelayedHandler,
+  type HandlerDecorator,
+  type HandlerMethodFor,
+} from './decorators/delayed-handler.decorator.js';
 export { OnDeadLetter, type OnDeadLetterOptions } from './decorators/on-dead-letter.decorator.js';
 export type { DeadLetter } from './messages/dead-letter.interface.js';
-export { Message } from './decorators/message.decorator.js';
-export { Payload } from './decorators/payload.decorator.js';
+export { Message, Payload } from './decorators/parameter.decorators.js';
 export { DelayQueueContext } from './handlers/delay-queue-context.js';
 export type { HandlerOptions } from './decorators/handler-options.interface.js';
 export type { DelayedMessage } from './messages/delayed-message.interface.js';

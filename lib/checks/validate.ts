@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { describe } from './describe.js';
 import { didYouMean } from './nearest.js';
@@ -50,6 +51,21 @@ export function assertOneOf<T extends string>(name: string, value: unknown, allo
     throw new InvalidArgumentError(
       `${name} must be one of ${allowed.map((option) => `'${option}'`).join(', ')}. Given: ${describe(value)}.`,
     );
+  }
+}
+
+/**
+ * Runs checks of options that the application gave: what is an argument error to the checks is a configuration error to it.
+ *
+ * @param where what the options belong to, such as `DelayQueueModule`
+ * @throws ConfigurationError instead of an InvalidArgumentError
+ */
+export function asConfiguration<T>(where: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw new ConfigurationError(`${where}: ${error.message}`, { cause: error });
   }
 }
 

@@ -1,11 +1,12 @@
-import { type AdminDependencies, DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
-import { createRedisBroker } from '../broker/redis/create-redis-broker.js';
-import { SystemClock } from '../time/clock.js';
-import type { Duration } from '../time/duration.js';
-import type { TopicOptions } from './delay-queue-options.interface.js';
+import { asConfiguration, assertOptions, isPlainObject } from '../checks/validate.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
-import { resolveAdminOptions } from './resolve-admin-options.js';
+import type { Duration } from '../time/duration.js';
+import { RedisBackend } from './backend.js';
+import { DelayQueueConnection } from './delay-queue.connection.js';
+import type { TopicOptions } from './delay-queue-options.interface.js';
+import { type ResolvedOptions, checkOptions, resolveTimeout } from './resolve-options.js';
 
 /**
  * How {@link createDelayQueueAdmin} connects.
@@ -23,7 +24,7 @@ export interface DelayQueueAdminOptions {
   serializer?: PayloadSerializer;
   /** Topics that have a serializer of their own. */
   topics?: Record<string, Pick<TopicOptions, 'serializer'>>;
-  /** Told of trouble with the connection. @defaultValue console */
+  /** Where to log trouble with the connection. @defaultValue console */
   log?: { log(message: string): void; warn(message: string): void; error(message: string): void };
 }
 
@@ -33,18 +34,17 @@ export interface DelayQueueAdminOptions {
  * @publicApi
  */
 export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
-  readonly #close: () => Promise<void>;
+  readonly #connection: DelayQueueConnection;
 
   /** @internal */
-  constructor(dependencies: AdminDependencies) {
-    super(dependencies);
-    const { broker } = dependencies;
-    this.#close = () => broker.close();
+  constructor(connection: DelayQueueConnection) {
+    super(connection.adminDependencies);
+    this.#connection = connection;
   }
 
   /** Closes its connections. Calls that are under way fail. */
   async close(): Promise<void> {
-    await this.#close();
+    await this.#connection.close();
   }
 }
 
@@ -59,20 +59,36 @@ export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
  * await admin.close();
  * ```
  *
- * @throws ConfigurationError where an option is wrong, Redis is too old, or its user may not do what is needed
- * @throws BrokerUnavailableError where Redis cannot be reached within `timeout`
+ * @throws ConfigurationError if an option is wrong, Redis is too old, or its user may not do what is needed
+ * @throws BrokerUnavailableError if Redis cannot be reached within `timeout`
  *
  * @publicApi
  */
 export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}): Promise<ConnectedDelayQueueAdmin> {
-  const { redis, prefix, timeout, log, serializerOf } = resolveAdminOptions(options);
-  const clock = new SystemClock();
-  const broker = await createRedisBroker({ redis, prefix, connectTimeout: timeout, clock, log });
+  const resolved = resolveAdminOptions(options);
+  const { log = console } = options;
+  const connection = await DelayQueueConnection.create({
+    name: 'createDelayQueueAdmin',
+    options: resolved,
+    backend: new RedisBackend(),
+    log,
+  });
   try {
-    await broker.connect();
+    await connection.broker.connect();
   } catch (error) {
-    await broker.close();
+    await connection.close();
     throw error;
   }
-  return new ConnectedDelayQueueAdmin({ broker, clock, timeout, serializerOf });
+  return new ConnectedDelayQueueAdmin(connection);
+}
+
+function resolveAdminOptions(options: DelayQueueAdminOptions): ResolvedOptions {
+  return asConfiguration('createDelayQueueAdmin', () => {
+    assertOptions('The options', options, ['redis', 'prefix', 'timeout', 'log', 'serializer', 'topics']);
+    const { timeout, log: _, topics = {}, ...rest } = options;
+    if (isPlainObject(topics)) {
+      for (const [topic, own] of Object.entries(topics)) assertOptions(`topics['${topic}']`, own, ['serializer']);
+    }
+    return checkOptions({ ...rest, topics, publishTimeout: resolveTimeout('timeout', timeout), consumer: false });
+  });
 }

@@ -1,10 +1,11 @@
-import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { Duration } from '../time/duration.js';
 import type { Backoff } from '../messages/backoff.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+
+export type { RedisSettings };
 
 /**
  * Options of `DelayQueueModule.forRoot()`.
@@ -13,7 +14,7 @@ import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interf
  */
 export interface DelayQueueModuleOptions {
   /**
-   * Names the connection, where an application has several: producers are injected and handlers choose theirs by it. The
+   * Names the connection, if an application has several: producers are injected and handlers choose theirs by it. The
    * same characters as in a topic. @defaultValue 'default'
    */
   name?: string;
@@ -23,7 +24,7 @@ export interface DelayQueueModuleOptions {
   redis?: RedisSettings;
   /** First part of every key; two prefixes on one Redis know nothing of each other. @defaultValue 'dq' */
   prefix?: string;
-  /** Settings of single topics; a topic needs no entry. @defaultValue none */
+  /** Settings of single topics. A topic needs no entry. @defaultValue none */
   topics?: Record<string, TopicOptions>;
   /** Settings of every topic. @defaultValue none */
   defaults?: TopicOptions;
@@ -31,10 +32,10 @@ export interface DelayQueueModuleOptions {
   consumer?: false | ConsumerOptions;
   /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
-  /** What stands around publishes, handler calls and settles, such as correlation ids; the first is the outermost. @defaultValue none */
+  /** Functions around publishes, handler calls and settles, such as for correlation ids; the first is the outermost. @defaultValue none */
   middleware?: readonly DelayQueueMiddleware[];
   /**
-   * Where to tell what this process does, and from where the state of its topics is read, such as `prometheusMetrics()` of
+   * Counts and measures what this process does, and reads the state of its topics, such as `prometheusMetrics()` of
    * `nestjs-delay-queue/prometheus`. @defaultValue none
    */
   metrics?: DelayQueueMetrics;
@@ -46,7 +47,7 @@ export interface DelayQueueModuleOptions {
   /**
    * Takes payloads into JSON and back, for all topics that have none of their own. Every process that publishes to a topic,
    * handles it, or looks at its payloads needs the same. Give it to those that handle first: a message that was published
-   * with a serializer is a dead letter (`'undecodable'`) to a process without one. The other way round is no trouble: what
+   * with a serializer becomes a dead letter (`'undecodable'`) in a process without one. The other way round does no harm: what
    * was published without one is left as it is. @defaultValue none: plain JSON
    */
   serializer?: PayloadSerializer;
@@ -59,7 +60,7 @@ export interface DelayQueueModuleOptions {
  */
 export interface FleetEventsOptions {
   /**
-   * How many events of the whole fleet Redis keeps, about: as many can be read after a lost connection. 1,000 to
+   * About how many events of the whole fleet Redis keeps: as many can be read after a lost connection. 1,000 to
    * 10,000,000, of some 60 bytes each with UUIDs as ids. @defaultValue 100,000
    */
   maxLength?: number;
@@ -72,17 +73,17 @@ export interface FleetEventsOptions {
  */
 export interface TopicOptions {
   /**
-   * Number of partitions, 1 to 1024. Fixed at the first use of the topic; a process configured with another number does
-   * not boot, one that leaves it out takes what the topic has. @defaultValue what the topic has, 8 if it is new
+   * Number of partitions, 1 to 1024. Fixed at the first use of the topic: a process that is configured with another number
+   * does not boot, and one that leaves it out takes the number that the topic has. @defaultValue what the topic has, 8 if it is new
    */
   partitions?: number;
-  /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
+  /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
   /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */
   backoff?: Backoff;
-  /** Longest run of one handler call; then its signal aborts and the attempt has failed. @defaultValue none */
+  /** Longest run of one handler call; after it, its signal aborts and the attempt has failed. @defaultValue none */
   timeout?: Duration;
-  /** Not delivered within this time after it was due, a message becomes a dead letter. @defaultValue never */
+  /** A message that is not delivered within this time after it was due becomes a dead letter. @defaultValue never */
   expireAfter?: Duration;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
@@ -114,25 +115,4 @@ export interface ConsumerOptions {
   shutdownTimeout?: Duration;
   /** Upper bound on sleeping without asking Redis, 100 ms to 60 s; also the heartbeat, up to 5 s. @defaultValue '5s' */
   maxIdleWait?: Duration;
-}
-
-/**
- * Options of `DelayQueueModule.forRootAsync()`.
- *
- * @publicApi
- */
-export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
-  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>,
-  'createDelayQueueOptions'
-> &
-  Pick<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
-
-/**
- * Makes options for `DelayQueueModule.forRootAsync({ useClass })`.
- *
- * @publicApi
- */
-export interface DelayQueueOptionsFactory {
-  createDelayQueueOptions():
-    Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'> | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
 }

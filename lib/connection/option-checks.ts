@@ -1,19 +1,23 @@
-import { parseDuration } from '../time/duration.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
+import { MAX_BATCH } from '../broker/broker.interface.js';
 import { MAX_DELAY } from '../checks/limits.js';
+import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';
+import { parseDuration } from '../time/duration.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
+
+// Checks of options that connections and handlers have in common. All throw InvalidArgumentError.
 
 /** Most handler calls at once, in a process and of a handler. */
 export const MAX_CONCURRENCY = 100_000;
+
+/** Most messages of one handler call: as many as one call of the broker can carry. */
+export const MAX_HANDLER_BATCH = MAX_BATCH;
 
 export function resolveBackoff(name: string, backoff: Backoff): ActiveBackoff {
   return typeof backoff === 'function' ? backoff : resolveStoredBackoff(name, backoff);
 }
 
-/** Below a second, a garbage collection could cost a lease. */
+/** If it were below a second, a garbage collection could cost a lease. */
 export function resolveLease(lease: unknown): number {
   return parseDuration('lease', lease, { min: 1000, max: MAX_DELAY });
 }
@@ -28,14 +32,4 @@ export function optionalSerializer(
 ): PayloadSerializer | undefined {
   if (serializer !== undefined) assertSerializer(name, serializer);
   return serializer;
-}
-
-/** What is wrong with an option is an argument error to the checks, and a configuration error to the application. */
-export function asConfiguration<T>(where: string, resolve: () => T): T {
-  try {
-    return resolve();
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new ConfigurationError(`${where}: ${error.message}`, { cause: error });
-  }
 }

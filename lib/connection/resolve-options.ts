@@ -1,29 +1,58 @@
+import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
-import { parseDuration } from '../time/duration.js';
-import { assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
-import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import type { ConsumerOptions, DelayQueueModuleOptions, TopicOptions } from './delay-queue-options.interface.js';
-import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
+import { asConfiguration, assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
+import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { assertName } from '../messages/topic.js';
+import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
+import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+import { parseDuration } from '../time/duration.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
-import { DEFAULT_PREFIX, DEFAULT_REDIS, DEFAULT_TIMEOUT, MAX_TIMEOUT, assertRedis } from './connection-checks.js';
+import { assertRedis } from './assert-redis.js';
+import type {
+  ConsumerOptions,
+  DelayQueueModuleOptions,
+  FleetEventsOptions,
+  TopicOptions,
+} from './delay-queue-options.interface.js';
 import {
   MAX_CONCURRENCY,
-  asConfiguration,
   optionalDuration,
   optionalSerializer,
   resolveBackoff,
   resolveLease,
 } from './option-checks.js';
-import { resolveMetrics } from './resolve-metrics.js';
-import { resolveFleetEvents } from './resolve-fleet-events.js';
-import { resolveMiddleware } from '../middleware/resolve-middleware.js';
-import type { ResolvedOptions } from './resolved-options.interface.js';
 
-/** How often a process tells that it lives, at least; in milliseconds. */
+/** The options of a connection, checked and with all defaults filled in. Times in milliseconds. */
+export interface ResolvedOptions {
+  /** As the application gave them. */
+  readonly given: DelayQueueModuleOptions;
+  readonly redis: RedisSettings;
+  readonly prefix: string;
+  readonly publishTimeout: number;
+  /** `undefined`: this process only publishes. */
+  readonly consumer: ConsumerSettings | undefined;
+  /** The first is the outermost. */
+  readonly middleware: MiddlewareLayers;
+  /** `undefined`: nothing is measured. */
+  readonly metrics: DelayQueueMetrics | undefined;
+  /** `undefined`: this process does not tell the fleet what it does. */
+  readonly fleetEvents: { readonly maxLength: number } | undefined;
+  /** Topics that have settings of their own. */
+  readonly topics: readonly string[];
+  readonly topicSettings: (topic: string) => TopicSettings;
+}
+
+/** How often a process tells at least that it lives, in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
+
+/** Half of the time for which Redis remembers the answer to a call, in milliseconds. */
+const MAX_TIMEOUT = 60_000;
+
+/** Events of the fleet that are kept unless an option says otherwise: some 6 MB in Redis. */
+const DEFAULT_FLEET_LENGTH = 100_000;
 
 const MODULE_OPTIONS = [
   'redis',
@@ -37,7 +66,7 @@ const MODULE_OPTIONS = [
   'fleetEvents',
   'serializer',
 ] as const;
-/** Known when the module is imported, and so given to `forRoot()` and beside a factory. */
+/** They are needed when the module is imported, so they are given to `forRoot()`, or beside a factory. */
 const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
 const TOPIC_OPTIONS = [
   'partitions',
@@ -50,6 +79,16 @@ const TOPIC_OPTIONS = [
 ] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
 
+const METRICS_FUNCTIONS = [
+  'countPublished',
+  'countHandled',
+  'countError',
+  'observeLateness',
+  'observeHandler',
+  'observeScript',
+  'open',
+] as const satisfies readonly (keyof DelayQueueMetrics)[];
+
 const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   partitions: undefined,
   attempts: 5,
@@ -60,59 +99,68 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   deadLetter: { maxAge: undefined, maxCount: undefined },
 };
 
+/** @throws ConfigurationError that says which option is wrong, and why */
+export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOptions {
+  return asConfiguration('DelayQueueModule', () => checkOptions(options));
+}
+
 /**
- * Checks the module's options and fills in every default; the only place that does.
+ * Checks options and fills in every default; the only place that does.
  *
- * @throws ConfigurationError that says which option is wrong, and why
+ * @throws InvalidArgumentError
  */
-export function resolveOptions(
-  options: DelayQueueModuleOptions,
-  connection: string = DEFAULT_CONNECTION,
-): ResolvedOptions {
-  return asConfiguration('DelayQueueModule', () => {
-    assertName('connection', connection);
-    assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
-    assertNotFromFactory(options);
-    const { redis = DEFAULT_REDIS, prefix = DEFAULT_PREFIX, publishTimeout = DEFAULT_TIMEOUT } = options;
-    const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
-    const serializer = optionalSerializer('serializer', options.serializer);
-    assertName('prefix', prefix);
-    assertRedis(redis);
-    if (!isPlainObject(topics)) {
-      throw new InvalidArgumentError(`topics must be an object of options by topic. Given: ${describe(topics)}.`);
-    }
-    const base = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
-    const own = new Map<string, TopicSettings>();
-    for (const [topic, topicOptions] of Object.entries(topics)) {
-      assertName('topic', topic);
-      own.set(topic, resolveTopic(`topics['${topic}']`, topicOptions, base));
-    }
-    return Object.freeze({
-      connection,
-      given: options,
-      redis,
-      prefix,
-      publishTimeout: parseDuration('publishTimeout', publishTimeout, {
-        min: 1,
-        max: MAX_TIMEOUT,
-      }),
-      consumer: consumer === false ? undefined : resolveConsumer(consumer),
-      middleware: resolveMiddleware(middleware),
-      metrics: resolveMetrics(metrics),
-      fleetEvents: resolveFleetEvents(fleetEvents),
-      topics: [...own.keys()],
-      topicSettings: (topic: string) => own.get(topic) ?? base,
-    });
+export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions {
+  assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
+  assertNotFromFactory(options);
+  const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout } = options;
+  const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
+  const serializer = optionalSerializer('serializer', options.serializer);
+  assertName('prefix', prefix);
+  assertRedis(redis);
+  const base = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
+  const own = resolveTopics(topics, base);
+  return Object.freeze({
+    given: options,
+    redis,
+    prefix,
+    publishTimeout: resolveTimeout('publishTimeout', publishTimeout),
+    consumer: consumer === false ? undefined : resolveConsumer(consumer),
+    middleware: resolveMiddleware(middleware),
+    metrics: resolveMetrics(metrics),
+    fleetEvents: resolveFleetEvents(fleetEvents),
+    topics: [...own.keys()],
+    topicSettings: (topic: string) => own.get(topic) ?? base,
   });
 }
 
-/** Nest has taken them out of what `forRoot()` is given; what is left comes from a factory. */
+/**
+ * How long a call of the producer or the admin may take to be answered.
+ *
+ * @throws InvalidArgumentError
+ */
+export function resolveTimeout(name: string, timeout: unknown = '5s'): number {
+  return parseDuration(name, timeout, { min: 1, max: MAX_TIMEOUT });
+}
+
+/** Nest takes them out of what `forRoot()` is given; if one is there, a factory has made it. */
 function assertNotFromFactory(options: DelayQueueModuleOptions): void {
   const misplaced = IMPORT_OPTIONS.find((option) => options[option] !== undefined);
   if (misplaced === undefined) return;
   throw new InvalidArgumentError(
     `The options that a factory makes have '${misplaced}', which has to be known before it is called. Give it beside ` +
       `useFactory, useClass or useExisting: forRootAsync({ ${misplaced}, useFactory }).`,
+  );
+}
+
+function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings): Map<string, TopicSettings> {
+  if (!isPlainObject(topics)) {
+    throw new InvalidArgumentError(`topics must be an object of options by topic. Given: ${describe(topics)}.`);
+  }
+  return new Map(
+    Object.entries(topics).map(([topic, options]) => {
+      assertName('topic', topic);
+      return [topic, resolveTopic(`topics['${topic}']`, options, base)];
+    }),
   );
 }
 
@@ -141,7 +189,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   });
 }
 
-function resolveConsumer(options: ConsumerOptions): NonNullable<ResolvedOptions['consumer']> {
+function resolveConsumer(options: ConsumerOptions): ConsumerSettings {
   assertOptions('consumer', options, CONSUMER_OPTIONS);
   const { concurrency = 100, lease = '30s', shutdownTimeout = '10s', maxIdleWait = '5s' } = options;
   assertInteger('consumer.concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
@@ -154,4 +202,28 @@ function resolveConsumer(options: ConsumerOptions): NonNullable<ResolvedOptions[
       LONGEST_HEARTBEAT,
     ),
   });
+}
+
+function resolveMetrics(metrics: DelayQueueMetrics | undefined): DelayQueueMetrics | undefined {
+  if (metrics === undefined) return undefined;
+  const missing = METRICS_FUNCTIONS.find((name) => typeof (metrics as DelayQueueMetrics | null)?.[name] !== 'function');
+  if (missing === undefined) return metrics;
+  throw new InvalidArgumentError(
+    `metrics must be a DelayQueueMetrics, such as prometheusMetrics() of 'nestjs-delay-queue/prometheus'; it has no function ` +
+      `'${missing}'. Given: ${describe(metrics)}.`,
+  );
+}
+
+function resolveFleetEvents(fleetEvents: boolean | FleetEventsOptions): ResolvedOptions['fleetEvents'] {
+  if (fleetEvents === false) return undefined;
+  if (fleetEvents === true) return { maxLength: DEFAULT_FLEET_LENGTH };
+  if (!isPlainObject(fleetEvents)) {
+    throw new InvalidArgumentError(
+      `fleetEvents must be true, false or { maxLength }. Given: ${describe(fleetEvents)}.`,
+    );
+  }
+  assertOptions('fleetEvents', fleetEvents, ['maxLength']);
+  const { maxLength = DEFAULT_FLEET_LENGTH } = fleetEvents;
+  assertInteger('fleetEvents.maxLength', maxLength, { min: 1000, max: 10_000_000 });
+  return { maxLength };
 }

@@ -2,7 +2,7 @@ import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import type { SettleLayer } from '../middleware/settle-middleware.js';
+import type { SettleLayer } from '../middleware/middleware-layers.js';
 
 /** What every part of the consumer runtime is given. */
 export interface ConsumerContext {
@@ -12,6 +12,6 @@ export interface ConsumerContext {
   readonly events: EventSink;
   /** Names this process among the members of every topic. */
   readonly member: string;
-  /** Around each settle; the first is the outermost. `undefined` where there is nothing. */
+  /** Around each settle; the first is the outermost. `undefined`: no middleware does. */
   readonly settleLayers?: readonly SettleLayer[] | undefined;
 }

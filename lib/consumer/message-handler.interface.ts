@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
-import type { PayloadSerializer } from '../messages/serializer.js';
-import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
+import type { TopicSettings } from '../topics/topic-settings.interface.js';
 
 /** What handles the messages of one or several topics: the runtime's view of a decorated method. */
 export interface MessageHandler {
@@ -28,13 +27,8 @@ export interface HandledTopic {
   readonly settings: HandlerSettings;
 }
 
-/** What is set for the messages of one topic in one handler, defaults filled in. Times in milliseconds. */
-export interface HandlerSettings {
-  readonly attempts: number;
-  readonly backoff: ActiveBackoff;
-  readonly timeout: number | undefined;
+/** What is set for the messages of one topic in one handler: its own options, else those of the topic. */
+export interface HandlerSettings extends TopicSettings {
+  /** Milliseconds. */
   readonly lease: number;
-  readonly expireAfter: number | undefined;
-  readonly serializer: PayloadSerializer | undefined;
-  readonly deadLetter: { readonly maxAge: number | undefined; readonly maxCount: number | undefined };
 }

@@ -14,8 +14,9 @@ import { SerializationError } from '../errors/serialization.error.js';
 import { type Failure, toFailure } from '../messages/failure.js';
 import { mayBeNoText } from '../messages/stored-id.js';
 import type { ConsumerContext } from './consumer-context.js';
+import { toDeliveryOutcome } from './delivery-outcome.js';
 import type { Delivery } from './delivery.js';
-import { settleWithin } from '../middleware/settle-middleware.js';
+import { settleWithin } from '../middleware/middleware-layers.js';
 import type { DeadOutcome, OnSettled } from './delivery-reporter.js';
 
 /** Told of a message that had to be set aside. */
@@ -105,7 +106,7 @@ export class Settler {
         },
       );
     const statuses = settleLayers
-      ? await settleWithin(settleLayers, batch, settle, (error) => this.#reportFault(error))
+      ? await settleWithin(settleLayers, batch.map(toDeliveryOutcome), settle, (error) => this.#reportFault(error))
       : await settle();
     for (const [i, pending] of batch.entries()) {
       const status = statuses[i] as SettleStatus;

@@ -7,18 +7,18 @@ import type { Backoff } from '../messages/backoff.js';
  * @publicApi
  */
 export interface HandlerOptions {
-  /** Calls of this handler at once in this process, within the process's own limit. @defaultValue the process's own limit */
+  /** Calls of this handler at once in this process, within the limit of the process. @defaultValue the process's own limit */
   concurrency?: number;
   /**
-   * Most messages of one call, 1 to 200: the handler is called with `(payloads, messages)`, two arrays of messages of one
-   * partition that are due. It does not wait for a batch to fill. @defaultValue no batches
+   * Most messages of one call, 1 to 200: the handler is called with `(payloads, messages)`, two arrays for messages of one
+   * partition that are due. It does not wait until a batch is full. @defaultValue no batches
    */
   batch?: number;
-  /** Deliveries in all that may fail before a message is a dead letter, 1 to 1000. @defaultValue the topic's */
+  /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue the topic's */
   attempts?: number;
   /** Wait between attempts. @defaultValue the topic's */
   backoff?: Backoff;
-  /** Longest run of one call; then its signal aborts and the attempt has failed. @defaultValue the topic's */
+  /** Longest run of one call; after it, its signal aborts and the attempt has failed. @defaultValue the topic's */
   timeout?: Duration;
   /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue the consumer's */
   lease?: Duration;

@@ -3,8 +3,8 @@ import { DEFAULT_CONNECTION } from './delay-queue.constants.js';
 import { tokensOf } from './delay-queue.tokens.js';
 
 /**
- * Injects the `DelayQueueProducer` of a named connection, that of `DelayQueueModule.forRoot({ name })`. The one of a module
- * without a name is injected by its class.
+ * Injects the `DelayQueueProducer` of a named connection, made by `DelayQueueModule.forRoot({ name })`. The one of a module
+ * without a name can also be injected by its class.
  *
  * @example
  * ```ts
@@ -51,7 +51,8 @@ export function InjectDelayQueueHealth(
 }
 
 /**
- * Injects the ioredis client of a named connection; that of a module without a name has the token `DELAY_QUEUE_REDIS`.
+ * Injects the ioredis client of a named connection. The one of a module without a name also has the token
+ * `DELAY_QUEUE_REDIS`.
  *
  * @publicApi
  */

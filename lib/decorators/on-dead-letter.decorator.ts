@@ -7,11 +7,11 @@ import type { TopicRef } from '../messages/topic.js';
  * @publicApi
  */
 export interface OnDeadLetterOptions {
-  /** Name of the connection whose dead letters it is told of. @defaultValue that of the module without a name */
+  /** Name of the connection whose dead letters it is told of. @defaultValue 'default' */
   readonly connection?: string;
 }
 
-/** What {@link OnDeadLetter} leaves on a method, one for each decorator. */
+/** What each {@link OnDeadLetter} leaves on a method. */
 export interface OnDeadLetterMetadata {
   readonly topic: TopicRef;
   readonly options: OnDeadLetterOptions;
@@ -21,10 +21,10 @@ export interface OnDeadLetterMetadata {
  * Marks a method of a provider or controller that is called with each dead letter of a topic, in the process that made it
  * one, once Redis has confirmed that it is dead. A topic may have several such methods, and a method several topics.
  *
- * It is called once at most: where the process ends between the confirmation and the call, nobody is told. What decides is
- * what is stored, see `DelayQueueAdmin`. What it throws is logged and changes nothing, and dead letters made by other
- * processes are told there. At a shutdown it is waited for within `shutdownTimeout`. The hooks of 10 dead letters run at
- * once and 1,000 wait; beyond, they are dropped with an error in the log.
+ * It is called at most once: if the process ends between the confirmation and the call, nobody is told. What counts is what
+ * is stored, see `DelayQueueAdmin`. What the method throws is logged and changes nothing. Dead letters of other processes are
+ * told there. A shutdown waits for it within `shutdownTimeout`. The hooks of 10 dead letters run at once and 1,000 wait;
+ * beyond that, they are dropped with an error in the log.
  *
  * Guards, interceptors, pipes and filters do not run around it. Its class cannot be request-scoped or transient.
  *
@@ -36,7 +36,7 @@ export interface OnDeadLetterMetadata {
  * }
  * ```
  *
- * @throws ConfigurationError at boot, naming class and method, where it cannot work
+ * @throws ConfigurationError at boot, naming class and method, if it cannot work
  *
  * @publicApi
  */

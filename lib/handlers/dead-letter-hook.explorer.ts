@@ -1,48 +1,45 @@
 import { Injectable } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
-import { assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-hook.interface.js';
-import type { OnDeadLetterMetadata } from '../decorators/on-dead-letter.decorator.js';
 import { DEFAULT_CONNECTION, ON_DEAD_LETTER_METADATA } from '../decorators/delay-queue.constants.js';
+import type { OnDeadLetterMetadata } from '../decorators/on-dead-letter.decorator.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { checkedTopicName } from '../messages/topic.js';
-import { asConfiguration } from '../connection/option-checks.js';
-import type { InstanceWrapper, Method } from './handler-pipeline.js';
-import { assertConnection, connectionsAmong } from '../module/connections.js';
-import { type DecoratedMethod, classesFirst, decoratedMethods } from './decorated-methods.js';
+import {
+  type DecoratedMethod,
+  DecoratedMethods,
+  type InstanceWrapper,
+  type Method,
+  assertConnection,
+} from './decorated-methods.js';
 
-/** Finds the methods marked with `@OnDeadLetter` on the providers and controllers of the application. */
+/** Finds the methods marked with `@OnDeadLetter`. */
 @Injectable()
 export class DeadLetterHookExplorer {
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-    private readonly reflector: Reflector,
-  ) {}
+  constructor(private readonly methods: DecoratedMethods) {}
 
   /**
+   * @param connections names of all connections of the application
    * @returns the hooks of a connection
    * @throws ConfigurationError that names class and method of what cannot work
    */
-  explore(connection: string): DeadLetterHook[] {
-    const { discovery, scanner, reflector } = this;
-    const wrappers = [...discovery.getProviders(), ...discovery.getControllers()].toSorted(classesFirst);
-    const connections = connectionsAmong(wrappers);
-    const methods = decoratedMethods<OnDeadLetterMetadata[]>({ wrappers, scanner, reflector }, ON_DEAD_LETTER_METADATA);
-    return [...methods].flatMap((found) =>
-      found.metadata.flatMap(({ topic, options }): DeadLetterHook[] => {
-        const where = `@OnDeadLetter on ${found.label}`;
-        const checked = asConfiguration(where, () => {
+  explore(connection: string, connections: ReadonlySet<string>): DeadLetterHook[] {
+    const hooks: DeadLetterHook[] = [];
+    for (const found of this.methods.find<OnDeadLetterMetadata[]>(ON_DEAD_LETTER_METADATA)) {
+      const where = `@OnDeadLetter on ${found.label}`;
+      for (const { topic, options } of found.metadata) {
+        const name = asConfiguration(where, () => {
           assertOptions('Its options', options, ['connection']);
           return checkedTopicName(topic);
         });
         const { connection: wanted = DEFAULT_CONNECTION } = options;
         assertConnection(where, wanted, connections);
         assertOneInstance(where, found.wrapper);
-        return wanted === connection ? [{ name: found.label, topic: checked, call: callOf(found) }] : [];
-      }),
-    );
+        if (wanted === connection) hooks.push({ name: found.label, topic: name, call: callOf(found) });
+      }
+    }
+    return hooks;
   }
 }
 
@@ -54,7 +51,7 @@ function callOf({ wrapper, name }: DecoratedMethod<unknown>): DeadLetterHook['ca
   };
 }
 
-/** There is no delivery any more that an instance could be made for. */
+/** The delivery has ended, so there is nothing that an instance could be made for. */
 function assertOneInstance(where: string, wrapper: InstanceWrapper): void {
   if (!wrapper.isTransient && wrapper.isDependencyTreeStatic()) return;
   throw new ConfigurationError(

@@ -20,7 +20,7 @@ export const CONTEXT_TYPE = 'delay-queue';
  * @publicApi
  */
 export class DelayQueueContext<T = unknown> {
-  /** As the handler is called with it: with `batch`, the payloads of all messages. */
+  /** What the handler is called with: with `batch`, the payloads of all messages. */
   readonly payload: unknown;
   /** The messages of this call: one, or those of a batch. */
   readonly messages: readonly DelayedMessage<T>[];
@@ -34,7 +34,7 @@ export class DelayQueueContext<T = unknown> {
       : Object.freeze([message as DelayedMessage<T>]);
   }
 
-  /** @throws InvalidArgumentError where the context is that of something else, such as an HTTP request */
+  /** @throws InvalidArgumentError if the context belongs to something else, such as an HTTP request */
   static from<T = unknown>(host: ArgumentsHost): DelayQueueContext<T> {
     const type = host.getType<string>();
     if (type !== CONTEXT_TYPE) {
@@ -49,7 +49,7 @@ export class DelayQueueContext<T = unknown> {
   /**
    * The message.
    *
-   * @throws InvalidArgumentError where the handler takes batches; see {@link messages}
+   * @throws InvalidArgumentError if the handler takes batches; see {@link messages}
    */
   get message(): DelayedMessage<T> {
     const [message] = this.messages;

@@ -1,46 +1,46 @@
 import { Injectable } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
-import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import { topicName } from '../messages/topic.js';
+import { DecoratedMethods, assertConnection } from './decorated-methods.js';
 import { HandlerFactory } from './handler-factory.js';
-import type { InstanceWrapper } from './handler-pipeline.js';
 import { type ConsumingOptions, resolveHandler } from './resolve-handler.js';
-import { assertConnection, connectionsAmong } from '../module/connections.js';
-import { type DecoratedMethod, classesFirst, decoratedMethods } from './decorated-methods.js';
-import { argumentsFor } from './handler-arguments.js';
 
-/** Finds the methods marked with `@DelayedHandler` on the providers and controllers of the application. */
+/** Finds the methods marked with `@DelayedHandler`. */
 @Injectable()
 export class DelayedHandlerExplorer {
   constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-    private readonly reflector: Reflector,
+    private readonly methods: DecoratedMethods,
     private readonly factory: HandlerFactory,
   ) {}
 
   /**
+   * @param options of the connection
+   * @param connections names of all connections of the application
    * @returns the handlers of a connection
    * @throws ConfigurationError that names class and method of what cannot work
    */
-  explore(options: ConsumingOptions): MessageHandler[] {
-    const wrappers = this.#wrappers();
-    const connections = connectionsAmong(wrappers);
+  explore(connection: string, options: ConsumingOptions, connections: ReadonlySet<string>): MessageHandler[] {
     const handlers: MessageHandler[] = [];
-    for (const found of this.#decorated(wrappers)) {
-      const { label, metadata, ...call } = found;
-      const { connection = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
-      assertConnection(`@DelayedHandler on ${label}`, connection, connections);
-      if (connection !== options.connection) continue;
+    for (const found of this.methods.find<DelayedHandlerMetadata>(DELAYED_HANDLER_METADATA)) {
+      const { label, metadata } = found;
+      const { connection: wanted = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
+      assertConnection(`@DelayedHandler on ${label}`, wanted, connections);
+      if (wanted !== connection) continue;
       const resolved = resolveHandler(label, metadata.topics, metadata.options, options);
-      const invoke = this.factory.create(label, call, onRefusal);
+      const invoke = this.factory.create(found, onRefusal);
       handlers.push({
         ...resolved,
-        handle: (messages: readonly DelayedMessage[]) => invoke(...argumentsFor(messages, resolved.batch)),
+        handle:
+          resolved.batch === undefined
+            ? ([message]) => invoke(message?.payload, message)
+            : (messages) =>
+                invoke(
+                  messages.map(({ payload }) => payload),
+                  messages,
+                ),
       });
     }
     assertOnePerTopic(handlers);
@@ -49,18 +49,9 @@ export class DelayedHandlerExplorer {
 
   /** The handlers that the application has for a topic, whatever their connection and whether or not they are in use. */
   handlersOf(topic: string): { readonly name: string; readonly connection: string }[] {
-    return [...this.#decorated(this.#wrappers())]
+    return [...this.methods.find<DelayedHandlerMetadata>(DELAYED_HANDLER_METADATA)]
       .filter(({ metadata }) => metadata.topics.some((ref) => topicName(ref) === topic))
       .map(({ label, metadata }) => ({ name: label, connection: metadata.options.connection ?? DEFAULT_CONNECTION }));
-  }
-
-  #wrappers(): InstanceWrapper[] {
-    return [...this.discovery.getProviders(), ...this.discovery.getControllers()].toSorted(classesFirst);
-  }
-
-  #decorated(wrappers: readonly InstanceWrapper[]): Generator<DecoratedMethod<DelayedHandlerMetadata>> {
-    const { scanner, reflector } = this;
-    return decoratedMethods({ wrappers, scanner, reflector }, DELAYED_HANDLER_METADATA);
   }
 }
 

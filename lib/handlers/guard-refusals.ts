@@ -2,15 +2,15 @@ import { type CanActivate, type ExecutionContext, ForbiddenException } from '@ne
 import type { ExternalContextCreator } from '@nestjs/core';
 import { CONTEXT_TYPE } from './delay-queue-context.js';
 
-/** What Nest says if a guard has answered `false`. */
+/** The message of Nest's exception for a guard that answered `false`. */
 const REFUSAL = 'Forbidden resource';
 
-/** The guard that was asked last before an error came, by the error. */
+/** By the error, the guard that was asked last before it was thrown. */
 const guards = new WeakMap<object, CanActivate>();
 
 type GuardsFn = (args: unknown[]) => Promise<void>;
 
-/** A creator whose calls remember which guard has refused: Nest itself tells nobody. */
+/** A creator whose calls remember which guard has refused, which Nest does not tell. */
 export function rememberingGuards(creator: ExternalContextCreator): ExternalContextCreator {
   const createGuardsFn: ExternalContextCreator['createGuardsFn'] = (bound: CanActivate[], ...rest) => {
     if (bound.length === 0) return null;

@@ -2,16 +2,10 @@ import { ForbiddenException, Injectable } from '@nestjs/common';
 import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCreator, ModuleRef } from '@nestjs/core';
 import { UnrecoverableError } from '../errors/unrecoverable.error.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
-import { assertBoundClassesAreMade } from './bound-classes.js';
+import type { DecoratedMethod, InstanceWrapper } from './decorated-methods.js';
 import { describeRefusal, isRefusal, rememberingGuards } from './guard-refusals.js';
-import { checkParameters } from './handler-parameters.js';
-import {
-  type HandlerMethod,
-  HandlerPipeline,
-  type InstanceWrapper,
-  type Invoke,
-  directCall,
-} from './handler-pipeline.js';
+import { assertBoundClassesAreMade, checkParameters } from './handler-checks.js';
+import { HandlerPipeline, type Invoke, directCall } from './handler-pipeline.js';
 import { isEnhanced, isFiltered } from './nest-metadata.js';
 
 /** Makes the calls of handlers: on which instance, and with what around them. */
@@ -23,10 +17,10 @@ export class HandlerFactory {
   ) {}
 
   /** @throws ConfigurationError for parameters that could not be filled, and for guards and the like that would not run */
-  create(label: string, handler: HandlerMethod, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
+  create(handler: DecoratedMethod<unknown>, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
     const { wrapper, type, name, method } = handler;
-    assertBoundClassesAreMade(label, handler);
-    const decorated = checkParameters(label, type, name, method.length);
+    assertBoundClassesAreMade(handler);
+    const decorated = checkParameters(handler);
     const filtered = isFiltered(type) || isFiltered(method) || this.#isFilteredGlobally();
     const enhanced = decorated || filtered || isEnhanced(type) || isEnhanced(method) || this.#isEnhancedGlobally();
     const pipeline = enhanced ? new HandlerPipeline(rememberingGuards(this.creator), handler, filtered) : undefined;
@@ -52,20 +46,20 @@ export class HandlerFactory {
   }
 }
 
-/** Whether one instance serves all deliveries: neither the class nor anything it depends on or that is bound to it is scoped. */
+/** Whether one instance serves all deliveries: neither the class, nor what it depends on, nor what is bound to it is scoped. */
 function isStatic(wrapper: InstanceWrapper): boolean {
   return !wrapper.isTransient && wrapper.isDependencyTreeStatic();
 }
 
-/** An instance a delivery. To request-scoped classes the message is the `REQUEST`. */
+/** Makes an instance for each delivery. To request-scoped classes the message is the `REQUEST`. */
 function perDelivery(wrapper: InstanceWrapper, around: (instance: object, contextId: ContextId) => Invoke): Invoke {
   const moduleRef = wrapper.host?.providers.get(ModuleRef)?.instance as ModuleRef;
   const isDurable = wrapper.isDependencyTreeDurable();
   return async (payload, message) => {
     const request = message as object;
     const contextId: ContextId = ContextIdFactory.getByRequest(request);
-    // As Nest does for HTTP: what a strategy for durable providers adds is all that a durable tree sees, and part of the
-    // request for others.
+    // As Nest does for HTTP: a durable tree sees only what a strategy for durable providers adds, and to others that is a part
+    // of the request.
     moduleRef.registerRequestByContextId(
       isDurable ? contextId.payload : Object.assign(request, contextId.payload),
       contextId,

@@ -1,28 +1,25 @@
-import type { ContextId, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
+import type { ContextId, ExternalContextCreator } from '@nestjs/core';
 import { defaultIfEmpty, isObservable, lastValueFrom } from 'rxjs';
 import { RetryLaterError } from '../errors/retry-later.error.js';
 import { CONTEXT_TYPE } from './delay-queue-context.js';
-import { handlerParameters } from './handler-parameters.js';
+import { pick } from '../decorators/parameter.decorators.js';
+import type { DecoratedMethod, InstanceWrapper, Method } from './decorated-methods.js';
 import { PARAMETERS_METADATA, withMetadataOf } from './nest-metadata.js';
 
 /** Calls a handler with its payload and its message, or with those of a batch. */
 export type Invoke = (payload: unknown, message: unknown) => unknown;
 
-export type Method = (this: unknown, ...args: unknown[]) => unknown;
+type HandlerMethod = Pick<DecoratedMethod<unknown>, 'wrapper' | 'name' | 'method'>;
 
-/** Nest's record of a provider or controller. */
-export type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
+type ParamsFactory = NonNullable<Parameters<ExternalContextCreator['create']>[4]>;
 
-/** One decorated method of a class that Nest made. */
-export interface HandlerMethod {
-  readonly wrapper: InstanceWrapper;
-  readonly type: object;
-  readonly name: string;
-  /** As the class declares it: what decorators are looked for on. */
-  readonly method: Method;
-}
+/** Tells Nest the value of a parameter marked with `@Payload()`, which is stored as `@Body()` so that pipes take it for one. */
+const PARAMETERS: ParamsFactory = {
+  exchangeKeyForValue: (_type: number, property: unknown, [payload, message]: unknown[]): unknown =>
+    pick(payload, property, Array.isArray(message)),
+};
 
-/** Without guards and the like, a call is all there is to it. */
+/** Calls the method with nothing around it. */
 export function directCall(instance: object, name: string): Invoke {
   return (payload, message) => {
     const result = callByName(instance, name, [payload, message]);
@@ -35,7 +32,7 @@ export class HandlerPipeline {
   readonly #creator: ExternalContextCreator;
   readonly #handler: HandlerMethod;
   readonly #method: Method;
-  /** Stands for the method where filters are looked for; `undefined` where there are none. */
+  /** Stands for the method when Nest looks for filters; `undefined`: there are none. */
   readonly #rethrow: Method | undefined;
 
   constructor(creator: ExternalContextCreator, handler: HandlerMethod, hasFilters: boolean) {
@@ -47,20 +44,20 @@ export class HandlerPipeline {
 
   /**
    * @param instance the one whose method is called
-   * @param contextId of the delivery, where the class or what is bound to it has another scope than the default one
+   * @param contextId of the delivery, if the class or what is bound to it has another scope than the default one
    */
   around(instance: object, contextId?: ContextId): Invoke {
     const { name } = this.#handler;
     const call = this.#create(instance, this.#method, name, contextId, FILTERS_APART);
-    // Without filters nothing would come of it but a line in the log for each retry.
+    // Without filters, Nest would only add a line to the log for each retry.
     if (!this.#rethrow) return call;
-    // Filters run apart, since what a filter answers has another meaning than what a handler returns.
+    // Filters run separately, since the answer of a filter means something else than the result of a handler.
     const filter = this.#create(instance, this.#rethrow, `${name} (filters)`, contextId, FILTERS_ONLY);
     return async (payload, message) => {
       try {
         return await call(payload, message);
       } catch (error) {
-        // No failure, but a wish.
+        // Not a failure: the handler asks for another time.
         if (error instanceof RetryLaterError) throw error;
         return filtered(await filter(payload, message, error), error);
       }
@@ -75,7 +72,7 @@ export class HandlerPipeline {
     parts: typeof FILTERS_APART | typeof FILTERS_ONLY,
   ): (...args: unknown[]) => Promise<unknown> {
     const { wrapper } = this.#handler;
-    const parameters = parts.filters ? undefined : handlerParameters;
+    const parameters = parts.filters ? undefined : PARAMETERS;
     return asProvider(wrapper, () =>
       this.#creator.create(
         instance,
@@ -95,7 +92,7 @@ export class HandlerPipeline {
 const FILTERS_APART = { guards: true, interceptors: true, filters: false };
 const FILTERS_ONLY = { guards: false, interceptors: false, filters: true };
 
-/** Nest takes an Observable without values for a failure; to a handler its completion is what counts. */
+/** Nest takes an Observable without values for a failure; of a handler, only the completion counts. */
 function completing({ name, method }: HandlerMethod): Method {
   const completed: Method = function (this: unknown, ...args) {
     const result = callByName(this as object, name, args);
@@ -112,14 +109,14 @@ function rethrowing({ method }: HandlerMethod): Method {
   });
 }
 
-/** By name, so that what a test puts in the place of the method is what is called. */
+/** By name, so that tests can replace the method. */
 function callByName(instance: object, name: string, args: unknown[]): unknown {
   return (instance as Record<string, Method>)[name]?.(...args);
 }
 
 /**
- * A filter that answers nothing has looked at the exception, and left it to be the outcome. Nest 11 takes whatever is falsy
- * for no answer, so it is none in later versions as well.
+ * A filter that answers nothing has looked at the exception and leaves it as the outcome. To Nest 11 a falsy value is no
+ * answer, so it is none with later versions either.
  */
 async function filtered(answer: unknown, error: unknown): Promise<unknown> {
   const value: unknown = isObservable(answer) ? await lastValueFrom(answer, { defaultValue: undefined }) : answer;
@@ -128,8 +125,8 @@ async function filtered(answer: unknown, error: unknown): Promise<unknown> {
 }
 
 /**
- * Nest looks for the module of a handler among the providers of all modules, and would not find what is bound to a
- * controller. So a controller counts as a provider for the moment of the call.
+ * Nest looks for the module of a handler among the providers of all modules, so it would not find what is bound to a
+ * controller. During the call a controller counts as a provider.
  */
 function asProvider<T>({ host, token, id }: InstanceWrapper, create: () => T): T {
   const controller = host?.controllers.get(token);

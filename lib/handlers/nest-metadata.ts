@@ -1,6 +1,6 @@
 import { Body, UseFilters, UseGuards, UseInterceptors, UsePipes } from '@nestjs/common';
 
-// Nest keeps the names under which its decorators store things to itself. They are read off the decorators here.
+// Nest does not export the names under which its decorators store things. They are read from the decorators here.
 
 const ENHANCERS = [
   UseGuards({ canActivate: () => true }),
@@ -53,7 +53,7 @@ export function enhancersOf(target: object): unknown[] {
   return [...ENHANCERS, FILTERS].flatMap((key) => (Reflect.getMetadata(key, target) ?? []) as unknown[]);
 }
 
-/** A function that stands for another one where Nest looks for what is bound to it. */
+/** A function that stands for another one when Nest looks for what is bound to it. */
 export function withMetadataOf<T extends object>(source: object, target: T): T {
   for (const key of Reflect.getMetadataKeys(source) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, source), target);

@@ -1,5 +1,4 @@
-import { MAX_BATCH } from '../broker/broker.interface.js';
-import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
@@ -7,12 +6,13 @@ import { MAX_ATTEMPTS } from '../checks/limits.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import {
   MAX_CONCURRENCY,
-  asConfiguration,
+  MAX_HANDLER_BATCH,
   optionalDuration,
   resolveBackoff,
   resolveLease,
 } from '../connection/option-checks.js';
-import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
+import type { ResolvedOptions } from '../connection/resolve-options.js';
+import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
 
 const HANDLER_OPTIONS = [
   'concurrency',
@@ -25,20 +25,13 @@ const HANDLER_OPTIONS = [
   'onRefusal',
 ] as const;
 
-/** Options of a process that consumes. */
-export type ConsumingOptions = ResolvedOptions & {
-  readonly consumer: NonNullable<ResolvedOptions['consumer']>;
-};
-
-export function isConsuming(options: ResolvedOptions): options is ConsumingOptions {
-  return options.consumer !== undefined;
+/** The options of a connection that handlers fall back on. */
+export interface ConsumingOptions extends Pick<ResolvedOptions, 'topicSettings'> {
+  readonly consumer: ConsumerSettings;
 }
 
-/** All that is set for a handler, but not what it does. */
-export type ResolvedHandler = Omit<MessageHandler, 'handle'>;
-
 /**
- * Checks a handler's topics and options; what they leave out comes from the topic and the consumer.
+ * Checks the topics and options of a handler. What they leave out comes from the topic and the consumer.
  *
  * @param name such as `OrderService.onTimeout`
  * @throws ConfigurationError that names the handler
@@ -48,20 +41,17 @@ export function resolveHandler(
   topics: readonly TopicRef[],
   options: HandlerOptions,
   { topicSettings, consumer }: ConsumingOptions,
-): ResolvedHandler {
+): Omit<MessageHandler, 'handle'> {
   return asConfiguration(`@DelayedHandler on ${name}`, () => {
     assertOptions('Its options', options, HANDLER_OPTIONS);
     const { concurrency = consumer.concurrency, batch, attempts, backoff, timeout, lease, onRefusal } = options;
     assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
-    if (batch !== undefined) assertInteger('batch', batch, { min: 1, max: MAX_BATCH });
+    if (batch !== undefined) assertInteger('batch', batch, { min: 1, max: MAX_HANDLER_BATCH });
     if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
     if (onRefusal !== undefined) assertOneOf('onRefusal', onRefusal, ['dead-letter', 'retry', 'ack']);
-    const own = {
-      attempts,
-      backoff: backoff === undefined ? undefined : resolveBackoff('backoff', backoff),
-      timeout: optionalDuration('timeout', timeout),
-      lease: lease === undefined ? consumer.lease : resolveLease(lease),
-    };
+    const ownBackoff = backoff === undefined ? undefined : resolveBackoff('backoff', backoff);
+    const ownTimeout = optionalDuration('timeout', timeout);
+    const ownLease = lease === undefined ? consumer.lease : resolveLease(lease);
     const names = checkedNames(topics);
     const handled = topics.map((ref, i): HandledTopic => {
       const topic = names[i] as string;
@@ -70,13 +60,11 @@ export function resolveHandler(
         topic,
         schema: schemaOf(ref),
         settings: {
-          attempts: own.attempts ?? settings.attempts,
-          backoff: own.backoff ?? settings.backoff,
-          timeout: own.timeout ?? settings.timeout,
-          lease: own.lease,
-          expireAfter: settings.expireAfter,
-          serializer: settings.serializer,
-          deadLetter: settings.deadLetter,
+          ...settings,
+          attempts: attempts ?? settings.attempts,
+          backoff: ownBackoff ?? settings.backoff,
+          timeout: ownTimeout ?? settings.timeout,
+          lease: ownLease,
         },
       };
     });

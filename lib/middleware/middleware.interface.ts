@@ -29,7 +29,7 @@ export interface DeliveryOutcome {
   readonly key: string;
   /** Which attempt this was, 1 for the first. */
   readonly attempt: number;
-  /** The same object as `handle` got; `undefined` where the message could not be handed over. */
+  /** The same object as `handle` got; `undefined` if the message could not be handed over. */
   readonly message: DelayedMessage | undefined;
   /** `put-off`: comes again without having spent the attempt. `release`: comes back at once, as if it had not been delivered. */
   readonly outcome: 'ack' | 'retry' | 'put-off' | 'dead' | 'release';
@@ -40,7 +40,7 @@ export interface DeliveryOutcome {
 }
 
 /**
- * Stands around every publish, every handler call and every settle, as for a correlation id that travels in the headers.
+ * Stands around every publish, every handler call and every settle, for example to pass on a correlation id in the headers.
  * Each function has to return or await `next()`, which may be called once.
  *
  * @example
@@ -65,15 +65,15 @@ export interface DelayQueueMiddleware {
    */
   publish?(messages: readonly OutgoingMessage[], next: () => Promise<PublishedMessage[]>): Promise<PublishedMessage[]>;
   /**
-   * Around each handler call, with the messages of the call, and outside of whatever Nest runs around a handler. Where this
-   * function throws, the attempt has failed; where it returns, the messages are acknowledged, also when it has caught what
+   * Around each handler call, with the messages of the call, and outside of whatever Nest runs around a handler. If this
+   * function throws, the attempt has failed; if it returns, the messages are acknowledged, even if it has caught what
    * `next()` threw. Its time counts towards the handler's `timeout`.
    */
   handle?(messages: readonly DelayedMessage[], next: () => Promise<unknown>): Promise<unknown>;
   /**
    * Around each call that tells Redis what became of deliveries of one partition, 1 to 200 at a time: those that came up
    * during the call before travel together. `next()` resolves once Redis has answered, with one status an outcome; it
-   * rejects where that is given up. This function looks on: nothing that it returns, throws or leaves out changes an outcome,
+   * rejects if that is given up. This function only looks on: nothing that it returns, throws or leaves out changes an outcome,
    * and its first failure in a partition is logged. The next outcomes of the partition wait until it is done.
    */
   settle?(outcomes: readonly DeliveryOutcome[], next: () => Promise<readonly SettleStatus[]>): Promise<unknown>;

@@ -1,37 +1,31 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
-import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
-import { connectionProviders } from './delay-queue.providers.js';
-import { aliasesOf, tokensOf } from '../decorators/delay-queue.tokens.js';
 import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
+import { MODULE_OPTIONS, connectionProviders, injectables, twinProviders } from './delay-queue.providers.js';
 
 /** What is decided when the module is imported, before its options are known. */
 const EXTRAS = { isGlobal: true, name: DEFAULT_CONNECTION };
 
-/** What is configured at run time: all but the {@link EXTRAS}. */
-export type RuntimeOptions = Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>;
-
-/** Injection token of the options as the application gave them. */
-export const MODULE_OPTIONS = Symbol.for('nestjs-delay-queue.MODULE_OPTIONS');
-
-export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RuntimeOptions>({
+export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<
+  Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>
+>({
   moduleName: 'DelayQueue',
   optionsInjectionToken: MODULE_OPTIONS,
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createDelayQueueOptions')
   .setExtras(EXTRAS, (definition, { isGlobal, name }) => {
-    const { producer, admin, events, health, redis } = tokensOf(name);
-    const providers = [...(definition.providers ?? []), ...connectionProviders(name, MODULE_OPTIONS)];
-    const exported = [producer, admin, events, health, redis];
+    const providers = [...(definition.providers ?? []), ...connectionProviders(name)];
+    const exported = injectables(name);
     return {
       ...definition,
       global: isGlobal,
-      // Nest reads these when it makes the application, and by then other copies of this package may have been loaded.
+      // Nest reads these when it makes the application. By then, other copies of this package may have been loaded.
       get providers() {
-        return [...providers, ...aliasesOf(exported)];
+        return [...providers, ...twinProviders(exported)];
       },
       get exports() {
-        return [...exported, ...aliasesOf(exported).map(({ provide }) => provide)];
+        return [...exported, ...twinProviders(exported).map(({ provide }) => provide)];
       },
     };
   })

@@ -1,9 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
+import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import type { DelayQueueAsyncOptions } from './delay-queue-async-options.interface.js';
 import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
-import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
-import { asConfiguration } from '../connection/option-checks.js';
 
 const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
   'name',
@@ -29,13 +29,13 @@ const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
  */
 @Module({ imports: [DiscoveryModule] })
 export class DelayQueueModule extends ConfigurableModuleClass {
-  /** `isGlobal` (default true) spares other modules the import. Wrong options fail the boot. */
+  /** With `isGlobal` (default true) other modules need not import it. Wrong options fail the boot. */
   static override forRoot(options: DelayQueueModuleOptions = {}): DynamicModule {
     return super.forRoot(withoutUndefined(options));
   }
 
   /**
-   * Options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider; `name` and `isGlobal` are given
+   * Takes options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider. `name` and `isGlobal` are given
    * beside them.
    *
    * @throws ConfigurationError if there is an option that it does not know
@@ -46,7 +46,7 @@ export class DelayQueueModule extends ConfigurableModuleClass {
   }
 }
 
-/** What is `undefined` counts as left out; Nest would let it take the place of a default. */
+/** An option that is `undefined` counts as left out; Nest would put it in the place of a default. */
 function withoutUndefined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

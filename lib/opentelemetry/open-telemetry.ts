@@ -1,9 +1,8 @@
 import { type TextMapPropagator, type TracerProvider, propagation, trace } from '@opentelemetry/api';
 import { describe } from '../checks/describe.js';
-import { assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
-import { asConfiguration } from '../connection/option-checks.js';
 import { ProcessSpans } from './process-spans.js';
 import { SendSpans } from './send-spans.js';
 import { SettleSpans } from './settle-spans.js';
@@ -24,12 +23,12 @@ export interface OpenTelemetryOptions {
    */
   propagator?: TextMapPropagator;
   /**
-   * Whether the span of a handler call with one message is a child of the span that published it. Where `false`, each call
+   * Whether the span of a handler call with one message is a child of the span that published it. If `false`, each call
    * begins a trace of its own. It is linked to the publisher's span in either case. @defaultValue true
    */
   continueTrace?: boolean;
   /**
-   * Whether each message of a `publishMany()` gets a span `create`, so that it can be told apart from the others of its call.
+   * Whether each message of a `publishMany()` gets a span `create`, so that it can be told from the others of its call.
    * @defaultValue true
    */
   createSpans?: boolean;
@@ -46,8 +45,8 @@ const OPTIONS: readonly (keyof OpenTelemetryOptions)[] = [
 const NAME = 'nestjs-delay-queue';
 
 /**
- * Middleware that traces publishes, handler calls and settles with OpenTelemetry, and takes the context along in the headers
- * of messages. Put it first, so that other middleware runs within its spans.
+ * Middleware that traces publishes, handler calls and settles with OpenTelemetry, and carries the context in the headers of
+ * messages. Put it first, so that other middleware runs within its spans.
  *
  * @throws ConfigurationError if an option is wrong
  *

@@ -19,7 +19,7 @@ import {
 } from './semantic-conventions.js';
 import type { Tracing } from './tracing.js';
 
-/** Spans of handler calls, within which handlers run. */
+/** Makes the spans of handler calls; handlers run within them. */
 export class ProcessSpans {
   readonly #tracing: Tracing;
   readonly #spans = new WeakMap<DelayedMessage, SpanContext>();
@@ -28,7 +28,7 @@ export class ProcessSpans {
     this.#tracing = tracing;
   }
 
-  /** The span within which a message was handled, from its begin on. */
+  /** The span in which a message is or was handled; `undefined` before the call begins. */
   spanOf(message: DelayedMessage): SpanContext | undefined {
     return this.#spans.get(message);
   }
@@ -44,7 +44,7 @@ export class ProcessSpans {
         if (span.isRecording()) this.#conclude(span, messages, result);
         return result;
       } catch (error) {
-        // Not a failure: the handler has decided so.
+        // Not a failure: the handler asks for another time.
         if (!(error instanceof RetryLaterError)) this.#tracing.fail(span, error);
         throw error;
       }

@@ -18,13 +18,13 @@ import type { Tracing } from './tracing.js';
 
 type Publish = () => Promise<PublishedMessage[]>;
 
-/** A message, and the span that its publisher has put into its headers already: that one stays. */
+/** A message, and the span that its publisher has already put into its headers, which stays. */
 interface TracedMessage {
   readonly message: OutgoingMessage;
   readonly given: SpanContext | undefined;
 }
 
-/** Spans of publishes, whose context the messages take along. */
+/** Makes the spans of publishes, whose context travels with the messages. */
 export class SendSpans {
   readonly #tracing: Tracing;
 
@@ -120,7 +120,7 @@ function idOf({ options }: OutgoingMessage): Attributes {
   return typeof options.id === 'string' ? { [MESSAGING_MESSAGE_ID]: options.id } : {};
 }
 
-/** @param published `undefined` where another middleware has not returned it, which is found out further outside */
+/** @param published `undefined` if other middleware has not returned it, which an outer layer reports */
 function describe(span: Span, published: PublishedMessage | undefined): void {
   if (!published) return;
   span.setAttributes({

@@ -39,7 +39,7 @@ export interface TracingOptions {
   readonly createSpans: boolean;
 }
 
-/** What all spans are made with. */
+/** Starts, ends and fails spans, and carries contexts in headers. */
 export class Tracing {
   readonly options: TracingOptions;
 
@@ -69,24 +69,24 @@ export class Tracing {
   }
 
   /**
-   * Where a delivery begins: what other middleware has put into the context counts, but no span. Whatever span there is
-   * has only happened to wake the claimer.
+   * The context in which a delivery begins: what other middleware has put into the active one, without its span. That span is
+   * whatever happened to wake the claimer.
    */
   deliveryContext(): Context {
     return trace.deleteSpan(contexts.active());
   }
 
-  /** What travels in a message, on top of `base`. */
+  /** Adds to `base` what travels in the headers of a message. */
   extract(base: Context, headers: Headers): Context {
     return this.options.propagator.extract(base, headers, defaultTextMapGetter);
   }
 
-  /** The span in which a message was created; `undefined` where its headers name none. */
+  /** The span in which a message was created; `undefined` if its headers name none. */
   creationContext(headers: Headers): SpanContext | undefined {
     return this.spanContextIn(this.extract(ROOT_CONTEXT, headers));
   }
 
-  /** The span of a context, where that is a real one. */
+  /** The span of a context, if it is a real one. */
   spanContextIn(context: Context): SpanContext | undefined {
     const spanContext = trace.getSpanContext(context);
     return spanContext && isSpanContextValid(spanContext) ? spanContext : undefined;

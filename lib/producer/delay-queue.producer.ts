@@ -9,21 +9,14 @@ import { serveWithin } from '../time/serve-within.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import type { DelayQueueMiddleware, OutgoingMessage } from '../middleware/middleware.interface.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
 import { toStored } from '../messages/serializer.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { assertPayload } from '../messages/assert-payload.js';
-import {
-  type GivenMessage,
-  type PublishLayer,
-  publishLayers,
-  publishWithin,
-  toOutgoing,
-} from '../middleware/publish-middleware.js';
-import { type PublishRequest, toPublishRequest } from './publish-request.js';
+import { type GivenMessage, type PublishLayer, publishWithin } from '../middleware/middleware-layers.js';
+import { type PublishRequest, assertPublishOptions, toPublishRequest } from './publish-request.js';
 import { type Destination, type OnPublishFailed, Publisher } from './publisher.js';
 
 export interface ProducerDependencies {
@@ -33,8 +26,8 @@ export interface ProducerDependencies {
   readonly events: EventSink;
   /** Longest time until a publish is confirmed or rejected, in milliseconds. */
   readonly publishTimeout: number;
-  /** Around each call; the first is the outermost. */
-  readonly middleware: readonly DelayQueueMiddleware[];
+  /** Around each call; the first is the outermost. `undefined`: no middleware does anything there. */
+  readonly middleware: readonly PublishLayer[] | undefined;
   /** Told of what is not published; the event `published` tells of all else. */
   readonly onFailed?: OnPublishFailed | undefined;
   /** See {@link PublishLaneOptions.onSent}. */
@@ -59,14 +52,12 @@ export class DelayQueueProducer {
   }
 
   readonly #dependencies: ProducerDependencies;
-  readonly #middleware: readonly PublishLayer[];
   readonly #publisher: Publisher;
   readonly #changes: MessageChanges;
 
   /** @internal */
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
-    this.#middleware = publishLayers(dependencies.middleware);
     const { store, clock, events, publishTimeout: timeout, onFailed, onSent } = dependencies;
     const caller = uuidv7();
     this.#publisher = new Publisher({ store, clock, events, timeout, caller, onFailed, onSent });
@@ -93,9 +84,10 @@ export class DelayQueueProducer {
     payload: NoInfer<PublishedPayload<T, N>>,
     options?: PublishOptions,
   ): Promise<PublishedMessage> {
-    return this.#middleware.length === 0
-      ? this.#publishOne(topic, payload, options)
-      : this.#publishOneWithinMiddleware(topic, payload, options);
+    const { middleware } = this.#dependencies;
+    return middleware
+      ? this.#publishOneWithin(middleware, topic, { payload, options })
+      : this.#publishOne(topic, payload, options);
   }
 
   /**
@@ -110,9 +102,8 @@ export class DelayQueueProducer {
     topic: Topic<T, unknown> | N,
     messages: readonly { payload: NoInfer<PublishedPayload<T, N>>; options?: PublishOptions }[],
   ): Promise<PublishedMessage[]> {
-    return this.#middleware.length === 0
-      ? this.#publishAll(topic, messages)
-      : this.#publishAllWithinMiddleware(topic, messages);
+    const { middleware } = this.#dependencies;
+    return middleware ? this.#publishAllWithin(middleware, topic, messages) : this.#publishAll(topic, messages);
   }
 
   /**
@@ -147,31 +138,37 @@ export class DelayQueueProducer {
     return this.#changes.reschedule(topic, id, when);
   }
 
-  async #publishOneWithinMiddleware(
+  async #publishOneWithin(
+    middleware: readonly PublishLayer[],
     topic: TopicRef,
-    payload: unknown,
-    options: PublishOptions | undefined,
+    message: GivenMessage,
   ): Promise<PublishedMessage> {
-    const publish = async (messages: readonly GivenMessage[]): Promise<PublishedMessage[]> =>
-      Promise.all(messages.map((message) => this.#publishOne(topic, message.payload, message.options)));
-    const outgoing = this.#toOutgoing(checkedTopicName(topic), [{ payload, options }]);
-    const results = await publishWithin(this.#middleware, outgoing, publish);
+    const name = checkedTopicName(topic);
+    this.#assertOptions(name, [message]);
+    const results = await publishWithin(middleware, name, [message], async (changed) =>
+      Promise.all(changed.map(({ payload, options }) => this.#publishOne(topic, payload, options))),
+    );
     return results[0] as PublishedMessage;
   }
 
-  async #publishAllWithinMiddleware(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
+  async #publishAllWithin(
+    middleware: readonly PublishLayer[],
+    topic: TopicRef,
+    messages: readonly GivenMessage[],
+  ): Promise<PublishedMessage[]> {
     const name = checkedTopicName(topic);
     assertMessages(messages);
     if (messages.length === 0) return [];
-    const outgoing = this.#toOutgoing(name, messages);
-    return publishWithin(this.#middleware, outgoing, async (changed) => this.#publishAll(topic, changed));
+    this.#assertOptions(name, messages);
+    return publishWithin(middleware, name, messages, async (changed) => this.#publishAll(topic, changed));
   }
 
-  #toOutgoing(topic: string, given: readonly GivenMessage[]): OutgoingMessage[] {
+  /** Middleware only meets options that have the right form. */
+  #assertOptions(topic: string, messages: readonly GivenMessage[]): void {
     try {
-      return toOutgoing(topic, given);
+      for (const { options } of messages) if (options !== undefined) assertPublishOptions(options);
     } catch (error) {
-      throw this.#failed(topic, error, given.length);
+      throw this.#failed(topic, error, messages.length);
     }
   }
 

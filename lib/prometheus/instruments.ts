@@ -1,11 +1,11 @@
 import { type Aggregator, Counter, Gauge, Histogram, type Metric } from 'prom-client';
-import type { TopicBacklog } from '../monitoring/delay-queue-metrics.interface.js';
-import type { CheckedOptions } from './check-options.js';
+import type { MetricsReading, TopicBacklog } from '../monitoring/delay-queue-metrics.interface.js';
+import type { CheckedOptions } from './prometheus-options.js';
 
 export type Instruments = ReturnType<typeof createInstruments>;
 
 /**
- * Makes the metrics, registered nowhere.
+ * Makes the metrics without registering them.
  *
  * @param collect called before a gauge is read
  */
@@ -49,7 +49,26 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
   };
 }
 
-/** All metrics, each by itself. */
+/** All metrics as one list. */
 export function listInstruments({ backlog, ...others }: Instruments): Metric[] {
   return [...Object.values(others), ...Object.values(backlog)] as Metric[];
+}
+
+/** Sets every gauge to what was read, by one module or several of the same connection. A gauge shows only what was read. */
+export function showReadings(instruments: Instruments, readings: readonly MetricsReading[]): void {
+  const { up, clockOffset, inFlight, ownedPartitions, backlog } = instruments;
+  for (const gauge of [inFlight, ownedPartitions, ...Object.values(backlog)]) gauge.reset();
+  up.set(readings.every((reading) => reading.up) ? 1 : 0);
+  for (const reading of readings) {
+    clockOffset.set(reading.clockOffset);
+    for (const topic of reading.topics) {
+      const labels = { topic: topic.topic };
+      if (topic.consumed) {
+        inFlight.set(labels, topic.consumed.inFlight);
+        ownedPartitions.set(labels, topic.consumed.ownedPartitions);
+      }
+      if (!topic.backlog) continue;
+      for (const [name, value] of Object.entries(topic.backlog)) backlog[name as keyof TopicBacklog].set(labels, value);
+    }
+  }
 }

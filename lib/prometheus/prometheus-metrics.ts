@@ -7,15 +7,13 @@ import type {
   MetricsReading,
   PublishOutcome,
 } from '../monitoring/delay-queue-metrics.interface.js';
-import { type CheckedOptions, checkOptions } from './check-options.js';
-import { type Instruments, createInstruments, listInstruments } from './instruments.js';
-import type { PrometheusMetricsOptions } from './prometheus-options.interface.js';
-import { showReadings } from './show-readings.js';
+import { type Instruments, createInstruments, listInstruments, showReadings } from './instruments.js';
+import { type CheckedOptions, type PrometheusMetricsOptions, checkOptions } from './prometheus-options.js';
 
 /**
- * Metrics for Prometheus, as the module's option `metrics`. They are in the registry from the application's boot to its
- * shutdown; `docs/monitoring` lists them, and has alert rules and a dashboard. Each connection needs a `prefix` or a
- * `registry` of its own.
+ * Metrics for Prometheus, for the module's option `metrics`. They are in the registry from the boot of the application to its
+ * shutdown. `docs/monitoring` lists them, and has alert rules and a dashboard. Each connection needs its own `prefix` or
+ * `registry`.
  *
  * @throws ConfigurationError if an option is wrong
  *
@@ -31,12 +29,12 @@ export function prometheusMetrics(options: PrometheusMetricsOptions = {}): Delay
   return new PrometheusMetrics(options.registry ?? register, checked);
 }
 
-/** Tells metrics to prom-client, and takes a reading for each scrape. */
+/** Hands metrics to prom-client, and takes a reading for each scrape. */
 class PrometheusMetrics implements DelayQueueMetrics {
   readonly #registry: Registry;
   readonly #prefix: string;
   readonly #instruments: Instruments;
-  /** One a module; several where the module of a connection is imported more than once. */
+  /** One for each module; several if the module of a connection is imported more than once. */
   readonly #readers = new Set<() => Promise<MetricsReading>>();
   #connection: string | undefined;
   #collecting: Promise<void> | undefined;
@@ -87,7 +85,7 @@ class PrometheusMetrics implements DelayQueueMetrics {
     for (const metric of listInstruments(this.#instruments)) this.#registry.registerMetric(metric);
   }
 
-  /** A scrape collects each gauge by itself, all in one turn of the event loop: they share what is read. */
+  /** A scrape collects each gauge separately, all in one turn of the event loop: they share one reading. */
   async #collect(): Promise<void> {
     this.#collecting ??= this.#readAll();
     await this.#collecting;

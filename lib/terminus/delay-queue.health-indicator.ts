@@ -16,7 +16,7 @@ const OPTIONS = ['connection', 'timeout', 'failOnDegraded'] as const;
  * @publicApi
  */
 export interface DelayQueueIndicatorOptions extends HealthCheckOptions {
-  /** Name of the connection. @defaultValue that of the module without a name */
+  /** Name of the connection. @defaultValue 'default' */
   connection?: string;
   /** Whether a queue that is `degraded` fails the check, as one that is `down` does. @defaultValue false */
   failOnDegraded?: boolean;
@@ -44,7 +44,7 @@ export class DelayQueueHealthIndicator {
   /** @throws ConfigurationError if `TerminusModule` is not imported */
   constructor(modules: ModuleRef) {
     this.#modules = modules;
-    // Not later, when connections are open that nobody would close.
+    // Not later: by then connections are open, which nobody would close.
     this.#find(
       HealthIndicatorService,
       'DelayQueueHealthIndicator needs TerminusModule of @nestjs/terminus: import it.',
@@ -56,7 +56,7 @@ export class DelayQueueHealthIndicator {
    * knows no such status, `up`. The result has the report of `DelayQueueHealth.check()`.
    *
    * @param key names the queue in terminus' result
-   * @throws InvalidArgumentError, ConfigurationError where there is no such connection
+   * @throws InvalidArgumentError, ConfigurationError if there is no such connection
    */
   async isHealthy<const Key extends string>(
     key: Key,

@@ -1,12 +1,13 @@
-import { type DynamicModule, type FactoryProvider, type InjectionToken, Module } from '@nestjs/common';
+import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
+import { tokensOf } from '../decorators/delay-queue.tokens.js';
+import type { DelayQueueAsyncOptions } from '../module/delay-queue-async-options.interface.js';
 import { DelayQueueModule } from '../module/delay-queue.module.js';
-import { aliasesOf } from '../decorators/delay-queue.tokens.js';
-import type { DelayQueueAsyncOptions, DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import { twinProviders } from '../module/delay-queue.providers.js';
 import { DelayQueueHarness } from './delay-queue.harness.js';
-import type { HarnessOptions } from './harness-options.interface.js';
-import { replacementsOf } from './replacements.js';
+import type { HarnessOptions } from './virtual-time.js';
 
 /**
  * Injection token of the {@link DelayQueueHarness} of a connection; without a name, the class itself.
@@ -18,8 +19,8 @@ export function getDelayQueueHarnessToken(connection: string = DEFAULT_CONNECTIO
 }
 
 /**
- * `DelayQueueModule` on a broker in memory, with a clock that the test moves. It takes the same options, so those of the
- * application can be given, and provides the same, and a {@link DelayQueueHarness}.
+ * `DelayQueueModule` on a broker in memory, with a clock that the test moves. It takes the same options, so it can be given
+ * those of the application. It provides the same, and also a {@link DelayQueueHarness}.
  *
  * @example
  * ```ts
@@ -47,22 +48,24 @@ export class DelayQueueTestingModule extends DelayQueueModule {
 }
 
 /** Of two providers with the same token Nest takes the later one. */
-function onHarness(definition: DynamicModule, connection: string | undefined, options: HarnessOptions): DynamicModule {
+function onHarness(definition: DynamicModule, connection = DEFAULT_CONNECTION, options: HarnessOptions): DynamicModule {
   const token = getDelayQueueHarnessToken(connection);
-  const replacements = replacementsOf(connection ?? DEFAULT_CONNECTION).map((replacement): FactoryProvider => ({
-    provide: replacement.token,
-    useFactory: ({ backend }: DelayQueueHarness, ...injected: never[]) => replacement.make(backend, ...injected),
-    inject: [token, ...replacement.inject],
-  }));
-  const harness = { provide: token, useFactory: () => new DelayQueueHarness(options) };
+  const providers: Provider[] = [
+    { provide: token, useFactory: () => new DelayQueueHarness(options) },
+    {
+      provide: tokensOf(connection).backend,
+      useFactory: ({ backend }: DelayQueueHarness) => backend,
+      inject: [token],
+    },
+  ];
   return {
     ...definition,
-    // Read when Nest makes the application, as those of the module itself.
+    // Read when Nest makes the application, like those of the module itself.
     get providers() {
-      return [...(definition.providers ?? []), harness, ...replacements, ...aliasesOf([token])];
+      return [...(definition.providers ?? []), ...providers, ...twinProviders([token])];
     },
     get exports() {
-      return [...(definition.exports ?? []), token, ...aliasesOf([token]).map(({ provide }) => provide)];
+      return [...(definition.exports ?? []), token, ...twinProviders([token]).map(({ provide }) => provide)];
     },
   };
 }

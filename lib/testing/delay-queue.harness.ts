@@ -4,16 +4,21 @@ import { shareClass } from '../copies.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
+import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/configuration.error.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { type TopicRef, assertName, checkedTopicName } from '../messages/topic.js';
 import type { BrokerOperation, FaultOptions } from './faults.js';
-import type { DeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
-import type { HarnessOptions } from './harness-options.interface.js';
-import { replacementsOf } from './replacements.js';
+import {
+  type DeadLetter,
+  type RecordedMessage,
+  type WaitingMessage,
+  toDeadLetter,
+  toRecorded,
+  toWaiting,
+} from './harness-messages.js';
 import { TestBackend } from './test-backend.js';
-import { toDeadLetter, toRecorded, toWaiting } from './to-harness-message.js';
-import { VirtualTime, toEpoch } from './virtual-time.js';
+import { type HarnessOptions, VirtualTime, toEpoch } from './virtual-time.js';
 
 const NOT_INITIALIZED =
   `The application on this harness is not initialized, so no handler runs and nothing would happen. Before you move time, ` +
@@ -35,8 +40,8 @@ export interface OverridableModule {
 }
 
 /**
- * The world of a test: a clock that stands still until it is moved, and a broker in memory. It comes with
- * {@link DelayQueueTestingModule}, or is put under an application that imports `DelayQueueModule` by {@link override}.
+ * The world of a test: a clock that stands still until it is moved, and a broker in memory. {@link DelayQueueTestingModule}
+ * provides one; {@link override} puts one under an application that imports `DelayQueueModule`.
  * Several applications may share one, as the processes of a fleet share a Redis.
  *
  * @example
@@ -60,7 +65,7 @@ export class DelayQueueHarness {
   /** @internal */
   readonly backend: TestBackend;
   readonly #time: VirtualTime;
-  /** Names the harness among those that cancel. */
+  /** Names the harness as a caller of `cancel`. */
   readonly #caller = uuidv7();
   #sequence = 0;
 
@@ -82,15 +87,15 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Another harness, for another connection of the same application: a broker of its own, and this one's clock. Whichever of
-   * them is moved moves both.
+   * Makes a harness for another connection of the same application, with a broker of its own and the clock of this one. Moving
+   * one of them moves both.
    */
   withSameClock(): DelayQueueHarness {
     return new DelayQueueHarness({}, this.#time);
   }
 
   /**
-   * Puts this harness in the place of Redis and the clock, wherever in the application `DelayQueueModule` is imported.
+   * Puts this harness in the place of Redis and the clock, wherever the application imports `DelayQueueModule`.
    *
    * @param builder what `Test.createTestingModule()` returns
    * @param options `connection`: the name of the connection; @defaultValue 'default'. Each takes a harness of its own, see
@@ -102,19 +107,14 @@ export class DelayQueueHarness {
     assertOptions('The options of override', options, ['connection']);
     const { connection = DEFAULT_CONNECTION } = options;
     assertName('connection', connection);
-    for (const { token, inject, make } of replacementsOf(connection)) {
-      builder.overrideProvider(token).useFactory({
-        factory: (...injected) => make(this.backend, ...(injected as never[])),
-        inject: [...inject],
-      });
-    }
+    builder.overrideProvider(tokensOf(connection).backend).useFactory({ factory: () => this.backend, inject: [] });
     return builder;
   }
 
   /**
-   * Moves time forward. All that falls due on the way happens in order of due time, each at its time: deliveries, those of
-   * messages that handlers publish, retries, timeouts, ends of leases. Before each step, and in the end, handlers are waited
-   * for, in real time too, as long as `patience` allows.
+   * Moves time forward. All that falls due on the way happens in order of due time, each at its time: deliveries (also of
+   * messages that handlers publish), retries, timeouts, ends of leases. Before each step and at the end it waits for handlers,
+   * in real time too, as long as `patience` allows.
    *
    * @throws InvalidArgumentError, and ConfigurationError if no application on this harness is initialized
    */
@@ -126,7 +126,7 @@ export class DelayQueueHarness {
   /**
    * Moves time forward to a date (a number is epoch milliseconds), like {@link advance}.
    *
-   * @throws InvalidArgumentError where it has passed, and ConfigurationError if no application on this harness is initialized
+   * @throws InvalidArgumentError if it has passed, and ConfigurationError if no application on this harness is initialized
    */
   async advanceTo(date: Date | number): Promise<void> {
     const time = toEpoch('date', date);
@@ -148,9 +148,9 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Every message that was published to a topic so far, in order; not what was refused or ignored as a duplicate.
+   * Every message that was published to a topic so far, in order, without those that were refused or ignored as duplicates.
    *
-   * @throws InvalidArgumentError where it is no topic
+   * @throws InvalidArgumentError if it is no topic
    */
   published<T>(topic: TopicRef<T>): RecordedMessage<T>[] {
     const name = checkedTopicName(topic);
@@ -161,7 +161,7 @@ export class DelayQueueHarness {
   /**
    * The messages of a topic that wait now, in order of due time; neither those that are being handled nor dead letters.
    *
-   * @throws InvalidArgumentError where it is no topic
+   * @throws InvalidArgumentError if it is no topic
    */
   scheduled<T>(topic: TopicRef<T>): WaitingMessage<T>[] {
     const name = checkedTopicName(topic);
@@ -172,7 +172,7 @@ export class DelayQueueHarness {
   /**
    * The dead letters of a topic, in order of their death.
    *
-   * @throws InvalidArgumentError where it is no topic
+   * @throws InvalidArgumentError if it is no topic
    */
   deadLetters<T>(topic: TopicRef<T>): DeadLetter<T>[] {
     const name = checkedTopicName(topic);
@@ -196,21 +196,21 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Takes the broker out of reach, as when Redis is gone: its calls reject with `BrokerUnavailableError` until
-   * {@link reconnect}. Who waits for it repeats its calls on the clock, so it takes {@link advance} for a publish to give up.
+   * Takes the broker out of reach, as if Redis were gone: its calls reject with `BrokerUnavailableError` until
+   * {@link reconnect}. Callers repeat their calls on the clock, so a publish only gives up after {@link advance}.
    */
   disconnect(): void {
     this.backend.outages.begin();
   }
 
-  /** Brings the broker back. What repeats its calls meanwhile gets through within 250 ms of the clock. */
+  /** Brings the broker back. Callers that repeat their calls get through within 250 ms of the clock. */
   reconnect(): void {
     this.backend.outages.end();
   }
 
   /**
-   * Lets the next call of an operation fail. With `lostReply` it takes effect and only the caller does not hear of it. The
-   * application repeats such calls on the clock, after 25 ms at first. Calls of several `failNext` fail one after another.
+   * Lets the next call of an operation fail. With `lostReply` it takes effect, but the caller does not get the reply. The
+   * application repeats such calls on the clock, for the first time after 25 ms. Calls of several `failNext` fail one after another.
    *
    * @throws InvalidArgumentError
    */

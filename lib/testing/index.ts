@@ -9,6 +9,6 @@ export type {
   MessageSettings,
   RecordedMessage,
   WaitingMessage,
-} from './harness-messages.interface.js';
-export type { HarnessOptions } from './harness-options.interface.js';
+} from './harness-messages.js';
+export type { HarnessOptions } from './virtual-time.js';
 export type { ResolvedBackoff } from '../messages/backoff.js';

@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import { ConfigurationError } from '../errors/configuration.error.js';
 
 /**
- * What is injected in the place of the ioredis client. Providers that only hold it work; whoever uses it hears why that
- * cannot be.
+ * Is injected instead of the ioredis client. Providers that only hold it work; those that use it get an error that says why
+ * that is not possible.
  */
 export function noRedis(): object {
   return new Proxy(

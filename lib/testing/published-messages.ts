@@ -32,7 +32,7 @@ export class PublishedMessages {
     }
   }
 
-  /** A call is made again where its reply was lost. */
+  /** A call is made again if its reply was lost. */
   #isRepeat({ topic, index }: Partition, { caller, sequence }: CallId): boolean {
     const name = `${topic}:${index}:${caller}`;
     const isRepeat = this.#latestCalls.get(name) === sequence;

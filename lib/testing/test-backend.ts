@@ -1,34 +1,73 @@
+import type { Broker } from '../broker/broker.interface.js';
 import { MemoryBroker } from '../broker/memory/memory.broker.js';
+import { MAX_DELAY } from '../checks/limits.js';
+import type { Backend } from '../connection/backend.js';
+import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import { type ResolvedOptions, resolveOptions } from '../connection/resolve-options.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
-import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
+import type { Clock } from '../time/clock.js';
+import { VERSION } from '../version.js';
 import { Faults } from './faults.js';
+import { noRedis } from './no-redis.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';
 import { TestingBroker } from './testing.broker.js';
 import type { VirtualTime } from './virtual-time.js';
 
-/** What stands in the place of a connection's Redis. */
-export class TestBackend {
-  readonly time: VirtualTime;
+/**
+ * What connections stand on in a test: a broker in memory, and a clock that the test moves. A connection may belong to another
+ * copy of this package than the testing kit, but not to another version.
+ */
+export class TestBackend implements Backend {
+  readonly clock: Clock;
+  /** Tests end their applications themselves. */
+  readonly expectsSignals = false;
   readonly memory: MemoryBroker;
   readonly faults = new Faults();
   readonly outages: Outages;
   readonly published = new PublishedMessages();
-  readonly broker: TestingBroker;
+  readonly #time: VirtualTime;
+  readonly #broker: TestingBroker;
   /** Of the applications on this backend. */
   readonly #options: ResolvedOptions[] = [];
 
   constructor(time: VirtualTime) {
-    this.time = time;
+    this.#time = time;
+    this.clock = time.clock;
     this.memory = new MemoryBroker(time.clock);
     this.outages = new Outages(time.clock);
     const { memory, faults, outages, published } = this;
-    this.broker = new TestingBroker({ memory, activity: time.activity, faults, outages, published });
+    this.#broker = new TestingBroker({ memory, activity: time.activity, faults, outages, published });
   }
 
-  /** To be called with the options of each application. */
-  serves(options: ResolvedOptions): void {
+  /**
+   * Heartbeats are years apart: if anything ticked while nothing happens, a month would take as long as all its heartbeats.
+   */
+  resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions {
+    if (version !== VERSION) {
+      throw new ConfigurationError(
+        `The testing kit is that of nestjs-delay-queue ${VERSION}, and the application imports DelayQueueModule of ` +
+          `${version}. Install one version for both: 'npm ls nestjs-delay-queue' shows where they come from.`,
+      );
+    }
+    const { consumer, ...resolved } = resolveOptions({ ...given, redis: 'redis://none' });
+    const options = Object.freeze({ ...resolved, given, consumer: consumer && { ...consumer, heartbeat: MAX_DELAY } });
     this.#options.push(options);
+    return options;
+  }
+
+  async createBroker(): Promise<{ broker: Broker; redis: object }> {
+    return { broker: this.#broker, redis: noRedis() };
+  }
+
+  booted(): void {
+    this.#time.activity.booted();
+  }
+
+  /** A handler that hangs is given up by a timer, which nobody else would let fire. */
+  async whileDraining(drain: Promise<void>): Promise<void> {
+    await this.#time.runDuring(drain);
   }
 
   /** Whether an application was made on it, booted or not. */

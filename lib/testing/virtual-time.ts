@@ -1,15 +1,34 @@
-import { parseDuration } from '../time/duration.js';
+import { type Duration, parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
 import { ManualClock } from '../time/manual-clock.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { Activity } from './activity.js';
-import type { HarnessOptions } from './harness-options.interface.js';
+
+/**
+ * Options of {@link DelayQueueHarness}.
+ *
+ * @publicApi
+ */
+export interface HarnessOptions {
+  /** When time begins; a number is epoch milliseconds. @defaultValue `Date.now()` */
+  now?: Date | number;
+  /**
+   * How long to wait for a handler, in real time. One that takes longer goes on, but time no longer stands still for it, so
+   * that a test can see its timeout. @defaultValue 250
+   */
+  patience?: Duration;
+  /**
+   * Called with the time at the beginning, and with each time that the clock moves to, before anything is delivered at that
+   * time. It lets a faked `Date` follow: `onTick: (now) => vi.setSystemTime(now)`. @defaultValue none
+   */
+  onTick?: (now: Date) => void;
+}
 
 const DEFAULT_PATIENCE = 250;
 const LONGEST_PATIENCE = 10 * 60_000;
 
-/** A clock that moves from timer to timer, each time as soon as nothing goes on any more. One move at a time. */
+/** A clock that moves from timer to timer, each time as soon as nothing goes on any more. It makes one move at a time. */
 export class VirtualTime {
   readonly clock: ManualClock;
   readonly activity: Activity;
@@ -25,7 +44,7 @@ export class VirtualTime {
     onTick(new Date(begin));
   }
 
-  /** @param target tells where to, in epoch milliseconds, when the moves before are done */
+  /** @param target returns the time to move to, in epoch milliseconds; called when the moves before are done */
   async moveTo(target: () => number): Promise<void> {
     await this.#afterOthers(async () => {
       const end = target();
@@ -52,7 +71,7 @@ export class VirtualTime {
   }
 }
 
-/** @throws InvalidArgumentError where it is no point in time */
+/** @throws InvalidArgumentError if it is no point in time */
 export function toEpoch(name: string, value: unknown): number {
   const time = value instanceof Date ? value.getTime() : value;
   if (typeof time !== 'number' || !Number.isFinite(time) || time < 0) {

@@ -4,6 +4,7 @@ import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { resolveOptions } from '../../lib/connection/resolve-options.js';
+import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { DEFAULT_PARTITIONS } from '../../lib/topics/topic-settings.interface.js';
 import { Library, type Member, scriptNames } from './support/library.js';
 import { checkedTables, DOCUMENTS, inBackticks, readDocument, section, table } from './support/markdown.js';
@@ -17,7 +18,7 @@ const { attempts, backoff, timeout } = topicSettings('any');
 const CODE: Readonly<Record<string, Facts>> = {
   // Options
   PublishOptions: optionsOf('PublishOptions'),
-  DelayQueueModuleOptions: optionsOf('DelayQueueModuleOptions', { ...moduleOptions, name: moduleOptions.connection }),
+  DelayQueueModuleOptions: optionsOf('DelayQueueModuleOptions', { ...moduleOptions, name: DEFAULT_CONNECTION }),
   TopicOptions: optionsOf('TopicOptions', { partitions: DEFAULT_PARTITIONS, attempts, timeout }),
   ConsumerOptions: optionsOf('ConsumerOptions', { ...consumer, maxIdleWait: consumer?.heartbeat }),
   HandlerOptions: optionsOf('HandlerOptions'),

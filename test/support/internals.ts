@@ -2,6 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
 import { vi } from 'vitest';
 import type { Broker } from '../../lib/broker/broker.interface.js';
+import type { DelayQueueConnection } from '../../lib/connection/delay-queue.connection.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
 
@@ -15,7 +16,7 @@ export { VERSION } from '../../lib/version.js';
 
 /** The broker of an application's connection, to be broken. */
 export function brokerOf(nest: INestApplicationContext, connection = DEFAULT_CONNECTION): Broker {
-  return nest.get<Broker>(tokensOf(connection).broker);
+  return nest.get<DelayQueueConnection>(tokensOf(connection).connection).broker;
 }
 
 /** What an application injects of a connection. */

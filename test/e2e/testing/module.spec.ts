@@ -15,7 +15,7 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness, DelayQueueTestingModule, getDelayQueueHarnessToken } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
-import { START, boot, start, useKitBed } from '../../support/kit/kit-bed.js';
+import { START, boot, bootBuilt, start, useKitBed } from '../../support/kit/kit-bed.js';
 import { Jobs } from '../../support/kit/jobs.js';
 
 useKitBed();
@@ -64,6 +64,30 @@ describe('DelayQueueTestingModule', () => {
     await expect(boot({ imports: [DelayQueueTestingModule.forRoot(options)] })).rejects.toThrow(ConfigurationError);
     const wrong = { prefxi: 'a' } as DelayQueueModuleOptions;
     await expect(boot({ imports: [DelayQueueTestingModule.forRoot(wrong)] })).rejects.toThrow("no option 'prefxi'");
+  });
+
+  it('fails the boot for a name that no connection can have', async () => {
+    const booting = boot({ imports: [DelayQueueTestingModule.forRoot({ name: 'no {name}' })] });
+    await expect(booting).rejects.toThrow('DelayQueueModule: A connection must be 1 to 128 characters');
+    await expect(booting).rejects.toThrow(ConfigurationError);
+  });
+
+  it('injects what a test has put in the place of a class, also where a decorator asks for it', async () => {
+    @Injectable()
+    class Shop {
+      constructor(
+        readonly producer: DelayQueueProducer,
+        @InjectDelayQueueProducer() readonly same: DelayQueueProducer,
+      ) {}
+    }
+    const fake = { publish: () => 'fake' };
+    const { module } = await bootBuilt(
+      Test.createTestingModule({ imports: [DelayQueueTestingModule.forRoot()], providers: [Shop] })
+        .overrideProvider(DelayQueueProducer)
+        .useValue(fake),
+    );
+    expect(module.get(Shop).producer).toBe(fake);
+    expect(module.get(Shop).same).toBe(fake);
   });
 
   it('only publishes if the options say so', async () => {

@@ -14,6 +14,7 @@ const PARTITION = { topic: 'jobs', index: 0 };
 const LEASE = 30_000;
 
 const SETTINGS: HandlerSettings = {
+  partitions: undefined,
   attempts: 3,
   backoff: { delay: 1000, factor: 1, maxDelay: 1000, jitter: 0 },
   timeout: undefined,

@@ -24,22 +24,15 @@ describe('resolveOptions', () => {
     const { topicSettings, ...resolved } = resolveOptions({});
 
     expect(resolved).toEqual({
-      connection: 'default',
       given: {},
       redis: 'redis://127.0.0.1:6379',
       prefix: 'dq',
       publishTimeout: 5000,
       consumer: { concurrency: 100, lease: 30_000, shutdownTimeout: 10_000, heartbeat: 5000 },
-      middleware: [],
+      middleware: {},
       topics: [],
     });
     expect(topicSettings('any')).toEqual(DEFAULT_TOPIC);
-  });
-
-  it('refuses a connection with an invalid name', () => {
-    expect(failureOf(() => resolveOptions({}, 'no {name}')).message).toContain(
-      'A connection must be 1 to 128 characters',
-    );
   });
 
   it.each(['name', 'isGlobal'])("says where '%s' belongs, which a factory cannot give", (option) => {
@@ -158,35 +151,7 @@ describe('resolveOptions', () => {
     for (const prefix of ['a', 'x'.repeat(128), 'A-Z_0:9.']) expect(resolveOptions({ prefix }).prefix).toBe(prefix);
   });
 
-  it('takes middleware with any of its functions; from objects, and from instances with what else they have', () => {
-    class Both {
-      readonly calls = 0;
-      #next = async <T>(next: () => Promise<T>): Promise<T> => next();
-
-      async publish<T>(_messages: unknown, next: () => Promise<T>): Promise<T> {
-        return this.#next(next);
-      }
-
-      async handle<T>(_messages: unknown, next: () => Promise<T>): Promise<T> {
-        return this.#next(next);
-      }
-    }
-
-    const given: NonNullable<DelayQueueModuleOptions['middleware']> = [
-      { publish: async (_, next) => next() },
-      { handle: async (_, next) => next() },
-      { settle: async (_, next) => next() },
-      { publish: async (_, next) => next(), handle: async (_, next) => next() },
-      new Both(),
-    ];
-    const { middleware } = resolveOptions({ middleware: given });
-    expect(middleware).toEqual(given);
-    expect(middleware.at(-1)).toBe(given.at(-1));
-    expect(Object.isFrozen(middleware)).toBe(true);
-    expect(middleware).not.toBe(given);
-  });
-
-  it('does not change its argument', () => {
+  it('does not change what it is given', () => {
     const options = deepFreeze<DelayQueueModuleOptions>({
       redis: { host: 'example.org' },
       topics: { orders: { backoff: { type: 'exponential', delay: 5 }, deadLetter: {} } },

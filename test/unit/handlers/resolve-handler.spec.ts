@@ -37,6 +37,7 @@ describe('resolveHandler', () => {
         {
           topic: 'orders',
           settings: {
+            partitions: 4,
             attempts: 7,
             backoff: DEFAULT_BACKOFF,
             timeout: 60_000,
@@ -54,6 +55,7 @@ describe('resolveHandler', () => {
     expect(resolve(own).concurrency).toBe(3);
     expect([1, 200].map((batch) => resolve({ batch }).batch)).toEqual([1, 200]);
     expect(settings(own)).toEqual({
+      partitions: 4,
       attempts: 1,
       backoff,
       timeout: 5000,

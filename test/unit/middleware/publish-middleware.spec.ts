@@ -9,6 +9,7 @@ import { PublishManyError } from '../../../lib/errors/publish-many.error.js';
 import { SerializationError } from '../../../lib/errors/serialization.error.js';
 import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../../../lib/middleware/middleware.interface.js';
+import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import type { PublishedMessage, PublishOptions } from '../../../lib/messages/publish-options.interface.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
@@ -36,7 +37,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
     clock,
     events: { wants: () => false, emit: () => {} },
     publishTimeout: 1000,
-    middleware,
+    middleware: resolveMiddleware(middleware).publish,
   });
   return { broker, producer };
 }

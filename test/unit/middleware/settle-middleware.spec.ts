@@ -3,7 +3,7 @@ import type { Broker, Outcome, Settlement, SettleStatus } from '../../../lib/bro
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
-import { settleLayers } from '../../../lib/middleware/settle-middleware.js';
+import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import { Settler } from '../../../lib/consumer/settler.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type Failure, toFailure } from '../../../lib/messages/failure.js';
@@ -40,7 +40,7 @@ class SettleBed {
       log: { log: () => {}, warn: () => {}, error: (message) => this.errors.push(message) },
       events: { wants: () => false, emit: () => {} },
       member: 'me',
-      settleLayers: settleLayers(settles.map((settle) => ({ settle }))),
+      settleLayers: resolveMiddleware(settles.map((settle) => ({ settle }))).settle,
     };
     this.settler = new Settler(context, PARTITION, () => {});
   }
@@ -58,11 +58,11 @@ class SettleBed {
   }
 }
 
-describe('settleLayers', () => {
+describe('the layers around settles', () => {
   it('are none if no middleware settles, so that a settle costs nothing more', () => {
-    expect(settleLayers([])).toBeUndefined();
+    expect(resolveMiddleware([]).settle).toBeUndefined();
     expect(
-      settleLayers([{ publish: async (_, next) => next() }, { handle: async (_, next) => next() }]),
+      resolveMiddleware([{ publish: async (_, next) => next() }, { handle: async (_, next) => next() }]).settle,
     ).toBeUndefined();
   });
 
@@ -76,7 +76,7 @@ describe('settleLayers', () => {
       }
     }
 
-    const layers = settleLayers([{ handle: async (_, next) => next() }, new Counter()]);
+    const { settle: layers } = resolveMiddleware([{ handle: async (_, next) => next() }, new Counter()]);
     expect(layers?.map(({ name }) => name)).toEqual(['middleware[1].settle']);
     expect(await layers?.[0]?.call([], async () => [])).toBe(1);
   });

@@ -4,6 +4,7 @@ import { SystemClock } from '../../../lib/time/clock.js';
 import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
+import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import { topic } from '../../../lib/messages/topic.js';
 import { countPublishes } from '../../../lib/monitoring/publish-counter.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
@@ -45,7 +46,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
     clock,
     events,
     publishTimeout: 50,
-    middleware,
+    middleware: resolveMiddleware(middleware).publish,
     onFailed,
   });
   return { broker, producer, counts };

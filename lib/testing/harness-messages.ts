@@ -1,11 +1,76 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import type { ResolvedBackoff } from '../messages/backoff.js';
 import { decodeEnvelope } from '../messages/envelope.js';
 import type { Failure } from '../messages/failure.js';
 import { readablePayload } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { fromStoredId } from '../messages/stored-id.js';
-import type { DeadLetter, HarnessMessage, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
 import type { Published } from './published-messages.js';
+
+/**
+ * What a message was published with. Times in milliseconds. `undefined`: the handler's, or else the topic's.
+ *
+ * @publicApi
+ */
+export interface MessageSettings {
+  readonly attempts: number | undefined;
+  readonly backoff: ResolvedBackoff | undefined;
+  readonly timeout: number | undefined;
+  readonly expireAfter: number | undefined;
+}
+
+/**
+ * A message as {@link DelayQueueHarness} shows it.
+ *
+ * @publicApi
+ */
+export interface HarnessMessage<T = unknown> {
+  readonly id: string;
+  readonly key: string;
+  readonly topic: string;
+  readonly partition: number;
+  /** As it will be delivered, read from JSON by the topic's serializer, if any. `undefined` if the serializer cannot read it. */
+  readonly payload: T;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly publishedAt: Date;
+  readonly dueAt: Date;
+  readonly settings: MessageSettings;
+}
+
+/**
+ * A message that was published.
+ *
+ * @publicApi
+ */
+export interface RecordedMessage<T = unknown> extends HarnessMessage<T> {
+  /** From {@link publishedAt} to {@link dueAt}, in milliseconds; 0 if it was due at once. */
+  readonly delay: number;
+}
+
+/**
+ * A message that waits. Its {@link dueAt} is when it comes next.
+ *
+ * @publicApi
+ */
+export interface WaitingMessage<T = unknown> extends HarnessMessage<T> {
+  /** Attempts spent so far. */
+  readonly attempts: number;
+  /** Why its last attempt failed; `undefined` before the first failure. */
+  readonly failure: Failure | undefined;
+}
+
+/**
+ * A dead letter.
+ *
+ * @publicApi
+ */
+export interface DeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 'dueAt'> {
+  readonly diedAt: Date;
+  /** Attempts spent. */
+  readonly attempts: number;
+  /** Why it died. */
+  readonly failure: Failure;
+}
 
 /** A message and where it is stored. */
 export interface Placed {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
-import { withMiddleware } from '../../../lib/middleware/with-middleware.js';
+import { handleWithin, resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
 
@@ -11,7 +11,11 @@ function handlerThat(handle: MessageHandler['handle']): MessageHandler {
   return { name: 'Jobs.work', concurrency: 3, batch: undefined, topics: [], handle };
 }
 
-describe('withMiddleware', () => {
+function withMiddleware(handler: MessageHandler, middleware: readonly DelayQueueMiddleware[]): MessageHandler {
+  return handleWithin(resolveMiddleware(middleware).handle, handler);
+}
+
+describe('handleWithin', () => {
   it.each<{ what: string; middleware: DelayQueueMiddleware[] }>([
     { what: 'no middleware', middleware: [] },
     { what: 'middleware for publishing only', middleware: [{ publish: async (_, next) => next() }] },

@@ -1,8 +1,35 @@
+import type { Registry } from 'prom-client';
 import { describe } from '../checks/describe.js';
-import { assertOptions } from '../checks/validate.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import type { PrometheusBuckets, PrometheusMetricsOptions } from './prometheus-options.interface.js';
+
+/**
+ * Upper bounds of histogram buckets, in seconds, ascending; without the last one, which is infinite.
+ *
+ * @publicApi
+ */
+export interface PrometheusBuckets {
+  /** Of the time from when a message is due until it is handed to its handler. @defaultValue 1 ms to 1 h */
+  lateness?: readonly number[];
+  /** Of the running time of handlers. @defaultValue 1 ms to 10 min */
+  handler?: readonly number[];
+  /** Of the round trip of a script. @defaultValue 0.25 ms to 5 s */
+  script?: readonly number[];
+}
+
+/**
+ * Options of {@link prometheusMetrics}.
+ *
+ * @publicApi
+ */
+export interface PrometheusMetricsOptions {
+  /** Where the metrics are registered while the application runs. @defaultValue the default registry of prom-client */
+  registry?: Registry;
+  /** First part of every metric's name. @defaultValue 'delay_queue_' */
+  prefix?: string;
+  /** Bounds of the histograms. @defaultValue the library's own */
+  buckets?: PrometheusBuckets;
+}
 
 const DEFAULT_BUCKETS: Readonly<Required<PrometheusBuckets>> = {
   lateness: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600],
@@ -17,12 +44,7 @@ export interface CheckedOptions {
 
 /** @throws ConfigurationError that says which option is wrong, and why */
 export function checkOptions(options: PrometheusMetricsOptions): CheckedOptions {
-  try {
-    return checked(options);
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    throw new ConfigurationError(`prometheusMetrics(): ${error.message}`, { cause: error });
-  }
+  return asConfiguration('prometheusMetrics()', () => checked(options));
 }
 
 function checked(options: PrometheusMetricsOptions): CheckedOptions {

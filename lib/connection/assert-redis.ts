@@ -1,13 +1,6 @@
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { isHost, parseNode } from '../broker/redis/redis-address.js';
 
-export const DEFAULT_REDIS = 'redis://127.0.0.1:6379';
-export const DEFAULT_PREFIX = 'dq';
-export const DEFAULT_TIMEOUT = '5s';
-
-/** Half of the time for which Redis remembers the answer to a call, in milliseconds. */
-export const MAX_TIMEOUT = 60_000;
-
 const ALLOWED =
   'redis must be a URL (redis://host:port, rediss://host:port, or the path of a socket), ioredis options, { nodes, options } ' +
   'or an ioredis instance.';
@@ -17,8 +10,9 @@ const ENCODE =
   'shown, since it may hold a password.';
 
 /**
- * Refuses what ioredis would take for a host name, or for nothing, and then fail to reach. Nothing that was given is shown: a URL
- * that cannot be read, or an address in the wrong place, has its password anywhere.
+ * Checks which Redis to use. ioredis would take much of what is wrong for a host name, or ignore it, and then fail to connect.
+ * The error shows nothing of what was given: a URL that cannot be read, or an address in the wrong place, may have its password
+ * anywhere.
  *
  * @throws InvalidArgumentError
  */
@@ -55,7 +49,7 @@ function assertUrl(text: string): void {
   }
 }
 
-/** Whether each part of a URL is what its author meant: a password that was not encoded ends up behind the host. */
+/** Whether each part of a URL is what its author meant: parts of a password that was not encoded end up behind the host. */
 function isUnambiguous({ username, password, pathname, search, hash }: URL): boolean {
   return hash === '' && !`${pathname}${search}`.includes('@') && isDecodable(username) && isDecodable(password);
 }
@@ -123,7 +117,7 @@ function assertAddress(name: string, options: Record<string, unknown>): void {
   }
 }
 
-/** ioredis takes null for what is left out. */
+/** To ioredis, null means that an option is left out. */
 function given(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
@@ -141,7 +135,7 @@ function isInstance(redis: Record<string, unknown>): boolean {
   return typeof redis['duplicate'] === 'function';
 }
 
-/** What kind of value it is, and nothing of what it holds. */
+/** What kind of value it is, without its content. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';

@@ -1,0 +1,69 @@
+import { isMainThread } from 'node:worker_threads';
+import type { Broker } from '../broker/broker.interface.js';
+import { createRedisBroker } from '../broker/redis/create-redis-broker.js';
+import type { Log } from '../log.js';
+import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+import { type Clock, SystemClock } from '../time/clock.js';
+import type { DelayQueueModuleOptions } from './delay-queue-options.interface.js';
+import { type ResolvedOptions, resolveOptions } from './resolve-options.js';
+
+/** What a connection makes its broker with. */
+export interface BrokerContext {
+  readonly log: Log;
+  /** `undefined`: nothing is measured. */
+  readonly metrics: DelayQueueMetrics | undefined;
+}
+
+/** What a connection stands on: Redis and the time of this process. The testing kit puts another one in its place. */
+export interface Backend {
+  readonly clock: Clock;
+  /** Whether the process is expected to be ended by a signal. */
+  readonly expectsSignals: boolean;
+  /**
+   * Checks the options of a connection and fills in every default.
+   *
+   * @param version of the copy of this package that the connection belongs to
+   * @throws ConfigurationError that says which option is wrong, or that this backend cannot serve the version
+   */
+  resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions;
+  /** @returns a broker that is not connected yet, and the ioredis client that applications can inject */
+  createBroker(options: ResolvedOptions, context: BrokerContext): Promise<{ broker: Broker; redis: object }>;
+  /** To be called when the application has bootstrapped. */
+  booted(): void;
+  /** To be called around each drain, which may have to wait for time to pass. */
+  whileDraining(drain: Promise<void>): Promise<void>;
+}
+
+export class RedisBackend implements Backend {
+  readonly clock = new SystemClock();
+
+  /** Tests end their applications themselves, and a worker thread gets no signals. */
+  get expectsSignals(): boolean {
+    return process.env['NODE_ENV'] !== 'test' && isMainThread;
+  }
+
+  resolve(given: DelayQueueModuleOptions): ResolvedOptions {
+    return resolveOptions(given);
+  }
+
+  async createBroker(
+    { redis, prefix, publishTimeout }: ResolvedOptions,
+    { log, metrics }: BrokerContext,
+  ): Promise<{ broker: Broker; redis: object }> {
+    const broker = await createRedisBroker({
+      redis,
+      prefix,
+      connectTimeout: publishTimeout,
+      clock: this.clock,
+      log,
+      onScript: metrics && ((name, duration) => metrics.observeScript(name, duration / 1000)),
+    });
+    return { broker, redis: broker.client };
+  }
+
+  booted(): void {}
+
+  async whileDraining(drain: Promise<void>): Promise<void> {
+    await drain;
+  }
+}

@@ -1,0 +1,224 @@
+import { hostname } from 'node:os';
+import { v7 as uuidv7 } from 'uuid';
+import { type AdminDependencies, DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { Broker } from '../broker/broker.interface.js';
+import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
+import type { DeadLetterHook } from '../consumer/dead-letter-hook.interface.js';
+import type { MessageHandler } from '../consumer/message-handler.interface.js';
+import { DelayQueueEvents } from '../events/delay-queue.events.js';
+import { FLEET_KINDS } from '../events/fleet-codec.js';
+import { FleetPublisher } from '../events/fleet-publisher.js';
+import { FleetReader } from '../events/fleet-reader.js';
+import type { Log } from '../log.js';
+import { handleWithin } from '../middleware/middleware-layers.js';
+import { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
+import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
+import { MetricsReader } from '../monitoring/metrics-reader.js';
+import { MetricsRecorder } from '../monitoring/metrics-recorder.js';
+import { countPublishes } from '../monitoring/publish-counter.js';
+import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { patienceOf } from '../topics/progress.js';
+import { TopicRegistry } from '../topics/topic.registry.js';
+import { UnhandledTopics } from '../topics/unhandled-topics.js';
+import type { Backend } from './backend.js';
+import type { ResolvedOptions } from './resolve-options.js';
+import { SignalWatch } from './signal-watch.js';
+
+export interface ConnectionSetup {
+  readonly name: string;
+  readonly options: ResolvedOptions;
+  readonly backend: Backend;
+  readonly log: Log;
+}
+
+interface ConnectionParts extends ConnectionSetup {
+  readonly broker: Broker;
+  readonly redis: object;
+  readonly metrics: DelayQueueMetrics | undefined;
+}
+
+/**
+ * One connection to a Redis, with all that works on it. This is the composition root: the only place that puts the parts
+ * together, and that knows the order in which they start and stop.
+ *
+ * Modules of other copies of this package use `name`, `options.given` and `close()`.
+ */
+export class DelayQueueConnection {
+  readonly name: string;
+  readonly options: ResolvedOptions;
+  readonly backend: Backend;
+  readonly log: Log;
+  readonly broker: Broker;
+  /** The ioredis client that the broker sends its commands through. */
+  readonly redis: object;
+  readonly events: DelayQueueEvents;
+  readonly producer: DelayQueueProducer;
+  readonly admin: DelayQueueAdmin;
+  readonly health: DelayQueueHealth;
+  /** Names this process among the members of every topic, and in what it tells the fleet. */
+  readonly #member = `${hostname()}:${process.pid}:${uuidv7()}`;
+  readonly #topics: TopicRegistry;
+  readonly #unhandled: UnhandledTopics;
+  readonly #recorder: MetricsRecorder | undefined;
+  readonly #fleetPublisher: FleetPublisher | undefined;
+  readonly #signalWatch: SignalWatch;
+  #runtime: ConsumerRuntime | undefined;
+  #handled: ReadonlySet<string> = new Set();
+
+  /** Makes a connection that is not connected yet. */
+  static async create(setup: ConnectionSetup): Promise<DelayQueueConnection> {
+    const { options, backend, log } = setup;
+    const metrics = options.metrics && new HarmlessMetrics(options.metrics, log);
+    return new DelayQueueConnection({ ...setup, metrics, ...(await backend.createBroker(options, { log, metrics })) });
+  }
+
+  private constructor({ name, options, backend, log, broker, redis, metrics }: ConnectionParts) {
+    const { clock } = backend;
+    this.name = name;
+    this.options = options;
+    this.backend = backend;
+    this.log = log;
+    this.broker = broker;
+    this.redis = redis;
+
+    const events = eventsOf(broker);
+    this.events = events;
+    this.#topics = new TopicRegistry(broker, options.topicSettings);
+    this.#unhandled = new UnhandledTopics({ store: broker, clock, events, log });
+    this.#fleetPublisher = this.#createFleetPublisher();
+    this.producer = new DelayQueueProducer({
+      store: broker,
+      topics: this.#topics,
+      clock,
+      events,
+      publishTimeout: options.publishTimeout,
+      middleware: options.middleware.publish,
+      onFailed: metrics && countPublishes(metrics, events),
+      onSent: (topic) => this.#unhandled.published(topic),
+    });
+    this.admin = new DelayQueueAdmin(this.adminDependencies);
+    this.health = new DelayQueueHealth({
+      broker,
+      clock,
+      topics: this.#topics,
+      unhandled: this.#unhandled,
+      configured: options.topics,
+      progress: () => this.#runtime?.progress ?? [],
+      patience: patienceOf(options.consumer?.heartbeat ?? 0),
+    });
+    this.#recorder = metrics && this.#createRecorder(metrics);
+    this.#signalWatch = new SignalWatch(clock, log);
+  }
+
+  get adminDependencies(): AdminDependencies {
+    const { broker, backend, options } = this;
+    return {
+      broker,
+      clock: backend.clock,
+      timeout: options.publishTimeout,
+      serializerOf: (topic) => options.topicSettings(topic).serializer,
+    };
+  }
+
+  /**
+   * Connects, and fixes the partitions of the topics that have settings of their own.
+   *
+   * @throws BrokerUnavailableError with host and port if Redis cannot be reached
+   * @throws ConfigurationError if Redis is too old, a topic has another number of partitions, or the metrics cannot work
+   *   with this connection
+   */
+  async connect(): Promise<void> {
+    this.#recorder?.start();
+    await this.broker.connect();
+    await Promise.all(this.options.topics.map((topic) => this.#topics.partitions(topic)));
+  }
+
+  /**
+   * Begins to handle messages, if this process consumes; resolves once it has its share of every topic's partitions.
+   *
+   * @throws ConfigurationError, BrokerUnavailableError
+   */
+  async consume(handlers: readonly MessageHandler[], hooks: readonly DeadLetterHook[]): Promise<void> {
+    const { broker, backend, log, events, options } = this;
+    if (!options.consumer) return;
+    this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
+    for (const { name, topic } of hooks) {
+      if (this.#handled.has(topic)) continue;
+      log.warn(`${name} is told of no dead letter: nothing in this process handles topic '${topic}'`);
+    }
+    const { middleware } = options;
+    this.#runtime = new ConsumerRuntime({
+      context: { broker, clock: backend.clock, log, events, member: this.#member, settleLayers: middleware.settle },
+      topics: this.#topics,
+      settings: options.consumer,
+      handlers: handlers.map((handler) => handleWithin(middleware.handle, handler)),
+      hooks,
+    });
+    await this.#runtime.start();
+    if (!backend.expectsSignals || handlers.length === 0) return;
+    const leases = handlers.flatMap(({ topics }) => topics.map(({ settings }) => settings.lease));
+    this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: options.consumer.heartbeat });
+  }
+
+  /**
+   * To be called once the application has bootstrapped: from then on it is known which topics this process handles.
+   *
+   * @param whyNotHandled why a handler that the application has for a topic does not count, as a sentence; `undefined` if it
+   *   has none
+   */
+  booted(whyNotHandled: (topic: string) => string | undefined): void {
+    this.#unhandled.start({ topics: this.#handled, hint: whyNotHandled });
+    this.backend.booted();
+  }
+
+  /** Drains what is being handled. Publishing and operating still work. May be called twice, and before {@link connect}. */
+  async stop(): Promise<void> {
+    this.#signalWatch.stop();
+    this.#unhandled.stop();
+    if (this.#runtime) await this.backend.whileDraining(this.#runtime.stop());
+  }
+
+  /** Stops, and disconnects last. */
+  async close(): Promise<void> {
+    await this.stop();
+    this.#recorder?.stop();
+    await this.#fleetPublisher?.stop();
+    await this.broker.close();
+  }
+
+  #createFleetPublisher(): FleetPublisher | undefined {
+    const { broker, backend, log, events, options } = this;
+    if (!options.fleetEvents) return undefined;
+    const publisher = new FleetPublisher({
+      log,
+      clock: backend.clock,
+      events,
+      eventLog: broker.eventLog,
+      now: () => broker.now(),
+      process: this.#member,
+      maxLength: options.fleetEvents.maxLength,
+    });
+    for (const kind of FLEET_KINDS) events.tap(kind, (event) => publisher.add(kind, event));
+    return publisher;
+  }
+
+  #createRecorder(metrics: DelayQueueMetrics): MetricsRecorder {
+    const { name, broker, backend, log, events } = this;
+    const reader = new MetricsReader({
+      store: broker,
+      clock: backend.clock,
+      log,
+      topics: () => this.#topics.known,
+      consumed: () => this.#runtime?.consumers ?? [],
+    });
+    return new MetricsRecorder({ metrics, connection: name, events, reader });
+  }
+}
+
+function eventsOf(broker: Broker): DelayQueueEvents {
+  const reader = new FleetReader(broker.eventLog, (error) => events.emit('errors', { source: 'fleet', error }));
+  const events = new DelayQueueEvents((next) => reader.follow(next));
+  broker.onError((error) => events.emit('errors', { source: 'connection', error }));
+  return events;
+}

@@ -1,0 +1,49 @@
+import { sessionOf } from '../consumer/membership.js';
+import type { Log } from '../log.js';
+import type { Clock, Timer } from '../time/clock.js';
+
+/** How long after the boot this process has to listen to signals, in milliseconds. */
+const GRACE = 5000;
+
+/** Whoever listens to signals does so for the whole process, however many applications and connections it has. */
+let hasWarned = false;
+
+/** What it costs if this process ends without a drain. Milliseconds. */
+export interface CostOfKill {
+  /** Of the handlers, the longest. */
+  readonly lease: number;
+  readonly heartbeat: number;
+}
+
+/** Warns if nothing in this process listens to SIGTERM, so that a deployment would end it without a drain. */
+export class SignalWatch {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Not at once: shutdown hooks may be enabled after the application was initialized, and an application that ends by itself
+   * has ended by then.
+   */
+  start({ lease, heartbeat }: CostOfKill): void {
+    this.#timer = this.#clock.setTimer(GRACE, () => {
+      if (process.listenerCount('SIGTERM') > 0 || hasWarned) return;
+      hasWarned = true;
+      this.#log.warn(
+        `Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ` +
+          `handlers: their messages come again up to ${lease / 1000} s later, with an attempt spent, and its ` +
+          `partitions wait up to ${sessionOf(heartbeat) / 1000} s for another process. Call app.enableShutdownHooks() ` +
+          `before app.listen().`,
+      );
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+}

@@ -1,0 +1,120 @@
+import { describe } from '../checks/describe.js';
+import { assertOptions, isPlainObject } from '../checks/validate.js';
+import { ConfigurationError } from '../errors/configuration.error.js';
+import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
+import type { SettleStatus } from '../messages/settle-status.js';
+import { type Layer, lookingOn, runWithin } from './layers.js';
+import type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './middleware.interface.js';
+
+export type PublishLayer = Layer<readonly OutgoingMessage[], PublishedMessage[]>;
+export type HandleLayer = Layer<readonly DelayedMessage[], unknown>;
+export type SettleLayer = Layer<readonly DeliveryOutcome[], readonly SettleStatus[], unknown>;
+
+/** The functions of a connection's middleware, by what they stand around; `undefined`: there are none. */
+export interface MiddlewareLayers {
+  readonly publish: readonly PublishLayer[] | undefined;
+  readonly handle: readonly HandleLayer[] | undefined;
+  readonly settle: readonly SettleLayer[] | undefined;
+}
+
+/** A message as `publish()` is given it. */
+export interface GivenMessage {
+  readonly payload: unknown;
+  readonly options?: PublishOptions | undefined;
+}
+
+const HOOKS = ['publish', 'handle', 'settle'] as const satisfies readonly (keyof DelayQueueMiddleware)[];
+
+/** @throws InvalidArgumentError if it is not an array of middleware */
+export function resolveMiddleware(middleware: readonly DelayQueueMiddleware[]): MiddlewareLayers {
+  if (!Array.isArray(middleware)) {
+    throw new InvalidArgumentError(
+      `middleware must be an array of { publish, handle, settle }. Given: ${describe(middleware)}.`,
+    );
+  }
+  middleware.forEach((one, i) => assertMiddleware(`middleware[${i}]`, one));
+  return {
+    publish: layersOf(middleware, 'publish'),
+    handle: layersOf(middleware, 'handle'),
+    settle: layersOf(middleware, 'settle'),
+  };
+}
+
+/**
+ * Takes the messages of one call through the middleware.
+ *
+ * @param given their options are checked
+ * @param publish is given the messages with the headers that the middleware has left them
+ * @throws ConfigurationError if the middleware does not return a result for each message
+ */
+export async function publishWithin(
+  layers: readonly PublishLayer[],
+  topic: string,
+  given: readonly GivenMessage[],
+  publish: (messages: readonly GivenMessage[]) => Promise<PublishedMessage[]>,
+): Promise<PublishedMessage[]> {
+  const outgoing = given.map(({ payload, options = {} }): OutgoingMessage =>
+    // Frozen, since whatever is assigned to it, instead of to its headers, would have no effect.
+    Object.freeze({ topic, payload, options, headers: { ...options.headers } }),
+  );
+  const results: unknown = await runWithin(layers, outgoing, async () =>
+    publish(outgoing.map(({ payload, options, headers }) => ({ payload, options: { ...options, headers } }))),
+  );
+  if (Array.isArray(results) && results.length === outgoing.length) return results as PublishedMessage[];
+  throw new ConfigurationError(
+    `The publish middleware has to return one result a message, such as next() resolves with. ` +
+      `Messages: ${outgoing.length}, returned: ${describe(results)}. See ${layers.map(({ name }) => name).join(', ')}.`,
+  );
+}
+
+/** A handler whose calls go through the middleware; the handler itself if no middleware stands around handler calls. */
+export function handleWithin<H extends { handle(messages: readonly DelayedMessage[]): unknown }>(
+  layers: readonly HandleLayer[] | undefined,
+  handler: H,
+): H {
+  if (!layers) return handler;
+  return { ...handler, handle: (messages) => runWithin(layers, messages, async () => handler.handle(messages)) };
+}
+
+/**
+ * Settles within the middleware, which only looks on: what was handled must not be handled again because an onlooker fails.
+ *
+ * @param onFault called with what the middleware does wrong
+ * @throws what `settle` rejects with
+ */
+export async function settleWithin(
+  layers: readonly SettleLayer[],
+  outcomes: readonly DeliveryOutcome[],
+  settle: () => Promise<readonly SettleStatus[]>,
+  onFault: (error: unknown) => void,
+): Promise<readonly SettleStatus[]> {
+  return runWithin(
+    layers.map((layer) => lookingOn(layer, onFault)),
+    outcomes,
+    settle,
+  );
+}
+
+function layersOf<H extends (typeof HOOKS)[number]>(middleware: readonly DelayQueueMiddleware[], hook: H) {
+  const layers = middleware.flatMap((one, i) => {
+    const call = one[hook];
+    return call ? [{ name: `middleware[${i}].${hook}`, call: call.bind(one) as typeof call }] : [];
+  });
+  return layers.length > 0 ? Object.freeze(layers) : undefined;
+}
+
+/** An instance of a class may have what it likes beside its functions; in a plain object that would be a misspelling. */
+function assertMiddleware(name: string, one: DelayQueueMiddleware): void {
+  assertOptions(name, one, isPlainObject(one) ? HOOKS : Object.keys(one ?? {}));
+  for (const hook of HOOKS) {
+    const given: unknown = one[hook];
+    if (given === undefined || typeof given === 'function') continue;
+    throw new InvalidArgumentError(`${name}.${hook} must be a function. Given: ${describe(given)}.`);
+  }
+  if (HOOKS.some((hook) => one[hook] !== undefined)) return;
+  throw new InvalidArgumentError(
+    `${name} has none of ${HOOKS.map((hook) => `'${hook}'`).join(', ')}. Given: ${describe(one)}.`,
+  );
+}
