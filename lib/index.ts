@@ -56,17 +56,20 @@ export {
   createDelayQueueAdmin,
   type DelayQueueAdminOptions,
 } from './connection/create-delay-queue-admin.js';
-export type { ClearCounts, ClearOptions } from './admin/clear-options.interface.js';
 export type {
-  MessageDetails,
-  PartitionStatus,
-  PeekOptions,
-  PeekPage,
-  PeekState,
-  TopicCounters,
-  TopicCounts,
-  TopicStats,
-} from './admin/topic-stats.interface.js';
+  ClearCounts,
+  ClearOptions,
+  DeadLetterCounts,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+} from './admin/bulk-options.js';
+export type { DeadLetterFilter } from './admin/dead-letter-filter.js';
+export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.js';
+export type { MessageDetails } from './admin/message-details.js';
+export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
+export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
 
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
@@ -88,16 +91,6 @@ export type {
   TopicBacklog,
   TopicReading,
 } from './monitoring/delay-queue-metrics.interface.js';
-
-export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.interface.js';
-export type {
-  DeadLetterCounts,
-  DeadLetterFilter,
-  RemoveOptions,
-  RemoveResult,
-  RequeueOptions,
-  RequeueResult,
-} from './admin/dead-letter-options.interface.js';
 
 // Events
 export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';

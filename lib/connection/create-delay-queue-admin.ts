@@ -1,4 +1,5 @@
-import { type AdminDependencies, DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { AdminDependencies } from '../admin/admin-dependencies.js';
+import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { createRedisBroker } from '../broker/redis/create-redis-broker.js';
 import { SystemClock } from '../time/clock.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DeadLetterGrouping } from '../../../lib/admin/dead-letter-grouping.js';
+import { DeadLetterGrouping } from '../../../lib/admin/dead-letter-groups.js';
 import { fingerprintOf } from '../../../lib/admin/fingerprint.js';
 import type { Failure } from '../../../lib/messages/failure.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/topic-stats.interface.js';
+import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.js';
 import type { PeekRequest } from '../../../lib/broker/admin-store.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
