@@ -93,9 +93,14 @@ export type {
 } from './monitoring/delay-queue-metrics.interface.js';
 
 // Events
-export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
 export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from './events/fleet-event.js';
-export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
+export type {
+  BackgroundError,
+  BackgroundErrorSource,
+  DeliveryEvent,
+  EndedDelivery,
+  QueueEvents,
+} from './events/queue-events.interface.js';
 export type { FailedAttempt } from './messages/failed-attempt.js';
 export type { Failure, FailureReason } from './messages/failure.js';
 export type { PayloadIssue } from './messages/payload-issues.js';

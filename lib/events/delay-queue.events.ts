@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { Observable, Subject, share } from 'rxjs';
 import { shareClass } from '../copies.js';
 import type { FleetEvent } from './fleet-event.js';
@@ -15,7 +14,6 @@ import type { EventSink, QueueEvents } from './queue-events.interface.js';
  *
  * @publicApi
  */
-@Injectable()
 export class DelayQueueEvents implements EventSink {
   static {
     shareClass('DelayQueueEvents', this);

@@ -21,7 +21,7 @@ import { FleetReader } from '../events/fleet-reader.js';
 import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
-import { countPublishes } from '../monitoring/publish-counter.js';
+import { countPublishes } from '../monitoring/metrics-recorder.js';
 import { resolveOptions } from '../connection/resolve-options.js';
 import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 import { HandlerFactory } from '../handlers/handler-factory.js';

@@ -1,4 +1,4 @@
-import type { BackgroundErrorSource } from '../events/background-error.js';
+import type { BackgroundErrorSource } from '../events/queue-events.interface.js';
 
 /**
  * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was left or

@@ -1,14 +1,14 @@
 import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
+import type { UnhandledTopicError } from '../errors/unhandled-topic.error.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { within } from '../time/within.js';
 import type { TopicProgress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { UnhandledTopics } from '../topics/unhandled-topics.js';
-import type { ConnectionHealth, HealthCheckOptions, HealthReport } from './health-report.interface.js';
-import { failuresOf, impairmentsOf } from './problems.js';
+import type { ConnectionHealth, HealthCheckOptions, HealthReport, TopicHealth } from './health-report.interface.js';
 import { TopicInspector } from './topic-inspector.js';
 
 const MAX_TIMEOUT = 60_000;
@@ -114,4 +114,32 @@ export class DelayQueueHealth {
   #progressOf(name: string): TopicProgress | undefined {
     return this.#dependencies.progress().find(({ topic }) => topic === name);
   }
+}
+
+/** What keeps this process from working. */
+function failuresOf(connection: ConnectionHealth, topics: readonly TopicHealth[]): string[] {
+  if (connection.status === 'down') return [`Redis cannot be reached: ${connection.error}`];
+  return topics
+    .filter(({ stalled }) => stalled)
+    .map(({ topic }) => `Topic '${topic}': this process makes no progress, though it is connected`);
+}
+
+/** What makes messages late, here or elsewhere. */
+function impairmentsOf(
+  connection: ConnectionHealth,
+  topics: readonly TopicHealth[],
+  unhandled: readonly UnhandledTopicError[],
+): string[] {
+  if (connection.status === 'down') return [];
+  const ofTopics = topics.flatMap(({ topic, unowned, unreachable }) => [
+    ...(unowned.length > 0 ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
+    ...(unreachable.length > 0
+      ? [`Topic '${topic}': Redis does not answer for partitions ${unreachable.join(', ')}`]
+      : []),
+  ]);
+  const ofUnhandled = unhandled.map(({ topic, suggestion }) => {
+    const meant = suggestion === undefined ? '' : `; did you mean '${suggestion}'?`;
+    return `Topic '${topic}': this process publishes to it, and no process handles it${meant}`;
+  });
+  return [...(connection.signals === 'down' ? ['Signals do not come through'] : []), ...ofTopics, ...ofUnhandled];
 }

@@ -3,7 +3,6 @@ import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../time/serve-within.js';
 import type { MetricsReading, TopicBacklog } from './delay-queue-metrics.interface.js';
-import { toBacklog } from './topic-backlog.js';
 
 /** For how long a reading serves further scrapes, in milliseconds. */
 const FRESH = 1000;
@@ -114,4 +113,26 @@ export class MetricsReader {
     }
     return all;
   }
+}
+
+/**
+ * Adds up what the partitions of a topic hold.
+ *
+ * @param now the broker's clock, epoch milliseconds
+ */
+function toBacklog(partitions: readonly PartitionStats[], now: number): TopicBacklog {
+  const sum = (value: (stats: PartitionStats) => number): number =>
+    partitions.reduce((total, stats) => total + value(stats), 0);
+  return {
+    scheduled: sum(({ scheduled }) => scheduled),
+    due: sum(({ due }) => due),
+    dead: sum(({ dead }) => dead),
+    oldestOverdue: Math.max(0, ...partitions.map((stats) => overdueSeconds(stats, now))),
+    unownedPartitions: sum(({ owner }) => (owner === undefined ? 1 : 0)),
+    pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),
+  };
+}
+
+function overdueSeconds({ due, nextDueAt }: PartitionStats, now: number): number {
+  return due === 0 || nextDueAt === undefined ? 0 : (now - nextDueAt) / 1000;
 }

@@ -68,7 +68,7 @@ describe('the fields in the README', () => {
   it.each([
     { of: 'PublishedMessage', path: 'lib/message/publish-options.interface.ts', heading: 'Publishing' },
     { of: 'DelayedMessage', path: 'lib/message/delayed-message.interface.ts', heading: 'Handling' },
-    { of: 'TopicCounts', path: 'lib/admin/topic-stats.interface.ts', heading: 'Looking into a topic' },
+    { of: 'TopicCounts', path: 'lib/admin/topic-stats.ts', heading: 'Looking into a topic' },
   ])('are all of $of', ({ of, path, heading }) => {
     const named = table(section(readme, heading), 'field');
     expect([...named.keys()].toSorted()).toEqual(propertiesOf(path, of).toSorted());
@@ -77,7 +77,7 @@ describe('the fields in the README', () => {
   it('are all of MessageDetails and its failure', () => {
     const text = section(readme, 'Looking into a topic');
     const named = table(text.slice(text.indexOf('DelayQueueAdmin.get(')), 'field');
-    const properties = propertiesOf('lib/admin/topic-stats.interface.ts', 'MessageDetails');
+    const properties = propertiesOf('lib/admin/message-details.ts', 'MessageDetails');
     expect([...named.keys()].toSorted()).toEqual(properties.toSorted());
     const failure = inBackticks(named.get('failure')?.[1] ?? '');
     expect(failure).toEqual(propertiesOf('lib/message/failure.ts', 'Failure'));

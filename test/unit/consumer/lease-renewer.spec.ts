@@ -6,7 +6,7 @@ import { CallSlot } from '../../../lib/consumer/call-slot.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { BackgroundError } from '../../../lib/events/background-error.js';
+import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 
 const LEASE = 3000;
 const PARTITION: Partition = { topic: 'jobs', index: 0 };

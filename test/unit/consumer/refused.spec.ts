@@ -10,7 +10,7 @@ import { Settler } from '../../../lib/consumer/settler.js';
 import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { BackgroundError } from '../../../lib/events/background-error.js';
+import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 import { turns } from './support/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };

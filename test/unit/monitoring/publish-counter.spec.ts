@@ -5,7 +5,7 @@ import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
 import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
 import { topic } from '../../../lib/messages/topic.js';
-import { countPublishes } from '../../../lib/monitoring/publish-counter.js';
+import { countPublishes } from '../../../lib/monitoring/metrics-recorder.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
