@@ -1,7 +1,7 @@
 import { describe } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { ListedDeadLetter } from '../broker/dead-letter-store.interface.js';
 import { describe } from '../checks/describe.js';
 import { assertOneOf, assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type MessageName, assertId, assertMessageName } from '../messages/assert-id.js';
 import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
 import { fromStoredId } from '../messages/stored-id.js';

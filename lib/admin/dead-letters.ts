@@ -1,6 +1,6 @@
 import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interface.js';
 import type { Death, ListedDeadLetter, Requeue } from '../broker/dead-letter-store.interface.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { assertPayload } from '../messages/assert-payload.js';
 import { partitionOf } from '../messages/partitioner.js';
@@ -92,7 +92,7 @@ export class DeadLetters {
     const replacement = toStored(name, serializer, payload);
     const envelope = editedEnvelope('', replacement, this.#dependencies.broker.now());
     const schema = schemaOf(topic);
-    if (schema) await assertPayload({ topic: name, schema, serializer }, { envelope });
+    if (schema) await assertPayload({ topic: name, schema, serializer }, envelope);
     return replacement;
   }
 

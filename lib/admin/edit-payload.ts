@@ -1,6 +1,6 @@
 import type { EditResult } from '../broker/admin-store.interface.js';
 import type { CallId, StoredMessage } from '../broker/broker.interface.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';

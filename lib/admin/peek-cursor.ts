@@ -1,6 +1,6 @@
 import type { PeekedState, Position } from '../broker/admin-store.interface.js';
 import { describe } from '../checks/describe.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
 
 /** How far each partition was listed; one that was not listed yet is missing. */

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { describe } from './describe.js';
 import { didYouMean } from './nearest.js';
 

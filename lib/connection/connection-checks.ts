@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { isHost, parseNode } from '../broker/redis/redis-address.js';
 
 export const DEFAULT_REDIS = 'redis://127.0.0.1:6379';

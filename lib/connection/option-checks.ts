@@ -1,6 +1,5 @@
 import { parseDuration } from '../time/duration.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';

@@ -4,7 +4,7 @@ import { parseDuration } from '../time/duration.js';
 import type { Log } from '../log.js';
 import { assertOptions, isPlainObject } from '../checks/validate.js';
 import type { DelayQueueAdminOptions } from './create-delay-queue-admin.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { assertName } from '../messages/topic.js';
 import { DEFAULT_PREFIX, DEFAULT_REDIS, DEFAULT_TIMEOUT, MAX_TIMEOUT, assertRedis } from './connection-checks.js';

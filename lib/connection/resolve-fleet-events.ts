@@ -1,6 +1,6 @@
 import { describe } from '../checks/describe.js';
 import { assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { FleetEventsOptions } from './delay-queue-options.interface.js';
 import type { ResolvedOptions } from './resolved-options.interface.js';
 

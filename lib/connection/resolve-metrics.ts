@@ -1,5 +1,5 @@
 import { describe } from '../checks/describe.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 
 const FUNCTIONS = [

@@ -2,12 +2,8 @@ import { describe } from '../checks/describe.js';
 import { parseDuration } from '../time/duration.js';
 import { assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import type {
-  ConsumerOptions,
-  DelayQueueModuleOptions,
-  TopicOptions,
-} from './delay-queue-options.interface.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import type { ConsumerOptions, DelayQueueModuleOptions, TopicOptions } from './delay-queue-options.interface.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
 import { assertName } from '../messages/topic.js';

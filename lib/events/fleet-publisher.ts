@@ -3,7 +3,7 @@ import type { EventLog } from '../broker/event-log.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { repeatUntilServed, sleep } from '../time/repeat.js';
-import { EventsDroppedError } from '../errors/events-dropped.error.js';
+import { EventsDroppedError } from '../errors/operation.errors.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';
 

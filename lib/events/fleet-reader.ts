@@ -1,5 +1,5 @@
 import type { EventLog, ReadEntry } from '../broker/event-log.interface.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import type { FleetEvent } from './fleet-event.js';
 import { decodeEntry } from './fleet-codec.js';
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { HandlerMethod } from './handler-pipeline.js';
 import { enhancersOf, parametersOf } from './nest-metadata.js';
 

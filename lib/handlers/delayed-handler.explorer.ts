@@ -3,7 +3,7 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import { topicName } from '../messages/topic.js';
 import { HandlerFactory } from './handler-factory.js';

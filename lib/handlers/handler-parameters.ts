@@ -1,5 +1,5 @@
 import type { ExternalContextCreator } from '@nestjs/core';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { BODY, parametersOf } from './nest-metadata.js';
 
 type ParamsFactory = NonNullable<Parameters<ExternalContextCreator['create']>[4]>;

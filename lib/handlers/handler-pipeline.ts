@@ -1,6 +1,6 @@
 import type { ContextId, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
 import { defaultIfEmpty, isObservable, lastValueFrom } from 'rxjs';
-import { RetryLaterError } from '../errors/retry-later.error.js';
+import { RetryLaterError } from '../errors/handling.errors.js';
 import { CONTEXT_TYPE } from './delay-queue-context.js';
 import { handlerParameters } from './handler-parameters.js';
 import { PARAMETERS_METADATA, withMetadataOf } from './nest-metadata.js';

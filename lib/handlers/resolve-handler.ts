@@ -1,11 +1,17 @@
 import { MAX_BATCH } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
 import { MAX_ATTEMPTS } from '../checks/limits.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
-import { MAX_CONCURRENCY, asConfiguration, optionalDuration, resolveBackoff, resolveLease } from '../connection/option-checks.js';
+import {
+  MAX_CONCURRENCY,
+  asConfiguration,
+  optionalDuration,
+  resolveBackoff,
+  resolveLease,
+} from '../connection/option-checks.js';
 import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 
 const HANDLER_OPTIONS = [

@@ -1,6 +1,6 @@
 import { describe } from '../checks/describe.js';
 import { type Layer, runWithin } from './layers.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from './middleware.interface.js';
 import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
 import { assertPublishOptions } from '../producer/publish-request.js';

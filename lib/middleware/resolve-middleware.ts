@@ -1,6 +1,6 @@
 import { describe } from '../checks/describe.js';
 import { assertOptions, isPlainObject } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayQueueMiddleware } from './middleware.interface.js';
 
 const HOOKS = ['publish', 'handle', 'settle'] as const satisfies readonly (keyof DelayQueueMiddleware)[];

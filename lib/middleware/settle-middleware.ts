@@ -1,5 +1,5 @@
 import type { Outcome, SettleStatus } from '../broker/broker.interface.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueMiddleware, DeliveryOutcome } from './middleware.interface.js';
 import type { Delivery } from '../consumer/delivery.js';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../checks/nearest.js';
 import { isOptionsToken } from '../decorators/delay-queue.constants.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 
 /** The options of every `DelayQueueModule` of the application. */

@@ -1,7 +1,7 @@
 import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
-import type { UnhandledTopicError } from '../errors/unhandled-topic.error.js';
+import type { UnhandledTopicError } from '../errors/operation.errors.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { within } from '../time/within.js';

@@ -1,5 +1,5 @@
 import type { Observable, Subscription } from 'rxjs';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';

@@ -7,7 +7,7 @@ import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
 import { serveWithin } from '../time/serve-within.js';
 import { assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../middleware/middleware.interface.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
@@ -223,7 +223,7 @@ export class DelayQueueProducer {
     const { serializer } = this.#dependencies.topics.settings(name);
     try {
       if (schema)
-        await Promise.all(requests.map((request) => assertPayload({ topic: name, schema, serializer }, request)));
+        await Promise.all(requests.map(({ envelope }) => assertPayload({ topic: name, schema, serializer }, envelope)));
       return { topic: name, partitions: await this.#partitions(name) };
     } catch (error) {
       throw this.#failed(name, error, requests.length);

@@ -9,7 +9,7 @@ import {
 import type { Clock, Timer } from '../time/clock.js';
 import { callApart } from '../broker/call-apart.js';
 import { repeatUntilServed } from '../time/repeat.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
 /** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;

@@ -1,4 +1,4 @@
-import { PublishManyError } from '../errors/publish-many.error.js';
+import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 
 /** Gathers what becomes of messages that were published together, until it is known of all. */

@@ -1,6 +1,6 @@
 import type { MessageStore, Partition, PublishResult } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
-import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
+import { DuplicateMessageError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';

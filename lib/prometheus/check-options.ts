@@ -1,7 +1,6 @@
 import { describe } from '../checks/describe.js';
 import { assertOptions } from '../checks/validate.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import type { PrometheusBuckets, PrometheusMetricsOptions } from './prometheus-options.interface.js';
 
 const DEFAULT_BUCKETS: Readonly<Required<PrometheusBuckets>> = {

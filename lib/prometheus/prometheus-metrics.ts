@@ -1,5 +1,5 @@
 import { type Registry, register } from 'prom-client';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { BackgroundErrorSource } from '../events/queue-events.interface.js';
 import type {
   DelayQueueMetrics,

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 
 /**
  * What is injected in the place of the ioredis client. Providers that only hold it work; whoever uses it hears why that

@@ -2,7 +2,7 @@ import type { InjectionToken } from '@nestjs/common';
 import { MODULE_OPTIONS } from '../module/delay-queue.module-definition.js';
 import type { SchedulerDependencies } from '../module/delay-queue.scheduler.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import { VERSION } from '../version.js';
 import { noRedis } from './no-redis.js';

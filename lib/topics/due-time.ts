@@ -2,7 +2,7 @@ import type { DueTime } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 

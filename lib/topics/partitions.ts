@@ -1,6 +1,5 @@
 import { type GroupStore, type Partition, PROTOCOL_VERSION } from '../broker/broker.interface.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 
 type ConfigStore = Pick<GroupStore, 'configOf'>;
 

@@ -1,5 +1,5 @@
 import type { GroupStore } from '../broker/broker.interface.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { assertProtocol } from './partitions.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 

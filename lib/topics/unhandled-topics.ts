@@ -3,7 +3,7 @@ import type { GroupStore } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { nearest } from '../checks/nearest.js';
-import { UnhandledTopicError } from '../errors/unhandled-topic.error.js';
+import { UnhandledTopicError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 
 /** How long after its first publish to a topic a process looks whether anybody handles it, in milliseconds. */

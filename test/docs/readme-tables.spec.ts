@@ -120,11 +120,13 @@ describe('the errors in the README', () => {
   });
 
   it('have their codes', () => {
-    const codes = filesIn('lib/errors').flatMap((path) => {
-      const [, name, code = ''] =
-        /^export class (\w+)[^]*?readonly code(?: = |: )((?:'\w+'(?: \| )?)+)/m.exec(readSource(path)) ?? [];
-      return name ? [[name, code.replaceAll("'", '').split(' | ')] as const] : [];
-    });
+    const files = [...filesIn('lib/errors'), 'lib/messages/publish-many.error.ts'];
+    const codes = files.flatMap((path) =>
+      Array.from(
+        readSource(path).matchAll(/^export class (\w+)[^]*?readonly code(?: = |: )((?:'\w+'(?: \| )?)+)/gm),
+        ([, name = '', code = '']) => [name, code.replaceAll("'", '').split(' | ')] as const,
+      ),
+    );
     expect(codes).toHaveLength(rows.size - 1);
     for (const [name, code] of codes) expect([name, inBackticks(rows.get(name)?.[1] ?? '')]).toEqual([name, code]);
   });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
-import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { message } from '../support/contract-bench.js';
 import { newRedisBroker } from '../support/contract-redis.js';
 import { Received } from '../support/contract-signals.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';

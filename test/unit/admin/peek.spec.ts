@@ -4,7 +4,7 @@ import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.j
 import type { PeekRequest } from '../../../lib/broker/admin-store.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { message } from '../../support/contract-bench.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimResult, MAX_BATCH } from '../../../lib/broker/broker.interface.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { type PendingClaim, ClaimBench, claimed } from './support/claim-bench.js';
 import { turns } from './support/test-claimant.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
 import { topic } from '../../../lib/messages/topic.js';
 import { countPublishes } from '../../../lib/monitoring/metrics-recorder.js';

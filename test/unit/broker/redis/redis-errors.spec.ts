@@ -7,7 +7,7 @@ import {
   toBrokerError,
   withoutSecrets,
 } from '../../../../lib/broker/redis/redis-errors.js';
-import { BrokerUnavailableError } from '../../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { failureOf } from '../../connection/support/wrong-options.js';
 
 /** What ioredis rejects with where the server answered with an error. */

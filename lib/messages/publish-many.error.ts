@@ -1,6 +1,5 @@
-import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import { DelayQueueError } from './delay-queue.error.js';
-import { defineKind } from './kinds.js';
+import { DelayQueueError, defineKind } from '../errors/delay-queue.error.js';
+import type { PublishedMessage } from './publish-options.interface.js';
 
 /**
  * Some messages of a `publishMany()` were refused; the others were published.
@@ -16,7 +15,7 @@ export class PublishManyError extends DelayQueueError {
 
   constructor(
     readonly topic: string,
-    /** One entry a message, in the order in which they were given. */
+    /** One result for each message, in the order in which the messages were given. */
     readonly results: readonly PromiseSettledResult<PublishedMessage>[],
   ) {
     const reasons = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason as Error);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toPayloadIssues } from '../../../lib/messages/payload-issues.js';
+import { toPayloadIssues } from '../../../lib/checks/payload-issues.js';
 
 describe('toPayloadIssues', () => {
   for (const { path, text } of [
