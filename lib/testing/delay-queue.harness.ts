@@ -7,7 +7,7 @@ import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { type TopicRef, assertName, checkedTopicName } from '../messages/topic.js';
 import type { BrokerOperation, FaultOptions } from './faults.js';
-import type { DeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
+import type { HarnessDeadLetter, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
 import type { HarnessOptions } from './harness-options.interface.js';
 import { replacementsOf } from './replacements.js';
 import { TestBackend } from './test-backend.js';
@@ -173,7 +173,7 @@ export class DelayQueueHarness {
    *
    * @throws InvalidArgumentError where it is no topic
    */
-  deadLetters<T>(topic: TopicRef<T>): DeadLetter<T>[] {
+  deadLetters<T>(topic: TopicRef<T>): HarnessDeadLetter<T>[] {
     const name = checkedTopicName(topic);
     const serializer = this.backend.serializerOf(name);
     return this.backend.memory.list(name, 'dead').map((placed) => toDeadLetter<T>(placed, serializer));

@@ -54,14 +54,22 @@ export interface WaitingMessage<T = unknown> extends HarnessMessage<T> {
 }
 
 /**
- * A dead letter.
+ * A dead letter as {@link DelayQueueHarness} shows it.
  *
  * @publicApi
  */
-export interface DeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 'dueAt'> {
+export interface HarnessDeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 'dueAt'> {
   readonly diedAt: Date;
   /** Attempts spent. */
   readonly attempts: number;
   /** Why it died. */
   readonly failure: Failure;
 }
+
+/**
+ * The name that this type had before. `DeadLetter` of `nestjs-delay-queue` is another one: what `@OnDeadLetter()` is given.
+ *
+ * @deprecated use {@link HarnessDeadLetter}
+ * @publicApi
+ */
+export type DeadLetter<T = unknown> = HarnessDeadLetter<T>;

@@ -4,7 +4,12 @@ import type { Failure } from '../messages/failure.js';
 import { readablePayload } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { fromStoredId } from '../messages/stored-id.js';
-import type { DeadLetter, HarnessMessage, RecordedMessage, WaitingMessage } from './harness-messages.interface.js';
+import type {
+  HarnessDeadLetter,
+  HarnessMessage,
+  RecordedMessage,
+  WaitingMessage,
+} from './harness-messages.interface.js';
 import type { Published } from './published-messages.js';
 
 /** A message and where it is stored. */
@@ -33,7 +38,7 @@ export function toWaiting<T>(
 export function toDeadLetter<T>(
   { partition, stored }: Placed,
   serializer: PayloadSerializer | undefined,
-): DeadLetter<T> {
+): HarnessDeadLetter<T> {
   const { at, attempts, failure } = stored;
   const message = describeMessage<T>(partition, stored, serializer);
   return { ...message, diedAt: new Date(at), attempts, failure: failure as Failure };
