@@ -18,9 +18,9 @@ export interface HealthDependencies {
   readonly clock: Clock;
   readonly topics: TopicRegistry;
   readonly unhandled: UnhandledTopics;
-  /** Topics to look at beside those that this process handles. */
+  /** Topics to look at in addition to those that this process handles. */
   readonly configured: readonly string[];
-  /** What this process does with the topics it handles; empty where it only publishes. */
+  /** What this process does with the topics it handles; empty if it only publishes. */
   readonly progress: () => readonly TopicProgress[];
   /** See {@link TopicInspectorOptions.patience}. */
   readonly patience: number;
@@ -53,10 +53,10 @@ export class DelayQueueHealth {
   }
 
   /**
-   * Looks now: one call, one subscription a partition of this process, and one short script a partition of each topic. What
-   * is wrong is in the report; it does not reject for it.
+   * Looks now: one call, one subscription for each partition of this process, and one short script for each partition of each
+   * topic. What is wrong is in the report, and does not make the call reject.
    *
-   * @throws InvalidArgumentError where an option is wrong
+   * @throws InvalidArgumentError if an option is wrong
    */
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
     assertOptions('The options of check', options, ['timeout']);
@@ -71,7 +71,7 @@ export class DelayQueueHealth {
       ),
       within(clock, timeout, unhandled.refresh()).catch(() => {}),
     ]);
-    // Without a connection there is no progress either, but that is no wedge, and ending this process mends nothing.
+    // Without a connection there is no progress either, but the process is not stuck, and a restart would mend nothing.
     const topics = connection.status === 'up' ? found : found.map((topic) => ({ ...topic, stalled: false }));
     const failures = failuresOf(connection, topics);
     const impairments = impairmentsOf(connection, topics, unhandled.unhandled);
@@ -106,7 +106,7 @@ export class DelayQueueHealth {
     const names = new Set([...progress().map(({ topic }) => topic), ...configured]);
     return [...names].flatMap((name) => {
       const partitions = topics.knownPartitions(name);
-      // A topic whose number was never learned: the boot is not over, or has failed.
+      // The number is not known while the application boots, or if the boot has failed.
       return partitions === undefined ? [] : [{ name, partitions }];
     });
   }
@@ -116,7 +116,7 @@ export class DelayQueueHealth {
   }
 }
 
-/** What keeps this process from working. */
+/** What keeps this process from working, a sentence each. */
 function failuresOf(connection: ConnectionHealth, topics: readonly TopicHealth[]): string[] {
   if (connection.status === 'down') return [`Redis cannot be reached: ${connection.error}`];
   return topics
@@ -124,7 +124,7 @@ function failuresOf(connection: ConnectionHealth, topics: readonly TopicHealth[]
     .map(({ topic }) => `Topic '${topic}': this process makes no progress, though it is connected`);
 }
 
-/** What makes messages late, here or elsewhere. */
+/** What makes messages wait or late, here or elsewhere, a sentence each. */
 function impairmentsOf(
   connection: ConnectionHealth,
   topics: readonly TopicHealth[],

@@ -67,9 +67,9 @@ export interface HarnessDeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 
 }
 
 /**
- * The name that this type had before. `DeadLetter` of `nestjs-delay-queue` is another one: what `@OnDeadLetter()` is given.
+ * The former name of {@link HarnessDeadLetter}, kept for compatibility. `DeadLetter` of `nestjs-delay-queue` is another type: a
+ * dead letter as `@OnDeadLetter()` hooks are given it.
  *
- * @deprecated use {@link HarnessDeadLetter}
  * @publicApi
  */
 export type DeadLetter<T = unknown> = HarnessDeadLetter<T>;
