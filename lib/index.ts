@@ -57,17 +57,20 @@ export {
   createDelayQueueAdmin,
   type DelayQueueAdminOptions,
 } from './connection/create-delay-queue-admin.js';
-export type { ClearCounts, ClearOptions } from './admin/clear-options.interface.js';
 export type {
-  MessageDetails,
-  PartitionStatus,
-  PeekOptions,
-  PeekPage,
-  PeekState,
-  TopicCounters,
-  TopicCounts,
-  TopicStats,
-} from './admin/topic-stats.interface.js';
+  ClearCounts,
+  ClearOptions,
+  DeadLetterCounts,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+} from './admin/bulk-options.js';
+export type { DeadLetterFilter } from './admin/dead-letter-filter.js';
+export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.js';
+export type { MessageDetails } from './admin/message-details.js';
+export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
+export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
 
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
@@ -90,39 +93,35 @@ export type {
   TopicReading,
 } from './monitoring/delay-queue-metrics.interface.js';
 
-export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.interface.js';
-export type {
-  DeadLetterCounts,
-  DeadLetterFilter,
-  RemoveOptions,
-  RemoveResult,
-  RequeueOptions,
-  RequeueResult,
-} from './admin/dead-letter-options.interface.js';
-
 // Events
-export type { BackgroundError, BackgroundErrorSource } from './events/background-error.js';
 export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from './events/fleet-event.js';
-export type { DeliveryEvent, EndedDelivery, QueueEvents } from './events/queue-events.interface.js';
+export type {
+  BackgroundError,
+  BackgroundErrorSource,
+  DeliveryEvent,
+  EndedDelivery,
+  QueueEvents,
+} from './events/queue-events.interface.js';
 export type { FailedAttempt } from './messages/failed-attempt.js';
 export type { Failure, FailureReason } from './messages/failure.js';
-export type { PayloadIssue } from './messages/payload-issues.js';
+export type { PayloadIssue } from './checks/payload-issues.js';
 
 // Errors
-export { BrokerUnavailableError } from './errors/broker-unavailable.error.js';
-export { ConfigurationError } from './errors/configuration.error.js';
+export { BrokerUnavailableError, EventsDroppedError, UnhandledTopicError } from './errors/operation.errors.js';
+export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';
 export { DelayQueueError } from './errors/delay-queue.error.js';
-export { DeliveryAbortedError } from './errors/delivery-aborted.error.js';
-export { DuplicateMessageError } from './errors/duplicate-message.error.js';
-export { EventsDroppedError } from './errors/events-dropped.error.js';
-export { HandlerOverrunError } from './errors/handler-overrun.error.js';
-export { HandlerTimeoutError } from './errors/handler-timeout.error.js';
-export { InvalidArgumentError } from './errors/invalid-argument.error.js';
-export { InvalidPayloadError } from './errors/invalid-payload.error.js';
-export { PayloadTooLargeError } from './errors/payload-too-large.error.js';
-export { PublishManyError } from './errors/publish-many.error.js';
-export { RetryLaterError } from './errors/retry-later.error.js';
-export { SchemaError } from './errors/schema.error.js';
-export { SerializationError } from './errors/serialization.error.js';
-export { UnhandledTopicError } from './errors/unhandled-topic.error.js';
-export { UnrecoverableError } from './errors/unrecoverable.error.js';
+export {
+  DeliveryAbortedError,
+  HandlerOverrunError,
+  HandlerTimeoutError,
+  RetryLaterError,
+  UnrecoverableError,
+} from './errors/handling.errors.js';
+export {
+  DuplicateMessageError,
+  InvalidPayloadError,
+  PayloadTooLargeError,
+  SchemaError,
+  SerializationError,
+} from './errors/publishing.errors.js';
+export { PublishManyError } from './messages/publish-many.error.js';

@@ -1,34 +1,51 @@
-import type { AdminStore } from '../broker/admin-store.interface.js';
-import type { MessageStore, Partition } from '../broker/broker.interface.js';
-import type { MessageChanges } from '../topics/message-changes.js';
-import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
+import type { Partition } from '../broker/broker.interface.js';
+import { existingPartitions } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+import { type BulkStep, runBulk } from './bulk.js';
+import { type ClearCounts, type ClearOptions, checkedClearOptions } from './bulk-options.js';
 
-export interface ClearRequest {
-  readonly partitions: readonly Partition[];
-  readonly state: 'scheduled' | 'dead';
-  readonly options: ClearOptions;
+/** States that can be cleared. */
+type ClearedState = 'scheduled' | 'dead';
+
+/**
+ * Removes all messages of one state, whatever they are: unlike a filter, this needs no list of them.
+ *
+ * @throws InvalidArgumentError, ConfigurationError, BrokerUnavailableError
+ */
+export async function clearTopic(
+  dependencies: AdminDependencies,
+  topic: string,
+  state: ClearedState,
+  options: ClearOptions,
+): Promise<ClearCounts> {
+  const checked = checkedClearOptions(options);
+  const partitions = await served(dependencies, () => existingPartitions(dependencies.broker, topic));
+  const steps = partitions.map((partition) => stepsOf(dependencies, partition, state));
+  const { matched, changed } = await runBulk(dependencies, steps, checked);
+  return { matched, removed: changed };
 }
 
-type ClearedStore = Pick<MessageStore, 'stats'> & { readonly admin: Pick<AdminStore, 'clear'> };
-
-/** Removes the messages of one state, partition by partition and step by step, so that nothing else waits for it. */
-export async function clearTopic(
-  store: ClearedStore,
-  changes: MessageChanges,
-  { partitions, state, options: { dryRun = false, signal } }: ClearRequest,
-): Promise<ClearCounts> {
-  const stopped = (): boolean => signal?.aborted === true;
-  let [matched, removed] = [0, 0];
-  for (const partition of partitions) {
-    if (stopped()) break;
-    const found = await changes.send(partition, async () => (await store.stats(partition))[state]);
-    matched += found;
-    let more = found > 0 && !dryRun;
-    while (more && !stopped()) {
-      const step = await changes.send(partition, (_, call) => store.admin.clear(partition, call, state));
-      removed += step.removed;
-      more = step.more;
-    }
-  }
-  return { matched, removed };
+async function* stepsOf(
+  dependencies: AdminDependencies,
+  partition: Partition,
+  state: ClearedState,
+): AsyncGenerator<BulkStep, void> {
+  const { broker } = dependencies;
+  const stats = await served(dependencies, () => broker.stats(partition));
+  if (stats[state] === 0) return;
+  let matched = stats[state];
+  // Only a step that was taken can leave some: a dry run has one step.
+  let more: boolean;
+  do {
+    more = false;
+    yield {
+      matched,
+      apply: async (call) => {
+        const result = await broker.admin.clear(partition, call, state);
+        more = result.more;
+        return result.removed;
+      },
+    };
+    matched = 0;
+  } while (more);
 }

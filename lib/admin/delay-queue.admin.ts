@@ -1,51 +1,36 @@
 import { v7 as uuidv7 } from 'uuid';
-import { MAX_BATCH, type Broker, type CancelResult } from '../broker/broker.interface.js';
-import { MessageChanges } from '../topics/message-changes.js';
-import type { Clock } from '../time/clock.js';
+import type { AdminStore } from '../broker/admin-store.interface.js';
+import type { CancelResult, Partition } from '../broker/broker.interface.js';
 import { shareClass } from '../copies.js';
+import { assertMessageName } from '../messages/assert-id.js';
+import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import type { Duration } from '../time/duration.js';
-import { serveWithin } from '../time/serve-within.js';
-import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
-import { DeadLetterOperator } from './dead-letter.operator.js';
-import type { DeadLetterGroups } from './dead-letter-groups.interface.js';
+import { findMessage } from '../topics/find-message.js';
+import { MessageChanges } from '../topics/message-changes.js';
+import { existingPartitions, partitionCount } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
 import type {
-  DeadLetterFilter,
+  ClearCounts,
+  ClearOptions,
   RemoveOptions,
   RemoveResult,
   RequeueOptions,
   RequeueResult,
-} from './dead-letter-options.interface.js';
-import { assertMessageName } from '../messages/assert-id.js';
-import type { PayloadSerializer } from '../messages/serializer.js';
-import { type TopicRef, checkedTopicName } from '../messages/topic.js';
-import { assertClearOptions } from './assert-clear-options.js';
-import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
+} from './bulk-options.js';
 import { clearTopic } from './clear-topic.js';
+import type { DeadLetterFilter } from './dead-letter-filter.js';
+import type { DeadLetterGroups } from './dead-letter-groups.js';
+import { DeadLetters } from './dead-letters.js';
 import { editPayload } from './edit-payload.js';
-import { existingPartitions, partitionCount } from './existing-partitions.js';
-import { findMessage } from './find-message.js';
-import { decodeCursor } from './peek-cursor.js';
-import { countTopic } from './topic-counter.js';
-import { listTopic } from './topic-listing.js';
-import type { MessageDetails, PeekOptions, PeekPage, PeekState, TopicStats } from './topic-stats.interface.js';
-
-const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead'];
-const DEFAULT_PAGE = 50;
-
-export interface AdminDependencies {
-  readonly broker: Broker;
-  readonly clock: Clock;
-  /** Longest time for an answer, in milliseconds. */
-  readonly timeout: number;
-  /** What makes the payloads of a topic readable; `undefined`: they are plain JSON. */
-  readonly serializerOf: (topic: string) => PayloadSerializer | undefined;
-}
+import { type MessageDetails, toDetails } from './message-details.js';
+import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
+import { type TopicStats, countTopic } from './topic-stats.js';
 
 /**
  * Looks into topics, and acts on what they hold: messages that wait, and dead letters. Inject it anywhere.
  *
- * Where a method takes a message's id without its key, the message is looked for in the id's own partition first, then in
- * the others.
+ * If a method is given a message's id without its key, it looks for the message in the id's own partition first, then in the
+ * others.
  *
  * @publicApi
  */
@@ -56,35 +41,39 @@ export class DelayQueueAdmin {
 
   readonly #dependencies: AdminDependencies;
   readonly #changes: MessageChanges;
-  readonly #deadLetters: DeadLetterOperator;
+  readonly #deadLetters: DeadLetters;
 
   /** @internal */
   constructor(dependencies: AdminDependencies) {
     this.#dependencies = dependencies;
-    const { broker, clock, timeout, serializerOf } = dependencies;
-    const partitionsOf = (topic: string): Promise<number | undefined> =>
-      this.#served(() => partitionCount(broker, topic));
-    this.#changes = new MessageChanges({ store: broker, clock, timeout, caller: `${uuidv7()}:change`, partitionsOf });
-    this.#deadLetters = new DeadLetterOperator({ store: broker, clock, timeout, serializerOf });
+    const { broker, clock, timeout } = dependencies;
+    this.#changes = new MessageChanges({
+      store: broker,
+      clock,
+      timeout,
+      caller: `${uuidv7()}:change`,
+      partitionsOf: (topic) => this.#served(() => partitionCount(broker, topic)),
+    });
+    this.#deadLetters = new DeadLetters(dependencies);
   }
 
   /**
-   * The topics that were ever used under this prefix, sorted. One that has been empty for long is among them.
+   * The topics that were ever used under this prefix, sorted; also those that have been empty for a long time.
    *
    * @throws BrokerUnavailableError
    */
   async topics(): Promise<string[]> {
-    return this.#served((broker) => broker.admin.topics());
+    return this.#served(() => this.#dependencies.broker.admin.topics());
   }
 
   /**
-   * Counts what a topic holds; one short call a partition. A topic that was never used has no partitions.
+   * Counts what a topic holds, with one short call for each partition. A topic that was never used has no partitions.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async stats(topic: TopicRef): Promise<TopicStats> {
     const name = checkedTopicName(topic);
-    return this.#served((broker) => countTopic(broker, name));
+    return this.#served(() => countTopic(this.#dependencies.broker, name));
   }
 
   /**
@@ -95,14 +84,24 @@ export class DelayQueueAdmin {
   async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
     const name = checkedTopicName(topic);
     assertMessageName(id);
-    return this.#served((broker) => findMessage(broker, name, id, this.#dependencies.serializerOf(name)));
+    const { broker, serializerOf } = this.#dependencies;
+    return this.#served(async () => {
+      const config = await broker.configOf(name);
+      if (!config) return undefined;
+      const look = async (partition: Partition, storedId: string): Promise<MessageDetails | undefined> => {
+        const stored = await broker.get(partition, storedId);
+        return stored && toDetails(partition, stored, serializerOf(name));
+      };
+      const sought = { topic: name, partitions: config.partitions, name: id };
+      return findMessage(sought, (partition, soughtId) => broker.locate(partition, soughtId), look);
+    });
   }
 
   /**
-   * Lists messages of one state, page by page: waiting ones in order of due time, those in flight in order of the end of
-   * their lease, dead letters in order of their death; over all partitions. Each page is read in short calls. What is in the
-   * state and keeps its place all along is listed exactly once, whatever else comes and goes meanwhile; what is moved
-   * (rescheduled, or its lease renewed) may be listed twice, or not at all where it moves to a place that was listed already.
+   * Lists messages of one state, page by page and over all partitions: waiting ones in order of due time, those in flight in
+   * order of the end of their lease, dead letters in order of their death. Each page is read in short calls. A message that
+   * keeps its state and its place is listed exactly once, whatever else comes and goes meanwhile. One that is moved
+   * (rescheduled, or its lease is renewed) may be listed twice, or not at all if it moves to a place that was listed already.
    *
    * @example
    * ```ts
@@ -114,18 +113,11 @@ export class DelayQueueAdmin {
    * } while (cursor !== undefined);
    * ```
    *
-   * @throws InvalidArgumentError also where the cursor is not one that was returned for this topic and state
+   * @throws InvalidArgumentError also if the cursor is not one that was returned for this topic and state
    * @throws BrokerUnavailableError
    */
   async peek(topic: TopicRef, state: PeekState, options: PeekOptions = {}): Promise<PeekPage> {
-    const name = checkedTopicName(topic);
-    assertOneOf('state', state, PEEK_STATES);
-    assertOptions('The options of peek', options, ['limit', 'cursor']);
-    const { limit = DEFAULT_PAGE, cursor } = options;
-    assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
-    const serializer = this.#dependencies.serializerOf(name);
-    const start = cursor === undefined ? new Map() : decodeCursor(cursor, name, state);
-    return this.#served((broker) => listTopic(broker, { topic: name, state, limit, start, serializer }));
+    return peek(this.#dependencies, checkedTopicName(topic), state, options);
   }
 
   /**
@@ -133,7 +125,7 @@ export class DelayQueueAdmin {
    *
    * @returns `'not-found'` also for a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
     return this.#changes.cancel(topic, id);
@@ -142,9 +134,9 @@ export class DelayQueueAdmin {
   /**
    * Moves a message that waits to another time, as `DelayQueueProducer.reschedule()` does.
    *
-   * @returns whether it was moved; `false` where there is no such message, or it is in flight or a dead letter
+   * @returns whether it was moved; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async reschedule(
     topic: TopicRef,
@@ -157,9 +149,9 @@ export class DelayQueueAdmin {
   /**
    * Makes a message that waits due now. One that is due already keeps its time, and so its place before others.
    *
-   * @returns whether it waits and is due; `false` where there is no such message, or it is in flight or a dead letter
+   * @returns whether it waits and is due; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async runNow(topic: TopicRef, id: string | { id: string; key: string }): Promise<boolean> {
     const { admin } = this.#dependencies.broker;
@@ -170,26 +162,23 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Gives a message that waits another payload. Its due time, headers, options and attempts stay as they are. No schema is
-   * looked at here; where the topic has one, it is checked before delivery. If the message was published with a serializer,
-   * the admin needs it too.
+   * Gives a message that waits another payload. Its due time, headers, options and attempts stay as they are. The payload is
+   * not checked by a schema here; if the topic has one, it is checked before delivery. If the message was published with a
+   * serializer, the admin needs it too.
    *
-   * @returns whether it was edited; `false` where there is no such message, or it is in flight or a dead letter
+   * @returns whether it was edited; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was changed
-   * @throws BrokerUnavailableError where it was not confirmed in time
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws BrokerUnavailableError if it was not confirmed in time
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async edit(topic: TopicRef, id: string | { id: string; key: string }, payload: unknown): Promise<boolean> {
-    const name = checkedTopicName(topic);
-    const { broker, serializerOf } = this.#dependencies;
-    return editPayload(broker, this.#changes, { topic: name, id, payload, serializer: serializerOf(name) });
+    return editPayload(this.#dependencies, this.#changes, checkedTopicName(topic), id, payload);
   }
 
   /**
    * Schedules dead letters again, with all their attempts before them: one by its id, or by id and key, or all that a
-   * filter fits. Payload, headers and options stay as they are, deliveries count on. They go in steps of at most 200 of a
-   * partition, by turns, so that no call takes long however many there are. An id without its key is looked for in its own
-   * partition first, then in the others.
+   * filter fits. Payload, headers and options stay as they are, deliveries count on. The call goes in steps of at most 200
+   * messages of a partition, each partition in turn, so it keeps nobody waiting however many there are.
    *
    * @example
    * ```ts
@@ -199,8 +188,10 @@ export class DelayQueueAdmin {
    * ```
    *
    * @param which `{}` means every dead letter
-   * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
-   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
+   * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
+   * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async requeue(
     topic: TopicRef,
@@ -211,8 +202,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Groups the dead letters of a topic by what they died of. It reads all of them, page by page, so it takes a while where
-   * there are very many; nothing is blocked meanwhile.
+   * Groups the dead letters of a topic by cause. It reads all of them, page by page, so it takes a while if there are very
+   * many; nothing is blocked meanwhile.
    *
    * @example
    * ```ts
@@ -232,8 +223,9 @@ export class DelayQueueAdmin {
    * {@link requeue}.
    *
    * @param which `{}` means every dead letter
-   * @throws InvalidArgumentError: nothing was sent
-   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
+   * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
+   * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async remove(
     topic: TopicRef,
@@ -244,9 +236,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Removes every message that waits, those that wait for their next attempt among them. What is in flight or dead stays.
-   * It goes in steps of at most 100, so no call takes long. What is published meanwhile may be removed as well: to empty a
-   * topic for good, stop its publishers first.
+   * Removes every message that waits, also those that wait for their next attempt. What is in flight or dead stays. The call
+   * goes in steps of at most 100 messages of a partition, each partition in turn, so it keeps nobody waiting. What is
+   * published meanwhile may be removed as well: to empty a topic for good, stop its publishers first.
    *
    * @example
    * ```ts
@@ -254,65 +246,61 @@ export class DelayQueueAdmin {
    * if (matched < 1000) await admin.drain('order.timeout');
    * ```
    *
-   * @throws InvalidArgumentError also where the topic was never used
-   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws InvalidArgumentError also if the topic was never used
+   * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async drain(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
-    return this.#clear(topic, 'scheduled', options);
+    return clearTopic(this.#dependencies, checkedTopicName(topic), 'scheduled', options);
   }
 
   /**
-   * Removes every dead letter, in steps as {@link drain} does.
+   * Removes every dead letter, in steps as {@link drain} does; also those that die meanwhile, unlike {@link remove}.
    *
-   * @throws InvalidArgumentError also where the topic was never used
-   * @throws BrokerUnavailableError where a step was not confirmed in time; those before it have taken effect
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws InvalidArgumentError also if the topic was never used
+   * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async purge(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
-    return this.#clear(topic, 'dead', options);
+    return clearTopic(this.#dependencies, checkedTopicName(topic), 'dead', options);
   }
 
   /**
    * Stops handing out the messages of a topic, in all processes, from their next claim on. What is being handled goes on;
    * publishing, cancelling and the rest work as before. A pause lasts until {@link resume}, through restarts of everything.
    *
-   * @throws InvalidArgumentError also where the topic was never used
-   * @throws BrokerUnavailableError where it was not confirmed in time: a part of the partitions may be paused then
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws InvalidArgumentError also if the topic was never used
+   * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be paused then
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async pause(topic: TopicRef): Promise<void> {
-    const name = checkedTopicName(topic);
-    await this.#served(async (broker) => {
-      const partitions = await existingPartitions(broker, name);
-      await Promise.all(partitions.map((partition) => broker.admin.pause(partition)));
-    });
+    await this.#inEachPartition(topic, (admin, partition) => admin.pause(partition));
   }
 
   /**
    * Ends a pause: what has fallen due meanwhile is handed out at once.
    *
-   * @throws InvalidArgumentError also where the topic was never used
-   * @throws BrokerUnavailableError where it was not confirmed in time: a part of the partitions may be paused still
-   * @throws ConfigurationError where the topic speaks another protocol
+   * @throws InvalidArgumentError also if the topic was never used
+   * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may still be paused
+   * @throws ConfigurationError if the topic speaks another protocol
    */
   async resume(topic: TopicRef): Promise<void> {
+    await this.#inEachPartition(topic, (admin, partition) => admin.resume(partition));
+  }
+
+  async #inEachPartition(
+    topic: TopicRef,
+    act: (admin: AdminStore, partition: Partition) => Promise<void>,
+  ): Promise<void> {
     const name = checkedTopicName(topic);
-    await this.#served(async (broker) => {
+    const { broker } = this.#dependencies;
+    await this.#served(async () => {
       const partitions = await existingPartitions(broker, name);
-      await Promise.all(partitions.map((partition) => broker.admin.resume(partition)));
+      await Promise.all(partitions.map((partition) => act(broker.admin, partition)));
     });
   }
 
-  async #clear(topic: TopicRef, state: 'scheduled' | 'dead', options: ClearOptions): Promise<ClearCounts> {
-    const name = checkedTopicName(topic);
-    assertClearOptions(options);
-    const partitions = await this.#served((broker) => existingPartitions(broker, name));
-    return clearTopic(this.#dependencies.broker, this.#changes, { partitions, state, options });
-  }
-
-  #served<T>(operation: (broker: Broker) => Promise<T>): Promise<T> {
-    const { broker, clock, timeout } = this.#dependencies;
-    return serveWithin(clock, timeout, () => operation(broker));
+  #served<T>(calls: () => Promise<T>): Promise<T> {
+    return served(this.#dependencies, calls);
   }
 }

@@ -1,44 +1,61 @@
-import type { AdminStore, EditResult } from '../broker/admin-store.interface.js';
-import type { CallId, MessageStore, StoredMessage } from '../broker/broker.interface.js';
-import type { MessageChanges } from '../topics/message-changes.js';
+import type { EditResult } from '../broker/admin-store.interface.js';
+import type { CallId, StoredMessage } from '../broker/broker.interface.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
-import { encodeEnvelope, withPayload } from '../messages/envelope.js';
-import { type PayloadSerializer, toStored } from '../messages/serializer.js';
-
-type EditedStore = Pick<MessageStore, 'get'> & { readonly admin: Pick<AdminStore, 'edit'> };
-
-export interface PayloadEdit {
-  readonly topic: string;
-  readonly id: MessageName;
-  readonly payload: unknown;
-  readonly serializer: PayloadSerializer | undefined;
-}
+import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';
+import { type StoredPayload, toStored } from '../messages/serializer.js';
+import type { MessageChanges } from '../topics/message-changes.js';
+import type { AdminDependencies } from './admin-dependencies.js';
 
 /**
- * Replaces the payload of a message that waits; begins anew where somebody else has replaced it meanwhile.
+ * Replaces the payload of a message that waits; begins anew if somebody else has replaced it meanwhile.
  *
  * @throws SerializationError, PayloadTooLargeError
  */
 export async function editPayload(
-  store: EditedStore,
+  { broker, serializerOf }: AdminDependencies,
   changes: MessageChanges,
-  { topic, id, payload, serializer }: PayloadEdit,
+  topic: string,
+  name: MessageName,
+  payload: unknown,
 ): Promise<boolean> {
-  // Whatever cannot be stored is refused before anything is asked for.
-  const replacement = toStored(topic, serializer, payload);
+  // A payload that cannot be stored is refused before the broker is asked for anything.
+  const replacement = toStored(topic, serializerOf(topic), payload);
   encodeEnvelope({ ...replacement, publishedAt: 0 });
   let result: EditResult | 'not-found';
   do {
     let read: { readonly call: CallId; readonly stored: StoredMessage | undefined } | undefined;
-    result = await changes.change<EditResult>(topic, id, async (partition, call, storedId) => {
+    result = await changes.change<EditResult>(topic, name, async (partition, call, storedId) => {
       // The repeat of a call has to be the same call: what it has written itself must not be what it expects now.
-      if (read?.call !== call) read = { call, stored: await store.get(partition, storedId) };
+      if (read?.call !== call) read = { call, stored: await broker.get(partition, storedId) };
       const { stored } = read;
       if (!stored) return 'not-found';
       if (stored.state !== 'scheduled') return 'not-waiting';
       const { envelope: expected } = stored;
-      return store.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
+      return broker.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
     });
   } while (result === 'changed');
   return result === 'edited';
+}
+
+/**
+ * An envelope with another payload. If the envelope cannot be decoded, nothing of it can be kept, and there is a new one.
+ *
+ * @param now the broker's clock, epoch milliseconds
+ * @throws SerializationError, PayloadTooLargeError
+ */
+export function editedEnvelope(envelope: string, replacement: StoredPayload, now: number): string {
+  return isReadable(envelope)
+    ? withPayload(envelope, replacement)
+    : encodeEnvelope({ ...replacement, publishedAt: now });
+}
+
+function isReadable(envelope: string): boolean {
+  try {
+    decodeEnvelope(envelope);
+    return true;
+  } catch (error) {
+    if (error instanceof SerializationError) return false;
+    throw error;
+  }
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Failure } from '../messages/failure.js';
 
-/** Longest text that tells one kind of failure from another, in characters. */
+/** Most characters of a message that tell one kind of failure from another. */
 const MAX_PATTERN_LENGTH = 300;
 
-/** What differs from message to message, in the order in which it is looked for. */
+/** What differs from case to case, in the order in which it is replaced. */
 const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)(?!\w)/g, '<text>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<uuid>'],
@@ -13,14 +13,14 @@ const VARIABLES: readonly (readonly [RegExp, string])[] = [
   [/\s+/g, ' '],
 ];
 
-/** An error's message with what is different each time left out, so that equal failures have equal texts. */
+/** An error's message with placeholders for what differs from case to case, so that equal failures have equal texts. */
 export function patternOf(message: string): string {
   let pattern = message;
   for (const [variable, placeholder] of VARIABLES) pattern = pattern.replace(variable, placeholder);
   return pattern.trim().slice(0, MAX_PATTERN_LENGTH);
 }
 
-/** Names the kind of a failure: the same reason, name, code and pattern of the message. 16 hexadecimal digits. */
+/** Names the kind of a failure by its reason, name, code and the pattern of its message; 16 hexadecimal digits. */
 export function fingerprintOf({ reason, name, code = '', message }: Failure): string {
   const kind = [reason, name, code, patternOf(message)].join('\0');
   return createHash('sha256').update(kind).digest('hex').slice(0, 16);

@@ -1,9 +1,38 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
 import { toDate } from '../time/date.js';
+import type { FailedAttempt } from '../messages/failed-attempt.js';
+import type { Failure } from '../messages/failure.js';
 import { readablePart } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { fromStoredId } from '../messages/stored-id.js';
-import type { MessageDetails } from './topic-stats.interface.js';
+
+/**
+ * A message as it is stored.
+ *
+ * @publicApi
+ */
+export interface MessageDetails {
+  readonly id: string;
+  readonly key: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly state: 'scheduled' | 'in-flight' | 'dead';
+  /** Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. */
+  readonly at: Date;
+  /** `undefined` if what is stored cannot be decoded, or this process lacks its serializer; {@link raw} has it. */
+  readonly payload: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Deliveries so far. */
+  readonly deliveries: number;
+  /** Attempts spent so far. */
+  readonly attempts: number;
+  /** Why it is dead, or why its last attempt failed. */
+  readonly failure: Failure | undefined;
+  /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
+  readonly history: readonly FailedAttempt[];
+  /** The stored envelope. */
+  readonly raw: string;
+}
 
 export function toDetails(
   { topic, index }: Partition,

@@ -1,20 +1,19 @@
-import type { Position } from '../broker/admin-store.interface.js';
+import type { PeekedState, Position } from '../broker/admin-store.interface.js';
 import { describe } from '../checks/describe.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
-import type { PeekState } from './topic-stats.interface.js';
 
-/** How far each partition was listed; one that is missing, not at all. */
+/** How far each partition was listed; one that was not listed yet is missing. */
 export type Positions = ReadonlyMap<number, Position>;
 
 /** `[topic, state, [partition, at, stored id], …]` in base64url. */
-export function encodeCursor(topic: string, state: PeekState, positions: Positions): string {
+export function encodeCursor(topic: string, state: PeekedState, positions: Positions): string {
   const places = Array.from(positions, ([index, { at, storedId }]) => [index, encodeTime(at), storedId]);
   return Buffer.from(JSON.stringify([topic, state, ...places])).toString('base64url');
 }
 
-/** @throws InvalidArgumentError where it was not made by {@link encodeCursor} for this topic and state */
-export function decodeCursor(cursor: unknown, topic: string, state: PeekState): Positions {
+/** @throws InvalidArgumentError if it was not made by {@link encodeCursor} for this topic and state */
+export function decodeCursor(cursor: unknown, topic: string, state: PeekedState): Positions {
   const parts = typeof cursor === 'string' ? parse(cursor) : undefined;
   if (Array.isArray(parts) && parts[0] === topic && parts[1] === state) {
     const positions = new Map(parts.slice(2).flatMap((place: unknown) => toPosition(place)));
@@ -41,7 +40,7 @@ function toPosition(place: unknown): [number, Position][] {
   return isPlace && at !== undefined && typeof storedId === 'string' ? [[index as number, { at, storedId }]] : [];
 }
 
-/** JSON has no infinite numbers, and other programs may have stored one. */
+/** JSON has no infinite numbers, but another program may have stored one as a time. */
 function encodeTime(at: number): number | string {
   return Number.isFinite(at) ? at : String(at);
 }

@@ -1,7 +1,7 @@
 import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
 import { isWithin } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DueTime, NewMessage, Settlement } from './broker.interface.js';
 
 /** @throws InvalidArgumentError where it is no length of time; a broker has no place for it */

@@ -1,4 +1,4 @@
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 
 /** Whether a call failed for what it carries or for what it met, so that it would fail again, while others may be served. */

@@ -1,5 +1,4 @@
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { describe } from './describe.js';
 import { didYouMean } from './nearest.js';
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { isHost, parseNode } from '../broker/redis/redis-address.js';
 
 const ALLOWED =

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { v7 as uuidv7 } from 'uuid';
-import { type AdminDependencies, DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { AdminDependencies } from '../admin/admin-dependencies.js';
+import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { Broker } from '../broker/broker.interface.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-hook.interface.js';
@@ -16,7 +17,7 @@ import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interf
 import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
 import { MetricsRecorder } from '../monitoring/metrics-recorder.js';
-import { countPublishes } from '../monitoring/publish-counter.js';
+import { countPublishes } from '../monitoring/metrics-recorder.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import { patienceOf } from '../topics/progress.js';
 import { TopicRegistry } from '../topics/topic.registry.js';

@@ -3,7 +3,7 @@ import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
 import { asConfiguration, assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
 import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { assertName } from '../messages/topic.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Clock, Timer } from '../time/clock.js';
-import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
-import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
+import { HandlerTimeoutError } from '../errors/handling.errors.js';
+import { InvalidPayloadError } from '../errors/publishing.errors.js';
 import { checkPayload } from '../messages/check-payload.js';
 import type { Envelope } from '../messages/envelope.js';
 import { toInvalidFailure } from '../messages/failure.js';

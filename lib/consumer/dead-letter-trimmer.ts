@@ -1,6 +1,6 @@
 import type { Partition } from '../broker/broker.interface.js';
 import type { Startable } from '../time/startable.interface.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { DueTimer } from './due-timer.js';
 

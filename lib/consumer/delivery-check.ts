@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
 import { describeDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import { isName } from '../messages/assert-id.js';
 import { type Envelope, decodeEnvelope } from '../messages/envelope.js';
 import { toFailure } from '../messages/failure.js';

@@ -1,5 +1,5 @@
 import type { Timer } from '../time/clock.js';
-import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
+import { HandlerTimeoutError } from '../errors/handling.errors.js';
 import { toFailedAttempt } from '../messages/failed-attempt.js';
 import { resultsOf } from '../messages/batch-results.js';
 import type { ConsumerContext } from './consumer-context.js';

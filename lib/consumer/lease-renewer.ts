@@ -2,9 +2,8 @@ import { type ExtendStatus, MAX_BATCH, type Partition } from '../broker/broker.i
 import { callApart, isRefused } from '../broker/call-apart.js';
 import type { Timer } from '../time/clock.js';
 import type { Startable } from '../time/startable.interface.js';
-import { HandlerOverrunError } from '../errors/handler-overrun.error.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
-import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import { DeliveryAbortedError, HandlerOverrunError } from '../errors/handling.errors.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { decodeEnvelope } from '../messages/envelope.js';

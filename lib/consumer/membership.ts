@@ -1,7 +1,7 @@
 import type { Member, Unsubscribe } from '../broker/broker.interface.js';
 import type { Timer } from '../time/clock.js';
 import type { Startable } from '../time/startable.interface.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { ConsumerContext } from './consumer-context.js';
 
 /** Members missing so many heartbeats count as gone. */

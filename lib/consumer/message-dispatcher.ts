@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
-import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import { type PlannedCall, planCalls } from './call-plan.js';
 import { CallSlot } from './call-slot.js';
 import type { ConsumerContext } from './consumer-context.js';

@@ -9,8 +9,8 @@ import {
 import { isRefused } from '../broker/call-apart.js';
 import { repeatUntilServed } from '../time/repeat.js';
 import type { Startable } from '../time/startable.interface.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import { toFailure } from '../messages/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadOutcome } from './delivery-reporter.js';

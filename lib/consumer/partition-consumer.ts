@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ClaimedMessage, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import type { Startable } from '../time/startable.interface.js';
-import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
+import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import { DeadLetterTrimmer } from './dead-letter-trimmer.js';

@@ -1,7 +1,7 @@
 import type { Timer } from '../time/clock.js';
 import type { Startable } from '../time/startable.interface.js';
 import { TimeUp, within } from '../time/within.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { patienceOf, type TopicProgress } from '../topics/progress.js';
 

@@ -1,7 +1,6 @@
 import type { Outcome } from '../broker/broker.interface.js';
 import { parseDuration } from '../time/duration.js';
-import { RetryLaterError } from '../errors/retry-later.error.js';
-import { UnrecoverableError } from '../errors/unrecoverable.error.js';
+import { RetryLaterError, UnrecoverableError } from '../errors/handling.errors.js';
 import { DEFAULT_BACKOFF, backoffDelay } from '../messages/backoff.js';
 import { toFailure } from '../messages/failure.js';
 import { MAX_DELAY } from '../checks/limits.js';

@@ -1,4 +1,8 @@
-import { defineKind, isInstance } from './kinds.js';
+/**
+ * Holds the kinds of an error. Each copy of this package in a process (CommonJS beside ES modules, or two versions) has
+ * classes of its own, so the kinds stand for the classes among copies: neither they nor this symbol may change.
+ */
+const KINDS = Symbol.for('nestjs-delay-queue.error');
 
 /**
  * Base of every error this library throws. Branch on {@link code} or on the class, never on the message text.
@@ -18,8 +22,31 @@ export abstract class DelayQueueError extends Error {
     this.name = new.target.name;
   }
 
-  /** True of errors that another copy of this package made as well, for each of its classes. */
+  /** Also true for errors of another copy of this package; so it is for each class of errors. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isInstance(this, value);
   }
+}
+
+interface ErrorClass {
+  readonly prototype: object;
+}
+
+/** Gives a class of errors a kind, in addition to those of the class that it extends. Only this library's classes have one. */
+export function defineKind({ prototype }: ErrorClass, kind: string): void {
+  Object.defineProperty(prototype, KINDS, { value: Object.freeze([...kindsOf(prototype), kind]) });
+}
+
+/**
+ * What `instanceof` answers. Errors of another copy count by their kinds, even if a user derived their class there. A user's
+ * class has no kind of its own: for it, `instanceof` means what it always does.
+ */
+function isInstance(type: ErrorClass, value: unknown): boolean {
+  if (Function.prototype[Symbol.hasInstance].call(type, value)) return true;
+  return Object.hasOwn(type.prototype, KINDS) && kindsOf(value).includes(kindsOf(type.prototype).at(-1));
+}
+
+function kindsOf(value: unknown): readonly unknown[] {
+  const kinds = typeof value === 'object' && value !== null ? (value as { [KINDS]?: unknown })[KINDS] : undefined;
+  return Array.isArray(kinds) ? kinds : [];
 }

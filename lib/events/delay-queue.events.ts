@@ -1,12 +1,11 @@
-import { Injectable } from '@nestjs/common';
 import { Observable, Subject, share } from 'rxjs';
 import { shareClass } from '../copies.js';
 import type { FleetEvent } from './fleet-event.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 
 /**
- * What this process does, as Observables, and in `fleet` what all do. They never complete or fail; nothing is kept for late
- * subscribers.
+ * What this process does, as Observables; `fleet` has what all processes do. They never complete or fail, and nothing is kept
+ * for late subscribers.
  *
  * @example
  * ```ts
@@ -15,7 +14,6 @@ import type { EventSink, QueueEvents } from './queue-events.interface.js';
  *
  * @publicApi
  */
-@Injectable()
 export class DelayQueueEvents implements EventSink {
   static {
     shareClass('DelayQueueEvents', this);
@@ -48,10 +46,10 @@ export class DelayQueueEvents implements EventSink {
   readonly errors: Observable<QueueEvents['errors']> = this.#subjects.errors.asObservable();
 
   /**
-   * What the processes do that publish their events, this one included, from now on and in the order in which Redis got it.
-   * While anybody listens, it is read on a connection of its own; a lost connection is resumed where it was, and what cannot
-   * be had any more comes as `{ kind: 'gap', missed }`. Processes publish their events where the module's option
-   * `fleetEvents` says so; one that only listens needs no option.
+   * The events of all processes that publish theirs, this one included, from now on and in the order in which Redis got them.
+   * While anybody listens, they are read on a connection of their own. After a lost connection reading goes on where it was;
+   * events that are gone by then are reported as `{ kind: 'gap', missed }`. A process publishes its events if the module's
+   * option `fleetEvents` says so; one that only listens needs no option.
    *
    * @example
    * ```ts

@@ -94,7 +94,7 @@ const DECODERS: { readonly [K in FleetKind]: (values: readonly Value[]) => Own<K
   ownership: ([owned]) => ({ owned: owned === 1 }),
 };
 
-/** The key is left out where it is the id. */
+/** The key is left out if it is the id. */
 function encodeDelivery(to: Value[], { id, key, attempt }: DeliveryEvent, milliseconds?: number): void {
   to.push(id, key === id ? null : key, attempt);
   if (milliseconds !== undefined) to.push(Math.round(milliseconds * 100) / 100);

@@ -14,7 +14,7 @@ export interface FleetError {
 }
 
 /**
- * What the processes of a fleet tell of their work, by kind of event: as {@link QueueEvents}, with short errors.
+ * What the processes of a fleet report, by kind of event: as {@link QueueEvents}, with short errors.
  *
  * @publicApi
  */
@@ -24,20 +24,20 @@ export interface FleetEvents extends Omit<QueueEvents, 'retried' | 'dead' | 'err
 }
 
 /**
- * Where an event comes from.
+ * The process that an event comes from.
  *
  * @publicApi
  */
 export interface FleetOrigin {
-  /** The process that told it, as `host:pid:uuid`; for consumers the name under which they own partitions. */
+  /** The process that reported it, as `host:pid:uuid`; for consumers the name under which they own partitions. */
   readonly process: string;
-  /** When it told it, on the Redis server's clock. */
+  /** When it was reported, on the Redis server's clock. */
   readonly at: Date;
 }
 
 /**
- * Events that are not to be had any more: removed from the stream before they were read, or dropped by the process that
- * is named.
+ * Events that cannot be read any more: they were removed from the stream before they were read, or dropped by the process
+ * that is named.
  *
  * @publicApi
  */
@@ -45,7 +45,7 @@ export interface FleetGap {
   readonly kind: 'gap';
   /** How many. */
   readonly missed: number;
-  /** The process that dropped them; `undefined` where they were removed, whosever they were. */
+  /** The process that dropped them; `undefined` if events were removed, of whatever processes. */
   readonly process: string | undefined;
 }
 

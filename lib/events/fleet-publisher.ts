@@ -3,11 +3,11 @@ import type { EventLog } from '../broker/event-log.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { repeatUntilServed, sleep } from '../time/repeat.js';
-import { EventsDroppedError } from '../errors/events-dropped.error.js';
+import { EventsDroppedError } from '../errors/operation.errors.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';
 
-/** Most events that wait to be sent; beyond, they are dropped. */
+/** Most events that wait to be sent; more are dropped. */
 const MAX_PENDING = 10_000;
 
 /** How long the end of the process waits for the last events, in milliseconds. */
@@ -22,20 +22,20 @@ export interface FleetPublisherOptions {
   readonly now: () => number;
   /** Names this process. */
   readonly process: string;
-  /** How many events of the whole fleet to keep, about. */
+  /** About how many events of the whole fleet to keep. */
   readonly maxLength: number;
 }
 
 /**
- * Tells the fleet what this process does. Nothing waits for it: events of a turn of the event loop, and those that come up
- * while a call is under way, travel together; where Redis does not take them they wait, and are dropped where too many do.
+ * Tells the fleet what this process does. Nothing waits for it: the events of a turn of the event loop, and those that occur
+ * while a call is under way, travel together. While Redis does not take them they wait, and if too many wait they are dropped.
  */
 export class FleetPublisher {
   readonly #options: FleetPublisherOptions;
   readonly #stop = new AbortController();
   #pending: EncodedEvent[] = [];
   #dropped = 0;
-  /** From this time on those of the events count. */
+  /** The times of the events count from here. */
   readonly #startedAt: number;
   #sequence = 0;
   #sending: Promise<void> | undefined;
@@ -56,7 +56,7 @@ export class FleetPublisher {
     this.#sending ??= this.#sendAll();
   }
 
-  /** Sends what waits, as far as that takes no longer than half a second; what is not confirmed then counts as dropped. */
+  /** Sends what waits, for at most half a second. What is not confirmed by then counts as dropped. */
   async stop(): Promise<void> {
     const done = new AbortController();
     await Promise.race([this.#sending, sleep(this.#options.clock, STOP_TIMEOUT, done.signal)]);
@@ -69,7 +69,7 @@ export class FleetPublisher {
 
   /** Never rejects. */
   async #sendAll(): Promise<void> {
-    // Events of the same turn of the event loop go along.
+    // Lets events of the same turn of the event loop come along.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0) await this.#send(this.#pending.slice(0, MAX_BATCH));
     this.#sending = undefined;
@@ -104,7 +104,7 @@ export class FleetPublisher {
     events.emit('errors', { source: 'fleet', error });
   }
 
-  /** @param count those that are counted in what was sent */
+  /** @param count how many of them the entry that was sent has reported */
   #tellDropped(count = this.#dropped): void {
     if (count === 0) return;
     this.#dropped -= count;

@@ -1,17 +1,17 @@
 import type { EventLog, ReadEntry } from '../broker/event-log.interface.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import type { FleetEvent } from './fleet-event.js';
 import { decodeEntry } from './fleet-codec.js';
 
-/** Processes whose latest entry is remembered; a fleet has fewer, but for those that have ended. */
+/** Most processes whose latest entry is remembered; more than a fleet has, not counting those that have ended. */
 const MAX_PROCESSES = 1000;
 
-/** Reads what the processes of the fleet tell of their work. */
+/** Reads the events of the processes of the fleet. */
 export class FleetReader {
   readonly #log: EventLog;
   readonly #onError: (error: Error) => void;
 
-  /** @param onError told of what failed; reading goes on by itself */
+  /** @param onError called with what failed; reading goes on by itself */
   constructor(log: EventLog, onError: (error: Error) => void) {
     this.#log = log;
     this.#onError = onError;
@@ -19,7 +19,7 @@ export class FleetReader {
 
   /**
    * @param next called with each event from now on, and with each gap between them
-   * @returns ends it
+   * @returns a function that ends it
    */
   follow(next: (event: FleetEvent) => void): () => void {
     const latest = new Map<string, number>();
@@ -36,7 +36,7 @@ export class FleetReader {
     const { process, sequence, missed, dropped, count, events } = entry;
     const told: FleetEvent[] = [];
     if (missed > 0) told.push({ kind: 'gap', missed, process: undefined });
-    // The same entry once more: the reply to the first append was lost.
+    // The entry was appended twice, because the reply to the first append was lost.
     if (sequence <= (latest.get(process) ?? 0)) return told;
     remember(latest, process, sequence);
     if (dropped > 0) told.push({ kind: 'gap', missed: dropped, process });

@@ -1,6 +1,5 @@
 import type { Failure } from '../messages/failure.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import type { BackgroundError } from './background-error.js';
 
 /**
  * Which delivery an event is about.
@@ -22,12 +21,12 @@ export interface DeliveryEvent {
  * @publicApi
  */
 export interface EndedDelivery extends DeliveryEvent {
-  /** How long the handler ran, in milliseconds; 0 where it was not called. */
+  /** How long the handler ran, in milliseconds; 0 if it was not called. */
   readonly duration: number;
 }
 
 /**
- * What this process tells of its work, by kind of event. A delivery that was handed over ends with one event of `acked`,
+ * What this process reports, by kind of event. A delivery whose handler was called ends with one event of `acked`,
  * `retried`, `dead`, `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it.
  *
  * @publicApi
@@ -39,27 +38,70 @@ export interface QueueEvents {
   delivered: DeliveryEvent & { readonly lateness: number };
   /** A delivery was acknowledged. */
   acked: EndedDelivery;
-  /** An attempt failed, or was put off; the message comes again after `delay` milliseconds. */
+  /** An attempt failed, or was put off; the message is delivered again after `delay` milliseconds. */
   retried: EndedDelivery & { readonly delay: number; readonly error: unknown };
   /** A message became a dead letter. */
   dead: EndedDelivery & { readonly failure: Failure };
-  /** A delivery ended without success, and its message had been cancelled meanwhile: it is gone. */
+  /** A delivery ended without success after its message was cancelled: the message is gone. */
   cancelled: EndedDelivery;
-  /** A delivery ended without success, and its message had been replaced meanwhile: the new one waits for its time. */
+  /** A delivery ended without success after its message was replaced: the new one waits until it is due. */
   replaced: EndedDelivery;
-  /** A delivery was given back, as at a shutdown: the message comes again at once, and no attempt is spent. */
+  /** A delivery was released, for example at a shutdown: the message is delivered again at once, and no attempt is spent. */
   released: EndedDelivery;
-  /** A settle came too late: the delivery no longer belonged to this process, and nothing was changed. */
+  /** A settle came too late: the delivery no longer belonged to this process, and nothing has changed. */
   stale: DeliveryEvent;
   /** A partition came to this process, or left it. */
   ownership: { readonly topic: string; readonly partition: number; readonly owned: boolean };
-  /** Something failed in the background, where nobody waits for it. */
+  /** Something failed in the background, and no caller is told of it. */
   errors: BackgroundError;
 }
 
-/** Where the runtime tells its events. */
+/**
+ * What failed in the background:
+ *
+ * - `connection`: a connection to Redis was lost, or could not be made; or a key that another program had overwritten was set
+ *   aside
+ * - `membership`: a heartbeat, taking and giving up partitions, or looking whether anybody handles a topic
+ * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters
+ * - `stale`: a settle came too late and changed nothing
+ * - `hook`: a hook of the application threw
+ * - `fleet`: sending or reading fleet-wide events
+ * - `unhandled`: this process publishes to a topic that no process handles (`UnhandledTopicError`)
+ * - `overrun`: a handler has run for longer than three leases, and goes on (`HandlerOverrunError`)
+ *
+ * @publicApi
+ */
+export type BackgroundErrorSource =
+  | 'connection'
+  | 'membership'
+  | 'claim'
+  | 'settle'
+  | 'extend'
+  | 'trim'
+  | 'stale'
+  | 'hook'
+  | 'fleet'
+  | 'unhandled'
+  | 'overrun';
+
+/**
+ * An error that no caller is told of. What has failed is tried again if that makes sense, so one outage brings many of them.
+ *
+ * @publicApi
+ */
+export interface BackgroundError {
+  readonly source: BackgroundErrorSource;
+  /** The topic it is about, if it is about one. */
+  readonly topic?: string;
+  /** The partition it is about, if it is about one. */
+  readonly partition?: number;
+  /** What went wrong: an `Error`, or whatever a hook has thrown. */
+  readonly error: unknown;
+}
+
+/** Takes the events of the runtime. */
 export interface EventSink {
-  /** Whether anybody listens to this kind of event; else it need not be put together. */
+  /** Whether anybody listens to this kind of event; if not, it need not be made. */
   wants(kind: keyof QueueEvents): boolean;
   emit<K extends keyof QueueEvents>(kind: K, event: QueueEvents[K]): void;
 }

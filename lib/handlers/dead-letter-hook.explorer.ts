@@ -4,7 +4,7 @@ import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-hook.interface.js';
 import { DEFAULT_CONNECTION, ON_DEAD_LETTER_METADATA } from '../decorators/delay-queue.constants.js';
 import type { OnDeadLetterMetadata } from '../decorators/on-dead-letter.decorator.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { checkedTopicName } from '../messages/topic.js';
 import {
   type DecoratedMethod,

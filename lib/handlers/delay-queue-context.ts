@@ -1,5 +1,5 @@
 import type { ArgumentsHost } from '@nestjs/common';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 
 /** What `context.getType()` answers in guards, interceptors, pipes and filters that run on a delayed handler. */

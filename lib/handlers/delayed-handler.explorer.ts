@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { topicName } from '../messages/topic.js';
 import { DecoratedMethods, assertConnection } from './decorated-methods.js';
 import { HandlerFactory } from './handler-factory.js';

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DecoratedMethod } from './decorated-methods.js';
 import { BODY, enhancersOf, parametersOf } from './nest-metadata.js';
 

@@ -1,6 +1,6 @@
 import { ForbiddenException, Injectable } from '@nestjs/common';
 import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCreator, ModuleRef } from '@nestjs/core';
-import { UnrecoverableError } from '../errors/unrecoverable.error.js';
+import { UnrecoverableError } from '../errors/handling.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
 import type { DecoratedMethod, InstanceWrapper } from './decorated-methods.js';
 import { describeRefusal, isRefusal, rememberingGuards } from './guard-refusals.js';

@@ -1,6 +1,6 @@
 import type { ContextId, ExternalContextCreator } from '@nestjs/core';
 import { defaultIfEmpty, isObservable, lastValueFrom } from 'rxjs';
-import { RetryLaterError } from '../errors/retry-later.error.js';
+import { RetryLaterError } from '../errors/handling.errors.js';
 import { CONTEXT_TYPE } from './delay-queue-context.js';
 import { pick } from '../decorators/parameter.decorators.js';
 import type { DecoratedMethod, InstanceWrapper, Method } from './decorated-methods.js';

@@ -1,6 +1,6 @@
 import { asConfiguration, assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import type { HandledTopic, MessageHandler } from '../consumer/message-handler.interface.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
 import { MAX_ATTEMPTS } from '../checks/limits.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';

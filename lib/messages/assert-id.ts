@@ -1,5 +1,5 @@
 import { describe } from '../checks/describe.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_ID_LENGTH } from '../checks/limits.js';
 import { SEPARATOR } from './stored-id.js';
 

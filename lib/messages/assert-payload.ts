@@ -1,7 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { NewMessage } from '../broker/broker.interface.js';
-import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
-import { SchemaError } from '../errors/schema.error.js';
+import { InvalidPayloadError, SchemaError } from '../errors/publishing.errors.js';
 import { checkPayload } from './check-payload.js';
 import { decodeEnvelope } from './envelope.js';
 import { type PayloadSerializer, fromStored } from './serializer.js';
@@ -20,10 +18,7 @@ export interface PayloadRules {
  * @throws InvalidPayloadError, SchemaError
  * @throws SerializationError if the serializer cannot read what it has made
  */
-export async function assertPayload(
-  { topic, schema, serializer }: PayloadRules,
-  { envelope }: Pick<NewMessage, 'envelope'>,
-): Promise<void> {
+export async function assertPayload({ topic, schema, serializer }: PayloadRules, envelope: string): Promise<void> {
   const payload = fromStored(topic, serializer, decodeEnvelope(envelope));
   try {
     await checkPayload(topic, schema, payload);

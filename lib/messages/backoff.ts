@@ -1,7 +1,7 @@
 import { type Duration, parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
 import { assertOneOf, assertOptions, isWithin } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_DELAY } from '../checks/limits.js';
 
 /**

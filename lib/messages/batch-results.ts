@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 
 /**
  * Takes what a handler of batches resolved with for the outcomes of its messages, where that is what

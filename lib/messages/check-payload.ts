@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { InvalidPayloadError } from '../errors/invalid-payload.error.js';
+import { InvalidPayloadError } from '../errors/publishing.errors.js';
 
 /**
  * Checks a payload against the schema of its topic.

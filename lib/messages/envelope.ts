@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import { PayloadTooLargeError } from '../errors/payload-too-large.error.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
 import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject, isWithin } from '../checks/validate.js';

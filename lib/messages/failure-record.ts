@@ -2,7 +2,7 @@ import { MAX_TIME } from '../time/date.js';
 import { isPlainObject, isWithin } from '../checks/validate.js';
 import type { FailedAttempt } from './failed-attempt.js';
 import { FAILURE_REASONS, type Failure, type FailureReason } from './failure.js';
-import { isPayloadIssue } from './payload-issues.js';
+import { isPayloadIssue } from '../checks/payload-issues.js';
 
 /** What is stored of a message's failures. */
 export interface FailureRecord {

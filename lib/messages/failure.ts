@@ -1,6 +1,6 @@
 import { describe } from '../checks/describe.js';
-import type { InvalidPayloadError } from '../errors/invalid-payload.error.js';
-import { type PayloadIssue, toPayloadIssues } from './payload-issues.js';
+import type { InvalidPayloadError } from '../errors/publishing.errors.js';
+import { type PayloadIssue, toPayloadIssues } from '../checks/payload-issues.js';
 
 /**
  * Why a message is a dead letter, or why its last attempt failed.

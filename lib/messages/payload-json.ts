@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import { SerializationError } from '../errors/serialization.error.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import { type StoredPayload, reasonOf } from './serializer.js';
 
 /** An object or array within a payload, and where it stands. */

@@ -1,4 +1,4 @@
-import { SerializationError } from '../errors/serialization.error.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import { type Envelope, decodeEnvelope } from './envelope.js';
 import { type PayloadSerializer, type StoredPayload, fromStored } from './serializer.js';
 

@@ -1,7 +1,7 @@
 import { describe } from '../checks/describe.js';
 import { firstLine } from '../log.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
-import { SerializationError } from '../errors/serialization.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { SerializationError } from '../errors/publishing.errors.js';
 import { toFailure } from './failure.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { describe } from '../checks/describe.js';
 import { assertOptions } from '../checks/validate.js';
 import { MAX_NAME_LENGTH } from '../checks/limits.js';

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 
 /** A function around an operation, or around the next such function. What it returns is the result, unless it only looks on. */
 export interface Layer<I, R, Returned = R> {

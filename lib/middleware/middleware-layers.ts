@@ -1,7 +1,6 @@
 import { describe } from '../checks/describe.js';
 import { assertOptions, isPlainObject } from '../checks/validate.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
 import type { SettleStatus } from '../messages/settle-status.js';

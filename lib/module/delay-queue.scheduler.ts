@@ -5,7 +5,7 @@ import type { DelayQueueConnection } from '../connection/delay-queue.connection.
 import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
 import { warnOfCopies } from '../copies.js';
 import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';
 import type { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
 

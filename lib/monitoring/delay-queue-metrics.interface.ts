@@ -1,24 +1,24 @@
-import type { BackgroundErrorSource } from '../events/background-error.js';
+import type { BackgroundErrorSource } from '../events/queue-events.interface.js';
 
 /**
- * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was left or
- * replaced, as `onDuplicate` says. `refused`: nothing was stored, since the id existed or the message is not allowed.
- * `failed`: it was not confirmed, as where Redis is out of reach.
+ * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was kept or
+ * replaced, as `onDuplicate` says. `refused`: nothing was stored, because the id existed or the message is not allowed.
+ * `failed`: it was not confirmed, for example because Redis could not be reached.
  *
  * @publicApi
  */
 export type PublishOutcome = 'created' | 'duplicate' | 'refused' | 'failed';
 
 /**
- * What became of a delivery, as `DelayQueueEvents` tells it. `retried` counts those put off with `RetryLaterError` too;
- * `cancelled` and `replaced` are those whose message was meanwhile and that did not succeed.
+ * What became of a delivery, as in `DelayQueueEvents`. `retried` also counts those put off with `RetryLaterError`;
+ * `cancelled` and `replaced` count those that did not succeed and whose message was cancelled or replaced meanwhile.
  *
  * @publicApi
  */
 export type HandleOutcome = 'acked' | 'retried' | 'dead' | 'cancelled' | 'replaced' | 'released' | 'stale';
 
 /**
- * What the messages of a topic look like in Redis, all partitions together.
+ * What Redis holds of a topic, all partitions together.
  *
  * @publicApi
  */
@@ -29,11 +29,11 @@ export interface TopicBacklog {
   readonly due: number;
   /** Dead letters. */
   readonly dead: number;
-  /** For how long the earliest message has been due unclaimed, in seconds; 0 where none is due. */
+  /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. */
   readonly oldestOverdue: number;
   /** Partitions that no process owns. */
   readonly unownedPartitions: number;
-  /** Partitions that hand nothing out, since the topic is paused. */
+  /** Partitions that hand nothing out because the topic is paused. */
   readonly pausedPartitions: number;
 }
 
@@ -44,9 +44,9 @@ export interface TopicBacklog {
  */
 export interface TopicReading {
   readonly topic: string;
-  /** What this process does for the topic; `undefined` where it does not handle it. */
+  /** What this process does for the topic; `undefined` if it does not handle it. */
   readonly consumed: { readonly ownedPartitions: number; readonly inFlight: number } | undefined;
-  /** `undefined` where another process reports it, or Redis did not answer. */
+  /** `undefined` if another process reports it, or Redis did not answer. */
   readonly backlog: TopicBacklog | undefined;
 }
 
@@ -64,8 +64,8 @@ export interface MetricsReading {
 }
 
 /**
- * Where the module tells its metrics, given as its option `metrics`; `prometheusMetrics()` of
- * `nestjs-delay-queue/prometheus` is one. All times are in seconds. The functions are called while messages are published
+ * What receives the metrics of the module, given as its option `metrics`; `prometheusMetrics()` of
+ * `nestjs-delay-queue/prometheus` makes one. All times are in seconds. The functions are called while messages are published
  * and handled, so they should be quick; what they throw is logged once and has no other effect.
  *
  * @publicApi
@@ -73,21 +73,21 @@ export interface MetricsReading {
 export interface DelayQueueMetrics {
   countPublished(topic: string, outcome: PublishOutcome): void;
   countHandled(topic: string, outcome: HandleOutcome): void;
-  /** Counts what failed in the background, where nobody waits for it. */
+  /** Counts a failure in the background, of which no caller is told. */
   countError(source: BackgroundErrorSource): void;
-  /** Told of each message that is handed to its handler: the time since it was due. */
+  /** Called for each message that is handed to its handler, with the time since it was due. */
   observeLateness(topic: string, seconds: number): void;
-  /** Told of each delivery whose handler was called, once its outcome took effect: how long the handler ran. */
+  /** Called for each delivery whose handler was called, once its outcome took effect, with the time that the handler ran. */
   observeHandler(topic: string, seconds: number): void;
-  /** Told of each script that Redis has run for this process: the round trip as the process saw it. */
+  /** Called for each script that Redis has run for this process, with the round trip as the process saw it. */
   observeScript(script: string, seconds: number): void;
   /**
    * Called when the application boots.
    *
    * @param connection name of the module's connection
-   * @param read takes a reading; several calls within a second share one. It never rejects, and takes 2 s at most
-   * @returns ends it; called when the application shuts down
-   * @throws ConfigurationError where it cannot work with this connection; the boot fails
+   * @param read takes a reading; several calls within a second share one. It never rejects, and takes at most 2 s
+   * @returns a function that ends it, called when the application shuts down
+   * @throws ConfigurationError if it cannot work with this connection: the boot fails
    */
   open(connection: string, read: () => Promise<MetricsReading>): () => void;
 }

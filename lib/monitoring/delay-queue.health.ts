@@ -1,14 +1,14 @@
 import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
+import type { UnhandledTopicError } from '../errors/operation.errors.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { within } from '../time/within.js';
 import type { TopicProgress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { UnhandledTopics } from '../topics/unhandled-topics.js';
-import type { ConnectionHealth, HealthCheckOptions, HealthReport } from './health-report.interface.js';
-import { failuresOf, impairmentsOf } from './problems.js';
+import type { ConnectionHealth, HealthCheckOptions, HealthReport, TopicHealth } from './health-report.interface.js';
 import { TopicInspector } from './topic-inspector.js';
 
 const MAX_TIMEOUT = 60_000;
@@ -18,9 +18,9 @@ export interface HealthDependencies {
   readonly clock: Clock;
   readonly topics: TopicRegistry;
   readonly unhandled: UnhandledTopics;
-  /** Topics to look at beside those that this process handles. */
+  /** Topics to look at in addition to those that this process handles. */
   readonly configured: readonly string[];
-  /** What this process does with the topics it handles; empty where it only publishes. */
+  /** What this process does with the topics it handles; empty if it only publishes. */
   readonly progress: () => readonly TopicProgress[];
   /** See {@link TopicInspectorOptions.patience}. */
   readonly patience: number;
@@ -53,10 +53,10 @@ export class DelayQueueHealth {
   }
 
   /**
-   * Looks now: one call, one subscription a partition of this process, and one short script a partition of each topic. What
-   * is wrong is in the report; it does not reject for it.
+   * Looks now: one call, one subscription for each partition of this process, and one short script for each partition of each
+   * topic. What is wrong is in the report, and does not make the call reject.
    *
-   * @throws InvalidArgumentError where an option is wrong
+   * @throws InvalidArgumentError if an option is wrong
    */
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
     assertOptions('The options of check', options, ['timeout']);
@@ -71,7 +71,7 @@ export class DelayQueueHealth {
       ),
       within(clock, timeout, unhandled.refresh()).catch(() => {}),
     ]);
-    // Without a connection there is no progress either, but that is no wedge, and ending this process mends nothing.
+    // Without a connection there is no progress either, but the process is not stuck, and a restart would mend nothing.
     const topics = connection.status === 'up' ? found : found.map((topic) => ({ ...topic, stalled: false }));
     const failures = failuresOf(connection, topics);
     const impairments = impairmentsOf(connection, topics, unhandled.unhandled);
@@ -106,7 +106,7 @@ export class DelayQueueHealth {
     const names = new Set([...progress().map(({ topic }) => topic), ...configured]);
     return [...names].flatMap((name) => {
       const partitions = topics.knownPartitions(name);
-      // A topic whose number was never learned: the boot is not over, or has failed.
+      // The number is not known while the application boots, or if the boot has failed.
       return partitions === undefined ? [] : [{ name, partitions }];
     });
   }
@@ -114,4 +114,32 @@ export class DelayQueueHealth {
   #progressOf(name: string): TopicProgress | undefined {
     return this.#dependencies.progress().find(({ topic }) => topic === name);
   }
+}
+
+/** What keeps this process from working, a sentence each. */
+function failuresOf(connection: ConnectionHealth, topics: readonly TopicHealth[]): string[] {
+  if (connection.status === 'down') return [`Redis cannot be reached: ${connection.error}`];
+  return topics
+    .filter(({ stalled }) => stalled)
+    .map(({ topic }) => `Topic '${topic}': this process makes no progress, though it is connected`);
+}
+
+/** What makes messages wait or late, here or elsewhere, a sentence each. */
+function impairmentsOf(
+  connection: ConnectionHealth,
+  topics: readonly TopicHealth[],
+  unhandled: readonly UnhandledTopicError[],
+): string[] {
+  if (connection.status === 'down') return [];
+  const ofTopics = topics.flatMap(({ topic, unowned, unreachable }) => [
+    ...(unowned.length > 0 ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
+    ...(unreachable.length > 0
+      ? [`Topic '${topic}': Redis does not answer for partitions ${unreachable.join(', ')}`]
+      : []),
+  ]);
+  const ofUnhandled = unhandled.map(({ topic, suggestion }) => {
+    const meant = suggestion === undefined ? '' : `; did you mean '${suggestion}'?`;
+    return `Topic '${topic}': this process publishes to it, and no process handles it${meant}`;
+  });
+  return [...(connection.signals === 'down' ? ['Signals do not come through'] : []), ...ofTopics, ...ofUnhandled];
 }

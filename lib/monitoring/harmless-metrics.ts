@@ -1,7 +1,7 @@
 import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from './delay-queue-metrics.interface.js';
 
-/** Metrics that cannot harm the work they tell of: what they throw is logged, the first time only. */
+/** Keeps metrics that throw from harming the work: what they throw is logged the first time, and has no other effect. */
 export class HarmlessMetrics implements DelayQueueMetrics {
   readonly #metrics: DelayQueueMetrics;
   readonly #log: Log;
@@ -36,7 +36,7 @@ export class HarmlessMetrics implements DelayQueueMetrics {
     this.#try(() => this.#metrics.observeScript(...args));
   }
 
-  /** Throws what the metrics throw: the boot is where to say that they cannot work. */
+  /** Throws what the metrics throw: if they cannot work, the boot has to say so. */
   open(...args: Parameters<DelayQueueMetrics['open']>): () => void {
     return this.#metrics.open(...args);
   }

@@ -1,7 +1,7 @@
 import type { Duration } from '../time/duration.js';
 
 /**
- * `down`: Redis cannot be reached, or this process makes no progress though work is overdue. `degraded`: it works, but
+ * `down`: Redis cannot be reached, or this process makes no progress although messages are overdue. `degraded`: it works, but
  * partitions have no owner or cannot be reached, nobody handles a topic that this process publishes to, or signals do not
  * come through, so that messages wait or are late.
  *
@@ -16,7 +16,7 @@ export type HealthStatus = 'up' | 'degraded' | 'down';
  */
 export interface HealthReport {
   readonly status: HealthStatus;
-  /** What is wrong, a sentence each; empty where all is well. */
+  /** What is wrong, a sentence each; empty if all is well. */
   readonly problems: readonly string[];
   readonly connection: ConnectionHealth;
   /** How far Redis's clock is ahead of this machine's, in milliseconds, as last measured. */
@@ -25,7 +25,7 @@ export interface HealthReport {
   readonly topics: readonly TopicHealth[];
   /**
    * Topics that this process publishes to and that no process handles. It looks 30 s after its first publish to a topic, so
-   * that those who are to handle it have time to boot.
+   * that the processes that handle it have time to boot.
    */
   readonly unhandled: readonly string[];
 }
@@ -37,36 +37,36 @@ export interface HealthReport {
  */
 export interface ConnectionHealth {
   readonly status: 'up' | 'down';
-  /** Milliseconds until Redis answered; `undefined` where it did not. */
+  /** Milliseconds until Redis answered; `undefined` if it did not. */
   readonly roundTrip: number | undefined;
-  /** Whether signals of other processes come through; `up` too where this process listens to none. */
+  /** Whether signals of other processes come through; also `up` if this process listens to none. */
   readonly signals: 'up' | 'down';
   /** Why it is down. */
   readonly error: string | undefined;
 }
 
 /**
- * How a topic is worked, as far as this process can tell. Partitions are given by their numbers.
+ * How a topic is handled, as far as this process can tell. Partitions are given by their numbers.
  *
  * @publicApi
  */
 export interface TopicHealth {
   readonly topic: string;
-  /** Those that this process owns. */
+  /** Partitions that this process owns. */
   readonly owned: readonly number[];
-  /** Those that no process owns. One that changes hands may be among them for a moment. */
+  /** Partitions that no process owns. One that moves from one process to another may be among them for a moment. */
   readonly unowned: readonly number[];
-  /** Those whose Redis did not answer. */
+  /** Partitions for which Redis did not answer. */
   readonly unreachable: readonly number[];
   readonly paused: boolean;
-  /** What waits in partitions of this process though its time has come; `undefined` where nothing does. */
+  /** Messages in partitions of this process that wait although they are due; `undefined` if there are none. */
   readonly overdue: OverdueMessages | undefined;
   /**
-   * This process is connected, yet makes no progress: messages are overdue and it is free to take them, but no claim was
-   * answered for 3 heartbeats; or no heartbeat was.
+   * This process is connected, but makes no progress for 3 heartbeats: no heartbeat was answered; or messages are overdue
+   * and it is free to take them, but no claim was answered.
    */
   readonly stalled: boolean;
-  /** As many handlers run as may, and partitions wait for one to end. What is overdue then is no wedge. */
+  /** As many handlers run as may, and partitions wait for one to end. Overdue messages do not mean `stalled` then. */
   readonly saturated: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface OverdueMessages {
   readonly messages: number;
   /** Due time of the one that has waited longest. */
   readonly oldestDueAt: Date;
-  /** For how long it has, in milliseconds. */
+  /** How long it has been due, in milliseconds. */
   readonly lateness: number;
 }
 

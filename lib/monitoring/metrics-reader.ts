@@ -3,15 +3,14 @@ import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../time/serve-within.js';
 import type { MetricsReading, TopicBacklog } from './delay-queue-metrics.interface.js';
-import { toBacklog } from './topic-backlog.js';
 
-/** For how long a reading serves further scrapes, in milliseconds. */
+/** How long a reading serves further scrapes, in milliseconds. */
 const FRESH = 1000;
 
-/** Longest time for a reading, in milliseconds; Prometheus gives a scrape up after 10 s. */
+/** Longest time for a reading, in milliseconds; Prometheus gives up a scrape after 10 s. */
 const TIMEOUT = 2000;
 
-/** Most partitions that are looked at in one go, so that a scrape keeps nobody waiting. */
+/** Most partitions that are looked at at the same time, so that a scrape keeps nobody waiting. */
 const PARTITIONS_AT_ONCE = 32;
 
 /** What this process does for a topic now. */
@@ -33,8 +32,8 @@ export interface MetricsReaderOptions {
 }
 
 /**
- * Reads the gauges. What lies in Redis is read by one process a topic: the owner of partition 0, and while that has no owner
- * whoever uses the topic.
+ * Reads the gauges. What Redis holds of a topic is read by one process: the owner of partition 0. While that partition has no
+ * owner, every process that uses the topic reads it.
  */
 export class MetricsReader {
   readonly #options: MetricsReaderOptions;
@@ -47,7 +46,7 @@ export class MetricsReader {
     this.#options = options;
   }
 
-  /** Never rejects. Who asks while a reading is under way, or within a second after it, gets that one. */
+  /** Never rejects. Calls during a reading, or within a second after it, get that reading. */
   async read(): Promise<MetricsReading> {
     const { clock } = this.#options;
     if (this.#latest && clock.now() - this.#latest.at < FRESH) return this.#latest.reading;
@@ -65,7 +64,7 @@ export class MetricsReader {
     const backlogs = await this.#backlogs(consumed);
     return {
       up: backlogs !== undefined,
-      // The clock that `deliverAt` is computed with: that of the machine, also where it was set after this process began.
+      // Not the process's own clock: applications compute `deliverAt` with the machine's, which may have been set meanwhile.
       clockOffset: (store.now() - Date.now()) / 1000,
       topics: Array.from(topics().keys(), (topic) => {
         const own = consumed.get(topic);
@@ -78,7 +77,7 @@ export class MetricsReader {
     };
   }
 
-  /** @returns what is this process's to report; `undefined` where Redis did not answer */
+  /** @returns the topics that this process has to report; `undefined` if Redis did not answer */
   async #backlogs(consumed: ReadonlyMap<string, ConsumedTopic>): Promise<Map<string, TopicBacklog> | undefined> {
     const { clock, log } = this.#options;
     try {
@@ -114,4 +113,26 @@ export class MetricsReader {
     }
     return all;
   }
+}
+
+/**
+ * Adds up what the partitions of a topic hold.
+ *
+ * @param now the broker's clock, epoch milliseconds
+ */
+function toBacklog(partitions: readonly PartitionStats[], now: number): TopicBacklog {
+  const sum = (value: (stats: PartitionStats) => number): number =>
+    partitions.reduce((total, stats) => total + value(stats), 0);
+  return {
+    scheduled: sum(({ scheduled }) => scheduled),
+    due: sum(({ due }) => due),
+    dead: sum(({ dead }) => dead),
+    oldestOverdue: Math.max(0, ...partitions.map((stats) => overdueSeconds(stats, now))),
+    unownedPartitions: sum(({ owner }) => (owner === undefined ? 1 : 0)),
+    pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),
+  };
+}
+
+function overdueSeconds({ due, nextDueAt }: PartitionStats, now: number): number {
+  return due === 0 || nextDueAt === undefined ? 0 : (now - nextDueAt) / 1000;
 }

@@ -1,13 +1,15 @@
 import type { Observable, Subscription } from 'rxjs';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
-import type { DelayQueueMetrics, HandleOutcome } from './delay-queue-metrics.interface.js';
+import type { DelayQueueMetrics, HandleOutcome, PublishOutcome } from './delay-queue-metrics.interface.js';
 import type { MetricsReader } from './metrics-reader.js';
 
 /** The kinds of events that are counted. */
 type CountedKind = 'delivered' | 'errors' | HandleOutcome;
 
-/** Kinds of events that a delivery ends with where its outcome took effect. */
+/** The kinds of events that end a delivery whose outcome took effect. */
 const ENDS = [
   'acked',
   'retried',
@@ -25,7 +27,7 @@ export interface MetricsRecorderOptions {
   readonly reader: MetricsReader;
 }
 
-/** Tells the metrics what this process does, and lets them take readings. */
+/** Tells the metrics what this process does, and lets them take readings of the gauges. */
 export class MetricsRecorder implements Startable {
   readonly #options: MetricsRecorderOptions;
   #subscriptions: Subscription[] | undefined;
@@ -35,7 +37,7 @@ export class MetricsRecorder implements Startable {
     this.#options = options;
   }
 
-  /** @throws ConfigurationError where the metrics cannot work with this connection */
+  /** @throws ConfigurationError if the metrics cannot work with this connection */
   start(): void {
     if (this.#subscriptions) return;
     const { metrics, connection, events, reader } = this.#options;
@@ -45,7 +47,7 @@ export class MetricsRecorder implements Startable {
       ...ENDS.map((kind) =>
         (events[kind] as Observable<EndedDelivery>).subscribe(({ topic, duration }) => {
           metrics.countHandled(topic, kind);
-          // Nothing where the handler was not called.
+          // It is 0 if the handler was not called.
           if (duration > 0) metrics.observeHandler(topic, seconds(duration));
         }),
       ),
@@ -62,7 +64,30 @@ export class MetricsRecorder implements Startable {
   }
 }
 
-/** The estimate of Redis's clock may make a lateness a hair less than nothing, which no histogram can sum up. */
+/**
+ * Counts what becomes of publishes: those that succeed by their events; those that fail have none, so they are reported.
+ *
+ * @returns to be called for messages that were not published, with the reason
+ */
+export function countPublishes(
+  metrics: Pick<DelayQueueMetrics, 'countPublished'>,
+  events: { readonly published: Observable<QueueEvents['published']> },
+): (topic: string, error: unknown, messages: number) => void {
+  events.published.subscribe(({ topic, duplicate }) =>
+    metrics.countPublished(topic, duplicate ? 'duplicate' : 'created'),
+  );
+  return (topic, error, messages) => {
+    const outcome = failureOf(error);
+    for (let i = 0; i < messages; i++) metrics.countPublished(topic, outcome);
+  };
+}
+
+/** With all errors of the library but this one it is certain that nothing was stored. */
+function failureOf(error: unknown): PublishOutcome {
+  return error instanceof DelayQueueError && !(error instanceof BrokerUnavailableError) ? 'refused' : 'failed';
+}
+
+/** The estimate of Redis's clock may make a lateness slightly negative, which a histogram does not take. */
 function seconds(milliseconds: number): number {
   return Math.max(0, milliseconds) / 1000;
 }

@@ -4,13 +4,13 @@ import { within } from '../time/within.js';
 import type { PartitionProgress, TopicProgress } from '../topics/progress.js';
 import type { OverdueMessages, TopicHealth } from './health-report.interface.js';
 
-/** A partition as Redis has it; `undefined` where that is not known. */
+/** A partition as Redis has it; `undefined` if that is not known. */
 type Look = PartitionStats | undefined;
 
 export interface TopicInspectorOptions {
   readonly broker: Broker;
   readonly clock: Clock;
-  /** For how long nothing may be answered before that is a wedge, in milliseconds; see {@link patienceOf}. */
+  /** How long nothing may be answered before a process counts as stalled, in milliseconds; see {@link patienceOf}. */
   readonly patience: number;
 }
 
@@ -23,7 +23,7 @@ export class TopicInspector {
   }
 
   /**
-   * @param progressOf what this process does with the topic; asked once Redis has answered, so that it is not older
+   * @param progressOf what this process does with the topic; called after Redis has answered, so that it is not older
    * @param timeout milliseconds
    */
   async inspect(
@@ -59,7 +59,7 @@ export class TopicInspector {
       looks[index] = await broker.stats({ topic, index });
     });
     await within(clock, timeout, Promise.allSettled(answers)).catch(() => {});
-    // What comes later is of no use, and must not change what was reported.
+    // A copy, since late answers must not change what was reported.
     return [...looks];
   }
 

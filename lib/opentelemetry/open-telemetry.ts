@@ -1,7 +1,7 @@
 import { type TextMapPropagator, type TracerProvider, propagation, trace } from '@opentelemetry/api';
 import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import { ProcessSpans } from './process-spans.js';
 import { SendSpans } from './send-spans.js';

@@ -8,8 +8,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { resultsOf } from '../messages/batch-results.js';
-import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
-import { RetryLaterError } from '../errors/retry-later.error.js';
+import { HandlerTimeoutError, RetryLaterError } from '../errors/handling.errors.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import {
   MESSAGE_ATTEMPT,

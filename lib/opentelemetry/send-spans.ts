@@ -6,7 +6,7 @@ import {
   SpanKind,
   context as contexts,
 } from '@opentelemetry/api';
-import { PublishManyError } from '../errors/publish-many.error.js';
+import { PublishManyError } from '../messages/publish-many.error.js';
 import type { OutgoingMessage } from '../middleware/middleware.interface.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import {

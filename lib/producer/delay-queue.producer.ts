@@ -7,7 +7,7 @@ import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
 import { serveWithin } from '../time/serve-within.js';
 import { assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
@@ -28,7 +28,7 @@ export interface ProducerDependencies {
   readonly publishTimeout: number;
   /** Around each call; the first is the outermost. `undefined`: no middleware does anything there. */
   readonly middleware: readonly PublishLayer[] | undefined;
-  /** Told of what is not published; the event `published` tells of all else. */
+  /** Called for messages that are not published; the event `published` tells of all others. */
   readonly onFailed?: OnPublishFailed | undefined;
   /** See {@link PublishLaneOptions.onSent}. */
   readonly onSent?: ((topic: string) => void) | undefined;
@@ -58,9 +58,9 @@ export class DelayQueueProducer {
   /** @internal */
   constructor(dependencies: ProducerDependencies) {
     this.#dependencies = dependencies;
-    const { store, clock, events, publishTimeout: timeout, onFailed, onSent } = dependencies;
+    const { store, clock, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
-    this.#publisher = new Publisher({ store, clock, events, timeout, caller, onFailed, onSent });
+    this.#publisher = new Publisher({ ...dependencies, timeout, caller });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
     this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }
@@ -74,10 +74,10 @@ export class DelayQueueProducer {
    *
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
-   * @throws DuplicateMessageError where the id exists; see `onDuplicate`
-   * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
-   * @throws ConfigurationError at the first use of a topic that has another number of partitions, and where middleware
-   *   does not do what it has to; else middleware may throw what it likes
+   * @throws DuplicateMessageError if the id exists; see `onDuplicate`
+   * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
+   * @throws ConfigurationError at the first use of a topic that has another number of partitions, and if middleware
+   *   breaks its rules; besides, middleware may throw errors of its own
    */
   publish<T, N extends TopicName = TopicName>(
     topic: Topic<T, unknown> | N,
@@ -91,12 +91,12 @@ export class DelayQueueProducer {
   }
 
   /**
-   * Publishes several messages to one topic, a call a partition. All are checked before the first is sent.
+   * Publishes several messages to one topic, with one call for each partition. All are checked before the first is sent.
    *
-   * @returns one result a message, in order
+   * @returns one result for each message, in order
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
-   * @throws PublishManyError where some were refused; its `results` has what became of each
+   * @throws PublishManyError if some were refused; its `results` tell what became of each
    */
   publishMany<T, N extends TopicName = TopicName>(
     topic: Topic<T, unknown> | N,
@@ -118,16 +118,16 @@ export class DelayQueueProducer {
   }
 
   /**
-   * Moves a message that waits, be it for its retry, to another time. Its payload, options and attempts stay as they are,
-   * and `expireAfter` counts from the new time. An id without its key is looked for in its own partition first, then in the
-   * others.
+   * Moves a message that waits, also one that waits for its retry, to another time. Its payload, options and attempts stay
+   * as they are, and `expireAfter` counts from the new time. An id without its key is looked for in its own partition first,
+   * then in the others.
    *
-   * @param when `delay`: due so long from now on the Redis server's clock, 0 to 10 years. `deliverAt`: due at this time, at
-   * most 10 years ahead (a number is epoch milliseconds); a time in the past is due at once. One of the two
-   * @returns whether it was moved; `false` where there is no such message, or it is in flight or a dead letter: nothing was
+   * @param when either `delay`, the time from now on the Redis server's clock until it is due, 0 to 10 years; or `deliverAt`,
+   * when it is due, at most 10 years ahead (a number is epoch milliseconds). A time in the past means at once
+   * @returns whether it was moved; `false` if there is no such message, or it is in flight or a dead letter: nothing was
    * changed then
    * @throws InvalidArgumentError: nothing was sent
-   * @throws BrokerUnavailableError where it was not confirmed within `publishTimeout`
+   * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
   async reschedule(
@@ -180,7 +180,7 @@ export class DelayQueueProducer {
       const stored = toStored(name, topics.settings(name).serializer, payload);
       const request = toPublishRequest(stored, options, store.now());
       const partitions = topics.knownPartitions(name);
-      // So with all but a few calls: there is nothing to wait for.
+      // Most calls: there is nothing to wait for.
       if (partitions !== undefined && !schemaOf(topic))
         return this.#publisher.publish({ topic: name, partitions }, request);
       return this.#publishChecked(topic, name, request);
@@ -214,20 +214,20 @@ export class DelayQueueProducer {
     }
   }
 
-  /** Where messages go, once they were found to fit the schema of their topic. */
+  /** Where messages go, if they fit the schema of their topic. */
   async #checkedDestination(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Destination> {
     const schema = schemaOf(topic);
     const { serializer } = this.#dependencies.topics.settings(name);
     try {
       if (schema)
-        await Promise.all(requests.map((request) => assertPayload({ topic: name, schema, serializer }, request)));
+        await Promise.all(requests.map(({ envelope }) => assertPayload({ topic: name, schema, serializer }, envelope)));
       return { topic: name, partitions: await this.#partitions(name) };
     } catch (error) {
       throw this.#failed(name, error, requests.length);
     }
   }
 
-  /** Tells of messages that are not sent; the publisher tells of those that were. */
+  /** Reports messages that are not sent; the publisher reports those that were sent and failed. */
   #failed(topic: string, error: unknown, messages: number): unknown {
     this.#dependencies.onFailed?.(topic, error, messages);
     return error;

@@ -2,10 +2,10 @@ import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { UUID_BYTES, type UuidText, toUuidText } from '../messages/uuid-text.js';
 
-/** Asking for random bytes costs more than all else of a publish; asking for many at once costs next to nothing. */
+/** A request for random bytes costs more than the rest of a publish; a request for many costs hardly more than one for few. */
 const POOL_SIZE = 1024 * UUID_BYTES;
 
-/** Makes UUIDs of version 7, each greater than the one before. */
+/** Makes UUIDs of version 7. Each is greater than the one before. */
 export class MessageIds {
   readonly #pool = new Uint8Array(POOL_SIZE);
   readonly #random = new Uint8Array(UUID_BYTES);
@@ -33,7 +33,7 @@ export class MessageIds {
       randomFillSync(this.#pool);
       this.#used = 0;
     }
-    // Copied: a view of the pool would be one more object for each id.
+    // Copied, since a view of the pool would be one more object for each id.
     for (let i = 0; i < UUID_BYTES; i++) this.#random[i] = this.#pool[this.#used++] as number;
     return this.#random;
   }

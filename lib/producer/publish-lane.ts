@@ -9,12 +9,12 @@ import {
 import type { Clock, Timer } from '../time/clock.js';
 import { callApart } from '../broker/call-apart.js';
 import { repeatUntilServed } from '../time/repeat.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
-/** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */
+/** Most characters of the envelopes in one call, so that no call keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
 
-/** Told what became of messages that were published together: of each once, by its place among them. */
+/** Told once for each of the messages that were published together, by its place among them, what became of it. */
 export interface PublishSink {
   answered(place: number, result: PublishResult): void;
   failed(place: number, error: unknown): void;
@@ -23,13 +23,13 @@ export interface PublishSink {
 /** Messages that were given together and travel in the same call. */
 interface PendingPublish {
   readonly messages: readonly NewMessage[];
-  /** Of their envelopes, in characters. */
+  /** Characters of their envelopes. */
   readonly length: number;
   /** Local clock, epoch milliseconds. */
   readonly deadline: number;
   /** Place of the first message among those that were given. */
   readonly from: number;
-  /** Undefined once it was told. */
+  /** `undefined` once it was told. */
   sink: PublishSink | undefined;
 }
 
@@ -41,22 +41,22 @@ export interface PublishLaneOptions {
   readonly partition: Partition;
   /** Milliseconds. */
   readonly timeout: number;
-  /** Told of the topic once a call was answered: once a call, not once a message. */
+  /** Called with the topic when a call was answered: once for each call, not for each message. */
   readonly onSent?: ((topic: string) => void) | undefined;
 }
 
 /**
- * Takes the publishes to one partition. One call is under way at a time; what comes up in the same turn of the event loop,
- * or during the call before, travels together.
+ * Publishes to one partition. One call is under way at a time; what is published in the same turn of the event loop, or
+ * during the call before, travels together.
  */
 export class PublishLane {
   readonly #options: PublishLaneOptions;
   readonly #queue: PendingPublish[] = [];
   #sequence = 0;
   #sending = false;
-  /** In the call under way. */
+  /** What the call under way carries. */
   #sent: readonly PendingPublish[] = [];
-  /** Ends the call under way, once nobody waits for it any more. */
+  /** Aborted when nobody waits for the call under way any more. */
   #abandon = new AbortController();
   #lastFailure: BrokerUnavailableError | undefined;
   #timer: Timer | undefined;
@@ -66,9 +66,9 @@ export class PublishLane {
   }
 
   /**
-   * Messages fail with a `BrokerUnavailableError` where they could not be confirmed in time.
+   * Messages fail with a `BrokerUnavailableError` if they could not be confirmed in time.
    *
-   * @param messages one at least
+   * @param messages at least one
    */
   publish(messages: readonly NewMessage[], sink: PublishSink): void {
     const { clock, timeout } = this.#options;
@@ -110,7 +110,7 @@ export class PublishLane {
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
-  /** Never rejects: what goes wrong is told for each message. */
+  /** Never rejects: each message's sink is told what went wrong. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
     this.#sent = publishes;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
@@ -141,7 +141,7 @@ export class PublishLane {
     return results;
   }
 
-  /** Fails what has waited too long; what was not sent yet never will be. */
+  /** Fails what has waited too long. What was not sent by then is not sent any more. */
   #expire(): void {
     const { clock } = this.#options;
     const now = clock.now();
@@ -174,7 +174,7 @@ class Failed {
   }
 }
 
-/** Whether it is more than a call takes. */
+/** Whether that is more than one call carries. */
 function isTooMuch(messages: number, length: number): boolean {
   return messages > MAX_BATCH || length > MAX_BATCH_LENGTH;
 }
@@ -187,7 +187,7 @@ function messagesOf(publishes: readonly PendingPublish[]): readonly NewMessage[]
   return all;
 }
 
-/** @param at place of the first result that belongs to the messages */
+/** @param at the place of the first result that belongs to these messages */
 function tellResults(publish: PendingPublish, results: readonly (PublishResult | Failed)[], at: number): void {
   const { sink, from, messages } = publish;
   publish.sink = undefined;

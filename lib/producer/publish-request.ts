@@ -74,7 +74,7 @@ export function toPublishRequest(
   };
 }
 
-/** @throws InvalidArgumentError where these are no options, one of them is unknown, or the headers are no headers */
+/** @throws InvalidArgumentError if these are no options, one of them is unknown, or the headers are invalid */
 export function assertPublishOptions(options: PublishOptions): void {
   assertOptions('The publish options', options, OPTIONS);
   if (options.headers !== undefined) assertHeaders(options.headers);

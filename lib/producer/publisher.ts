@@ -1,28 +1,19 @@
-import type { MessageStore, Partition, PublishResult } from '../broker/broker.interface.js';
-import type { Clock } from '../time/clock.js';
-import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
+import type { Partition, PublishResult } from '../broker/broker.interface.js';
+import { DuplicateMessageError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
+import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { Lanes } from '../topics/lanes.js';
-import { PublishLane } from './publish-lane.js';
-import { PublishOutcome } from './publish-outcome.js';
+import { PublishLane, type PublishLaneOptions } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 
-export interface PublisherOptions {
-  readonly store: Pick<MessageStore, 'publish'>;
-  readonly clock: Clock;
+export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition'> {
   readonly events: EventSink;
-  /** Names this process among the publishers. */
-  readonly caller: string;
-  /** Milliseconds. */
-  readonly timeout: number;
-  readonly onFailed: OnPublishFailed | undefined;
-  /** See {@link PublishLaneOptions.onSent}. */
-  readonly onSent: ((topic: string) => void) | undefined;
+  readonly onFailed?: OnPublishFailed | undefined;
 }
 
-/** Told of messages that were not published, and why; it does not throw. */
+/** Called for messages that were not published, with the reason; it does not throw. */
 export type OnPublishFailed = (topic: string, error: unknown, messages: number) => void;
 
 /** Where messages go. */
@@ -31,23 +22,21 @@ export interface Destination {
   readonly partitions: number;
 }
 
-/** What of a call belongs to one partition. */
+/** The part of a call that belongs to one partition. */
 interface Part {
   readonly requests: PublishRequest[];
-  /** Where each stands in the call. */
+  /** The place of each request in the call. */
   readonly places: number[];
 }
 
-/** Sends messages that passed every check, and tells what became of them: one promise a call, however many messages it has. */
+/** Sends messages that passed every check, with one promise for each call, however many messages it has. */
 export class Publisher {
-  readonly #events: EventSink;
-  readonly #onFailed: OnPublishFailed | undefined;
+  readonly #options: PublisherOptions;
   readonly #lanes: Lanes<PublishLane>;
 
-  constructor({ store, clock, events, caller, timeout, onFailed, onSent }: PublisherOptions) {
-    this.#events = events;
-    this.#onFailed = onFailed;
-    this.#lanes = new Lanes((partition) => new PublishLane({ store, clock, partition, timeout, caller, onSent }));
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#lanes = new Lanes((partition) => new PublishLane({ ...options, partition }));
   }
 
   /** @throws DuplicateMessageError, BrokerUnavailableError */
@@ -65,9 +54,9 @@ export class Publisher {
   }
 
   /**
-   * @param requests one at least
+   * @param requests at least one
    * @returns in the order of the requests
-   * @throws PublishManyError where some failed
+   * @throws PublishManyError if some failed
    */
   publishAll({ topic, partitions }: Destination, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
     const parts = new Map<number, Part>();
@@ -101,7 +90,8 @@ export class Publisher {
     { status, dueAt }: PublishResult,
   ): PublishedMessage {
     const published = { id, topic, partition, dueAt: new Date(dueAt), duplicate: status !== 'created' };
-    if (this.#events.wants('published')) this.#events.emit('published', published);
+    const { events } = this.#options;
+    if (events.wants('published')) events.emit('published', published);
     return published;
   }
 
@@ -110,7 +100,54 @@ export class Publisher {
   }
 
   #failed(topic: string, error: unknown): unknown {
-    this.#onFailed?.(topic, error, 1);
+    this.#options.onFailed?.(topic, error, 1);
     return error;
+  }
+}
+
+/** Gathers what becomes of messages that were published together, until it is known for all. */
+class PublishOutcome {
+  readonly #topic: string;
+  readonly #resolve: (published: PublishedMessage[]) => void;
+  readonly #reject: (error: PublishManyError) => void;
+  readonly #published: PublishedMessage[] = [];
+  readonly #failures = new Map<number, unknown>();
+  #open: number;
+
+  constructor(
+    topic: string,
+    messages: number,
+    resolve: (published: PublishedMessage[]) => void,
+    reject: (error: PublishManyError) => void,
+  ) {
+    this.#topic = topic;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#published.length = messages;
+    this.#open = messages;
+  }
+
+  published(place: number, message: PublishedMessage): void {
+    this.#published[place] = message;
+    this.#count();
+  }
+
+  failed(place: number, error: unknown): void {
+    this.#failures.set(place, error);
+    this.#count();
+  }
+
+  #count(): void {
+    if (--this.#open > 0) return;
+    if (this.#failures.size === 0) this.#resolve(this.#published);
+    else this.#reject(new PublishManyError(this.#topic, this.#settled()));
+  }
+
+  #settled(): PromiseSettledResult<PublishedMessage>[] {
+    return Array.from(this.#published, (value, place) =>
+      this.#failures.has(place)
+        ? { status: 'rejected', reason: this.#failures.get(place) }
+        : { status: 'fulfilled', value },
+    );
   }
 }

@@ -1,6 +1,6 @@
 import { type Registry, register } from 'prom-client';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import type { BackgroundErrorSource } from '../events/background-error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
+import type { BackgroundErrorSource } from '../events/queue-events.interface.js';
 import type {
   DelayQueueMetrics,
   HandleOutcome,

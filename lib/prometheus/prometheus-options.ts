@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { describe } from '../checks/describe.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 
 /**
  * Upper bounds of histogram buckets, in seconds, ascending; without the last one, which is infinite.

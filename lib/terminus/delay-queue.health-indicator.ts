@@ -4,7 +4,7 @@ import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/term
 import { assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
 import type { HealthCheckOptions } from '../monitoring/health-report.interface.js';
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { nextTurn, realTime } from './real-time.js';
 
 /**

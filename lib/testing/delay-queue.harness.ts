@@ -5,12 +5,11 @@ import { type Duration, parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { type TopicRef, assertName, checkedTopicName } from '../messages/topic.js';
 import type { BrokerOperation, FaultOptions } from './faults.js';
 import {
-  type DeadLetter,
+  type HarnessDeadLetter,
   type RecordedMessage,
   type WaitingMessage,
   toDeadLetter,
@@ -174,7 +173,7 @@ export class DelayQueueHarness {
    *
    * @throws InvalidArgumentError if it is no topic
    */
-  deadLetters<T>(topic: TopicRef<T>): DeadLetter<T>[] {
+  deadLetters<T>(topic: TopicRef<T>): HarnessDeadLetter<T>[] {
     const name = checkedTopicName(topic);
     const serializer = this.backend.serializerOf(name);
     return this.backend.memory.list(name, 'dead').map((placed) => toDeadLetter<T>(placed, serializer));

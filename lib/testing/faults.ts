@@ -3,8 +3,8 @@ import type { GroupStore, MessageStore } from '../broker/broker.interface.js';
 import type { DeadLetterStore } from '../broker/dead-letter-store.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes

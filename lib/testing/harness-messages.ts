@@ -60,17 +60,25 @@ export interface WaitingMessage<T = unknown> extends HarnessMessage<T> {
 }
 
 /**
- * A dead letter.
+ * A dead letter as {@link DelayQueueHarness} shows it.
  *
  * @publicApi
  */
-export interface DeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 'dueAt'> {
+export interface HarnessDeadLetter<T = unknown> extends Omit<HarnessMessage<T>, 'dueAt'> {
   readonly diedAt: Date;
   /** Attempts spent. */
   readonly attempts: number;
   /** Why it died. */
   readonly failure: Failure;
 }
+
+/**
+ * The former name of {@link HarnessDeadLetter}, kept for compatibility. `DeadLetter` of `nestjs-delay-queue` is another type: a
+ * dead letter as `@OnDeadLetter()` hooks are given it.
+ *
+ * @publicApi
+ */
+export type DeadLetter<T = unknown> = HarnessDeadLetter<T>;
 
 /** A message and where it is stored. */
 export interface Placed {
@@ -98,7 +106,7 @@ export function toWaiting<T>(
 export function toDeadLetter<T>(
   { partition, stored }: Placed,
   serializer: PayloadSerializer | undefined,
-): DeadLetter<T> {
+): HarnessDeadLetter<T> {
   const { at, attempts, failure } = stored;
   const message = describeMessage<T>(partition, stored, serializer);
   return { ...message, diedAt: new Date(at), attempts, failure: failure as Failure };

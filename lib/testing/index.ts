@@ -5,6 +5,7 @@ export { DelayQueueTestingModule, getDelayQueueHarnessToken } from './delay-queu
 export type { BrokerOperation, FaultOptions } from './faults.js';
 export type {
   DeadLetter,
+  HarnessDeadLetter,
   HarnessMessage,
   MessageSettings,
   RecordedMessage,

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 
 /**
  * Is injected instead of the ioredis client. Providers that only hold it work; those that use it get an error that says why

@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.js';
 import { sleep } from '../time/repeat.js';
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
 /** For how long calls fail at once, in milliseconds. */
 const FAST_FAILURES = 60_000;

@@ -4,7 +4,7 @@ import { MAX_DELAY } from '../checks/limits.js';
 import type { Backend } from '../connection/backend.js';
 import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
 import { type ResolvedOptions, resolveOptions } from '../connection/resolve-options.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
 import { VERSION } from '../version.js';

@@ -1,5 +1,5 @@
 import ms from 'ms';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { describe } from '../checks/describe.js';
 
 /**

@@ -1,4 +1,4 @@
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { Clock } from './clock.js';
 
 const FIRST_PAUSE = 25;

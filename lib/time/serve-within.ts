@@ -1,4 +1,4 @@
-import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { Clock, Timer } from './clock.js';
 import { repeatUntilServed } from './repeat.js';
 

@@ -2,21 +2,21 @@ import type { DueTime } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 
-/** When a message is to be due, as callers say it. */
+/** How callers say when a message is due. */
 type DueOptions = Pick<PublishOptions, 'delay' | 'deliverAt'>;
 
 const DUE_OPTIONS: readonly (keyof DueOptions)[] = ['delay', 'deliverAt'];
 
 /**
- * Checks when a message is to be due. A time in the past is one that has come.
+ * Checks when a message is due. A time in the past means at once.
  *
  * @param now the broker's clock, epoch milliseconds
- * @returns `undefined` where neither `delay` nor `deliverAt` was given
- * @throws InvalidArgumentError where both were, or one is out of bounds
+ * @returns `undefined` if neither `delay` nor `deliverAt` was given
+ * @throws InvalidArgumentError if both were given, or one is out of bounds
  */
 export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): DueTime | undefined {
   if (delay !== undefined && deliverAt !== undefined) {
@@ -39,10 +39,10 @@ export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): 
 }
 
 /**
- * Checks the time that a message is to be moved to.
+ * Checks the time to which a message is moved.
  *
  * @param now the broker's clock, epoch milliseconds
- * @throws InvalidArgumentError where it is not one of `delay` and `deliverAt`, or out of bounds
+ * @throws InvalidArgumentError if neither or both of `delay` and `deliverAt` are given, or one is out of bounds
  */
 export function requiredDueTime(when: DueOptions, now: number): DueTime {
   assertOptions('The new due time ({ delay } or { deliverAt })', when, DUE_OPTIONS);

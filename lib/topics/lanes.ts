@@ -1,6 +1,6 @@
 import type { Partition } from '../broker/broker.interface.js';
 
-/** One lane a partition, made when it is first asked for. */
+/** One lane for each partition, made at its first use. */
 export class Lanes<T> {
   readonly #make: (partition: Partition) => T;
   readonly #lanes = new Map<string, T[]>();

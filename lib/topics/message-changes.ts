@@ -3,13 +3,11 @@ import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import { serveWithin } from '../time/serve-within.js';
 import { assertMessageName, type MessageName } from '../messages/assert-id.js';
-import { partitionOf } from '../messages/partitioner.js';
-import { toStoredId } from '../messages/stored-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
-import { Lanes } from './lanes.js';
-import { locateById } from './locate-by-id.js';
 import { ChangeLane } from './change-lane.js';
 import { requiredDueTime } from './due-time.js';
+import { findMessage } from './find-message.js';
+import { Lanes } from './lanes.js';
 
 export interface ChangesDependencies {
   readonly store: Pick<MessageStore, 'cancel' | 'reschedule' | 'locate'> & { now(): number };
@@ -18,14 +16,14 @@ export interface ChangesDependencies {
   readonly caller: string;
   /** Longest time until a change is confirmed or rejected, in milliseconds. */
   readonly timeout: number;
-  /** How many partitions a topic has; `undefined` where it has no message for certain. */
+  /** How many partitions a topic has; `undefined` if it was never used, so that it has no message. */
   readonly partitionsOf: (topic: string) => Promise<number | undefined>;
 }
 
 /** A call that changes one message. */
 export type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) => Promise<R | 'not-found'>;
 
-/** Finds messages by the names that callers know, and changes them. */
+/** Finds messages by the names that callers know, and changes them one call at a time in each partition. */
 export class MessageChanges {
   readonly #dependencies: ChangesDependencies;
   readonly #lanes: Lanes<ChangeLane>;
@@ -36,49 +34,43 @@ export class MessageChanges {
     this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
   }
 
-  async cancel(topic: TopicRef, id: MessageName): Promise<CancelResult> {
+  async cancel(topic: TopicRef, name: MessageName): Promise<CancelResult> {
     const { store } = this.#dependencies;
-    return this.change(topic, id, (partition, call, storedId) => store.cancel(partition, call, storedId));
+    return this.change(topic, name, (partition, call, storedId) => store.cancel(partition, call, storedId));
   }
 
   async reschedule(
     topic: TopicRef,
-    id: MessageName,
+    name: MessageName,
     when: { delay: Duration } | { deliverAt: Date | number },
   ): Promise<boolean> {
     const { store } = this.#dependencies;
     const due = requiredDueTime(when, store.now());
-    const result = await this.change(topic, id, (partition, call, storedId) =>
+    const result = await this.change(topic, name, (partition, call, storedId) =>
       store.reschedule(partition, call, storedId, due),
     );
     return result === 'rescheduled';
   }
 
-  /** Calls the partition where the message is; of several that an id without its key may mean, the first one counts. */
-  async change<R>(topic: TopicRef, id: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
+  /**
+   * Makes a call that changes one message, in the partition where the message is. An id without its key may mean several
+   * messages: the first one that the call finds is changed.
+   */
+  async change<R>(topic: TopicRef, name: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
     const { store, clock, timeout, partitionsOf } = this.#dependencies;
-    const name = checkedTopicName(topic);
-    assertMessageName(id);
-    const partitions = await partitionsOf(name);
+    const topicName = checkedTopicName(topic);
+    assertMessageName(name);
+    const partitions = await partitionsOf(topicName);
     if (partitions === undefined) return 'not-found';
-    const send = (index: number, storedId: string): Promise<R | 'not-found'> =>
-      this.send({ topic: name, index }, (partition, call) => change(partition, call, storedId));
-    if (typeof id === 'object') return send(partitionOf(id.key, partitions), toStoredId(id.id, id.key));
-    const result = await send(partitionOf(id, partitions), toStoredId(id));
-    if (result !== 'not-found') return result;
-    const found = await serveWithin(clock, timeout, () => locateById(store, name, id, partitions));
-    for (const { partition, storedId } of found) {
-      const answer = await send(partition.index, storedId);
-      if (answer !== 'not-found') return answer;
-    }
-    return 'not-found';
-  }
-
-  /** Makes a call after those that were made to the partition before. See {@link ChangeLane.send}. */
-  async send<T>(
-    { topic, index }: Partition,
-    operation: (partition: Partition, call: CallId) => Promise<T>,
-  ): Promise<T> {
-    return this.#lanes.get(topic, index).send(operation);
+    const result = await findMessage(
+      { topic: topicName, partitions, name },
+      (partition, id) => serveWithin(clock, timeout, () => store.locate(partition, id)),
+      async ({ index }, storedId) => {
+        const lane = this.#lanes.get(topicName, index);
+        const answer = await lane.send((partition, call) => change(partition, call, storedId));
+        return answer === 'not-found' ? undefined : answer;
+      },
+    );
+    return result ?? 'not-found';
   }
 }

@@ -1,6 +1,6 @@
 import type { GroupStore } from '../broker/broker.interface.js';
-import { ConfigurationError } from '../errors/configuration.error.js';
-import { assertProtocol } from './assert-protocol.js';
+import { ConfigurationError } from '../errors/options.errors.js';
+import { assertProtocol } from './partitions.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
 /** What this process knows of each topic: its settings, and how many partitions it has. */
@@ -26,7 +26,7 @@ export class TopicRegistry {
     return this.#partitions;
   }
 
-  /** Its number of partitions, where this process has asked before. */
+  /** Its number of partitions; `undefined` if this process has not asked yet. */
   knownPartitions(topic: string): number | undefined {
     return this.#partitions.get(topic);
   }
@@ -34,7 +34,7 @@ export class TopicRegistry {
   /**
    * Its number of partitions. The first process to use a topic fixes it.
    *
-   * @throws ConfigurationError where this process was told another number, or speaks another protocol
+   * @throws ConfigurationError if this process was told another number, or speaks another protocol
    * @throws BrokerUnavailableError
    */
   async partitions(topic: string): Promise<number> {

@@ -3,16 +3,16 @@ import type { GroupStore } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { nearest } from '../checks/nearest.js';
-import { UnhandledTopicError } from '../errors/unhandled-topic.error.js';
+import { UnhandledTopicError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 
-/** How long after its first publish to a topic a process looks whether anybody handles it, in milliseconds. */
+/** Time from the first publish to a topic until a process looks whether anybody handles it, in milliseconds. */
 const FIRST_LOOK = 30_000;
 
-/** Time between two looks at a topic, at least; in milliseconds. */
+/** Shortest time between two looks at a topic, in milliseconds. */
 const PACE = 60_000;
 
-/** Names like that of the topic that are looked at, until one is found that is handled. */
+/** Most similar names that are tried, until one is found that is handled. */
 const MAX_SUGGESTIONS = 3;
 
 export interface UnhandledTopicsOptions {
@@ -26,28 +26,28 @@ export interface UnhandledTopicsOptions {
 export interface OwnHandlers {
   /** Topics that it handles on this connection. */
   readonly topics: ReadonlySet<string>;
-  /** Why a handler that this process has for the topic does not count, a sentence; `undefined` if it has none. */
+  /** Why a handler that this process has for the topic does not count, as a sentence; `undefined` if it has none. */
   readonly hint: (topic: string) => string | undefined;
 }
 
 /** A topic that this process publishes to, and does not handle. */
 interface WatchedTopic {
   readonly name: string;
-  /** Set while a look is to come or under way. */
+  /** Set while a look is planned or under way. */
   timer: Timer | undefined;
   /** On the local clock; `undefined` before the first look. */
   lookedAt: number | undefined;
   wasHandled: boolean;
-  /** Looks in a row that found nobody. */
+  /** How many looks in a row have found nobody. */
   missed: number;
-  /** What was told; once told, it is not told again. */
+  /** What was reported; it is reported once. */
   told: UnhandledTopicError | undefined;
 }
 
 /**
- * Finds topics that this process publishes to and that no process of the fleet handles, as when a name is misspelled or a
- * provider is not registered. It looks 30 s after the first publish to a topic, and then at most once a minute while the
- * topic is published to: nothing is sent for topics that this process handles itself, or that nobody publishes to.
+ * Finds topics that this process publishes to and that no process of the fleet handles, for example because a name is
+ * misspelt or a provider is not registered. It looks 30 s after the first publish to a topic, and then at most once a minute
+ * while the topic is published to. It asks nothing about topics that this process handles itself, or no longer publishes to.
  */
 export class UnhandledTopics {
   readonly #options: UnhandledTopicsOptions;
@@ -59,7 +59,7 @@ export class UnhandledTopics {
     this.#options = options;
   }
 
-  /** Nothing is looked at before: until its handlers are known a process cannot tell what it handles itself. */
+  /** Nothing is looked at before: a process knows what it handles itself only once its handlers are known. */
   start(own: OwnHandlers): void {
     if (this.#own || this.#stopped) return;
     this.#own = own;
@@ -71,7 +71,7 @@ export class UnhandledTopics {
     for (const { timer } of this.#watched.values()) timer?.cancel();
   }
 
-  /** To be called whenever a call has published to a topic; it has to cost next to nothing. */
+  /** Called whenever a call has published to a topic, so it has to cost next to nothing. */
   published(topic: string): void {
     let watched = this.#watched.get(topic);
     if (!watched) {
@@ -82,14 +82,14 @@ export class UnhandledTopics {
     this.#lookLater(watched);
   }
 
-  /** What was told of topics that, as far as this process knows, are still not handled. */
+  /** What was reported of topics that, as far as this process knows, are still not handled. */
   get unhandled(): UnhandledTopicError[] {
     return [...this.#watched.values()].flatMap((watched) =>
       watched.told && isUnhandled(watched) ? [watched.told] : [],
     );
   }
 
-  /** Looks again at the topics that are known as not handled; what cannot be looked at stays as it is known. */
+  /** Looks again at the topics that are known to be unhandled. If a look fails, what was known stays. */
   async refresh(): Promise<void> {
     const unhandled = [...this.#watched.values()].filter(isUnhandled);
     await Promise.all(unhandled.map(async (watched) => this.#look(watched)));
@@ -137,7 +137,7 @@ export class UnhandledTopics {
     }
   }
 
-  /** The name that comes next to that of the topic, among those that are handled. */
+  /** The most similar name among the topics that are handled. */
   async #meant(topic: string): Promise<string | undefined> {
     const { store } = this.#options;
     const own = this.#own?.topics ?? new Set();
@@ -152,7 +152,7 @@ export class UnhandledTopics {
   }
 }
 
-/** A topic that had a handler may just have lost it to a restart: then one is there again at the next look. */
+/** A topic that had a handler may have lost it to a restart: then the next look finds one again. */
 function isUnhandled({ missed, wasHandled }: WatchedTopic): boolean {
   return missed > (wasHandled ? 1 : 0);
 }

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigurationError } from '../../lib/errors/configuration.error.js';
+import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import { newRedisBroker, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 import { servesClusters } from '../support/servers/ioredis.js';
 import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';

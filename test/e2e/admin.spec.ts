@@ -111,6 +111,8 @@ describe('an admin changes a topic and', () => {
       () => admin.resume('unknown'),
       () => admin.drain('unknown'),
       () => admin.purge('unknown'),
+      () => admin.requeue('unknown', {}),
+      () => admin.remove('unknown', { key: 'k' }, { dryRun: true }),
     ]) {
       await expect(act()).rejects.toThrow(/no topic 'unknown' under this prefix/);
       await expect(act()).rejects.toThrow(InvalidArgumentError);
@@ -126,6 +128,12 @@ describe('an admin changes a topic and', () => {
     await expect(admin.pause('jobs')).rejects.toThrow(ConfigurationError);
     await expect(admin.drain('jobs')).rejects.toThrow(ConfigurationError);
     await expect(admin.cancel('jobs', 'a')).rejects.toThrow(ConfigurationError);
+    for (const which of ['a', { id: 'a', key: 'k' }, {}, { key: 'k' }]) {
+      await expect(admin.requeue('jobs', which)).rejects.toThrow(ConfigurationError);
+      await expect(admin.remove('jobs', which)).rejects.toThrow(ConfigurationError);
+      await expect(admin.remove('jobs', which, { dryRun: true })).rejects.toThrow(ConfigurationError);
+    }
+    expect(await admin.get('jobs', 'a')).toMatchObject({ state: 'scheduled' });
   });
 
   it.each([{ dryrun: true }, { dryRun: 'yes' }, { signal: 5 }, 7])('refuses wrong options: %j', async (options) => {

@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
-import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
-import { ConfigurationError } from '../../lib/errors/configuration.error.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
+import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import { message } from '../support/broker/broker-bed.js';
 import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
 import { until } from '../support/waiting.js';

@@ -3,7 +3,7 @@ import { type Cluster, Redis, ReplyError } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { FaultProxy } from '../support/servers/fault-proxy.js';
 import { message } from '../support/broker/broker-bed.js';
 import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
-import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { message } from '../support/broker/broker-bed.js';
 import { newRedisBroker } from '../support/broker/redis-bed.js';
 import { Received } from '../support/broker/received.js';

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
-import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { until } from '../support/waiting.js';
 import { servesClusters } from '../support/servers/ioredis.js';
 import { startRedisCluster } from '../support/servers/redis-cluster.js';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { BrokerUnavailableError } from '../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
 import { ACK, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, newRedisBroker, openRedisBed } from '../support/broker/redis-bed.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Startable } from '../../time/startable.interface.js';
-import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { EventReader } from '../event-log.interface.js';
 import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';

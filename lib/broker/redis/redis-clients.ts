@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
-import { ConfigurationError } from '../../errors/configuration.error.js';
+import { ConfigurationError } from '../../errors/options.errors.js';
 import { addressOf, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
 import { isReadOnly, isRefusedDatabase } from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';

@@ -1,4 +1,4 @@
-import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { DelayQueueError } from '../../errors/delay-queue.error.js';
 
 /** What a Redis error code means for the one who operates it. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
-import { ConfigurationError } from '../../errors/configuration.error.js';
+import { ConfigurationError } from '../../errors/options.errors.js';
 import { encodeFailureRecord } from '../../messages/failure-record.js';
 import type { Failure } from '../../messages/failure.js';
 import { toStoredId } from '../../messages/stored-id.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/clock.js';
-import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../log.js';

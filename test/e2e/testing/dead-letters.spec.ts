@@ -171,9 +171,10 @@ describe('requeue', () => {
     expect(await requeuing).toEqual({ matched: 3, requeued: 3, aborted: false });
   });
 
-  it('has nothing to do in a topic that was never used', async () => {
+  it('finds no message in a topic that was never used, and refuses to go through it', async () => {
     const { admin } = await start();
-    expect(await admin.requeue('unused', {})).toEqual({ matched: 0, requeued: 0, aborted: false });
+    await expect(admin.requeue('unused', {})).rejects.toThrow(InvalidArgumentError);
+    await expect(admin.remove('unused', { reason: 'failed' })).rejects.toThrow("There is no topic 'unused'");
     expect(await admin.requeue('unused', 'a')).toEqual({ matched: 0, requeued: 0, aborted: false });
     expect(await admin.remove('unused', 'a')).toEqual({ matched: 0, removed: 0, aborted: false });
   });

@@ -1,5 +1,5 @@
 import { UnrecoverableError, topic } from 'nestjs-delay-queue';
-import type { DeadLetter, RecordedMessage, WaitingMessage } from 'nestjs-delay-queue/testing';
+import type { DeadLetter, HarnessDeadLetter, RecordedMessage, WaitingMessage } from 'nestjs-delay-queue/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { Gate } from '../../support/waiting.js';
 import { TypedJson } from '../../support/typed-json.js';
@@ -205,7 +205,8 @@ describe('the types', () => {
     const { harness } = await start();
     expectTypeOf(harness.published(jobsTopic)).toEqualTypeOf<RecordedMessage<Job>[]>();
     expectTypeOf(harness.scheduled(jobsTopic)).toEqualTypeOf<WaitingMessage<Job>[]>();
-    expectTypeOf(harness.deadLetters(jobsTopic)).toEqualTypeOf<DeadLetter<Job>[]>();
+    expectTypeOf(harness.deadLetters(jobsTopic)).toEqualTypeOf<HarnessDeadLetter<Job>[]>();
+    expectTypeOf<DeadLetter<Job>>().toEqualTypeOf<HarnessDeadLetter<Job>>();
     expectTypeOf(harness.published('jobs')).toEqualTypeOf<RecordedMessage[]>();
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeCursor, encodeCursor } from '../../../lib/admin/peek-cursor.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { shown } from '../../support/shown.js';
 
 const POSITIONS = new Map([

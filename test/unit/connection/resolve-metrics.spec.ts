@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
+import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
 import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { recordedMetrics } from '../../support/units/recorded-metrics.js';

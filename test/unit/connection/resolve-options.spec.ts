@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
 import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
 import { shown } from '../../support/shown.js';

@@ -4,7 +4,7 @@ import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { DeadLetter } from '../../../lib/messages/dead-letter.interface.js';
 import { toFailedAttempt } from '../../../lib/messages/failed-attempt.js';
 import type { Failure } from '../../../lib/messages/failure.js';

@@ -3,7 +3,7 @@ import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 
 const START = 1_000_000;
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimedMessage } from '../../../lib/broker/broker.interface.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
-import { DeliveryAbortedError } from '../../../lib/errors/delivery-aborted.error.js';
-import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
+import { DeliveryAbortedError, HandlerTimeoutError } from '../../../lib/errors/handling.errors.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
 
 const CLAIMED: ClaimedMessage = {

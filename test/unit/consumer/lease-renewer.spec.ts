@@ -5,8 +5,8 @@ import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { CallSlot } from '../../../lib/consumer/call-slot.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { BackgroundError } from '../../../lib/events/background-error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 
 const LEASE = 3000;
 const PARTITION: Partition = { topic: 'jobs', index: 0 };

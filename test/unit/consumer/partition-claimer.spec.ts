@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimResult, MAX_BATCH } from '../../../lib/broker/broker.interface.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { type PendingClaim, ClaimBed, claimed } from '../../support/units/claim-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
 

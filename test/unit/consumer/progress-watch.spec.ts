@@ -4,7 +4,7 @@ import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
 import { patienceOf } from '../../../lib/topics/progress.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 const HEARTBEAT = 5000;

@@ -9,8 +9,8 @@ import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { Settler } from '../../../lib/consumer/settler.js';
 import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
 import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { BackgroundError } from '../../../lib/events/background-error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };

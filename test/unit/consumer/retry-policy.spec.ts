@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../../lib/consumer/retry-policy.js';
-import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
-import { RetryLaterError } from '../../../lib/errors/retry-later.error.js';
-import { UnrecoverableError } from '../../../lib/errors/unrecoverable.error.js';
+import { HandlerTimeoutError, RetryLaterError, UnrecoverableError } from '../../../lib/errors/handling.errors.js';
 
 const BACKOFF = { delay: 100, factor: 2, maxDelay: 10_000, jitter: 0 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEntry } from '../../../lib/broker/event-log.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { BackgroundError } from '../../../lib/events/background-error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 import { FleetPublisher } from '../../../lib/events/fleet-publisher.js';
 import { turns } from '../../support/units/test-claimant.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
+import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import type { HandlerOptions } from '../../../lib/decorators/handler-options.interface.js';
 import { topic } from '../../../lib/messages/topic.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resultsOf } from '../../../lib/messages/batch-results.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { shown } from '../../support/shown.js';
 
 describe('resultsOf', () => {

@@ -3,7 +3,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { InvalidPayloadError } from '../../../lib/errors/invalid-payload.error.js';
+import { InvalidPayloadError } from '../../../lib/errors/publishing.errors.js';
 import { checkPayload } from '../../../lib/messages/check-payload.js';
 
 /** The same in three languages: a text of digits becomes a number, and the note has a default. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { PayloadTooLargeError } from '../../../lib/errors/payload-too-large.error.js';
-import { SerializationError } from '../../../lib/errors/serialization.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
+import { PayloadTooLargeError, SerializationError } from '../../../lib/errors/publishing.errors.js';
 import {
   type Envelope,
   type EnvelopeFields,

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
-import { InvalidPayloadError } from '../../../lib/errors/invalid-payload.error.js';
+import { HandlerTimeoutError } from '../../../lib/errors/handling.errors.js';
+import { InvalidPayloadError } from '../../../lib/errors/publishing.errors.js';
 import { toFailure, toInvalidFailure } from '../../../lib/messages/failure.js';
 
 describe('toFailure', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SerializationError } from '../../../lib/errors/serialization.error.js';
+import { SerializationError } from '../../../lib/errors/publishing.errors.js';
 import { toJson } from '../../../lib/messages/payload-json.js';
 
 class Order {

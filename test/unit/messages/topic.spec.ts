@@ -2,7 +2,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { type TopicRef, assertName, checkedTopicName, schemaOf, topic } from '../../../lib/messages/topic.js';
 import { shown } from '../../support/shown.js';
 

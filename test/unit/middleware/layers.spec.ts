@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Layer, runWithin } from '../../../lib/middleware/layers.js';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
+import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 
 type TextLayer = Layer<string, string>;
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
-import { DuplicateMessageError } from '../../../lib/errors/duplicate-message.error.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
-import { PayloadTooLargeError } from '../../../lib/errors/payload-too-large.error.js';
-import { PublishManyError } from '../../../lib/errors/publish-many.error.js';
-import { SerializationError } from '../../../lib/errors/serialization.error.js';
+import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
+import {
+  DuplicateMessageError,
+  PayloadTooLargeError,
+  SerializationError,
+} from '../../../lib/errors/publishing.errors.js';
+import { PublishManyError } from '../../../lib/messages/publish-many.error.js';
 import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../../../lib/middleware/middleware.interface.js';
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';

@@ -6,7 +6,7 @@ import {
   type PartitionStats,
 } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { type ConsumedTopic, MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
 import { LogBook } from '../../support/app/log-book.js';
 import { Gate } from '../../support/waiting.js';

@@ -1,7 +1,7 @@
 import { Registry, register } from 'prom-client';
 import { prometheusMetrics, type PrometheusMetricsOptions } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
+import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import type { MetricsReading } from '../../../lib/monitoring/delay-queue-metrics.interface.js';
 import { Scrape } from '../../support/readings/prometheus-text.js';
 import { failureOf } from '../../support/units/wrong-options.js';

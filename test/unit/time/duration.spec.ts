@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeDuration, parseDuration } from '../../../lib/time/duration.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { shown } from '../../support/shown.js';
 
 describe('parseDuration', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { repeatUntilServed, sleep } from '../../../lib/time/repeat.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 
 /** The outcome of a promise that is not awaited. */
 function watch<T>(promise: Promise<T>): { value?: T; error?: unknown } {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { serveWithin } from '../../../lib/time/serve-within.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 
 interface Seen {
   value?: unknown;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ChangeLane } from '../../../lib/topics/change-lane.js';
 
 const PARTITION: Partition = { topic: 'orders', index: 3 };

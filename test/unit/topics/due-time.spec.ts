@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DueTime } from '../../../lib/broker/broker.interface.js';
-import { InvalidArgumentError } from '../../../lib/errors/invalid-argument.error.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { optionalDueTime, requiredDueTime } from '../../../lib/topics/due-time.js';
 import { shown } from '../../support/shown.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
-import type { BackgroundError } from '../../../lib/events/background-error.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 import { UnhandledTopics } from '../../../lib/topics/unhandled-topics.js';
 
 const SECOND = 1000;

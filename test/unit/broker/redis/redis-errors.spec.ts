@@ -7,7 +7,7 @@ import {
   toBrokerError,
   withoutSecrets,
 } from '../../../../lib/broker/redis/redis-errors.js';
-import { BrokerUnavailableError } from '../../../../lib/errors/broker-unavailable.error.js';
+import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 import { failureOf } from '../../../support/units/wrong-options.js';
 
 /** The error of ioredis if the server answered with an error. */

@@ -1,0 +1,23 @@
+import type { Broker } from '../broker/broker.interface.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import type { Clock } from '../time/clock.js';
+import { serveWithin } from '../time/serve-within.js';
+
+/** What every operation of the admin works with. */
+export interface AdminDependencies {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  /** Longest time for an answer, in milliseconds. */
+  readonly timeout: number;
+  /** What makes the payloads of a topic readable; `undefined`: they are plain JSON. */
+  readonly serializerOf: (topic: string) => PayloadSerializer | undefined;
+}
+
+/**
+ * Makes calls that may be repeated until the broker has served them.
+ *
+ * @throws BrokerUnavailableError if that takes longer than `timeout`
+ */
+export function served<T>({ clock, timeout }: AdminDependencies, calls: () => Promise<T>): Promise<T> {
+  return serveWithin(clock, timeout, calls);
+}

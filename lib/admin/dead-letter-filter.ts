@@ -1,0 +1,92 @@
+import type { ListedDeadLetter } from '../broker/dead-letter-store.interface.js';
+import { describe } from '../checks/describe.js';
+import { assertOneOf, assertOptions } from '../checks/validate.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { type MessageName, assertId, assertMessageName } from '../messages/assert-id.js';
+import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
+import { fromStoredId } from '../messages/stored-id.js';
+import { fingerprintOf } from './fingerprint.js';
+
+/**
+ * Which dead letters are meant: those that fit all that is given. An empty filter means every dead letter of the topic.
+ *
+ * @publicApi
+ */
+export interface DeadLetterFilter {
+  /** Why they died. */
+  readonly reason?: FailureReason;
+  /** They died at this time or later, on the Redis server's clock; a number is epoch milliseconds. */
+  readonly since?: Date | number;
+  /** They died before this time. What dies during the call is never meant. */
+  readonly until?: Date | number;
+  /** Their key; the id, if they were published without one. */
+  readonly key?: string;
+  /** The group that they are in, see `DelayQueueAdmin.deadLetterGroups()`. */
+  readonly fingerprint?: string;
+}
+
+/** A filter that was checked. Times are epoch milliseconds. */
+export type CheckedFilter = Omit<DeadLetterFilter, 'since' | 'until'> & {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+};
+
+/** Which dead letters are meant, as callers say it: one by its name, or all that a filter fits. */
+export type DeadLetterSelection = MessageName | DeadLetterFilter;
+
+export type CheckedSelection = { readonly name: MessageName } | { readonly filter: CheckedFilter };
+
+const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'until', 'key', 'fingerprint'];
+
+/** @throws InvalidArgumentError also if nothing is given: that does not mean every dead letter */
+export function checkedSelection(selection: DeadLetterSelection): CheckedSelection {
+  if (typeof selection === 'string') {
+    assertId('id', selection);
+    return { name: selection };
+  }
+  if (typeof selection !== 'object' || selection === null || !('id' in selection)) {
+    return { filter: checkedFilter(selection) };
+  }
+  assertOptions('A message', selection, ['id', 'key']);
+  assertMessageName(selection);
+  return { name: selection };
+}
+
+/** Whether the filter asks for something that only the failure of a dead letter tells. */
+export function needsFailures({ reason, fingerprint }: CheckedFilter): boolean {
+  return reason !== undefined || fingerprint !== undefined;
+}
+
+/** Whether the filter means a dead letter whose time of death fits. */
+export function isMeant({ storedId, failure }: ListedDeadLetter, { reason, key, fingerprint }: CheckedFilter): boolean {
+  if (key !== undefined && fromStoredId(storedId).key !== key) return false;
+  if (reason !== undefined && failure?.reason !== reason) return false;
+  return fingerprint === undefined || (failure !== undefined && fingerprintOf(failure) === fingerprint);
+}
+
+/** @throws InvalidArgumentError if it is no filter, or nothing can ever fit a part of it */
+function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
+  assertOptions('The filter of dead letters', filter, PROPERTIES);
+  const { reason, since, until, key, fingerprint } = filter;
+  if (reason !== undefined) assertOneOf('reason', reason, FAILURE_REASONS);
+  if (key !== undefined) assertId('key', key);
+  if (fingerprint !== undefined && !/^[0-9a-f]{16}$/.test(fingerprint)) {
+    throw new InvalidArgumentError(
+      `fingerprint must be that of a group of deadLetterGroups(), 16 hexadecimal digits. Given: ${describe(fingerprint)}.`,
+    );
+  }
+  const times = { since: optionalTime('since', since), until: optionalTime('until', until) };
+  if (times.since !== undefined && times.until !== undefined && times.since >= times.until) {
+    throw new InvalidArgumentError(`since must be before until. Given: ${describe(since)} and ${describe(until)}.`);
+  }
+  return { ...filter, ...times };
+}
+
+function optionalTime(name: string, value: Date | number | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const time = value instanceof Date ? value.getTime() : value;
+  if (typeof time !== 'number' || !Number.isFinite(time) || time < 0) {
+    throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
+  }
+  return Math.ceil(time);
+}

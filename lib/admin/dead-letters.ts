@@ -1,0 +1,193 @@
+import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interface.js';
+import type { Death, ListedDeadLetter, Requeue } from '../broker/dead-letter-store.interface.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import type { MessageName } from '../messages/assert-id.js';
+import { assertPayload } from '../messages/assert-payload.js';
+import { partitionOf } from '../messages/partitioner.js';
+import { type StoredPayload, toStored } from '../messages/serializer.js';
+import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
+import { findMessage } from '../topics/find-message.js';
+import { existingPartitions, partitionCount, partitionsOf } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+import { type BulkCounts, type BulkStep, runBulk, stepSize } from './bulk.js';
+import {
+  type CheckedBulkOptions,
+  type RemoveOptions,
+  type RemoveResult,
+  type RequeueOptions,
+  type RequeueResult,
+  checkedRemoveOptions,
+  checkedRequeueOptions,
+} from './bulk-options.js';
+import {
+  type CheckedFilter,
+  type CheckedSelection,
+  type DeadLetterSelection,
+  checkedSelection,
+  isMeant,
+  needsFailures,
+} from './dead-letter-filter.js';
+import { DeadLetterGrouping, type DeadLetterGroups } from './dead-letter-groups.js';
+import { editedEnvelope } from './edit-payload.js';
+
+/** A dead letter that is to be changed. */
+interface MeantDeadLetter extends Death {
+  /** As it is stored; known of one that was looked up by its name. */
+  readonly envelope?: string;
+}
+
+/** A call that changes dead letters of one partition; answers which of them it has changed. */
+type Change = (partition: Partition, call: CallId, letters: readonly MeantDeadLetter[]) => Promise<boolean[]>;
+
+/** Requeues, removes and groups dead letters. */
+export class DeadLetters {
+  readonly #dependencies: AdminDependencies;
+
+  constructor(dependencies: AdminDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async requeue(topic: TopicRef, which: DeadLetterSelection, options: RequeueOptions): Promise<RequeueResult> {
+    const name = checkedTopicName(topic);
+    const selection = checkedSelection(which);
+    const { delay, ...checked } = checkedRequeueOptions(options);
+    const { payload } = options;
+    if (payload !== undefined && 'filter' in selection) {
+      throw new InvalidArgumentError('payload is for a single dead letter. Name it by its id, or by { id, key }.');
+    }
+    const { broker } = this.#dependencies;
+    const replacement = payload === undefined ? undefined : await this.#checkedPayload(topic, payload);
+    const { changed, ...counts } = await this.#change(name, selection, checked, (partition, call, letters) => {
+      const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
+      return broker.deadLetters.requeueDead(partition, call, requeues, delay);
+    });
+    return { ...counts, requeued: changed };
+  }
+
+  async remove(topic: TopicRef, which: DeadLetterSelection, options: RemoveOptions): Promise<RemoveResult> {
+    const name = checkedTopicName(topic);
+    const selection = checkedSelection(which);
+    const checked = checkedRemoveOptions(options);
+    const { deadLetters } = this.#dependencies.broker;
+    const { changed, ...counts } = await this.#change(name, selection, checked, (partition, call, letters) =>
+      deadLetters.removeDead(partition, call, letters),
+    );
+    return { ...counts, removed: changed };
+  }
+
+  async groups(topic: TopicRef): Promise<DeadLetterGroups> {
+    const name = checkedTopicName(topic);
+    const config = await this.#served(() => this.#dependencies.broker.configOf(name));
+    const grouping = new DeadLetterGrouping();
+    for (const partition of partitionsOf(name, config?.partitions ?? 0)) {
+      for await (const letters of this.#scan(partition, {}, true)) letters.forEach((letter) => grouping.add(letter));
+    }
+    return grouping.result();
+  }
+
+  /** A payload that cannot be stored or does not fit the schema is refused, whether or not the message is there. */
+  async #checkedPayload(topic: TopicRef, payload: unknown): Promise<StoredPayload> {
+    const name = checkedTopicName(topic);
+    const serializer = this.#dependencies.serializerOf(name);
+    const replacement = toStored(name, serializer, payload);
+    const envelope = editedEnvelope('', replacement, this.#dependencies.broker.now());
+    const schema = schemaOf(topic);
+    if (schema) await assertPayload({ topic: name, schema, serializer }, envelope);
+    return replacement;
+  }
+
+  async #change(
+    topic: string,
+    selection: CheckedSelection,
+    options: CheckedBulkOptions,
+    change: Change,
+  ): Promise<BulkCounts> {
+    const steps =
+      'name' in selection
+        ? [this.#stepFor(topic, selection.name, change)]
+        : (await this.#partitionsFor(topic, selection.filter)).map((partition) =>
+            this.#stepsIn(partition, selection.filter, stepSize(options), change),
+          );
+    return runBulk(this.#dependencies, steps, options);
+  }
+
+  async *#stepFor(topic: string, name: MessageName, change: Change): AsyncGenerator<BulkStep, void> {
+    const { broker } = this.#dependencies;
+    const partitions = await this.#served(() => partitionCount(broker, topic));
+    if (partitions === undefined) return;
+    const found = await findMessage(
+      { topic, partitions, name },
+      (partition, id) => this.#served(() => broker.locate(partition, id)),
+      async (partition, storedId) => {
+        const stored = await this.#served(() => broker.get(partition, storedId));
+        if (stored?.state !== 'dead') return undefined;
+        return toStep(partition, [{ storedId, diedAt: stored.at, envelope: stored.envelope }], change);
+      },
+    );
+    if (found) yield found;
+  }
+
+  async *#stepsIn(
+    partition: Partition,
+    filter: CheckedFilter,
+    size: number,
+    change: Change,
+  ): AsyncGenerator<BulkStep, void> {
+    for await (const page of this.#scan(partition, filter, needsFailures(filter))) {
+      // Without the failures, which may be long: every partition's page is kept while the others have their turn.
+      const deaths = page.map(({ storedId, diedAt }): Death => ({ storedId, diedAt }));
+      for (let from = 0; from < deaths.length; from += size) {
+        yield toStep(partition, deaths.slice(from, from + size), change);
+      }
+    }
+  }
+
+  /** The partitions in which there can be messages that the filter means. */
+  async #partitionsFor(topic: string, { key }: CheckedFilter): Promise<Partition[]> {
+    const partitions = await this.#served(() => existingPartitions(this.#dependencies.broker, topic));
+    return key === undefined ? partitions : [{ topic, index: partitionOf(key, partitions.length) }];
+  }
+
+  /**
+   * Reads the dead letters of a partition that a filter means, page by page. What was there all along is read once. What dies
+   * after the first page is not read, so that a message which is requeued and dies again does not keep the scan going.
+   */
+  async *#scan(
+    partition: Partition,
+    filter: CheckedFilter,
+    withFailures: boolean,
+  ): AsyncGenerator<ListedDeadLetter[], void> {
+    const { deadLetters } = this.#dependencies.broker;
+    let { until } = filter;
+    let after: Death | undefined;
+    do {
+      const query = { after, since: filter.since, until, limit: MAX_BATCH, withFailures };
+      const { letters, next, now } = await this.#served(() => deadLetters.listDead(partition, query));
+      until = Math.min(until ?? Infinity, now + 1);
+      after = next;
+      const meant = letters.filter((letter) => isMeant(letter, filter));
+      if (meant.length > 0) yield meant;
+    } while (after !== undefined);
+  }
+
+  #served<T>(call: () => Promise<T>): Promise<T> {
+    return served(this.#dependencies, call);
+  }
+}
+
+function toStep(partition: Partition, letters: readonly MeantDeadLetter[], change: Change): BulkStep {
+  return {
+    matched: letters.length,
+    apply: async (call) => (await change(partition, call, letters)).filter(Boolean).length,
+  };
+}
+
+/** @param replacement another payload, for a letter that was looked up by its name */
+function toRequeue(
+  { storedId, diedAt, envelope }: MeantDeadLetter,
+  replacement: StoredPayload | undefined,
+  now: number,
+): Requeue {
+  if (!replacement || envelope === undefined) return { storedId, diedAt };
+  return { storedId, diedAt, envelope: editedEnvelope(envelope, replacement, now) };
+}

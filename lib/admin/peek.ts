@@ -1,0 +1,158 @@
+import type { PeekedMessages, Position } from '../broker/admin-store.interface.js';
+import { MAX_BATCH, type Partition, type StoredMessage } from '../broker/broker.interface.js';
+import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { partitionsOf } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+import { type MessageDetails, toDetails } from './message-details.js';
+import { type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
+
+/**
+ * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come.
+ *
+ * @publicApi
+ */
+export type PeekState = 'scheduled' | 'due' | 'in-flight' | 'dead';
+
+/**
+ * How `peek()` lists.
+ *
+ * @publicApi
+ */
+export interface PeekOptions {
+  /** Most messages of the page, 1 to 200. @defaultValue 50 */
+  limit?: number;
+  /** Of the page before; without it, the list begins anew. */
+  cursor?: string | undefined;
+}
+
+/**
+ * A page of a list of messages.
+ *
+ * @publicApi
+ */
+export interface PeekPage {
+  /** In order of {@link MessageDetails.at}; fewer than {@link PeekOptions.limit} if they are large, and at the end. */
+  readonly messages: readonly MessageDetails[];
+  /** For the next page; `undefined` if this was the last. */
+  readonly cursor: string | undefined;
+}
+
+const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead'];
+const DEFAULT_LIMIT = 50;
+
+/** A page ends once the envelopes of its messages add up to this, in characters. */
+const MAX_PAGE_LENGTH = 1024 * 1024;
+
+/** What a partition is asked for at least, so that one that has all the messages does not take many calls. */
+const MIN_MESSAGES_PER_CALL = 20;
+const MIN_BYTES_PER_CALL = 64 * 1024;
+
+/**
+ * Lists the messages of one state, a page at a time.
+ *
+ * @throws InvalidArgumentError, BrokerUnavailableError
+ */
+export async function peek(
+  dependencies: AdminDependencies,
+  topic: string,
+  state: PeekState,
+  options: PeekOptions,
+): Promise<PeekPage> {
+  assertOneOf('state', state, PEEK_STATES);
+  assertOptions('The options of peek', options, ['limit', 'cursor']);
+  const { limit = DEFAULT_LIMIT, cursor } = options;
+  assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+  const start = cursor === undefined ? new Map() : decodeCursor(cursor, topic, state);
+  return served(dependencies, () => listPage(dependencies, { topic, state, limit, start }));
+}
+
+/** Merges the lists of all partitions into one, as far as a page goes. */
+async function listPage(
+  { broker, serializerOf }: AdminDependencies,
+  { topic, state, limit, start }: { topic: string; state: PeekState; limit: number; start: Positions },
+): Promise<PeekPage> {
+  const count = (await broker.configOf(topic))?.partitions ?? 0;
+  const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
+  const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
+  const fetch: FetchMessages = (partition, after) =>
+    broker.admin.peek(partition, { state, after, limit: perCall, maxBytes });
+  const lists = partitionsOf(topic, count).map(
+    (partition) => new PartitionList(partition, start.get(partition.index), fetch),
+  );
+  const serializer = serializerOf(topic);
+
+  const messages: MessageDetails[] = [];
+  let length = 0;
+  while (messages.length < limit && length < MAX_PAGE_LENGTH) {
+    await Promise.all(lists.filter((list) => list.hungry).map((list) => list.fill()));
+    const list = lists.reduce<PartitionList | undefined>(earlier, undefined);
+    const stored = list?.take();
+    if (!list || !stored) break;
+    messages.push(toDetails(list.partition, stored, serializer));
+    length += stored.envelope.length;
+  }
+  const ended = lists.every((list) => list.ended);
+  const positions = lists.flatMap(({ partition: { index }, position }) =>
+    position ? [[index, position] as const] : [],
+  );
+  return { messages, cursor: ended ? undefined : encodeCursor(topic, state, new Map(positions)) };
+}
+
+function earlier(best: PartitionList | undefined, list: PartitionList): PartitionList | undefined {
+  if (!list.first) return best;
+  return best?.first && best.first.at <= list.first.at ? best : list;
+}
+
+type FetchMessages = (partition: Partition, after: Position | undefined) => Promise<PeekedMessages>;
+
+/** The messages of one partition in their order: what was fetched and not listed yet, and how far it is listed. */
+class PartitionList {
+  readonly partition: Partition;
+  readonly #fetch: FetchMessages;
+  readonly #fetched: StoredMessage[] = [];
+  /** Of what was listed last. */
+  #position: Position | undefined;
+  /** Behind what was fetched last. */
+  #next: Position | undefined;
+  #more = true;
+
+  /** @param start the list begins behind this place */
+  constructor(partition: Partition, start: Position | undefined, fetch: FetchMessages) {
+    this.partition = partition;
+    this.#fetch = fetch;
+    this.#position = this.#next = start;
+  }
+
+  /** It has to be filled before anything can be said of its first message. */
+  get hungry(): boolean {
+    return this.#more && this.#fetched.length === 0;
+  }
+
+  get ended(): boolean {
+    return !this.#more && this.#fetched.length === 0;
+  }
+
+  get first(): StoredMessage | undefined {
+    return this.#fetched[0];
+  }
+
+  /** Where to go on another time; `undefined` if nothing was listed. */
+  get position(): Position | undefined {
+    return this.hungry ? this.#next : this.#position;
+  }
+
+  async fill(): Promise<void> {
+    while (this.hungry) {
+      const { messages, next } = await this.#fetch(this.partition, this.#next);
+      this.#fetched.push(...messages);
+      this.#next = next;
+      this.#more = next !== undefined;
+    }
+  }
+
+  take(): StoredMessage | undefined {
+    const stored = this.#fetched.shift();
+    if (stored) this.#position = { at: stored.at, storedId: stored.storedId };
+    return stored;
+  }
+}

@@ -1,0 +1,130 @@
+import type { Broker, PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import { partitionsOf } from '../topics/partitions.js';
+
+/**
+ * What a topic, or one of its partitions, holds.
+ *
+ * @publicApi
+ */
+export interface TopicCounts {
+  /** Messages that wait; those that are due are among them. */
+  readonly scheduled: number;
+  /** Messages whose time has come and that no process has claimed yet. */
+  readonly due: number;
+  readonly inFlight: number;
+  readonly dead: number;
+  /** The earliest due time; `undefined` if nothing waits. */
+  readonly nextDueAt: Date | undefined;
+  /** The earliest due time among those that are due; `undefined` if none is. Its age tells how far handling is behind. */
+  readonly oldestDueAt: Date | undefined;
+  /** Whether nothing is handed out until `resume()`; for a topic, whether any of its partitions is paused. */
+  readonly paused: boolean;
+  readonly counters: TopicCounters;
+}
+
+/**
+ * What has happened since the topic was first used. The counters only grow, and are kept in Redis.
+ *
+ * @publicApi
+ */
+export interface TopicCounters {
+  /** Messages that were published; one that was replaced counts again. */
+  readonly published: number;
+  /** Deliveries; each attempt counts. */
+  readonly delivered: number;
+  readonly acked: number;
+  /** Attempts that failed and are repeated. */
+  readonly retried: number;
+  /** Messages that became dead letters. */
+  readonly dead: number;
+  /** Messages that were cancelled or drained. */
+  readonly cancelled: number;
+  /** Of those that became dead letters, the ones that were not delivered within `expireAfter`. */
+  readonly expired: number;
+  /** Outcomes that came after the lease had ended, and changed nothing. */
+  readonly stale: number;
+  /** Entries without a message, and messages in no state, that were found and removed: something else has written here. */
+  readonly repaired: number;
+}
+
+/**
+ * What a partition holds, and who consumes it.
+ *
+ * @publicApi
+ */
+export interface PartitionStatus extends TopicCounts {
+  readonly partition: number;
+  /** The member id of the process that owns it. */
+  readonly owner: string | undefined;
+}
+
+/**
+ * What a topic holds, in sum and by partition.
+ *
+ * @publicApi
+ */
+export interface TopicStats extends TopicCounts {
+  readonly topic: string;
+  readonly partitions: readonly PartitionStatus[];
+}
+
+/** Counts what a topic holds, with one call for each partition. */
+export async function countTopic(broker: Broker, topic: string): Promise<TopicStats> {
+  const config = await broker.configOf(topic);
+  const partitions = await Promise.all(
+    partitionsOf(topic, config?.partitions ?? 0).map(async (partition) =>
+      toStatus(partition.index, await broker.stats(partition)),
+    ),
+  );
+  const sum = (value: (status: PartitionStatus) => number): number =>
+    partitions.reduce((total, status) => total + value(status), 0);
+  const counted = (counter: keyof TopicCounters): number => sum(({ counters }) => counters[counter]);
+  return {
+    topic,
+    scheduled: sum(({ scheduled }) => scheduled),
+    due: sum(({ due }) => due),
+    inFlight: sum(({ inFlight }) => inFlight),
+    dead: sum(({ dead }) => dead),
+    nextDueAt: earliest(partitions.map(({ nextDueAt }) => nextDueAt)),
+    oldestDueAt: earliest(partitions.map(({ oldestDueAt }) => oldestDueAt)),
+    paused: partitions.some(({ paused }) => paused),
+    counters: {
+      published: counted('published'),
+      delivered: counted('delivered'),
+      acked: counted('acked'),
+      retried: counted('retried'),
+      dead: counted('dead'),
+      cancelled: counted('cancelled'),
+      expired: counted('expired'),
+      stale: counted('stale'),
+      repaired: counted('repaired'),
+    },
+    partitions,
+  };
+}
+
+function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
+  const { scheduled, due, inFlight, dead, owner, paused } = stats;
+  const nextDueAt = stats.nextDueAt === undefined ? undefined : new Date(stats.nextDueAt);
+  return {
+    partition,
+    scheduled,
+    due,
+    inFlight,
+    dead,
+    nextDueAt,
+    oldestDueAt: due > 0 ? nextDueAt : undefined,
+    paused,
+    owner,
+    counters: toCounters(stats.counters),
+  };
+}
+
+function toCounters({ died, ...counters }: PartitionCounters): TopicCounters {
+  return { ...counters, dead: died };
+}
+
+function earliest(times: readonly (Date | undefined)[]): Date | undefined {
+  const known = times.flatMap((time) => (time ? [time.getTime()] : []));
+  return known.length > 0 ? new Date(Math.min(...known)) : undefined;
+}

@@ -1,0 +1,124 @@
+import { enumerate } from '../checks/describe.js';
+import { MAX_DELAY } from '../checks/limits.js';
+import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
+import { DelayQueueError, defineKind } from './delay-queue.error.js';
+
+/**
+ * Thrown by a handler if retrying cannot help: the message becomes a dead letter at once.
+ *
+ * @publicApi
+ */
+export class UnrecoverableError extends DelayQueueError {
+  static {
+    defineKind(this, 'UNRECOVERABLE');
+  }
+
+  readonly code = 'UNRECOVERABLE';
+}
+
+/**
+ * Thrown by a handler that cannot do its work now. The message is put off by `delay` and no attempt is spent, however often
+ * this happens.
+ *
+ * @example
+ * ```ts
+ * if (response.status === 429) throw new RetryLaterError('30s');
+ * ```
+ *
+ * @publicApi
+ */
+export class RetryLaterError extends DelayQueueError {
+  static {
+    defineKind(this, 'RETRY_LATER');
+  }
+
+  readonly code = 'RETRY_LATER';
+
+  /** How long the message is put off, in milliseconds. */
+  readonly delay: number;
+
+  /** @throws InvalidArgumentError if `delay` is no duration between 0 and 10 years */
+  constructor(delay: Duration, message?: string) {
+    const milliseconds = parseDuration('delay', delay, { max: MAX_DELAY });
+    super(message ?? `The handler asked for the message again in ${describeDuration(milliseconds)}.`);
+    this.delay = milliseconds;
+  }
+}
+
+/**
+ * A handler ran longer than its `timeout`: the reason of the aborted signal, and the error of the failed attempt.
+ *
+ * @publicApi
+ */
+export class HandlerTimeoutError extends DelayQueueError {
+  static {
+    defineKind(this, 'HANDLER_TIMEOUT');
+  }
+
+  readonly code = 'HANDLER_TIMEOUT';
+
+  constructor(
+    /** The timeout that was exceeded, in milliseconds. */
+    readonly timeout: number,
+  ) {
+    super(`The handler did not finish within its timeout of ${describeDuration(timeout)}.`);
+  }
+}
+
+/**
+ * A handler has run for longer than three leases and has no `timeout`: it may hang. It goes on, and its lease is renewed.
+ *
+ * @publicApi
+ */
+export class HandlerOverrunError extends DelayQueueError {
+  static {
+    defineKind(this, 'HANDLER_OVERRUN');
+  }
+
+  readonly code = 'HANDLER_OVERRUN';
+
+  constructor(
+    /** Its class and method, such as `OrderService.onTimeout`. */
+    readonly handler: string,
+    readonly topic: string,
+    /** The messages it was called with. */
+    readonly ids: readonly string[],
+    /** How long it has run so far, in milliseconds. */
+    readonly duration: number,
+    /** @param lease milliseconds */
+    lease: number,
+  ) {
+    const which = enumerate(ids.map((id) => `'${id}'`));
+    super(
+      `${handler} has run for ${Math.round(duration / 1000)} s with ${ids.length === 1 ? 'message' : 'messages'} ${which} ` +
+        `of topic '${topic}', longer than three leases of ${lease / 1000} s. While it runs its lease is renewed and its ` +
+        `slot is taken. If it may hang, set a 'timeout' for the handler or the topic; if it is meant to take this long, ` +
+        `set a 'timeout' or a 'lease' that says so.`,
+    );
+  }
+}
+
+/**
+ * The reason why `message.signal` is aborted from outside the handler.
+ *
+ * - `LEASE_LOST`: the delivery no longer belongs to this process; whatever the handler returns has no effect.
+ * - `CANCELLED`: the message was cancelled; no retry follows.
+ * - `SHUTDOWN`: the process stops and `shutdownTimeout` is over; the message went back for another process.
+ *
+ * @publicApi
+ */
+export class DeliveryAbortedError extends DelayQueueError {
+  static {
+    defineKind(this, 'DELIVERY_ABORTED');
+  }
+
+  constructor(readonly code: 'LEASE_LOST' | 'CANCELLED' | 'SHUTDOWN') {
+    super(REASONS[code]);
+  }
+}
+
+const REASONS = {
+  LEASE_LOST: 'The lease of this delivery was lost; the message may be delivered to another process.',
+  CANCELLED: 'The message was cancelled while its handler was running.',
+  SHUTDOWN: 'The process is stopping and the handler ran past the shutdown timeout; the message was handed back.',
+} as const;

@@ -1,0 +1,76 @@
+import { DelayQueueError, defineKind } from './delay-queue.error.js';
+
+/**
+ * Redis could not be reached, did not answer in time, or refused to serve; `cause` is the error behind it.
+ *
+ * @publicApi
+ */
+export class BrokerUnavailableError extends DelayQueueError {
+  static {
+    defineKind(this, 'BROKER_UNAVAILABLE');
+  }
+
+  readonly code = 'BROKER_UNAVAILABLE';
+  /** Whether the same call may succeed soon: after a lost connection it may, a denied command stays denied. */
+  readonly transient: boolean;
+  /** Whether Redis refuses only this call, because of what it carries or of what is stored there; others may be served. */
+  readonly refused: boolean;
+
+  constructor(
+    message: string,
+    { transient = true, refused = false, ...options }: ErrorOptions & { transient?: boolean; refused?: boolean } = {},
+  ) {
+    super(message, options);
+    this.transient = transient;
+    this.refused = refused;
+  }
+}
+
+/**
+ * This process publishes to a topic that no process of the fleet handles. Its messages are kept until one does.
+ *
+ * @publicApi
+ */
+export class UnhandledTopicError extends DelayQueueError {
+  static {
+    defineKind(this, 'UNHANDLED_TOPIC');
+  }
+
+  readonly code = 'UNHANDLED_TOPIC';
+
+  constructor(
+    readonly topic: string,
+    /** The topic that was probably meant: it has nearly the same name, and a process handles it. */
+    readonly suggestion: string | undefined,
+    /** @param hint what this process knows about the cause, as a sentence */
+    hint: string | undefined,
+  ) {
+    const meant = suggestion === undefined ? 'See' : `Did you mean '${suggestion}'? If not, see`;
+    const remedy =
+      `${meant} that a method has @DelayedHandler('${topic}'), that its class is a provider or controller of a module that ` +
+      `is imported, and that its process runs, on the same Redis with the same prefix.`;
+    super(
+      `No process handles topic '${topic}', to which this process publishes: its messages wait until one does. ` +
+        (hint ?? remedy),
+    );
+  }
+}
+
+/**
+ * Events of this process did not reach the fleet: Redis could not be reached, or did not take them. The work itself is not
+ * affected.
+ *
+ * @publicApi
+ */
+export class EventsDroppedError extends DelayQueueError {
+  static {
+    defineKind(this, 'EVENTS_DROPPED');
+  }
+
+  readonly code = 'EVENTS_DROPPED';
+
+  /** @param dropped how many */
+  constructor(readonly dropped: number) {
+    super(`${dropped} events of this process did not reach the fleet. Those who read them see a gap.`);
+  }
+}

@@ -1,0 +1,126 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { describe } from '../checks/describe.js';
+import { toPayloadIssues } from '../checks/payload-issues.js';
+import { DelayQueueError, defineKind } from './delay-queue.error.js';
+
+/** How many issues the text of an `InvalidPayloadError` names. */
+const NAMED_ISSUES = 3;
+
+/**
+ * A message with this id exists already; its payload and its due time stay as they are.
+ *
+ * @publicApi
+ */
+export class DuplicateMessageError extends DelayQueueError {
+  static {
+    defineKind(this, 'DUPLICATE_MESSAGE');
+  }
+
+  readonly code = 'DUPLICATE_MESSAGE';
+
+  constructor(
+    readonly topic: string,
+    readonly id: string,
+  ) {
+    super(
+      `Topic '${topic}' already holds a message with id '${id}', which was left untouched. ` +
+        `Publish with onDuplicate: 'ignore' to accept that, or 'replace' to give it the new payload and due time.`,
+    );
+  }
+}
+
+/**
+ * The encoded payload, with its headers, is over the limit. Nothing was written.
+ *
+ * @publicApi
+ */
+export class PayloadTooLargeError extends DelayQueueError {
+  static {
+    defineKind(this, 'PAYLOAD_TOO_LARGE');
+  }
+
+  readonly code = 'PAYLOAD_TOO_LARGE';
+
+  constructor(
+    /** Encoded size, in bytes. */
+    readonly size: number,
+    /** Largest size allowed, in bytes. */
+    readonly limit: number,
+  ) {
+    super(
+      `The encoded payload has ${size} bytes, ${limit} are allowed. Store the large part elsewhere and publish a reference to it.`,
+    );
+  }
+}
+
+/**
+ * A payload that JSON cannot hold, or a stored message that cannot be read back.
+ *
+ * @publicApi
+ */
+export class SerializationError extends DelayQueueError {
+  static {
+    defineKind(this, 'SERIALIZATION');
+  }
+
+  readonly code = 'SERIALIZATION';
+}
+
+/**
+ * The schema of a topic does not accept a payload. Thrown by a publish before anything is sent; a stored message with such a
+ * payload becomes a dead letter with this error.
+ *
+ * @publicApi
+ */
+export class InvalidPayloadError extends DelayQueueError {
+  static {
+    defineKind(this, 'INVALID_PAYLOAD');
+  }
+
+  readonly code = 'INVALID_PAYLOAD';
+
+  constructor(
+    readonly topic: string,
+    /** What the schema found wrong, in its own words. */
+    readonly issues: readonly StandardSchemaV1.Issue[],
+  ) {
+    super(
+      `The payload does not fit the schema of topic '${topic}': ${summary(issues)}. The schema is given what the ` +
+        `handler would get: unless a serializer keeps it, JSON makes a string of a Date.`,
+    );
+  }
+}
+
+function summary(issues: readonly StandardSchemaV1.Issue[]): string {
+  const texts = toPayloadIssues(issues).map(({ path, message }) =>
+    path === undefined ? message : `${path}: ${message}`,
+  );
+  const named = texts.slice(0, NAMED_ISSUES);
+  const more = issues.length - named.length;
+  return more > 0 ? `${named.join('; ')}; and ${more} more` : named.join('; ');
+}
+
+/**
+ * The schema of a topic threw, so it is not known whether it accepts the payload; `cause` is what it threw. Nothing was sent.
+ *
+ * @publicApi
+ */
+export class SchemaError extends DelayQueueError {
+  static {
+    defineKind(this, 'SCHEMA');
+  }
+
+  readonly code = 'SCHEMA';
+
+  constructor(
+    readonly topic: string,
+    cause: unknown,
+  ) {
+    const reason = cause instanceof Error ? cause.message : describe(cause);
+    super(
+      `The schema of topic '${topic}' threw instead of judging the payload: ${reason}. Let it return issues for what it ` +
+        `does not accept.`,
+      { cause },
+    );
+  }
+}

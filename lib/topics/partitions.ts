@@ -1,0 +1,44 @@
+import { type GroupStore, type Partition, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
+
+type ConfigStore = Pick<GroupStore, 'configOf'>;
+
+/** @throws ConfigurationError if a topic is stored in another way than this version of the library knows */
+export function assertProtocol(topic: string, protocol: number): void {
+  if (protocol === PROTOCOL_VERSION) return;
+  throw new ConfigurationError(
+    `Topic '${topic}' was created with protocol version ${protocol}, this version of the library speaks ` +
+      `${PROTOCOL_VERSION}. Use a version that speaks ${protocol}, or another prefix.`,
+  );
+}
+
+/**
+ * How many partitions a topic has that is to be changed; `undefined` if the topic was never used.
+ *
+ * @throws ConfigurationError if it speaks another protocol
+ */
+export async function partitionCount(store: ConfigStore, topic: string): Promise<number | undefined> {
+  const config = await store.configOf(topic);
+  if (config) assertProtocol(topic, config.protocol);
+  return config?.partitions;
+}
+
+/**
+ * The partitions of a topic that is to be changed as a whole. A topic that nobody uses is probably misspelt.
+ *
+ * @throws InvalidArgumentError if the topic was never used
+ * @throws ConfigurationError if it speaks another protocol
+ */
+export async function existingPartitions(store: ConfigStore, topic: string): Promise<Partition[]> {
+  const count = await partitionCount(store, topic);
+  if (count === undefined) {
+    throw new InvalidArgumentError(
+      `There is no topic '${topic}' under this prefix: nobody has published to it or handled it. See topics().`,
+    );
+  }
+  return partitionsOf(topic, count);
+}
+
+export function partitionsOf(topic: string, count: number): Partition[] {
+  return Array.from({ length: count }, (_, index) => ({ topic, index }));
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
+import { partitionOf } from '../../../lib/messages/partitioner.js';
+import { toStoredId } from '../../../lib/messages/stored-id.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { message } from '../../support/broker/broker-bed.js';
+
+const PARTITIONS = 8;
+
+async function open(protocol?: number) {
+  const clock = new ManualClock();
+  const broker = new MemoryBroker(clock);
+  await broker.configure('orders', PARTITIONS);
+  if (protocol !== undefined) broker.configOf = async () => ({ partitions: PARTITIONS, protocol });
+  const written: string[] = [];
+  const clear = broker.admin.clear.bind(broker.admin);
+  broker.admin.clear = async (...args) => {
+    written.push('clear');
+    return clear(...args);
+  };
+  const requeueDead = broker.deadLetters.requeueDead.bind(broker.deadLetters);
+  broker.deadLetters.requeueDead = async (...args) => {
+    written.push('requeue');
+    return requeueDead(...args);
+  };
+  const removeDead = broker.deadLetters.removeDead.bind(broker.deadLetters);
+  broker.deadLetters.removeDead = async (...args) => {
+    written.push('remove');
+    return removeDead(...args);
+  };
+  let sequence = 0;
+  return {
+    broker,
+    written,
+    admin: new DelayQueueAdmin({ broker, clock, timeout: 1000, serializerOf: () => undefined }),
+    publish: async (id: string, key = id) => {
+      const partition = { topic: 'orders', index: partitionOf(key, PARTITIONS) };
+      const stored = message(toStoredId(id, key), { due: { at: 1_000_000_000 }, envelope: '[1,1]' });
+      await broker.publish(partition, { caller: 'test', sequence: ++sequence }, [stored]);
+      return partition;
+    },
+  };
+}
+
+const ALL: [string, (admin: DelayQueueAdmin, topic: string, dryRun: boolean) => Promise<unknown>][] = [
+  ['drain', (admin, topic, dryRun) => admin.drain(topic, { dryRun })],
+  ['purge', (admin, topic, dryRun) => admin.purge(topic, { dryRun })],
+  ['requeue', (admin, topic, dryRun) => admin.requeue(topic, {}, { dryRun })],
+  ['remove', (admin, topic, dryRun) => admin.remove(topic, {}, { dryRun })],
+];
+
+describe.each(ALL)('%s', (_name, act) => {
+  it.each([false, true])('refuses a topic of another protocol, with dryRun %s', async (dryRun) => {
+    const { admin, written } = await open(99);
+    await expect(act(admin, 'orders', dryRun)).rejects.toThrow(ConfigurationError);
+    expect(written).toEqual([]);
+  });
+
+  it.each([false, true])('refuses a topic that was never used, with dryRun %s', async (dryRun) => {
+    const { admin, written } = await open();
+    await expect(act(admin, 'unknown', dryRun)).rejects.toThrow(InvalidArgumentError);
+    await expect(act(admin, 'unknown', dryRun)).rejects.toThrow("There is no topic 'unknown' under this prefix");
+    expect(written).toEqual([]);
+  });
+});
+
+describe('requeue and remove of one dead letter', () => {
+  it.each(['a', { id: 'a', key: 'k' }])('refuse a topic of another protocol: %j', async (which) => {
+    const { admin, written } = await open(99);
+    await expect(admin.requeue('orders', which)).rejects.toThrow(ConfigurationError);
+    await expect(admin.remove('orders', which)).rejects.toThrow(ConfigurationError);
+    expect(written).toEqual([]);
+  });
+
+  it('find none in a topic that was never used', async () => {
+    const { admin } = await open();
+    expect(await admin.requeue('unknown', 'a')).toEqual({ matched: 0, requeued: 0, aborted: false });
+    expect(await admin.remove('unknown', 'a')).toEqual({ matched: 0, removed: 0, aborted: false });
+  });
+});
+
+describe('requeue of one dead letter by its name', () => {
+  it('sends no record, unless it has another payload', async () => {
+    const { admin, broker, publish } = await open();
+    const partition = await publish('a');
+    const sent: unknown[] = [];
+    const requeueDead = broker.deadLetters.requeueDead.bind(broker.deadLetters);
+    broker.deadLetters.requeueDead = async (of, call, deaths, delay) => {
+      sent.push(...deaths);
+      return requeueDead(of, call, deaths, delay);
+    };
+    for (const payload of [undefined, 2]) {
+      await admin.runNow('orders', 'a');
+      await broker.setAside(partition, { storedId: 'a', token: 0 }, { reason: 'failed', name: 'Error', message: 'no' });
+      expect(await admin.requeue('orders', 'a', { payload, delay: '1h' })).toMatchObject({ requeued: 1 });
+    }
+    expect(sent).toEqual([
+      { storedId: 'a', diedAt: broker.now() },
+      { storedId: 'a', diedAt: broker.now(), envelope: '[1,2]' },
+    ]);
+  });
+});
+
+describe('drain', () => {
+  it('goes in steps until none is left, and counts what it found and what it removed', async () => {
+    const { admin, publish, written } = await open();
+    for (let i = 0; i < 250; i++) await publish(`m${i}`, i < 210 ? 'one key' : `m${i}`);
+    expect(await admin.drain('orders', { dryRun: true })).toEqual({ matched: 250, removed: 0 });
+    expect(written).toEqual([]);
+    expect(await admin.drain('orders')).toEqual({ matched: 250, removed: 250 });
+    expect(written.length).toBeGreaterThanOrEqual(3);
+    expect(await admin.stats('orders')).toMatchObject({ scheduled: 0 });
+  });
+
+  it('does nothing if its signal is aborted already', async () => {
+    const { admin, publish, written } = await open();
+    await publish('a');
+    expect(await admin.drain('orders', { signal: AbortSignal.abort() })).toEqual({ matched: 0, removed: 0 });
+    expect(written).toEqual([]);
+  });
+
+  it('ends after the step under way, and what it has removed stays removed', async () => {
+    const { admin, broker, publish } = await open();
+    for (let i = 0; i < 250; i++) await publish(`m${i}`, 'one key');
+    const stop = new AbortController();
+    const clear = broker.admin.clear.bind(broker.admin);
+    broker.admin.clear = async (...args) => {
+      stop.abort();
+      return clear(...args);
+    };
+    expect(await admin.drain('orders', { signal: stop.signal })).toEqual({ matched: 250, removed: 100 });
+    expect(await admin.drain('orders')).toEqual({ matched: 150, removed: 150 });
+  });
+});
+
+describe('get', () => {
+  it('finds the other message of an id, if the first of them goes while it looks', async () => {
+    const { admin, broker, publish } = await open();
+    const keys = ['k0', 'k1', 'k2', 'k3', 'k4'];
+    for (const key of keys) await publish('a', key);
+    const get = broker.get.bind(broker);
+    const gone: string[] = [];
+    broker.get = async (partition, storedId) => {
+      if (storedId.includes('\0') && gone.length < keys.length - 1) {
+        gone.push(storedId);
+        await broker.cancel(partition, { caller: 'other', sequence: gone.length }, storedId);
+      }
+      return get(partition, storedId);
+    };
+    const found = await admin.get('orders', 'a');
+    expect(gone).toHaveLength(keys.length - 1);
+    expect(found?.id).toBe('a');
+    expect(gone.map((storedId) => storedId.split('\0')[1])).not.toContain(found?.key);
+  });
+});
