@@ -1,7 +1,7 @@
 import type { GroupStore, MessageStore, Partition } from '../broker/broker.interface.js';
 import type { DeadLetterStore, Death, ListedDeadLetter } from '../broker/dead-letter-store.interface.js';
 import type { Clock } from '../time/clock.js';
-import { serveWithin } from '../time/serve-within.js';
+import { serveWithin } from '../time/retry.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { type Located, locateById } from '../topics/locate-by-id.js';

@@ -4,7 +4,7 @@ import { MessageChanges } from '../topics/message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
 import type { Duration } from '../time/duration.js';
-import { serveWithin } from '../time/serve-within.js';
+import { serveWithin } from '../time/retry.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { DeadLetterOperator } from './dead-letter.operator.js';
 import type { DeadLetterGroups } from './dead-letter-groups.interface.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js';
-import { sleep } from '../time/repeat.js';
+import { sleep } from '../time/retry.js';
 
 /** Steps a second where a rate is given: what goes on comes in small portions. */
 const STEPS_PER_SECOND = 10;

@@ -1,6 +1,6 @@
 import type { Startable } from '../time/startable.interface.js';
 import { enumerate } from '../checks/describe.js';
-import { sleep } from '../time/repeat.js';
+import { sleep } from '../time/retry.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { ConsumerSettings } from './consumer-settings.interface.js';

@@ -7,7 +7,7 @@ import {
   type StoredMessage,
 } from '../broker/broker.interface.js';
 import { isRefused } from '../broker/call-apart.js';
-import { repeatUntilServed } from '../time/repeat.js';
+import { repeatUntilServed } from '../time/retry.js';
 import type { Startable } from '../time/startable.interface.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import { SerializationError } from '../errors/serialization.error.js';

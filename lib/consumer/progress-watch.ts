@@ -1,6 +1,6 @@
 import type { Timer } from '../time/clock.js';
 import type { Startable } from '../time/startable.interface.js';
-import { TimeUp, within } from '../time/within.js';
+import { TimeUp, within } from '../time/deadline.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { patienceOf, type TopicProgress } from '../topics/progress.js';
@@ -57,7 +57,7 @@ export class ProgressWatch implements Startable {
   async assertListening(): Promise<void> {
     const { clock, broker } = this.#options.context;
     try {
-      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), this.#stop.signal);
+      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), { signal: this.#stop.signal });
     } catch (error) {
       if (error instanceof BrokerUnavailableError && !error.transient) throw error;
     }
@@ -69,7 +69,7 @@ export class ProgressWatch implements Startable {
     if (this.#confirming || this.#stop.signal.aborted) return;
     this.#confirming = true;
     try {
-      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), this.#stop.signal);
+      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), { signal: this.#stop.signal });
     } catch (error) {
       // Of every other failure the broker knows, and subscribes again by itself.
       if (error instanceof TimeUp && !this.#stop.signal.aborted) {

@@ -8,7 +8,7 @@ import {
 import { callApart, isRefused } from '../broker/call-apart.js';
 import { describe } from '../checks/describe.js';
 import { firstLine, quoted } from '../log.js';
-import { repeatUntilServed } from '../time/repeat.js';
+import { repeatUntilServed } from '../time/retry.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
 import { type Failure, toFailure } from '../messages/failure.js';

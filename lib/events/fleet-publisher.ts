@@ -2,7 +2,7 @@ import { MAX_BATCH } from '../broker/broker.interface.js';
 import type { EventLog } from '../broker/event-log.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
-import { repeatUntilServed, sleep } from '../time/repeat.js';
+import { repeatUntilServed, sleep } from '../time/retry.js';
 import { EventsDroppedError } from '../errors/events-dropped.error.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';

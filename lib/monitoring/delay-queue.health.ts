@@ -3,7 +3,7 @@ import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
-import { within } from '../time/within.js';
+import { within } from '../time/deadline.js';
 import type { TopicProgress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { UnhandledTopics } from '../topics/unhandled-topics.js';

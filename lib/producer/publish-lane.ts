@@ -8,7 +8,7 @@ import {
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { callApart } from '../broker/call-apart.js';
-import { repeatUntilServed } from '../time/repeat.js';
+import { repeatUntilServed } from '../time/retry.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 
 /** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js';
-import { sleep } from '../time/repeat.js';
+import { sleep } from '../time/retry.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 
 /** For how long calls fail at once, in milliseconds. */
