@@ -1,6 +1,6 @@
 import type { DelayQueueModuleOptions } from './delay-queue-options.interface.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
-import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
+import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';

@@ -7,24 +7,30 @@ import {
 } from '../broker/broker.interface.js';
 import { callApart, isRefused } from '../broker/call-apart.js';
 import { describe } from '../checks/describe.js';
-import { firstLine, quoted } from '../log.js';
-import { repeatUntilServed } from '../time/retry.js';
 import { DeliveryAbortedError } from '../errors/delivery-aborted.error.js';
 import { SerializationError } from '../errors/serialization.error.js';
+import { firstLine, quoted } from '../log.js';
 import { type Failure, toFailure } from '../messages/failure.js';
 import { mayBeNoText } from '../messages/stored-id.js';
+import { settleWithin } from '../middleware/settle-middleware.js';
+import { Loop } from '../time/loop.js';
+import { repeatUntilServed } from '../time/retry.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
-import { settleWithin } from '../middleware/settle-middleware.js';
-import type { DeadOutcome, OnSettled } from './delivery-reporter.js';
+import { type Verdict, dead } from './verdict.js';
 
-/** Told of a message that had to be set aside. */
-type OnSetAside = (delivery: Delivery, outcome: DeadOutcome) => void;
+/** What a settle has led to; what came too late is reported by the settler. */
+export type Effect = Exclude<SettleStatus, 'stale'>;
+
+/** Whom a {@link Settler} settles for. */
+export interface SettleListener {
+  /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
+  settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
+}
 
 interface PendingSettle {
   readonly delivery: Delivery;
-  readonly outcome: Outcome;
-  readonly onSettled: OnSettled | undefined;
+  readonly verdict: Verdict;
 }
 
 /**
@@ -34,18 +40,18 @@ interface PendingSettle {
 export class Settler {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
-  readonly #onSetAside: OnSetAside;
+  readonly #listener: SettleListener;
   readonly #abandoned = new AbortController();
+  readonly #sending: Loop;
   #pending: PendingSettle[] = [];
   #sequence = 0;
-  #sending: Promise<void> | undefined;
   #hasMiddlewareFailed = false;
 
-  /** @param onSetAside told of each message that had to be set aside, as a dead letter, since its outcome was refused */
-  constructor(context: ConsumerContext, partition: Partition, onSetAside: OnSetAside) {
+  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener) {
     this.#context = context;
     this.#partition = partition;
-    this.#onSetAside = onSetAside;
+    this.#listener = listener;
+    this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
   }
 
   /** Outcomes that are not confirmed yet. */
@@ -53,28 +59,26 @@ export class Settler {
     return this.#pending.length;
   }
 
-  /** @param onSettled called once the outcome is confirmed; not where the settle came too late */
-  settle(delivery: Delivery, outcome: Outcome, onSettled?: OnSettled): void {
-    // Made anew where it is empty: what an old list outgrows holds what was in it until a full collection.
+  settle(delivery: Delivery, verdict: Verdict): void {
+    // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
     if (this.#pending.length === 0) this.#pending = [];
-    this.#pending.push({ delivery, outcome, onSettled });
-    this.#sending ??= this.#sendAll();
+    this.#pending.push({ delivery, verdict });
+    this.#sending.poke();
   }
 
   /** Resolves once every outcome was sent and answered, or given up. */
   async idle(): Promise<void> {
-    await this.#sending;
+    await this.#sending.idle();
   }
 
   /** Stops trying: what is not confirmed will be redelivered when its lease ends. */
-  abandon(): void {
+  async stop(): Promise<void> {
     this.#abandoned.abort();
+    await this.#sending.stop();
   }
 
   /** Never rejects. */
   async #sendAll(): Promise<void> {
-    // Outcomes of the same turn of the event loop go along.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0 && !this.#abandoned.signal.aborted) {
       const batch = this.#pending.slice(0, MAX_BATCH);
       try {
@@ -88,7 +92,6 @@ export class Settler {
         }
       }
     }
-    this.#sending = undefined;
   }
 
   async #send(batch: readonly PendingSettle[]): Promise<void> {
@@ -105,12 +108,12 @@ export class Settler {
         },
       );
     const statuses = settleLayers
-      ? await settleWithin(settleLayers, batch, settle, (error) => this.#reportFault(error))
+      ? await settleWithin(settleLayers, batch.map(toDecided), settle, (error) => this.#reportFault(error))
       : await settle();
     for (const [i, pending] of batch.entries()) {
       const status = statuses[i] as SettleStatus;
       if (refused.has(pending)) await this.#setAside(pending, refused.get(pending));
-      else if (status !== 'stale') pending.onSettled?.(status);
+      else if (status !== 'stale') this.#listener.settled(pending.delivery, pending.verdict, status);
       else if (!(await this.#isNoText(pending))) this.#reportStale(pending.delivery);
     }
   }
@@ -118,7 +121,7 @@ export class Settler {
   async #call(batch: readonly PendingSettle[]): Promise<SettleStatus[]> {
     const { broker, member } = this.#context;
     const call = { caller: member, sequence: ++this.#sequence };
-    const settlements = batch.map(({ delivery: { storedId, token }, outcome }): Settlement => ({
+    const settlements = batch.map(({ delivery: { storedId, token }, verdict: { outcome } }): Settlement => ({
       storedId,
       token,
       outcome,
@@ -154,12 +157,12 @@ export class Settler {
   }
 
   /**
-   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. `DeliveryCheck` has
-   * seen to it that the handler was not called.
+   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. Because of
+   * `DeliveryCheck` the handler was not called.
    *
    * @returns whether it was such a message, which is a dead letter now
    */
-  async #isNoText({ delivery, outcome }: PendingSettle): Promise<boolean> {
+  async #isNoText({ delivery, verdict: { outcome } }: PendingSettle): Promise<boolean> {
     if (outcome.kind !== 'dead' || !mayBeNoText(delivery.storedId)) return false;
     return this.#makeDead(delivery, outcome.failure);
   }
@@ -170,7 +173,7 @@ export class Settler {
     try {
       const storedId = await this.#served(() => broker.setAside(this.#partition, delivery, failure));
       if (storedId === undefined) return false;
-      this.#onSetAside(delivery.renamed(storedId), { kind: 'dead', failure, spent: false });
+      this.#listener.settled(delivery.renamed(storedId), dead(failure), 'settled');
       return true;
     } catch (error) {
       this.#tellError('settle', error);
@@ -204,4 +207,8 @@ export class Settler {
     const { topic, index: partition } = this.#partition;
     this.#context.events.emit('errors', { source, topic, partition, error });
   }
+}
+
+function toDecided({ delivery, verdict }: PendingSettle): { delivery: Delivery; outcome: Outcome } {
+  return { delivery, outcome: verdict.outcome };
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { assertOptions } from '../checks/validate.js';
-import type { DeadLetterHook } from '../consumer/dead-letter-hook.interface.js';
+import type { DeadLetterHook } from '../consumer/dead-letter-notifier.js';
 import type { OnDeadLetterMetadata } from '../decorators/on-dead-letter.decorator.js';
 import { DEFAULT_CONNECTION, ON_DEAD_LETTER_METADATA } from '../decorators/delay-queue.constants.js';
 import { ConfigurationError } from '../errors/configuration.error.js';

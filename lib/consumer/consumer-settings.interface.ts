@@ -1,8 +1,0 @@
-/** What is set for the consumers of a process, defaults filled in. Times in milliseconds. */
-export interface ConsumerSettings {
-  /** Handler calls at once. */
-  readonly concurrency: number;
-  readonly shutdownTimeout: number;
-  /** How often this process looks at its partitions and tells the others that it lives. */
-  readonly heartbeat: number;
-}
