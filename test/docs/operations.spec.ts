@@ -51,7 +51,7 @@ describe('docs/operations.md', () => {
   });
 
   it('names only what the log, the options and the metrics have', () => {
-    expect(readSource('lib/consumer/membership.ts')).toContain('Heartbeats in topic');
+    expect(readSource('lib/consumer/consumption-log.ts')).toContain('Heartbeats in');
     expect(readSource('lib/delay-queue.scheduler.ts')).toContain("handles topic '");
     for (const option of ['publishTimeout', 'consumer', 'prefix']) {
       expect(inBackticks(text).join(' ')).toContain(option);

@@ -2,16 +2,17 @@ import { describe, expect, it } from 'vitest';
 import type { BrokerLink } from '../../../lib/broker/broker-link.interface.js';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
-import { patienceOf } from '../../../lib/topics/progress.js';
+import { ProgressWatch, type Watched } from '../../../lib/consumer/progress-watch.js';
+import { type TopicProgress, patienceOf } from '../../../lib/topics/progress.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';
+import { testContext } from './support/handling.js';
 import { turns } from './support/test-claimant.js';
 
 const HEARTBEAT = 5000;
 const PATIENCE = 15_000;
 
 /** A watch of one topic with one partition; the test says since when calls hang. */
-class WatchBench {
+class WatchBench implements Watched {
   readonly clock = new ManualClock();
   readonly warnings: string[] = [];
   readonly rebuilt: string[] = [];
@@ -36,26 +37,28 @@ class WatchBench {
     };
     Object.defineProperty(link, 'isUp', { get: () => this.isUp });
     const broker: Pick<Broker, 'link'> = { link };
-    this.watch = new ProgressWatch({
-      context: {
-        broker: broker as Broker,
-        clock: this.clock,
-        log: { log: () => {}, warn: (message) => this.warnings.push(message), error: () => {} },
-        events: { wants: () => false, emit: () => {} },
-        member: 'me',
-      },
-      heartbeat: HEARTBEAT,
-      progress: () => [
-        {
-          topic: 'jobs',
-          heartbeatAt: this.clock.now(),
-          unansweredSince: this.heartbeatSince,
-          owned: [{ partition: 0, answeredAt: 0, unansweredSince: this.claimSince, saturated: false }],
-        },
-      ],
-      retryClaims: () => this.retries++,
+    const context = testContext({
+      broker: broker as Broker,
+      clock: this.clock,
+      log: { log: () => {}, warn: (message) => this.warnings.push(message), error: () => {} },
     });
+    this.watch = new ProgressWatch(context, HEARTBEAT, this);
     this.watch.start();
+  }
+
+  get progress(): TopicProgress[] {
+    return [
+      {
+        topic: 'jobs',
+        heartbeatAt: this.clock.now(),
+        unansweredSince: this.heartbeatSince,
+        owned: [{ partition: 0, answeredAt: 0, unansweredSince: this.claimSince, saturated: false }],
+      },
+    ];
+  }
+
+  retryClaims(): void {
+    this.retries++;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from '../../../lib/consumer/retry-policy.js';
+import { outcomeOf } from '../../../lib/consumer/verdict.js';
 import { HandlerTimeoutError } from '../../../lib/errors/handler-timeout.error.js';
 import { RetryLaterError } from '../../../lib/errors/retry-later.error.js';
 import { UnrecoverableError } from '../../../lib/errors/unrecoverable.error.js';

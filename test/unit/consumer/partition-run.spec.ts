@@ -1,34 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { type BenchCall, DispatchBench } from './support/dispatch-bench.js';
+import { LEASE } from './support/handling.js';
+import { type BenchCall, RunBench } from './support/run-bench.js';
 import { turns } from './support/test-claimant.js';
 
-describe('MessageDispatcher without batches', () => {
+describe('PartitionRun without batches', () => {
   it('calls the handler with one message each, a slot for each', async () => {
-    const bench = new DispatchBench();
+    const bench = new RunBench();
 
-    expect(bench.dispatch(['a', 'b', 'c'], 5)).toBe(3);
+    expect(bench.take(['a', 'b', 'c'], 5)).toBe(3);
     expect(bench.called).toEqual([['a'], ['b'], ['c']]);
     bench.call(1).resolve();
     expect(await bench.outcomes()).toEqual([['b', 'ack']]);
     expect(bench.slotsFree).toBe(1);
-    expect([...bench.dispatcher.running.keys()]).toEqual(['a', 'c']);
+    expect(bench.running).toEqual(['a', 'c']);
   });
 
   it('takes what looks like results of a batch for any other value', async () => {
-    const bench = new DispatchBench();
-    bench.dispatch(['a'], 1);
+    const bench = new RunBench();
+    bench.take(['a'], 1);
     bench.call(0).resolve([{ status: 'rejected', reason: new Error('none of its business') }]);
 
     expect(await bench.outcomes()).toEqual([['a', 'ack']]);
   });
 
   it('keeps a redelivery waiting in its slot until the run before it has ended', async () => {
-    const bench = new DispatchBench();
-    bench.dispatch(['a'], 1);
+    const bench = new RunBench();
+    bench.take(['a'], 1);
     const { signal } = bench.call(0).messages[0] ?? {};
 
-    expect(bench.dispatch(['a', 'b'], 2)).toBe(2);
+    expect(bench.take(['a', 'b'], 2)).toBe(2);
     expect(bench.called).toEqual([['a'], ['b']]);
     expect(signal?.reason).toMatchObject({ code: 'LEASE_LOST' });
     bench.call(0).resolve();
@@ -38,22 +39,22 @@ describe('MessageDispatcher without batches', () => {
     bench.call(2).resolve();
     expect(await bench.outcomes()).toHaveLength(3);
     expect(bench.slotsFree).toBe(3);
-    expect(bench.dispatcher.running.size).toBe(0);
+    expect(bench.run.running.size).toBe(0);
   });
 });
 
-describe('MessageDispatcher with batches', () => {
+describe('PartitionRun with batches', () => {
   it('calls the handler with as many messages as there are, at most a batch, and says how many slots that takes', () => {
-    const bench = new DispatchBench({ batch: 3 });
+    const bench = new RunBench({ batch: 3 });
 
-    expect(bench.dispatch(['a'], 4)).toBe(1);
-    expect(bench.dispatch(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
+    expect(bench.take(['a'], 4)).toBe(1);
+    expect(bench.take(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
     expect(bench.called).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f', 'g'], ['h']]);
   });
 
   it('frees one slot a call, when the call has ended', async () => {
-    const bench = new DispatchBench({ batch: 3 });
-    bench.dispatch(['a', 'b', 'c', 'd'], 2);
+    const bench = new RunBench({ batch: 3 });
+    bench.take(['a', 'b', 'c', 'd'], 2);
     bench.call(0).resolve();
 
     expect(await bench.outcomes()).toEqual([
@@ -68,8 +69,8 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('tells events of each message', async () => {
-    const bench = new DispatchBench({ batch: 3 });
-    bench.dispatch(['a', 'b'], 1);
+    const bench = new RunBench({ batch: 3 });
+    bench.take(['a', 'b'], 1);
     bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'rejected', reason: new Error('down') }]);
     await bench.outcomes();
 
@@ -82,8 +83,8 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('gives the handler arrays that it may change', async () => {
-    const bench = new DispatchBench({ batch: 3 });
-    bench.dispatch(['a', 'b'], 1);
+    const bench = new RunBench({ batch: 3 });
+    bench.take(['a', 'b'], 1);
     (bench.call(0).messages as unknown[]).length = 0;
     bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
 
@@ -95,7 +96,7 @@ describe('MessageDispatcher with batches', () => {
 
   describe('checks each message before the call', () => {
     it('and calls with those that are left', async () => {
-      const bench = new DispatchBench({ batch: 10 });
+      const bench = new RunBench({ batch: 10 });
       const lost = bench.delivery('lost');
       lost.leaseEndsAt = bench.clock.now();
       const undecodable = bench.delivery('undecodable');
@@ -110,7 +111,7 @@ describe('MessageDispatcher with batches', () => {
         bench.delivery('own attempts', { attempt: 4, attempts: 4 }),
       ];
 
-      expect(bench.dispatcher.dispatch(deliveries, 1)).toBe(1);
+      expect(bench.run.take(deliveries, 1)).toBe(1);
       expect(await bench.outcomes()).toEqual([
         ['expired', 'dead'],
         ['undecodable', 'dead'],
@@ -120,16 +121,16 @@ describe('MessageDispatcher with batches', () => {
       expect(await bench.failureOf('crashed')).toMatchObject({ reason: 'crashed' });
       expect(bench.called).toEqual([['a', 'in time', 'own attempts']]);
       expect(bench.slotsFree).toBe(0);
-      expect([...bench.dispatcher.running.keys()]).toEqual(['a', 'in time', 'own attempts']);
+      expect(bench.running).toEqual(['a', 'in time', 'own attempts']);
       bench.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }, { status: 'fulfilled' }]);
       await turns();
       expect(bench.slotsFree).toBe(1);
     });
 
     it('and does not call where none is left', async () => {
-      const bench = new DispatchBench({ batch: 10, settings: { expireAfter: 10 } });
+      const bench = new RunBench({ batch: 10, settings: { expireAfter: 10 } });
       const deliveries = ['a', 'b'].map((id) => bench.delivery(id, { late: 20 }));
-      bench.dispatcher.dispatch(deliveries, 1);
+      bench.run.take(deliveries, 1);
 
       expect(await bench.outcomes()).toEqual([
         ['a', 'dead'],
@@ -137,15 +138,15 @@ describe('MessageDispatcher with batches', () => {
       ]);
       expect(bench.called).toEqual([]);
       expect(bench.slotsFree).toBe(1);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bench.run.running.size).toBe(0);
     });
 
     it('and does not call with what was given back while a check took its time', async () => {
-      const bench = new DispatchBench({ batch: 10 });
+      const bench = new RunBench({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
       bench.lookUp = async () => new Promise((resolve) => answers.push(resolve));
-      bench.dispatcher.dispatch([bench.delivery('a'), bench.delivery('crashed', { attempt: 4 })], 1);
-      bench.dispatcher.releaseAll();
+      bench.run.take([bench.delivery('a'), bench.delivery('crashed', { attempt: 4 })], 1);
+      bench.run.releaseAll();
       expect(answers).toHaveLength(1);
       answers[0]?.(undefined);
 
@@ -155,16 +156,16 @@ describe('MessageDispatcher with batches', () => {
       ]);
       expect(bench.called).toEqual([]);
       expect(bench.slotsFree).toBe(1);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bench.run.running.size).toBe(0);
     });
   });
 
   describe('where an earlier delivery of a message still runs', () => {
     it('calls with the others at once, and with that message when the earlier run has ended', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b'], 1);
+      const bench = new RunBench({ batch: 3 });
+      bench.take(['a', 'b'], 1);
 
-      expect(bench.dispatch(['b', 'c', 'd'], 2)).toBe(2);
+      expect(bench.take(['b', 'c', 'd'], 2)).toBe(2);
       expect(bench.called).toEqual([
         ['a', 'b'],
         ['c', 'd'],
@@ -178,14 +179,14 @@ describe('MessageDispatcher with batches', () => {
       bench.call(2).resolve();
       await turns();
       expect(bench.slotsFree).toBe(3);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bench.run.running.size).toBe(0);
     });
 
     it('gives that message back where the others need all slots', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b'], 1);
+      const bench = new RunBench({ batch: 3 });
+      bench.take(['a', 'b'], 1);
 
-      expect(bench.dispatch(['b', 'c'], 1)).toBe(1);
+      expect(bench.take(['b', 'c'], 1)).toBe(1);
       expect(bench.called).toEqual([['a', 'b'], ['c']]);
       expect(await bench.outcomes()).toEqual([['b', 'release']]);
       bench.call(0).resolve();
@@ -194,16 +195,16 @@ describe('MessageDispatcher with batches', () => {
       expect(bench.called).toHaveLength(2);
       expect(bench.slotsFree).toBe(2);
       // It comes again, and nothing is in its way.
-      expect(bench.dispatch(['b'], 1)).toBe(1);
+      expect(bench.take(['b'], 1)).toBe(1);
       expect(bench.called.at(-1)).toEqual(['b']);
     });
 
     it('keeps those together that wait for the same run, and only those', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b', 'c'], 1);
-      bench.dispatch(['d', 'e'], 1);
+      const bench = new RunBench({ batch: 3 });
+      bench.take(['a', 'b', 'c'], 1);
+      bench.take(['d', 'e'], 1);
 
-      expect(bench.dispatch(['b', 'd', 'c'], 5)).toBe(2);
+      expect(bench.take(['b', 'd', 'c'], 5)).toBe(2);
       bench.call(1).resolve();
       await turns();
       expect(bench.called.slice(2)).toEqual([['d']]);
@@ -213,25 +214,25 @@ describe('MessageDispatcher with batches', () => {
     });
 
     it('never calls with a message that was given back while it waited', async () => {
-      const bench = new DispatchBench({ batch: 3 });
-      bench.dispatch(['a', 'b'], 1);
-      bench.dispatch(['b'], 1);
-      bench.dispatcher.releaseAll();
+      const bench = new RunBench({ batch: 3 });
+      bench.take(['a', 'b'], 1);
+      bench.take(['b'], 1);
+      bench.run.releaseAll();
       expect(bench.slotsFree).toBe(1);
       bench.call(0).resolve();
       await turns();
 
       expect(bench.called).toEqual([['a', 'b']]);
       expect(bench.slotsFree).toBe(2);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bench.run.running.size).toBe(0);
     });
   });
 
   describe('limits the time of a call', () => {
     it('to the smallest timeout of its messages, which all fail then', async () => {
-      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500 } });
+      const bench = new RunBench({ batch: 3, settings: { timeout: 500 } });
       const deliveries = [bench.delivery('a'), bench.delivery('b', { timeout: 100 }), bench.delivery('c')];
-      bench.dispatcher.dispatch(deliveries, 1);
+      bench.run.take(deliveries, 1);
       const signals = bench.call(0).messages.map(({ signal }) => signal);
       await bench.clock.advance(99);
       expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
@@ -246,19 +247,19 @@ describe('MessageDispatcher with batches', () => {
       ]);
       expect(bench.slotsFree).toBe(1);
       // What still runs keeps its messages from running twice.
-      expect(bench.dispatcher.running.size).toBe(3);
+      expect(bench.run.running.size).toBe(3);
       bench.call(0).resolve();
       await turns();
       expect(await bench.outcomes()).toHaveLength(3);
       expect(bench.slotsFree).toBe(1);
-      expect(bench.dispatcher.running.size).toBe(0);
+      expect(bench.run.running.size).toBe(0);
     });
 
     it('and asks a backoff function once, though the handler throws afterwards', async () => {
       const asked: unknown[] = [];
       const backoff = (attempt: number, error: unknown): number => asked.push([attempt, (error as Error).name]);
-      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500, backoff } });
-      bench.dispatch(['a', 'b'], 1);
+      const bench = new RunBench({ batch: 3, settings: { timeout: 500, backoff } });
+      bench.take(['a', 'b'], 1);
       await bench.clock.advance(500);
       bench.call(0).reject(new Error('down'));
       await turns();
@@ -270,11 +271,11 @@ describe('MessageDispatcher with batches', () => {
     });
 
     it('not beyond its end', async () => {
-      const bench = new DispatchBench({ batch: 3, settings: { timeout: 500 } });
-      bench.dispatch(['a', 'b'], 1);
+      const bench = new RunBench({ batch: 3, settings: { timeout: 500 } });
+      bench.take(['a', 'b'], 1);
       const [message] = bench.call(0).messages;
       bench.call(0).resolve();
-      await bench.clock.advance(1000);
+      await bench.clock.advance(LEASE);
 
       expect(message?.signal.aborted).toBe(false);
       expect(bench.clock.nextTimerAt).toBeUndefined();
@@ -282,10 +283,10 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('gives back every message that still runs, and frees their slots once', async () => {
-    const bench = new DispatchBench({ batch: 2 });
-    bench.dispatch(['a', 'b', 'c'], 2);
+    const bench = new RunBench({ batch: 2 });
+    bench.take(['a', 'b', 'c'], 2);
     const signals = bench.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
-    bench.dispatcher.releaseAll();
+    bench.run.releaseAll();
 
     expect(signals.map((signal) => signal.reason as unknown)).toMatchObject(
       ['a', 'b', 'c'].map(() => ({ code: 'SHUTDOWN' })),
@@ -303,9 +304,9 @@ describe('MessageDispatcher with batches', () => {
 
 /** Has a batch handled: `a` may be tried again, `b` and `c` may not. */
 async function end(settle: (call: BenchCall) => void) {
-  const bench = new DispatchBench({ batch: 3 });
+  const bench = new RunBench({ batch: 3 });
   const deliveries = [bench.delivery('a'), bench.delivery('b', { attempt: 3 }), bench.delivery('c', { attempts: 1 })];
-  bench.dispatcher.dispatch(deliveries, 1);
+  bench.run.take(deliveries, 1);
   settle(bench.call(0));
   return { outcomes: await bench.outcomes(), failure: await bench.failureOf('a') };
 }
