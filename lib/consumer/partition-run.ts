@@ -203,9 +203,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     await this.#settler.idle();
   }
 
-  /** Ends listening, renewing and settling. */
+  /** Ends everything: claiming, renewing, settling and listening. */
   async close(): Promise<void> {
-    await Promise.all([this.#renewer.stop(), this.#settler.stop()]);
+    await Promise.all([this.stop(), this.#renewer.stop(), this.#settler.stop()]);
     await this.#unsubscribe?.();
   }
 

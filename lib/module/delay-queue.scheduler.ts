@@ -208,7 +208,8 @@ export class DelayQueueScheduler
 
   async #stop(): Promise<void> {
     this.#signalTimer?.cancel();
-    this.#dependencies.unhandled.stop();
+    // A look that is under way changes nothing, so the drain does not wait for it.
+    void this.#dependencies.unhandled.stop();
     await this.#runtime?.stop();
   }
 

@@ -8,6 +8,7 @@ import {
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { callApart } from '../broker/call-apart.js';
+import { Loop } from '../time/loop.js';
 import { repeatUntilServed } from '../time/retry.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 
@@ -52,8 +53,8 @@ export interface PublishLaneOptions {
 export class PublishLane {
   readonly #options: PublishLaneOptions;
   readonly #queue: PendingPublish[] = [];
+  readonly #sending: Loop;
   #sequence = 0;
-  #sending = false;
   /** In the call under way. */
   #sent: readonly PendingPublish[] = [];
   /** Ends the call under way, once nobody waits for it any more. */
@@ -63,10 +64,11 @@ export class PublishLane {
 
   constructor(options: PublishLaneOptions) {
     this.#options = options;
+    this.#sending = new Loop({ clock: options.clock, run: () => this.#sendAll(), gather: true });
   }
 
   /**
-   * Messages fail with a `BrokerUnavailableError` where they could not be confirmed in time.
+   * Messages fail with a `BrokerUnavailableError` if they could not be confirmed in time.
    *
    * @param messages one at least
    */
@@ -86,15 +88,12 @@ export class PublishLane {
     }
     this.#queue.push({ messages: from === 0 ? messages : messages.slice(from), length, deadline, from, sink });
     this.#timer ??= clock.setTimer(timeout, () => this.#expire());
-    if (this.#sending) return;
-    this.#sending = true;
-    setImmediate(() => void this.#sendAll());
+    this.#sending.poke();
   }
 
   /** Never rejects. */
   async #sendAll(): Promise<void> {
     while (this.#queue.length > 0) await this.#send(this.#nextBatch());
-    this.#sending = false;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
