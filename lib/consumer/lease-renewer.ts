@@ -23,7 +23,7 @@ export class LeaseRenewer implements Startable {
   readonly #running: RunningDeliveries;
   readonly #ticks: Loop;
   readonly #renewals: Loop;
-  /** Deliveries whose long run was told of. */
+  /** Deliveries whose long run was reported. */
   readonly #overrun = new WeakSet<Delivery>();
 
   constructor(handling: TopicHandling, partition: Partition, running: RunningDeliveries) {

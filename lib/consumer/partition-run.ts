@@ -128,7 +128,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    const checked = this.#sift(deliveries, checks.every(isKnown) ? checks : await Promise.all(checks));
+    const checked = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
     if (checked.length === 0) return;
 
     const { results, ended } = this.#destination.hand(checked);
@@ -226,6 +226,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 }
 
 type Result = PromiseSettledResult<unknown>;
+
+function allOf<T>(values: readonly (T | Promise<T>)[]): Promise<T[]> {
+  return Promise.all(values.map(async (value) => value));
+}
 
 function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
   return !(check instanceof Promise);

@@ -15,7 +15,7 @@ import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';
 /** A call carries at most this much, in characters, so that no single one keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
 
-/** Told what became of messages that were published together: of each once, by its place among them. */
+/** Hears what became of messages that were published together: of each once, by its place among them. */
 export interface PublishSink {
   answered(place: number, result: PublishResult): void;
   failed(place: number, error: unknown): void;
@@ -30,7 +30,7 @@ interface PendingPublish {
   readonly deadline: number;
   /** Place of the first message among those that were given. */
   readonly from: number;
-  /** Undefined once it was told. */
+  /** Undefined once it has heard. */
   sink: PublishSink | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface PublishLaneOptions {
   readonly partition: Partition;
   /** Milliseconds. */
   readonly timeout: number;
-  /** Told of the topic once a call was answered: once a call, not once a message. */
+  /** Called with the topic when a call was answered: once a call, not once a message. */
   readonly onSent?: ((topic: string) => void) | undefined;
 }
 
@@ -109,7 +109,7 @@ export class PublishLane {
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
 
-  /** Never rejects: what goes wrong is told for each message. */
+  /** Never rejects: the sink of each message hears what went wrong. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
     this.#sent = publishes;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();

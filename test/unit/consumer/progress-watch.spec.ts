@@ -128,7 +128,7 @@ describe('ProgressWatch', () => {
     const bench = new WatchBench();
     bench.claimSince = bench.clock.now();
     await bench.clock.advance(PATIENCE);
-    bench.watch.stop();
+    await bench.watch.stop();
 
     expect(bench.clock.nextTimerAt).toBeUndefined();
     bench.watch.start();
@@ -205,7 +205,7 @@ describe('ProgressWatch', () => {
       const bench = new WatchBench();
       bench.confirm = async () => new Promise(() => {});
       const asking = bench.watch.signalLost();
-      bench.watch.stop();
+      await bench.watch.stop();
       await asking;
 
       expect(bench.rebuilt).toEqual([]);

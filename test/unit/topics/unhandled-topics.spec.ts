@@ -166,7 +166,7 @@ describe('UnhandledTopics', () => {
   it('has no timer once it is stopped', async () => {
     const bench = new Bench().start();
     bench.topics.published('jobs');
-    bench.topics.stop();
+    await bench.topics.stop();
     bench.topics.published('mails');
     expect(bench.clock.nextTimerAt).toBeUndefined();
   });

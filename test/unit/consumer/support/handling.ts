@@ -36,7 +36,7 @@ export function testContext(given: Partial<ConsumerContext> = {}): ConsumerConte
 export interface TestHandlingOptions {
   readonly context?: ConsumerContext;
   readonly topic?: string;
-  readonly settings?: Partial<HandlerSettings>;
+  readonly settings?: Partial<HandlerSettings> | undefined;
   readonly batch?: number | undefined;
   readonly priority?: number;
   readonly slots?: HandlerSlots;
