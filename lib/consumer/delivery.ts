@@ -61,13 +61,9 @@ export class Delivery implements Receipt {
    * Notes that its outcome is decided.
    *
    * @param now local clock, epoch milliseconds
-   * @returns `false` if it was decided before
    */
-  settle(now: number): boolean {
-    if (this.settled) return false;
+  settle(now: number): void {
     this.#settledAt = now;
-    this.call?.settled();
-    return true;
   }
 
   /** Made when it is first asked for: most handlers never do, and a signal costs more than all else of a delivery. */

@@ -1,6 +1,5 @@
 import { HandlerTimeoutError } from '../errors/handler-timeout.error.js';
 import { resultsOf } from '../messages/batch-results.js';
-import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import { within } from '../time/deadline.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';
@@ -14,13 +13,13 @@ export interface Destination {
 
 /** What comes of messages that were handed over. Neither promise rejects. */
 export interface Handover {
-  /** One result for each message, in their order: fulfilled is an ack. */
-  readonly results: Promise<readonly PromiseSettledResult<unknown>[]>;
-  /** Whoever has the messages may be at work on them until then, even if the results were there before. */
-  readonly ended: Promise<void>;
+  /** One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. */
+  readonly results: Promise<Results | undefined>;
+  /** Whoever has the messages may be at work on them until then; `undefined`: no longer than until the results are there. */
+  readonly ended: Promise<void> | undefined;
 }
 
-const FULFILLED: PromiseFulfilledResult<unknown> = { status: 'fulfilled', value: undefined };
+type Results = readonly PromiseSettledResult<unknown>[];
 
 /** Hands messages to a handler of the application, and fails them when its time is up. */
 export class HandlerDestination implements Destination {
@@ -34,10 +33,18 @@ export class HandlerDestination implements Destination {
 
   hand(checked: readonly CheckedDelivery[]): Handover {
     this.#announce(checked);
-    const startedAt = this.#context.clock.now();
-    for (const { delivery } of checked) delivery.startedAt = startedAt;
-    const handling = this.#call(checked.map(({ message }) => message));
-    return { results: this.#results(checked, startedAt, handling), ended: handling.then(ignore, ignore) };
+    const { clock } = this.#context;
+    const startedAt = clock.now();
+    let limit = Infinity;
+    for (const { delivery, timeout = Infinity } of checked) {
+      delivery.startedAt = startedAt;
+      limit = Math.min(limit, timeout);
+    }
+    const results = this.#call(checked);
+    if (limit === Infinity) return { results, ended: undefined };
+    // At the time limit the call has failed, whether or not the handler heeds its signals.
+    const inTime = within(clock, startedAt + limit - clock.now(), results, { error: () => abortAll(checked, limit) });
+    return { results: inTime.catch((error: unknown) => allFailed(checked, error)), ended: results.then(() => {}) };
   }
 
   #announce(checked: readonly CheckedDelivery[]): void {
@@ -49,40 +56,23 @@ export class HandlerDestination implements Destination {
     }
   }
 
-  /** What the handler throws before it returns rejects, too. */
-  async #call(messages: readonly DelayedMessage[]): Promise<unknown> {
-    return this.#handler.handle(messages);
-  }
-
   /** Never rejects. */
-  async #results(
-    checked: readonly CheckedDelivery[],
-    startedAt: number,
-    handling: Promise<unknown>,
-  ): Promise<readonly PromiseSettledResult<unknown>[]> {
+  async #call(checked: readonly CheckedDelivery[]): Promise<Results | undefined> {
     try {
-      const resolved = await this.#inTime(checked, startedAt, handling);
-      const results = this.#handler.batch === undefined ? undefined : resultsOf(resolved, checked.length);
-      return results ?? checked.map(() => FULFILLED);
-    } catch (reason) {
-      return checked.map(() => ({ status: 'rejected', reason }));
+      const resolved = await this.#handler.handle(checked.map(({ message }) => message));
+      return this.#handler.batch === undefined ? undefined : resultsOf(resolved, checked.length);
+    } catch (error) {
+      return allFailed(checked, error);
     }
-  }
-
-  /** At the time limit the call has failed, whether or not the handler heeds its signals. */
-  #inTime(checked: readonly CheckedDelivery[], startedAt: number, handling: Promise<unknown>): Promise<unknown> {
-    let limit = Infinity;
-    for (const { timeout = Infinity } of checked) limit = Math.min(limit, timeout);
-    if (limit === Infinity) return handling;
-    const { clock } = this.#context;
-    return within(clock, startedAt + limit - clock.now(), handling, {
-      error: () => {
-        const error = new HandlerTimeoutError(limit);
-        for (const { delivery } of checked) delivery.abort(error);
-        return error;
-      },
-    });
   }
 }
 
-function ignore(): void {}
+function abortAll(checked: readonly CheckedDelivery[], limit: number): HandlerTimeoutError {
+  const error = new HandlerTimeoutError(limit);
+  for (const { delivery } of checked) delivery.abort(error);
+  return error;
+}
+
+function allFailed(checked: readonly CheckedDelivery[], reason: unknown): Results {
+  return checked.map(() => ({ status: 'rejected', reason }));
+}

@@ -133,12 +133,12 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
     const { results, ended } = this.#destination.hand(checked);
     const decided = await results;
-    checked.forEach((one, i) => {
+    for (const [i, one] of checked.entries()) {
       // It may have been given back meanwhile; then no backoff function must be asked.
-      if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, decided[i] as Result));
-    });
+      if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, decided?.[i]));
+    }
 
-    await ended;
+    if (ended) await ended;
     for (const { delivery } of checked) this.#running.remove(delivery);
   }
 
@@ -154,8 +154,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     return checked;
   }
 
-  #verdictOf({ delivery, message, backoff }: CheckedDelivery, result: Result): Verdict {
-    if (result.status === 'fulfilled') return ACKED;
+  #verdictOf(
+    { delivery, message, backoff }: CheckedDelivery,
+    result: PromiseSettledResult<unknown> | undefined,
+  ): Verdict {
+    if (result?.status !== 'rejected') return ACKED;
     const { broker, clock } = this.#handling.context;
     const duration = delivery.startedAt === undefined ? 0 : clock.now() - delivery.startedAt;
     return failedAttempt(result.reason, message, backoff, { at: broker.now(), duration });
@@ -163,7 +166,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** The first verdict on a delivery counts. */
   #settle(delivery: Delivery, verdict: Verdict): void {
-    if (delivery.settle(this.#handling.context.clock.now())) this.#settler.settle(delivery, verdict);
+    if (delivery.settled) return;
+    delivery.settle(this.#handling.context.clock.now());
+    this.#settler.settle(delivery, verdict);
+    delivery.call?.settled();
   }
 
   /** Settled: Redis has confirmed it. */
@@ -224,8 +230,6 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.renewLeases();
   }
 }
-
-type Result = PromiseSettledResult<unknown>;
 
 function allOf<T>(values: readonly (T | Promise<T>)[]): Promise<T[]> {
   return Promise.all(values.map(async (value) => value));
