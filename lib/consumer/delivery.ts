@@ -91,11 +91,14 @@ export class Delivery implements Receipt {
   }
 }
 
+/** Shared by all calls, so that none needs a promise of its own before it begins. */
+const NOT_BEGUN = Promise.resolve();
+
 /** The deliveries that are handed over together. They share a slot, which is free again once all of them are settled. */
 export class Call {
   readonly deliveries: readonly Delivery[];
   /** Resolves when whoever they were handed to has ended; a message must not run here again before. */
-  ended: Promise<void> = Promise.resolve();
+  ended = NOT_BEGUN;
   readonly #slots: HandlerSlots;
   #unsettled: number;
 

@@ -16,7 +16,7 @@ export interface Handover {
   /** One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. */
   readonly results: Promise<Results | undefined>;
   /** Whoever has the messages may be at work on them until then; `undefined`: no longer than until the results are there. */
-  readonly ended: Promise<void> | undefined;
+  readonly ended: Promise<unknown> | undefined;
 }
 
 type Results = readonly PromiseSettledResult<unknown>[];
@@ -44,7 +44,7 @@ export class HandlerDestination implements Destination {
     if (limit === Infinity) return { results, ended: undefined };
     // At the time limit the call has failed, whether or not the handler heeds its signals.
     const inTime = within(clock, startedAt + limit - clock.now(), results, { error: () => abortAll(checked, limit) });
-    return { results: inTime.catch((error: unknown) => allFailed(checked, error)), ended: results.then(() => {}) };
+    return { results: inTime.catch((error: unknown) => allFailed(checked, error)), ended: results };
   }
 
   #announce(checked: readonly CheckedDelivery[]): void {

@@ -133,10 +133,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
     const { results, ended } = this.#destination.hand(checked);
     const decided = await results;
-    for (const [i, one] of checked.entries()) {
+    checked.forEach((one, i) => {
       // It may have been given back meanwhile; then no backoff function must be asked.
       if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, decided?.[i]));
-    }
+    });
 
     if (ended) await ended;
     for (const { delivery } of checked) this.#running.remove(delivery);
