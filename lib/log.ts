@@ -20,3 +20,8 @@ export function quoted(id: string): string {
   const text = id.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => JSON.stringify(character).slice(1, -1));
   return `'${text}'`;
 }
+
+/** Such as `1 handler` and `2 handlers`. */
+export function counted(count: number, singular: string): string {
+  return `${count} ${singular}${count === 1 ? '' : 's'}`;
+}

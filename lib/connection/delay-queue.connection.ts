@@ -4,7 +4,7 @@ import type { AdminDependencies } from '../admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { Broker } from '../broker/broker.interface.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
-import type { DeadLetterHook } from '../consumer/dead-letter-hook.interface.js';
+import type { DeadLetterHook } from '../consumer/dead-letter-notifier.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DelayQueueEvents } from '../events/delay-queue.events.js';
 import { FLEET_KINDS } from '../events/fleet-codec.js';
@@ -16,8 +16,7 @@ import { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
-import { MetricsRecorder } from '../monitoring/metrics-recorder.js';
-import { countPublishes } from '../monitoring/metrics-recorder.js';
+import { MetricsRecorder, countPublishes } from '../monitoring/metrics-recorder.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
 import { patienceOf } from '../topics/progress.js';
 import { TopicRegistry } from '../topics/topic.registry.js';
@@ -176,7 +175,8 @@ export class DelayQueueConnection {
   /** Drains what is being handled. Publishing and operating still work. May be called twice, and before {@link connect}. */
   async stop(): Promise<void> {
     this.#signalWatch.stop();
-    this.#unhandled.stop();
+    // A look that is under way changes nothing, so nobody waits for it.
+    void this.#unhandled.stop();
     if (this.#runtime) await this.backend.whileDraining(this.#runtime.stop());
   }
 

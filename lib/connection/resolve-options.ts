@@ -2,7 +2,7 @@ import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
 import { asConfiguration, assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
-import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
+import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
 import { assertName } from '../messages/topic.js';

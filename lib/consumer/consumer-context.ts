@@ -1,8 +1,8 @@
 import type { Broker } from '../broker/broker.interface.js';
-import type { Clock } from '../time/clock.js';
-import type { Log } from '../log.js';
 import type { EventSink } from '../events/queue-events.interface.js';
+import type { Log } from '../log.js';
 import type { SettleLayer } from '../middleware/middleware-layers.js';
+import type { Clock } from '../time/clock.js';
 
 /** What every part of the consumer runtime is given. */
 export interface ConsumerContext {
@@ -12,6 +12,17 @@ export interface ConsumerContext {
   readonly events: EventSink;
   /** Names this process among the members of every topic. */
   readonly member: string;
-  /** Around each settle; the first is the outermost. `undefined`: no middleware does. */
+  /** Around each settle; the first is the outermost. */
   readonly settleLayers?: readonly SettleLayer[] | undefined;
+}
+
+/** What is set for the consumers of a process, defaults filled in. Times in milliseconds. */
+export interface ConsumerSettings {
+  /** Handler calls at once. */
+  readonly concurrency: number;
+  /** For how long a delivery belongs to this process, unless its handler says otherwise. */
+  readonly lease: number;
+  readonly shutdownTimeout: number;
+  /** How often this process looks at its partitions and tells the others that it lives. */
+  readonly heartbeat: number;
 }

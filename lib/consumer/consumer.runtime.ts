@@ -1,18 +1,16 @@
-import type { Startable } from '../time/startable.interface.js';
 import { enumerate } from '../checks/describe.js';
-import { sleep } from '../time/repeat.js';
-import type { TopicRegistry } from '../topics/topic.registry.js';
-import type { ConsumerContext } from './consumer-context.js';
-import type { ConsumerSettings } from './consumer-settings.interface.js';
-import type { DeadLetterHook } from './dead-letter-hook.interface.js';
-import { DeadLetterNotifier } from './dead-letter-notifier.js';
-import type { MessageHandler } from './message-handler.interface.js';
-import { ProgressWatch } from './progress-watch.js';
+import { counted } from '../log.js';
+import { within } from '../time/deadline.js';
+import type { Startable } from '../time/startable.interface.js';
 import type { TopicProgress } from '../topics/progress.js';
+import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
+import { ConsumptionLog, TopicLog } from './consumption-log.js';
+import { type DeadLetterHook, DeadLetterNotifier } from './dead-letter-notifier.js';
+import { HandlerSlots, SlotPool } from './handler-slots.js';
+import type { MessageHandler } from './message-handler.interface.js';
+import { ProgressWatch, type Watched } from './progress-watch.js';
 import { TopicConsumer } from './topic-consumer.js';
-import { ConsumptionLog } from './topic-log.js';
-import { WorkerGroup } from './worker-group.js';
-import { WorkerPool } from './worker-pool.js';
 
 /** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
 const SETTLE_TIMEOUT = 2000;
@@ -29,68 +27,47 @@ export interface ConsumerRuntimeOptions {
 }
 
 /** All consumers of a process: starts them, and drains them in the order in which nothing is lost. */
-export class ConsumerRuntime implements Startable {
+export class ConsumerRuntime implements Startable, Watched {
   readonly #options: ConsumerRuntimeOptions;
-  readonly #pool: WorkerPool;
+  readonly #pool: SlotPool;
   readonly #watch: ProgressWatch;
   readonly #notifier: DeadLetterNotifier;
   readonly #log: ConsumptionLog;
   #consumers: TopicConsumer[] = [];
-  #stopWatching: (() => void) | undefined;
+  #unwatchBroker: (() => void) | undefined;
+  #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
-    this.#pool = new WorkerPool(options.settings.concurrency);
-    this.#watch = new ProgressWatch({
-      context: options.context,
-      heartbeat: options.settings.heartbeat,
-      progress: () => this.progress,
-      retryClaims: () => {
-        for (const consumer of this.#consumers) consumer.retryClaims();
-      },
-    });
-    this.#notifier = new DeadLetterNotifier(options.context, options.hooks);
-    const { context, handlers } = options;
+    const { context, settings, handlers, hooks } = options;
+    this.#pool = new SlotPool(settings.concurrency);
+    this.#watch = new ProgressWatch(context, settings.heartbeat, this);
+    this.#notifier = new DeadLetterNotifier(context, hooks);
     this.#log = new ConsumptionLog(context.log, context.clock, handlers.flatMap(({ topics }) => topics).length);
   }
 
   /**
    * Resolves once this process has its share of every topic's partitions.
    *
-   * @throws ConfigurationError where a topic has another number of partitions, or another protocol version
+   * @throws ConfigurationError if a topic has another number of partitions, or another protocol version
    * @throws BrokerUnavailableError if it cannot be reached, or does not let this process listen
    */
   async start(): Promise<void> {
-    if (this.#consumers.length > 0 || this.#stopping) return;
-    const { context, topics, settings, handlers } = this.#options;
-    for (const { name, topics: handled } of handlers) {
-      for (const { topic } of handled) this.#log.handles(name, topic);
+    if (this.#stopping) return;
+    this.#starting ??= this.#consume();
+    await this.#starting;
+  }
+
+  async #consume(): Promise<void> {
+    const { context, handlers } = this.#options;
+    for (const { name, topics } of handlers) {
+      for (const { topic } of topics) this.#log.handles(name, topic);
     }
-    const consumers = handlers.map(async (handler) => {
-      const group = new WorkerGroup(handler.concurrency);
-      return Promise.all(
-        handler.topics.map(
-          async (handled, priority) =>
-            new TopicConsumer({
-              context,
-              handler,
-              handled,
-              partitions: await topics.partitions(handled.topic),
-              pool: this.#pool,
-              group,
-              notifier: this.#notifier,
-              log: this.#log,
-              priority,
-              heartbeat: settings.heartbeat,
-              onSignalLost: () => void this.#watch.signalLost(),
-            }),
-        ),
-      );
-    });
-    const byHandler = await Promise.all(consumers);
+    const byHandler = await Promise.all(handlers.map(async (handler) => this.#consumersOf(handler)));
+    if (this.#stopping) return;
     this.#consumers = byHandler.flat();
-    this.#stopWatching = context.broker.onAvailable(() => {
+    this.#unwatchBroker = context.broker.onAvailable(() => {
       for (const consumer of this.#consumers) consumer.recover();
     });
     this.#watch.start();
@@ -99,9 +76,26 @@ export class ConsumerRuntime implements Startable {
     this.#log.started();
   }
 
+  async #consumersOf(handler: MessageHandler): Promise<TopicConsumer[]> {
+    const { context, topics, settings } = this.#options;
+    const slots = new HandlerSlots(this.#pool, handler.concurrency);
+    const parts = { context, handler, slots, notifier: this.#notifier, watch: this.#watch };
+    const counts = await Promise.all(handler.topics.map(async ({ topic }) => topics.partitions(topic)));
+    return handler.topics.map((handled, priority) => {
+      const partitions = counts[priority] as number;
+      this.#log.knows(handled.topic, partitions);
+      const log = new TopicLog(this.#log, handled.topic);
+      return new TopicConsumer({ ...parts, handled, priority, log }, partitions, settings.heartbeat);
+    });
+  }
+
   /** How far this process has come, topic by topic. */
   get progress(): TopicProgress[] {
     return this.#consumers.map(({ progress }) => progress);
+  }
+
+  retryClaims(): void {
+    for (const consumer of this.#consumers) consumer.retryClaims();
   }
 
   /** What this process consumes, one entry a topic. */
@@ -118,18 +112,15 @@ export class ConsumerRuntime implements Startable {
   async #drain(): Promise<void> {
     const { context, settings } = this.#options;
     const { clock, log } = context;
-    this.#stopWatching?.();
-    this.#watch.stop();
+    this.#unwatchBroker?.();
+    await this.#watch.stop();
     this.#log.stop();
     if (this.#consumers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
-    const timeUp = new AbortController();
-    const timer = clock.setTimer(settings.shutdownTimeout, () => timeUp.abort());
-    const leaving = this.#forAll((consumer) => consumer.leave());
     // What the last claims bring is handled too, so nothing is idle before they are answered.
-    await Promise.race([leaving.then(async () => this.#pool.idle()), aborted(timeUp.signal)]);
-    timer.cancel();
+    const handled = this.#forAll((consumer) => consumer.leave()).then(async () => this.#pool.idle());
+    await this.#atMost(settings.shutdownTimeout, handled);
     if (this.#pool.used > 0) {
       log.warn(this.#describeUnfinished());
       for (const consumer of this.#consumers) consumer.releaseDeliveries();
@@ -138,9 +129,7 @@ export class ConsumerRuntime implements Startable {
       SETTLE_TIMEOUT,
       this.#forAll((consumer) => consumer.settled()),
     );
-    const unsettled = this.#consumers.reduce((sum, consumer) => sum + consumer.unsettled, 0);
-    if (unsettled > 0)
-      log.error(`${unsettled} outcomes could not be confirmed; these messages will be delivered again`);
+    this.#tellUnsettled();
     await this.#endHooks(begunAt + settings.shutdownTimeout - clock.now());
     await this.#atMost(
       STOP_TIMEOUT,
@@ -153,12 +142,22 @@ export class ConsumerRuntime implements Startable {
     const { used } = this.#pool;
     const messages = this.#consumers.flatMap(({ unfinished }) => unfinished);
     const which = messages.length === 0 ? '' : `: ${enumerate(messages)}`;
+    const back = messages.length === 1 ? 'its message is' : used === 1 ? 'its messages are' : 'their messages are';
     // It is the last one that runs, since it cannot end before this drain has.
     const advice =
       used === 1 ? '. If it awaits app.close(), it waits for itself: call app.close() there without await' : '';
     return (
-      `${used} handlers still run after ${this.#options.settings.shutdownTimeout} ms; their messages are given back` +
-      `${which}${advice}`
+      `${counted(used, 'handler')} still ${used === 1 ? 'runs' : 'run'} after ` +
+      `${this.#options.settings.shutdownTimeout} ms; ${back} given back${which}${advice}`
+    );
+  }
+
+  #tellUnsettled(): void {
+    const unsettled = this.#consumers.reduce((sum, consumer) => sum + consumer.unsettled, 0);
+    if (unsettled === 0) return;
+    const again = unsettled === 1 ? 'its message' : 'their messages';
+    this.#options.context.log.error(
+      `${counted(unsettled, 'outcome')} could not be confirmed; ${again} will be delivered again`,
     );
   }
 
@@ -167,13 +166,14 @@ export class ConsumerRuntime implements Startable {
     if (this.#notifier.pending > 0) await this.#atMost(Math.max(0, remaining), this.#notifier.idle());
     const { pending } = this.#notifier;
     this.#notifier.close();
-    if (pending > 0) this.#options.context.log.warn(`The hooks of ${pending} dead letters have not ended`);
+    if (pending === 0) return;
+    const { log } = this.#options.context;
+    log.warn(`The hooks of ${counted(pending, 'dead letter')} have not ended`);
   }
 
+  /** @param work never rejects */
   async #atMost(milliseconds: number, work: Promise<void>): Promise<void> {
-    const done = new AbortController();
-    await Promise.race([work, sleep(this.#options.context.clock, milliseconds, done.signal)]);
-    done.abort();
+    await within(this.#options.context.clock, milliseconds, work).catch(() => {});
   }
 
   /** A consumer that fails to stop must not keep the others from it. */
@@ -191,8 +191,4 @@ export class ConsumerRuntime implements Startable {
 /** One topic of a handler after the other, so that the first one's backlog is known before the second claims anything. */
 async function startInOrder(consumers: readonly TopicConsumer[]): Promise<void> {
   for (const consumer of consumers) await consumer.start();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,12 +1,19 @@
-import { toDate } from '../time/date.js';
 import { quoted } from '../log.js';
 import type { DeadLetter } from '../messages/dead-letter.interface.js';
 import { readablePart } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
+import { toDate } from '../time/date.js';
 import type { ConsumerContext } from './consumer-context.js';
-import type { DeadLetterHook } from './dead-letter-hook.interface.js';
-import type { DeadOutcome } from './delivery-reporter.js';
 import type { Delivery } from './delivery.js';
+import type { DeadOutcome } from './verdict.js';
+
+/** Called with a topic's dead letters: the runtime's view of a decorated method. */
+export interface DeadLetterHook {
+  /** For logs and errors, such as `OrderService.onDeadLetter`. */
+  readonly name: string;
+  readonly topic: string;
+  call(letter: DeadLetter): unknown;
+}
 
 /** Dead letters whose hooks run at once. */
 const MAX_RUNNING = 10;
@@ -103,7 +110,7 @@ export class DeadLetterNotifier {
     }
   }
 
-  /** With the history that is stored; where that is out of reach, with what this process knows itself. */
+  /** With the history that is stored; if that is out of reach, with what this process knows itself. */
   async #letterOf({ delivery, outcome, serializer }: Omit<NewDeath, 'hooks'>): Promise<DeadLetter> {
     const { broker } = this.#context;
     const { partition, storedId, id, key, envelope, attempt } = delivery;

@@ -1,79 +1,61 @@
 import type { Partition } from '../broker/broker.interface.js';
-import type { Startable } from '../time/startable.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { Loop } from '../time/loop.js';
+import type { Startable } from '../time/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
-import { DueTimer } from './due-timer.js';
 
 /** How long a failed step waits for its repeat, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 5000;
+
+/** How many dead letters a partition keeps, and for how long in milliseconds. */
+export interface DeadLetterLimits {
+  readonly maxAge: number | undefined;
+  readonly maxCount: number | undefined;
+}
 
 /** Keeps the dead letters of an owned partition within their limits of age and number, a bounded step at a time. */
 export class DeadLetterTrimmer implements Startable {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
-  readonly #limits: { readonly maxAge: number | undefined; readonly maxCount: number | undefined };
-  readonly #timer: DueTimer;
-  #trimming: Promise<void> | undefined;
-  #stopped = false;
-  /** Whether to look once more after the call under way, which may have been too early for what has died since. */
-  #again = false;
+  readonly #limits: DeadLetterLimits;
+  readonly #loop: Loop;
 
-  /** @param limits `maxAge` in milliseconds */
-  constructor(
-    context: ConsumerContext,
-    partition: Partition,
-    limits: { readonly maxAge: number | undefined; readonly maxCount: number | undefined },
-  ) {
+  constructor(context: ConsumerContext, partition: Partition, limits: DeadLetterLimits) {
     this.#context = context;
     this.#partition = partition;
     this.#limits = limits;
-    this.#timer = new DueTimer(
-      context.clock,
-      () => context.broker.now(),
-      () => this.trim(),
-    );
+    this.#loop = new Loop({ clock: context.clock, run: () => this.#trimOnce() });
   }
 
-  start(): void {
-    this.trim();
+  async start(): Promise<void> {
+    if (this.#isLimited) await this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer.disarm();
-    await this.#trimming;
+    await this.#loop.stop();
   }
 
   /** Looks now; to be called when a message has died. */
   trim(): void {
-    const { maxAge, maxCount } = this.#limits;
-    if (this.#stopped || (maxAge === undefined && maxCount === undefined)) return;
-    if (this.#trimming) this.#again = true;
-    else this.#trimming = this.#trimAll();
+    if (this.#isLimited) this.#loop.poke();
   }
 
-  /** Never rejects. */
-  async #trimAll(): Promise<void> {
-    let nextAt: number | undefined;
-    do {
-      this.#again = false;
-      nextAt = await this.#trimOnce();
-    } while (this.#again && !this.#stopped);
-    this.#trimming = undefined;
-    if (nextAt !== undefined && !this.#stopped) this.#timer.arm(nextAt);
+  get #isLimited(): boolean {
+    return this.#limits.maxAge !== undefined || this.#limits.maxCount !== undefined;
   }
 
-  /** @returns when to look again (epoch milliseconds on the broker's clock), if there is anything that will expire */
+  /** @returns in how many milliseconds to look again, if there is anything that will expire */
   async #trimOnce(): Promise<number | undefined> {
     const { broker, log, events } = this.#context;
     const { topic, index: partition } = this.#partition;
     try {
-      return await broker.trimDead(this.#partition, this.#limits);
+      const nextAt = await broker.trimDead(this.#partition, this.#limits);
+      return nextAt === undefined ? undefined : Math.ceil(nextAt - broker.now());
     } catch (error) {
       events.emit('errors', { source: 'trim', topic, partition, error });
       if (!(error instanceof BrokerUnavailableError)) log.error('Trimming dead letters failed', (error as Error).stack);
       // There may be no further death that would lead to another look.
-      return broker.now() + PAUSE_AFTER_FAILURE;
+      return PAUSE_AFTER_FAILURE;
     }
   }
 }

@@ -1,21 +1,23 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Partition } from '../broker/broker.interface.js';
-import { describeDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
-import { SerializationError } from '../errors/publishing.errors.js';
-import { isName } from '../messages/assert-id.js';
-import { type Envelope, decodeEnvelope } from '../messages/envelope.js';
-import { toFailure } from '../messages/failure.js';
 import { MAX_ID_LENGTH } from '../checks/limits.js';
+import { HandlerTimeoutError } from '../errors/handling.errors.js';
+import { InvalidPayloadError, SerializationError } from '../errors/publishing.errors.js';
+import { isName } from '../messages/assert-id.js';
+import { checkPayload } from '../messages/check-payload.js';
+import { type Envelope, decodeEnvelope } from '../messages/envelope.js';
+import { toFailure, toInvalidFailure } from '../messages/failure.js';
 import { fromStored } from '../messages/serializer.js';
 import { mayBeNoText } from '../messages/stored-id.js';
+import { within } from '../time/deadline.js';
+import { describeDuration } from '../time/duration.js';
 import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
-import { checkStored } from './check-stored.js';
-import { ConsumedMessage } from './consumed-message.js';
 import type { ConsumerContext } from './consumer-context.js';
-import type { Delivery } from './delivery.js';
-import type { HandlerSettings } from './message-handler.interface.js';
-import { RELEASED, type Verdict, dead } from './verdict.js';
+import { ConsumedMessage, type Delivery } from './delivery.js';
+import type { HandledTopic, HandlerSettings } from './message-handler.interface.js';
+import type { TopicHandling } from './topic-handling.js';
+import { RELEASED, type Verdict, dead, failed } from './verdict.js';
 
 /** A delivery that may be handed to its handler, and what counts for it: the message's own settings, else the handler's. */
 export interface CheckedDelivery {
@@ -26,44 +28,32 @@ export interface CheckedDelivery {
   readonly timeout: number | undefined;
 }
 
-/** A delivery whose envelope could be read, and that is not too late. */
-interface DecodedDelivery {
-  readonly delivery: Delivery;
-  readonly envelope: Envelope;
-  readonly maxAttempts: number;
-}
-
 /** Either it is decided already, without the handler, or the message to hand over. */
 export type CheckResult = Verdict | CheckedDelivery;
 
-export interface DeliveryCheckOptions {
-  readonly context: ConsumerContext;
-  readonly partition: Partition;
-  readonly settings: HandlerSettings;
-  /** What payloads have to fit. */
-  readonly schema: StandardSchemaV1 | undefined;
-}
-
 /** Finds out whether a delivery may be handed to its handler. */
 export class DeliveryCheck {
-  readonly #options: DeliveryCheckOptions;
+  readonly #context: ConsumerContext;
+  readonly #handled: HandledTopic;
+  readonly #partition: Partition;
 
-  constructor(options: DeliveryCheckOptions) {
-    this.#options = options;
+  constructor({ context, handled }: TopicHandling, partition: Partition) {
+    this.#context = context;
+    this.#handled = handled;
+    this.#partition = partition;
   }
 
-  /** Neither throws nor rejects. Answers at once where nothing has to be waited for: most messages need no promise. */
+  /** Neither throws nor rejects. Answers at once if nothing has to be waited for: most messages need no promise. */
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
-    // The claim's reply lay unread, as where the process was stopped: by now another one may handle the message.
+    // The claim's reply lay unread, such as while the process was stopped: by now another one may handle the message.
     if (this.#isOver(delivery)) return RELEASED;
     return mayBeNoText(delivery.storedId) ? this.#byId(delivery) : this.#stored(delivery);
   }
 
   /** The handler must not be called for a message that it could not settle. */
   async #byId(delivery: Delivery): Promise<CheckResult> {
-    const { context, partition } = this.#options;
     try {
-      if (await context.broker.get(partition, delivery.storedId)) return await this.#stored(delivery);
+      if (await this.#context.broker.get(this.#partition, delivery.storedId)) return await this.#stored(delivery);
     } catch {
       return RELEASED;
     }
@@ -72,7 +62,7 @@ export class DeliveryCheck {
   }
 
   #stored(delivery: Delivery): CheckResult | Promise<CheckResult> {
-    const { context, partition, settings, schema } = this.#options;
+    const { schema, settings } = this.#handled;
     if (!isName(delivery)) return dead(toFailure('undecodable', new SerializationError(noName(delivery.storedId))));
     let envelope: Envelope;
     try {
@@ -84,22 +74,21 @@ export class DeliveryCheck {
     if (delivery.attempt > maxAttempts) return this.#crashed(delivery);
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
     if (expireAfter !== undefined) {
-      const lateness = context.broker.now() - delivery.dueAt;
+      const lateness = this.#context.broker.now() - delivery.dueAt;
       if (lateness > expireAfter) return expired(expireAfter, lateness);
     }
     // Only now: a payload whose reading kills the process has to use up its attempts.
     try {
-      envelope = deserialized(partition.topic, settings, envelope);
+      envelope = deserialized(this.#partition.topic, settings, envelope);
     } catch (error) {
       return dead(toFailure('undecodable', error));
     }
-    const checked = { delivery, envelope, maxAttempts };
-    return schema === undefined ? this.#accepted(checked) : this.#bySchema(checked, schema);
+    return schema ? this.#bySchema(delivery, envelope, schema) : this.#accepted(delivery, envelope);
   }
 
-  #accepted({ delivery, envelope, maxAttempts }: DecodedDelivery): CheckedDelivery {
-    const { settings } = this.#options;
-    const message = new ConsumedMessage(delivery, envelope, maxAttempts);
+  #accepted(delivery: Delivery, envelope: Envelope): CheckedDelivery {
+    const { settings } = this.#handled;
+    const message = new ConsumedMessage(delivery, envelope, envelope.attempts ?? settings.attempts);
     delivery.message = message;
     return {
       delivery,
@@ -109,24 +98,35 @@ export class DeliveryCheck {
     };
   }
 
-  async #bySchema(decoded: DecodedDelivery, schema: StandardSchemaV1): Promise<CheckResult> {
-    const { context, settings } = this.#options;
-    const { delivery, envelope, maxAttempts } = decoded;
-    const checked = await checkStored(envelope, { schema, clock: context.clock, delivery, maxAttempts, settings });
-    if ('outcome' in checked) return checked;
+  /** Delivers what the schema makes of the payload. If the schema fails, that counts as if the handler had. */
+  async #bySchema(delivery: Delivery, envelope: Envelope, schema: StandardSchemaV1): Promise<CheckResult> {
+    const { settings } = this.#handled;
+    const { attempts = settings.attempts, timeout = settings.timeout, backoff = settings.backoff } = envelope;
+    let payload: unknown;
+    try {
+      const checking = checkPayload(this.#partition.topic, schema, envelope.payload);
+      payload = await (timeout === undefined ? checking : this.#inTime(checking, timeout));
+    } catch (error) {
+      if (error instanceof InvalidPayloadError) return dead(toInvalidFailure(error));
+      return failed(error, { attempt: delivery.attempt, maxAttempts: attempts }, backoff);
+    }
     // The schema may have taken its time.
     if (delivery.aborted || this.#isOver(delivery)) return RELEASED;
-    return this.#accepted({ ...decoded, envelope: checked.envelope });
+    return this.#accepted(delivery, { ...envelope, payload });
+  }
+
+  /** The schema may take as long as the handler after it. */
+  #inTime<T>(checking: Promise<T>, timeout: number): Promise<T> {
+    return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
   }
 
   #isOver({ leaseEndsAt }: Delivery): boolean {
-    return this.#options.context.clock.now() >= leaseEndsAt;
+    return this.#context.clock.now() >= leaseEndsAt;
   }
 
   /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */
   async #crashed({ storedId, attempt }: Delivery): Promise<Verdict> {
-    const { context, partition } = this.#options;
-    const stored = await context.broker.get(partition, storedId).catch(() => undefined);
+    const stored = await this.#context.broker.get(this.#partition, storedId).catch(() => undefined);
     const failure = toFailure(
       'crashed',
       new Error(`Attempt ${attempt - 1} was the last, and it never ended: its process crashed or lost its lease.`),
@@ -137,7 +137,7 @@ export class DeliveryCheck {
 
 /** @throws SerializationError */
 function deserialized(topic: string, { serializer }: HandlerSettings, envelope: Envelope): Envelope {
-  // So with most messages, which need no copy.
+  // Most messages were not serialized, and need no copy.
   if (!envelope.serialized) return envelope;
   return { ...envelope, payload: fromStored(topic, serializer, envelope) };
 }

@@ -1,14 +1,12 @@
 import type { ClaimedMessage, Partition, Receipt } from '../broker/broker.interface.js';
 import type { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { DeliveryEvent } from '../events/queue-events.interface.js';
-import { fromStoredId } from '../messages/stored-id.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
-import type { CallSlot } from './call-slot.js';
+import type { Envelope } from '../messages/envelope.js';
+import { fromStoredId } from '../messages/stored-id.js';
+import type { HandlerSlots } from './handler-slots.js';
 
-/** What is waited for where no call is under way. */
-export const NOTHING_RUNS = Promise.resolve();
-
-/** One handing of a message to a handler, as long as this process has to do with it. */
+/** One handing of a message to its destination, as long as this process has to do with it. */
 export class Delivery implements Receipt {
   readonly partition: Partition;
   readonly storedId: string;
@@ -22,14 +20,11 @@ export class Delivery implements Receipt {
   leaseEndsAt: number;
   /** As its handler gets it, once it is known that it may be handed over. */
   message: DelayedMessage | undefined;
-  /** The slot of its call, which it shares with the other messages of a batch. */
-  slot: CallSlot | undefined;
-  /** Resolves when its call has ended; the same promise for all deliveries of a call. */
-  finished = NOTHING_RUNS;
-  /** When its handler was called, on the local clock in epoch milliseconds; `undefined` where it was not. */
+  /** What it is handed over in, with the other messages of a batch. */
+  call: Call | undefined;
+  /** When it was handed over, on the local clock in epoch milliseconds; `undefined` if it was not. */
   startedAt: number | undefined;
-  /** Whether its outcome is decided; what the handler still does has no effect. */
-  settled = false;
+  #settledAt: number | undefined;
   #controller: AbortController | undefined;
   #abortReason: DelayQueueError | undefined;
 
@@ -49,6 +44,26 @@ export class Delivery implements Receipt {
     if (storedId === this.storedId) return this;
     const { partition, token, attempt, dueAt, envelope, leaseEndsAt } = this;
     return new Delivery(partition, { storedId, token, attempt, dueAt, envelope }, leaseEndsAt);
+  }
+
+  /** Whether its outcome is decided; what its handler still does has no effect. */
+  get settled(): boolean {
+    return this.#settledAt !== undefined;
+  }
+
+  /** How long its handler ran before the outcome was decided, in milliseconds; 0 if it was not called. */
+  get duration(): number {
+    const { startedAt } = this;
+    return startedAt === undefined || this.#settledAt === undefined ? 0 : this.#settledAt - startedAt;
+  }
+
+  /**
+   * Notes that its outcome is decided.
+   *
+   * @param now local clock, epoch milliseconds
+   */
+  settle(now: number): void {
+    this.#settledAt = now;
   }
 
   /** Made when it is first asked for: most handlers never do, and a signal costs more than all else of a delivery. */
@@ -73,5 +88,67 @@ export class Delivery implements Receipt {
   describe(): DeliveryEvent {
     const { id, key, attempt } = this;
     return { topic: this.partition.topic, partition: this.partition.index, id, key, attempt };
+  }
+}
+
+/** Shared by all calls, so that none needs a promise of its own before it begins. */
+const NOT_BEGUN = Promise.resolve();
+
+/** The deliveries that are handed over together. They share a slot, which is free again once all of them are settled. */
+export class Call {
+  readonly deliveries: readonly Delivery[];
+  /** Resolves when whoever they were handed to has ended; a message must not run here again before. */
+  ended = NOT_BEGUN;
+  readonly #slots: HandlerSlots;
+  #unsettled: number;
+
+  constructor(deliveries: readonly Delivery[], slots: HandlerSlots) {
+    this.deliveries = deliveries;
+    this.#slots = slots;
+    this.#unsettled = deliveries.length;
+  }
+
+  /** For each delivery once. */
+  settled(): void {
+    if (--this.#unsettled === 0) this.#slots.release(1);
+  }
+}
+
+/** A delivery as its handler sees it. */
+export class ConsumedMessage implements DelayedMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly key: string;
+  readonly payload: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly #delivery: Delivery;
+  readonly #publishedAt: number;
+
+  constructor(delivery: Delivery, envelope: Envelope, maxAttempts: number) {
+    this.#delivery = delivery;
+    this.#publishedAt = envelope.publishedAt;
+    this.id = delivery.id;
+    this.topic = delivery.partition.topic;
+    this.partition = delivery.partition.index;
+    this.key = delivery.key;
+    this.payload = envelope.payload;
+    this.headers = envelope.headers;
+    this.attempt = delivery.attempt;
+    this.maxAttempts = maxAttempts;
+  }
+
+  get publishedAt(): Date {
+    return new Date(this.#publishedAt);
+  }
+
+  get dueAt(): Date {
+    return new Date(this.#delivery.dueAt);
+  }
+
+  get signal(): AbortSignal {
+    return this.#delivery.signal;
   }
 }

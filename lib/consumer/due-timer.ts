@@ -25,7 +25,7 @@ export class DueTimer {
     this.#timer = this.#clock.setTimer(Math.ceil(remaining), () => this.#elapsed());
   }
 
-  /** When it fires, epoch milliseconds on the broker's clock; `Infinity` where it is not armed. */
+  /** When it fires, epoch milliseconds on the broker's clock; `Infinity` if it is not armed. */
   get at(): number {
     return this.#at;
   }

@@ -39,7 +39,7 @@ export function assignPartitions(members: readonly AssignableMember[], partition
   return assignment;
 }
 
-/** What each member holds; where two claim the same partition (one of them has old news), the first by id counts. */
+/** What each member holds; if two claim the same partition (one of them has old news), the first by id counts. */
 function exclusiveHoldings(members: readonly AssignableMember[], partitions: number): Map<string, number[]> {
   const taken = new Set<number>();
   const exclusive = new Map<string, number[]>();

@@ -1,9 +1,9 @@
-import type { Timer } from '../time/clock.js';
-import type { Startable } from '../time/startable.interface.js';
-import { TimeUp, within } from '../time/within.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { TimeUp, within } from '../time/deadline.js';
+import { Loop } from '../time/loop.js';
+import type { Startable } from '../time/startable.interface.js';
+import { type TopicProgress, patienceOf } from '../topics/progress.js';
 import type { ConsumerContext } from './consumer-context.js';
-import { patienceOf, type TopicProgress } from '../topics/progress.js';
 
 /** How often to look while a call may take its patience, so that a wedge is seen soon after. */
 const LOOKS = 3;
@@ -11,13 +11,11 @@ const LOOKS = 3;
 /** How long a confirmation that signals come may take, in milliseconds. */
 const CONFIRMATION_TIMEOUT = 2000;
 
-export interface ProgressWatchOptions {
-  readonly context: ConsumerContext;
-  /** Milliseconds. */
-  readonly heartbeat: number;
-  readonly progress: () => readonly TopicProgress[];
+/** Whom a {@link ProgressWatch} watches over. */
+export interface Watched {
+  readonly progress: readonly TopicProgress[];
   /** Sends claims that are not answered again. */
-  readonly retryClaims: () => void;
+  retryClaims(): void;
 }
 
 /**
@@ -25,27 +23,33 @@ export interface ProgressWatchOptions {
  * nobody will answer. It makes connections anew. While all is well it only looks at what is known in this process.
  */
 export class ProgressWatch implements Startable {
-  readonly #options: ProgressWatchOptions;
+  readonly #context: ConsumerContext;
+  readonly #watched: Watched;
   readonly #patience: number;
   readonly #stop = new AbortController();
-  #timer: Timer | undefined;
+  readonly #looks: Loop;
+  readonly #confirmations: Loop;
   #suspected = false;
   /** Epoch milliseconds on the local clock. What new connections did not help against they would not help against again. */
   #rebuiltAt = -Infinity;
-  #confirming = false;
 
-  constructor(options: ProgressWatchOptions) {
-    this.#options = options;
-    this.#patience = patienceOf(options.heartbeat);
+  /** @param heartbeat milliseconds */
+  constructor(context: ConsumerContext, heartbeat: number, watched: Watched) {
+    this.#context = context;
+    this.#watched = watched;
+    this.#patience = patienceOf(heartbeat);
+    const { clock } = context;
+    this.#looks = new Loop({ clock, run: () => this.#look() });
+    this.#confirmations = new Loop({ clock, run: () => this.#confirm() });
   }
 
   start(): void {
-    if (!this.#stop.signal.aborted) this.#timer ??= this.#lookLater();
+    if (this.#looks.resting) this.#looks.later(this.#patience / LOOKS);
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#stop.abort();
-    this.#timer?.cancel();
+    await Promise.all([this.#looks.stop(), this.#confirmations.stop()]);
   }
 
   /**
@@ -55,9 +59,8 @@ export class ProgressWatch implements Startable {
    * @throws BrokerUnavailableError if the broker refuses this process its signals
    */
   async assertListening(): Promise<void> {
-    const { clock, broker } = this.#options.context;
     try {
-      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), this.#stop.signal);
+      await this.#listen();
     } catch (error) {
       if (error instanceof BrokerUnavailableError && !error.transient) throw error;
     }
@@ -65,48 +68,47 @@ export class ProgressWatch implements Startable {
 
   /** To be called when a signal turns out to be lost. One may be; finds out whether any still come. */
   async signalLost(): Promise<void> {
-    const { clock, broker, log } = this.#options.context;
-    if (this.#confirming || this.#stop.signal.aborted) return;
-    this.#confirming = true;
+    if (!this.#confirmations.running) await this.#confirmations.request();
+  }
+
+  /** Never rejects. */
+  async #confirm(): Promise<void> {
+    const { broker, log } = this.#context;
     try {
-      await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), this.#stop.signal);
+      await this.#listen();
     } catch (error) {
       // Of every other failure the broker knows, and subscribes again by itself.
-      if (error instanceof TimeUp && !this.#stop.signal.aborted) {
-        log.warn('Signals do not come through any more, though the connection for them is up; it is made anew');
-        broker.link.rebuild('signals');
-      }
-    } finally {
-      this.#confirming = false;
+      if (!(error instanceof TimeUp) || this.#stop.signal.aborted) return;
+      log.warn('Signals do not come through any more, though the connection for them is up; it is made anew');
+      broker.link.rebuild('signals');
     }
   }
 
-  #lookLater(): Timer {
-    return this.#options.context.clock.setTimer(this.#patience / LOOKS, () => {
-      this.#timer = this.#lookLater();
-      this.#look();
-    });
+  async #listen(): Promise<void> {
+    const { clock, broker } = this.#context;
+    await within(clock, CONFIRMATION_TIMEOUT, broker.link.listen(), { signal: this.#stop.signal });
   }
 
-  #look(): void {
-    const { broker, clock, log } = this.#options.context;
+  /** @returns in how many milliseconds to look again */
+  #look(): number {
+    const { broker, clock, log } = this.#context;
     const waited = broker.link.isUp ? this.#longestWait() : 0;
     const isLong = waited > this.#patience;
-    // Where the event loop was blocked answers may lie in the socket: only what is still missing at the next look counts.
+    // After the event loop was blocked, answers may lie in the socket: only what is still missing at the next look counts.
     if (isLong && this.#suspected) {
       log.warn(`Redis has not answered for ${Math.round(waited)} ms, though the connection is up; it is made anew`);
       this.#rebuiltAt = clock.now();
       broker.link.rebuild('calls');
-      this.#options.retryClaims();
+      this.#watched.retryClaims();
     }
     this.#suspected = isLong && !this.#suspected;
+    return this.#patience / LOOKS;
   }
 
   /** For how long the oldest claim or heartbeat has waited for its answer, in milliseconds. */
   #longestWait(): number {
-    const { context, progress } = this.#options;
-    const now = context.clock.now();
-    const waits = progress().flatMap(({ unansweredSince, owned }) => [
+    const now = this.#context.clock.now();
+    const waits = this.#watched.progress.flatMap(({ unansweredSince, owned }) => [
       unansweredSince,
       ...owned.map((p) => p.unansweredSince),
     ]);

@@ -1,31 +1,31 @@
-import {
-  MAX_BATCH,
-  type Outcome,
-  type Partition,
-  type SettleStatus,
-  type Settlement,
-} from '../broker/broker.interface.js';
+import { MAX_BATCH, type Partition, type SettleStatus, type Settlement } from '../broker/broker.interface.js';
 import { callApart, isRefused } from '../broker/call-apart.js';
 import { describe } from '../checks/describe.js';
-import { firstLine, quoted } from '../log.js';
-import { repeatUntilServed } from '../time/repeat.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import { SerializationError } from '../errors/publishing.errors.js';
+import { firstLine, quoted } from '../log.js';
 import { type Failure, toFailure } from '../messages/failure.js';
 import { mayBeNoText } from '../messages/stored-id.js';
-import type { ConsumerContext } from './consumer-context.js';
-import { toDeliveryOutcome } from './delivery-outcome.js';
-import type { Delivery } from './delivery.js';
+import type { DeliveryOutcome } from '../middleware/middleware.interface.js';
 import { settleWithin } from '../middleware/middleware-layers.js';
-import type { DeadOutcome, OnSettled } from './delivery-reporter.js';
+import { Loop } from '../time/loop.js';
+import { repeatUntilServed } from '../time/retry.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { Delivery } from './delivery.js';
+import { type Verdict, dead } from './verdict.js';
 
-/** Told of a message that had to be set aside. */
-type OnSetAside = (delivery: Delivery, outcome: DeadOutcome) => void;
+/** What a settle has led to; what came too late is reported by the settler. */
+export type Effect = Exclude<SettleStatus, 'stale'>;
+
+/** Whom a {@link Settler} settles for. */
+export interface SettleListener {
+  /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
+  settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
+}
 
 interface PendingSettle {
   readonly delivery: Delivery;
-  readonly outcome: Outcome;
-  readonly onSettled: OnSettled | undefined;
+  readonly verdict: Verdict;
 }
 
 /**
@@ -35,18 +35,18 @@ interface PendingSettle {
 export class Settler {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
-  readonly #onSetAside: OnSetAside;
+  readonly #listener: SettleListener;
   readonly #abandoned = new AbortController();
+  readonly #sending: Loop;
   #pending: PendingSettle[] = [];
   #sequence = 0;
-  #sending: Promise<void> | undefined;
   #hasMiddlewareFailed = false;
 
-  /** @param onSetAside told of each message that had to be set aside, as a dead letter, since its outcome was refused */
-  constructor(context: ConsumerContext, partition: Partition, onSetAside: OnSetAside) {
+  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener) {
     this.#context = context;
     this.#partition = partition;
-    this.#onSetAside = onSetAside;
+    this.#listener = listener;
+    this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
   }
 
   /** Outcomes that are not confirmed yet. */
@@ -54,28 +54,26 @@ export class Settler {
     return this.#pending.length;
   }
 
-  /** @param onSettled called once the outcome is confirmed; not where the settle came too late */
-  settle(delivery: Delivery, outcome: Outcome, onSettled?: OnSettled): void {
-    // Made anew where it is empty: what an old list outgrows holds what was in it until a full collection.
+  settle(delivery: Delivery, verdict: Verdict): void {
+    // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
     if (this.#pending.length === 0) this.#pending = [];
-    this.#pending.push({ delivery, outcome, onSettled });
-    this.#sending ??= this.#sendAll();
+    this.#pending.push({ delivery, verdict });
+    this.#sending.poke();
   }
 
   /** Resolves once every outcome was sent and answered, or given up. */
   async idle(): Promise<void> {
-    await this.#sending;
+    await this.#sending.idle();
   }
 
   /** Stops trying: what is not confirmed will be redelivered when its lease ends. */
-  abandon(): void {
+  async stop(): Promise<void> {
     this.#abandoned.abort();
+    await this.#sending.stop();
   }
 
   /** Never rejects. */
   async #sendAll(): Promise<void> {
-    // Outcomes of the same turn of the event loop go along.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0 && !this.#abandoned.signal.aborted) {
       const batch = this.#pending.slice(0, MAX_BATCH);
       try {
@@ -89,7 +87,6 @@ export class Settler {
         }
       }
     }
-    this.#sending = undefined;
   }
 
   async #send(batch: readonly PendingSettle[]): Promise<void> {
@@ -111,7 +108,7 @@ export class Settler {
     for (const [i, pending] of batch.entries()) {
       const status = statuses[i] as SettleStatus;
       if (refused.has(pending)) await this.#setAside(pending, refused.get(pending));
-      else if (status !== 'stale') pending.onSettled?.(status);
+      else if (status !== 'stale') this.#listener.settled(pending.delivery, pending.verdict, status);
       else if (!(await this.#isNoText(pending))) this.#reportStale(pending.delivery);
     }
   }
@@ -119,7 +116,7 @@ export class Settler {
   async #call(batch: readonly PendingSettle[]): Promise<SettleStatus[]> {
     const { broker, member } = this.#context;
     const call = { caller: member, sequence: ++this.#sequence };
-    const settlements = batch.map(({ delivery: { storedId, token }, outcome }): Settlement => ({
+    const settlements = batch.map(({ delivery: { storedId, token }, verdict: { outcome } }): Settlement => ({
       storedId,
       token,
       outcome,
@@ -155,12 +152,12 @@ export class Settler {
   }
 
   /**
-   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. `DeliveryCheck` has
-   * seen to it that the handler was not called.
+   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. Because of
+   * `DeliveryCheck` the handler was not called.
    *
    * @returns whether it was such a message, which is a dead letter now
    */
-  async #isNoText({ delivery, outcome }: PendingSettle): Promise<boolean> {
+  async #isNoText({ delivery, verdict: { outcome } }: PendingSettle): Promise<boolean> {
     if (outcome.kind !== 'dead' || !mayBeNoText(delivery.storedId)) return false;
     return this.#makeDead(delivery, outcome.failure);
   }
@@ -171,7 +168,7 @@ export class Settler {
     try {
       const storedId = await this.#served(() => broker.setAside(this.#partition, delivery, failure));
       if (storedId === undefined) return false;
-      this.#onSetAside(delivery.renamed(storedId), { kind: 'dead', failure, spent: false });
+      this.#listener.settled(delivery.renamed(storedId), dead(failure), 'settled');
       return true;
     } catch (error) {
       this.#tellError('settle', error);
@@ -205,4 +202,20 @@ export class Settler {
     const { topic, index: partition } = this.#partition;
     this.#context.events.emit('errors', { source, topic, partition, error });
   }
+}
+
+/** What is to become of a delivery, as middleware sees it. */
+function toDeliveryOutcome({ delivery, verdict: { outcome } }: PendingSettle): DeliveryOutcome {
+  const { partition, id, key, attempt, message } = delivery;
+  return {
+    topic: partition.topic,
+    partition: partition.index,
+    id,
+    key,
+    attempt,
+    message,
+    outcome: outcome.kind,
+    delay: 'delay' in outcome ? outcome.delay : undefined,
+    failure: 'failure' in outcome ? outcome.failure : undefined,
+  };
 }

@@ -2,7 +2,9 @@ import { MAX_BATCH } from '../broker/broker.interface.js';
 import type { EventLog } from '../broker/event-log.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
-import { repeatUntilServed, sleep } from '../time/repeat.js';
+import { within } from '../time/deadline.js';
+import { Loop } from '../time/loop.js';
+import { repeatUntilServed } from '../time/retry.js';
 import { EventsDroppedError } from '../errors/operation.errors.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';
@@ -33,18 +35,19 @@ export interface FleetPublisherOptions {
 export class FleetPublisher {
   readonly #options: FleetPublisherOptions;
   readonly #stop = new AbortController();
+  readonly #sending: Loop;
   #pending: EncodedEvent[] = [];
   #dropped = 0;
   /** The times of the events count from here. */
   readonly #startedAt: number;
   #sequence = 0;
-  #sending: Promise<void> | undefined;
   /** Whether the latest call failed; one warning is enough. */
   #failing = false;
 
   constructor(options: FleetPublisherOptions) {
     this.#options = options;
     this.#startedAt = Math.round(options.now());
+    this.#sending = new Loop({ clock: options.clock, run: () => this.#sendAll(), gather: true });
   }
 
   add<K extends FleetKind>(kind: K, event: QueueEvents[K]): void {
@@ -53,14 +56,12 @@ export class FleetPublisher {
       return;
     }
     this.#pending.push(encodeEvent(kind, event, this.#options.now() - this.#startedAt));
-    this.#sending ??= this.#sendAll();
+    this.#sending.poke();
   }
 
   /** Sends what waits, for at most half a second. What is not confirmed by then counts as dropped. */
   async stop(): Promise<void> {
-    const done = new AbortController();
-    await Promise.race([this.#sending, sleep(this.#options.clock, STOP_TIMEOUT, done.signal)]);
-    done.abort();
+    await within(this.#options.clock, STOP_TIMEOUT, this.#sending.idle()).catch(() => {});
     this.#stop.abort();
     this.#dropped += this.#pending.length;
     this.#pending = [];
@@ -69,10 +70,7 @@ export class FleetPublisher {
 
   /** Never rejects. */
   async #sendAll(): Promise<void> {
-    // Lets events of the same turn of the event loop come along.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#pending.length > 0) await this.#send(this.#pending.slice(0, MAX_BATCH));
-    this.#sending = undefined;
   }
 
   /** Never rejects. */

@@ -12,7 +12,7 @@ import {
   resolveLease,
 } from '../connection/option-checks.js';
 import type { ResolvedOptions } from '../connection/resolve-options.js';
-import type { ConsumerSettings } from '../consumer/consumer-settings.interface.js';
+import type { ConsumerSettings } from '../consumer/consumer-context.js';
 
 const HANDLER_OPTIONS = [
   'concurrency',

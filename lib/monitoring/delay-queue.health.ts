@@ -4,7 +4,7 @@ import { shareClass } from '../copies.js';
 import type { UnhandledTopicError } from '../errors/operation.errors.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
-import { within } from '../time/within.js';
+import { within } from '../time/deadline.js';
 import type { TopicProgress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { UnhandledTopics } from '../topics/unhandled-topics.js';

@@ -1,6 +1,6 @@
 import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
-import { within } from '../time/within.js';
+import { within } from '../time/deadline.js';
 import type { PartitionProgress, TopicProgress } from '../topics/progress.js';
 import type { OverdueMessages, TopicHealth } from './health-report.interface.js';
 

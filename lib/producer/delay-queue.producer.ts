@@ -5,7 +5,7 @@ import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
 import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
-import { serveWithin } from '../time/serve-within.js';
+import { serveWithin } from '../time/retry.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';

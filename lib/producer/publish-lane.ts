@@ -8,7 +8,8 @@ import {
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { callApart } from '../broker/call-apart.js';
-import { repeatUntilServed } from '../time/repeat.js';
+import { Loop } from '../time/loop.js';
+import { repeatUntilServed } from '../time/retry.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
 /** Most characters of the envelopes in one call, so that no call keeps Redis busy for long. */
@@ -52,8 +53,8 @@ export interface PublishLaneOptions {
 export class PublishLane {
   readonly #options: PublishLaneOptions;
   readonly #queue: PendingPublish[] = [];
+  readonly #sending: Loop;
   #sequence = 0;
-  #sending = false;
   /** What the call under way carries. */
   #sent: readonly PendingPublish[] = [];
   /** Aborted when nobody waits for the call under way any more. */
@@ -63,6 +64,7 @@ export class PublishLane {
 
   constructor(options: PublishLaneOptions) {
     this.#options = options;
+    this.#sending = new Loop({ clock: options.clock, run: () => this.#sendAll(), gather: true });
   }
 
   /**
@@ -86,15 +88,12 @@ export class PublishLane {
     }
     this.#queue.push({ messages: from === 0 ? messages : messages.slice(from), length, deadline, from, sink });
     this.#timer ??= clock.setTimer(timeout, () => this.#expire());
-    if (this.#sending) return;
-    this.#sending = true;
-    setImmediate(() => void this.#sendAll());
+    this.#sending.poke();
   }
 
   /** Never rejects. */
   async #sendAll(): Promise<void> {
     while (this.#queue.length > 0) await this.#send(this.#nextBatch());
-    this.#sending = false;
     this.#timer?.cancel();
     this.#timer = undefined;
   }

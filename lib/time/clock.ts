@@ -8,7 +8,7 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since the epoch, with fractions. Never goes backwards, so it drifts from a wall clock that was set. */
   now(): number;
-  /** Calls `callback` once, `delay` milliseconds from now (at once where it is 0 or less). Any length is allowed. */
+  /** Calls `callback` once, `delay` milliseconds from now (at once if it is 0 or less). Any length is allowed. */
   setTimer(delay: number, callback: () => void): Timer;
 }
 

@@ -13,7 +13,7 @@ export class ManualClock implements Clock {
 
   /**
    * @param now epoch milliseconds
-   * @param onMove told of each time that the clock moves to, before any timer of that time fires
+   * @param onMove called with each time that the clock moves to, before any timer of that time fires
    */
   constructor(now = Date.UTC(2026, 0, 1), onMove: (now: number) => void = () => {}) {
     this.#now = now;
@@ -24,7 +24,7 @@ export class ManualClock implements Clock {
     return this.#now;
   }
 
-  /** When the next timer fires, in epoch milliseconds; `undefined` where none is set. */
+  /** When the next timer fires, in epoch milliseconds; `undefined` if none is set. */
   get nextTimerAt(): number | undefined {
     return this.#earliest()?.fireAt;
   }
@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves time to the next timer and fires it, where that is not after `limit` (epoch milliseconds).
+   * Moves time to the next timer and fires it, if that is not after `limit` (epoch milliseconds).
    *
    * @returns whether there was one
    */

@@ -1,6 +1,6 @@
 import type { CallId, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
-import { serveWithin } from '../time/serve-within.js';
+import { serveWithin } from '../time/retry.js';
 
 export interface ChangeLaneOptions {
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export class ChangeLane {
 
   /**
    * @param operation makes the call; it is repeated under the same name until it is served
-   * @throws BrokerUnavailableError where it could not be confirmed in time
+   * @throws BrokerUnavailableError if it could not be confirmed in time
    */
   async send<T>(operation: (partition: Partition, call: CallId) => Promise<T>): Promise<T> {
     const { clock, caller, partition, timeout } = this.#options;

@@ -1,6 +1,7 @@
 import type { AdminStore } from '../broker/admin-store.interface.js';
 import type { GroupStore } from '../broker/broker.interface.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
+import { Loop } from '../time/loop.js';
 import type { Log } from '../log.js';
 import { nearest } from '../checks/nearest.js';
 import { UnhandledTopicError } from '../errors/operation.errors.js';
@@ -33,8 +34,8 @@ export interface OwnHandlers {
 /** A topic that this process publishes to, and does not handle. */
 interface WatchedTopic {
   readonly name: string;
-  /** Set while a look is planned or under way. */
-  timer: Timer | undefined;
+  /** Rests while no look is to come or under way. */
+  readonly looks: Loop;
   /** On the local clock; `undefined` before the first look. */
   lookedAt: number | undefined;
   wasHandled: boolean;
@@ -66,20 +67,17 @@ export class UnhandledTopics {
     for (const topic of this.#watched.keys()) this.published(topic);
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#stopped = true;
-    for (const { timer } of this.#watched.values()) timer?.cancel();
+    await Promise.all(Array.from(this.#watched.values(), async ({ looks }) => looks.stop()));
   }
 
   /** Called whenever a call has published to a topic, so it has to cost next to nothing. */
   published(topic: string): void {
     let watched = this.#watched.get(topic);
-    if (!watched) {
-      watched = { name: topic, timer: undefined, lookedAt: undefined, wasHandled: false, missed: 0, told: undefined };
-      this.#watched.set(topic, watched);
-    }
-    if (watched.timer || this.#stopped || !this.#own || this.#own.topics.has(topic)) return;
-    this.#lookLater(watched);
+    if (!watched) this.#watched.set(topic, (watched = this.#watch(topic)));
+    if (this.#stopped || !this.#own || this.#own.topics.has(topic) || !watched.looks.resting) return;
+    watched.looks.later(this.#delayOf(watched));
   }
 
   /** What was reported of topics that, as far as this process knows, are still not handled. */
@@ -95,17 +93,18 @@ export class UnhandledTopics {
     await Promise.all(unhandled.map(async (watched) => this.#look(watched)));
   }
 
-  #lookLater(watched: WatchedTopic): void {
+  #watch(name: string): WatchedTopic {
     const { clock } = this.#options;
-    const delay = watched.lookedAt === undefined ? FIRST_LOOK : watched.lookedAt + PACE - clock.now();
-    watched.timer = clock.setTimer(delay, () => void this.#lookInTurn(watched));
+    const looks = new Loop({
+      clock,
+      run: async () => ((await this.#look(watched)) ? undefined : this.#delayOf(watched)),
+    });
+    const watched: WatchedTopic = { name, looks, lookedAt: undefined, wasHandled: false, missed: 0, told: undefined };
+    return watched;
   }
 
-  /** Never rejects. */
-  async #lookInTurn(watched: WatchedTopic): Promise<void> {
-    const isCertain = await this.#look(watched);
-    watched.timer = undefined;
-    if (!isCertain && !this.#stopped) this.#lookLater(watched);
+  #delayOf({ lookedAt }: WatchedTopic): number {
+    return lookedAt === undefined ? FIRST_LOOK : lookedAt + PACE - this.#options.clock.now();
   }
 
   /**

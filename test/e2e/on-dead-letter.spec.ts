@@ -138,7 +138,7 @@ describe('@OnDeadLetter', () => {
     const begin = performance.now();
     await app.close();
     expect(performance.now() - begin).toBeGreaterThan(150);
-    expect(app.logs.warnings.join('\n')).toContain('The hooks of 1 dead letters have not ended');
+    expect(app.logs.warnings.join('\n')).toContain('The hooks of 1 dead letter have not ended');
   });
 
   it('causes a warning for a topic that this process does not handle', async () => {

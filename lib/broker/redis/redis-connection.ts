@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import type { Log } from '../../log.js';
-import { TimeUp } from '../../time/within.js';
+import { TimeUp } from '../../time/deadline.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import type { DelayQueueError } from '../../errors/delay-queue.error.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
-import { sleep } from '../../time/repeat.js';
-import { within } from '../../time/within.js';
+import { sleep } from '../../time/retry.js';
+import { within } from '../../time/deadline.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { Unsubscribe } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';

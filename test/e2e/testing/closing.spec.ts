@@ -49,7 +49,7 @@ describe('closing', () => {
 
     expect(reasons).toMatchObject([{ code: 'SHUTDOWN' }, MINUTE + 10 * SECOND]);
     expect(logs.warnings).toEqual([
-      "1 handlers still run after 10000 ms; their messages are given back: 'a' of topic 'jobs' in Jobs.handle. If it awaits " +
+      "1 handler still runs after 10000 ms; its message is given back: 'a' of topic 'jobs' in Jobs.handle. If it awaits " +
         'app.close(), it waits for itself: call app.close() there without await',
     ]);
     expect(harness.scheduled('jobs')).toMatchObject([{ id: 'a', attempts: 0 }]);
@@ -63,7 +63,7 @@ describe('closing', () => {
 
     expect(await realDuration(app.close())).toBeLessThan(SHUTDOWN_TIMEOUT / 2);
 
-    expect(logs.errors.join()).toContain('1 outcomes could not be confirmed');
+    expect(logs.errors.join()).toContain('1 outcome could not be confirmed');
   });
 
   it('waits for time that is moving', async () => {

@@ -1,9 +1,9 @@
 import type { Broker, ClaimRequest, ClaimResult, ClaimedMessage } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
-import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
-import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';
 
 /** A claim that was sent, and waits for its answer. */
@@ -16,49 +16,45 @@ export interface PendingClaim extends ClaimRequest {
 /** Claimers of one handler; the test answers their claims. */
 export class ClaimBed {
   readonly clock = new ManualClock();
-  readonly pool = new WorkerPool(1000);
-  readonly group: WorkerGroup;
+  readonly pool = new SlotPool(1000);
+  readonly slots: HandlerSlots;
   readonly claims: PendingClaim[] = [];
   readonly errors: unknown[] = [];
-  readonly pauses: boolean[] = [];
+  /** Lines about pauses. */
+  readonly pauses: string[] = [];
   lost = 0;
   /** How far the broker's clock is ahead, in milliseconds. */
   brokerAhead = 0;
   readonly #context: ConsumerContext;
 
   constructor(limit = 1000) {
-    this.group = new WorkerGroup(limit);
+    this.slots = new HandlerSlots(this.pool, limit);
     const broker: Pick<Broker, 'now' | 'claim'> = {
       now: () => this.clock.now() + this.brokerAhead,
       claim: async ({ topic }, request) =>
         new Promise((resolve, reject) => this.claims.push({ ...request, topic, answer: resolve, fail: reject })),
     };
-    this.#context = {
+    this.#context = testContext({
       broker: broker as Broker,
       clock: this.clock,
-      log: { log: () => {}, warn: () => {}, error: (message) => this.errors.push(message) },
-      events: { wants: () => false, emit: () => {} },
-      member: 'me',
-    };
+      log: {
+        log: (message) => this.pauses.push(message),
+        warn: () => {},
+        error: (message) => this.errors.push(message),
+      },
+    });
   }
 
   /** Every message takes `1 / batch` of a slot, as in full batches. */
   claimer(topic: string, { batch = 1, priority = 0 } = {}): PartitionClaimer {
-    const { pool, group } = this;
-    return new PartitionClaimer({
-      context: this.#context,
+    const handling = testHandling({ context: this.#context, topic, batch, priority, slots: this.slots });
+    const taker = {
       partition: { topic, index: 0 },
-      pool,
-      group,
-      priority,
-      batch,
-      lease: 30_000,
-      token: 0,
-      onMessages: (messages) => Math.ceil(messages.length / batch),
-      onPause: (paused) => this.pauses.push(paused),
-      onSetAside: () => {},
-      onLost: () => this.lost++,
-    });
+      take: (deliveries: readonly unknown[]) => Math.ceil(deliveries.length / batch),
+      settled: () => {},
+      lost: () => void this.lost++,
+    };
+    return new PartitionClaimer(handling, taker, 0);
   }
 
   /** The latest claim of a topic. */

@@ -1,4 +1,4 @@
-import type { Claimant, WorkerGroup } from '../../../lib/consumer/worker-group.js';
+import type { Claimant, HandlerSlots } from '../../../lib/consumer/handler-slots.js';
 
 /** Asks for slots and keeps what it is granted. */
 export class TestClaimant implements Claimant {
@@ -6,10 +6,18 @@ export class TestClaimant implements Claimant {
   onGrant: (slots: number) => void = () => {};
 
   constructor(
-    readonly group: WorkerGroup,
+    readonly slots: HandlerSlots,
     public wanted = 1,
     readonly priority = 0,
   ) {}
+
+  request(): void {
+    this.slots.request(this);
+  }
+
+  withdraw(): void {
+    this.slots.withdraw(this);
+  }
 
   grant(slots: number): void {
     this.grants.push(slots);

@@ -33,7 +33,7 @@ async function turn(): Promise<void> {
 describe('DeadLetterTrimmer', () => {
   it('looks at the beginning, and when the next one expires', async () => {
     const { clock, calls, trimmer } = build();
-    trimmer.start();
+    void trimmer.start();
     calls[0]?.resolve(START + 500);
     await turn();
     await clock.advance(499);
@@ -46,7 +46,7 @@ describe('DeadLetterTrimmer', () => {
 
   it('looks again after a call during which messages have died', async () => {
     const { calls, trimmer } = build();
-    trimmer.start();
+    void trimmer.start();
     trimmer.trim();
     trimmer.trim();
     expect(calls).toHaveLength(1);
@@ -61,7 +61,7 @@ describe('DeadLetterTrimmer', () => {
 
   it('looks again after a failure, even if nothing dies any more', async () => {
     const { clock, calls, trimmer } = build();
-    trimmer.start();
+    void trimmer.start();
     calls[0]?.reject(new BrokerUnavailableError('gone'));
     await turn();
     await clock.advance(5000);
@@ -72,7 +72,7 @@ describe('DeadLetterTrimmer', () => {
 
   it('does nothing once it is stopped', async () => {
     const { clock, calls, trimmer } = build();
-    trimmer.start();
+    void trimmer.start();
     trimmer.trim();
     const stopping = trimmer.stop();
     calls[0]?.resolve(START + 1);

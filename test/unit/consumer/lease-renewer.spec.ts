@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ExtendStatus, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { CallSlot } from '../../../lib/consumer/call-slot.js';
-import { Delivery } from '../../../lib/consumer/delivery.js';
+import { Call, Delivery } from '../../../lib/consumer/delivery.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
+import { RunningDeliveries } from '../../../lib/consumer/running-deliveries.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
+import { testContext, testHandling } from '../../support/units/handling.js';
 
 const LEASE = 3000;
 const PARTITION: Partition = { topic: 'jobs', index: 0 };
@@ -16,7 +18,7 @@ const silent = (): void => {};
 /** A renewer, what runs, and when which leases were renewed. */
 class Bed {
   readonly clock = new ManualClock(0);
-  readonly running = new Map<string, Delivery>();
+  readonly running = new RunningDeliveries();
   readonly renewed: [at: number, ids: string][] = [];
   readonly warnings: string[] = [];
   readonly errors: BackgroundError[] = [];
@@ -30,25 +32,21 @@ class Bed {
       this.renewed.push([this.clock.now(), receipts.map(({ storedId }) => storedId).join()]);
       return this.answer(receipts);
     };
-    this.renewer = new LeaseRenewer(
-      {
-        broker,
-        clock: this.clock,
-        log: { log: silent, warn: (line) => void this.warnings.push(line), error: silent },
-        events: { wants: () => true, emit: (_kind, event) => void this.errors.push(event as BackgroundError) },
-        member: 'me',
-      },
-      'Jobs.work',
-      { lease: LEASE, timeout: settings.timeout },
-      () => (this.running.size > 0 ? [[PARTITION, this.running] as const] : []),
-    );
+    const context = testContext({
+      broker,
+      clock: this.clock,
+      log: { log: silent, warn: (line) => void this.warnings.push(line), error: silent },
+      events: { wants: () => true, emit: (_kind, event) => void this.errors.push(event as BackgroundError) },
+    });
+    const handling = testHandling({ context, settings: { lease: LEASE, timeout: settings.timeout } });
+    this.renewer = new LeaseRenewer(handling, PARTITION, this.running);
   }
 
   readonly begin = (storedId: string, envelope = '[1,2]'): Delivery => {
     const claimed = { storedId, envelope, token: 1, delivery: 1, attempt: 1, dueAt: 0 };
     const delivery = new Delivery(PARTITION, claimed, this.clock.now() + LEASE);
     delivery.startedAt = this.clock.now();
-    this.running.set(storedId, delivery);
+    this.running.add(delivery);
     this.renewer.start();
     return delivery;
   };
@@ -89,7 +87,7 @@ describe('LeaseRenewer', () => {
     expect(clock.nextTimerAt).toBeUndefined();
 
     begin('a');
-    running.clear();
+    for (const delivery of running) running.remove(delivery);
     await clock.advance(LEASE);
 
     expect(clock.nextTimerAt).toBeUndefined();
@@ -99,7 +97,7 @@ describe('LeaseRenewer', () => {
   it('renews in time what begins just after it went to rest, or just before', async () => {
     const { clock, renewed, running, begin } = new Bed();
     begin('a');
-    running.clear();
+    for (const delivery of running) running.remove(delivery);
     await clock.advance(1000);
     begin('b');
     await clock.advance(999);
@@ -111,7 +109,7 @@ describe('LeaseRenewer', () => {
 
   it('goes to rest where a handler outlives its outcome', async () => {
     const { clock, renewed, begin } = new Bed();
-    begin('a').settled = true;
+    begin('a').settle(clock.now());
 
     await clock.advance(LEASE);
 
@@ -165,10 +163,10 @@ describe('a handler that runs for longer than three leases', () => {
     const { clock, warnings, errors, renewed, running, begin } = new Bed();
     begin('a');
     await clock.advance(500);
-    begin('b');
+    const short = begin('b');
     await clock.advance(3 * LEASE - 500);
     expect(warnings).toEqual([]);
-    running.delete('b');
+    running.remove(short);
     await clock.advance(10 * LEASE);
 
     expect(warnings).toEqual([
@@ -192,9 +190,10 @@ describe('a handler that runs for longer than three leases', () => {
 
   it('is one for all messages of a batch', async () => {
     const { clock, warnings, begin } = new Bed();
-    const slot = new CallSlot(25, silent);
-    for (let i = 0; i < 25; i++) begin(`m${i}`).slot = slot;
-    begin('other').slot = new CallSlot(1, silent);
+    const slots = new HandlerSlots(new SlotPool(2), 2);
+    const call = new Call([], slots);
+    for (let i = 0; i < 25; i++) begin(`m${i}`).call = call;
+    begin('other').call = new Call([], slots);
     await clock.advance(4 * LEASE);
 
     expect(warnings).toEqual([

@@ -2,16 +2,17 @@ import { describe, expect, it } from 'vitest';
 import type { BrokerLink } from '../../../lib/broker/broker-link.interface.js';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
-import { patienceOf } from '../../../lib/topics/progress.js';
+import { ProgressWatch, type Watched } from '../../../lib/consumer/progress-watch.js';
+import { type TopicProgress, patienceOf } from '../../../lib/topics/progress.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { testContext } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 const HEARTBEAT = 5000;
 const PATIENCE = 15_000;
 
 /** A watch of one topic with one partition; the test says since when calls hang. */
-class WatchBed {
+class WatchBed implements Watched {
   readonly clock = new ManualClock();
   readonly warnings: string[] = [];
   readonly rebuilt: string[] = [];
@@ -36,26 +37,28 @@ class WatchBed {
     };
     Object.defineProperty(link, 'isUp', { get: () => this.isUp });
     const broker: Pick<Broker, 'link'> = { link };
-    this.watch = new ProgressWatch({
-      context: {
-        broker: broker as Broker,
-        clock: this.clock,
-        log: { log: () => {}, warn: (message) => this.warnings.push(message), error: () => {} },
-        events: { wants: () => false, emit: () => {} },
-        member: 'me',
-      },
-      heartbeat: HEARTBEAT,
-      progress: () => [
-        {
-          topic: 'jobs',
-          heartbeatAt: this.clock.now(),
-          unansweredSince: this.heartbeatSince,
-          owned: [{ partition: 0, answeredAt: 0, unansweredSince: this.claimSince, saturated: false }],
-        },
-      ],
-      retryClaims: () => this.retries++,
+    const context = testContext({
+      broker: broker as Broker,
+      clock: this.clock,
+      log: { log: () => {}, warn: (message) => this.warnings.push(message), error: () => {} },
     });
+    this.watch = new ProgressWatch(context, HEARTBEAT, this);
     this.watch.start();
+  }
+
+  get progress(): TopicProgress[] {
+    return [
+      {
+        topic: 'jobs',
+        heartbeatAt: this.clock.now(),
+        unansweredSince: this.heartbeatSince,
+        owned: [{ partition: 0, answeredAt: 0, unansweredSince: this.claimSince, saturated: false }],
+      },
+    ];
+  }
+
+  retryClaims(): void {
+    this.retries++;
   }
 }
 
@@ -125,7 +128,7 @@ describe('ProgressWatch', () => {
     const bed = new WatchBed();
     bed.claimSince = bed.clock.now();
     await bed.clock.advance(PATIENCE);
-    bed.watch.stop();
+    await bed.watch.stop();
 
     expect(bed.clock.nextTimerAt).toBeUndefined();
     bed.watch.start();
@@ -202,7 +205,7 @@ describe('ProgressWatch', () => {
       const bed = new WatchBed();
       bed.confirm = async () => new Promise(() => {});
       const asking = bed.watch.signalLost();
-      bed.watch.stop();
+      await bed.watch.stop();
       await asking;
 
       expect(bed.rebuilt).toEqual([]);

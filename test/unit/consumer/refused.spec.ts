@@ -1,20 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimedMessage, Outcome, StoredMessage } from '../../../lib/broker/broker.interface.js';
+import type { ClaimedMessage } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
-import type { DeadOutcome } from '../../../lib/consumer/delivery-reporter.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { Settler } from '../../../lib/consumer/settler.js';
-import { WorkerGroup } from '../../../lib/consumer/worker-group.js';
-import { WorkerPool } from '../../../lib/consumer/worker-pool.js';
+import { ACKED, type DeadOutcome, type Verdict } from '../../../lib/consumer/verdict.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
+import { testContext, testHandling } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
-const ACK: Outcome = { kind: 'ack' };
 const LEASE = 30_000;
 
 function refusal(): BrokerUnavailableError {
@@ -32,13 +29,12 @@ class Bed {
   readonly errors: BackgroundError[] = [];
   readonly setAside: [id: string, outcome: DeadOutcome][] = [];
   readonly confirmed: string[] = [];
-  readonly context: ConsumerContext = {
+  readonly context = testContext({
     broker: this.broker,
     clock: this.clock,
     log: { log: () => {}, warn: () => {}, error: (message) => this.log.push(message) },
     events: { wants: () => false, emit: (_, error) => this.errors.push(error as BackgroundError) },
-    member: 'me',
-  };
+  });
 
   async publish(count: number): Promise<void> {
     const messages = Array.from({ length: count }, (_, i) => {
@@ -62,11 +58,11 @@ class Bed {
       if (settlements.some(({ storedId }) => this.bad.has(storedId))) throw refusal();
       return settle(partition, call, settlements);
     };
-    return new Settler(this.context, PARTITION, ({ id }, outcome) => this.setAside.push([id, outcome]));
+    return new Settler(this.context, PARTITION, this);
   }
 
   async settleAll(settler: Settler, deliveries: readonly Delivery[]): Promise<void> {
-    for (const delivery of deliveries) settler.settle(delivery, ACK, () => this.confirmed.push(delivery.id));
+    for (const delivery of deliveries) settler.settle(delivery, ACKED);
     await settler.idle();
   }
 
@@ -79,25 +75,21 @@ class Bed {
       return claim(partition, request);
     };
     const claimed: string[] = [];
-    const group = new WorkerGroup(1000);
-    const claimer = new PartitionClaimer({
-      context: this.context,
+    const taker = {
       partition: PARTITION,
-      pool: new WorkerPool(1000),
-      group,
-      priority: 0,
-      batch: 1,
-      lease: LEASE,
-      token: 0,
-      onMessages: (messages) => {
-        claimed.push(...messages.map(({ storedId }) => storedId));
+      take: (deliveries: readonly Delivery[]) => {
+        claimed.push(...deliveries.map(({ storedId }) => storedId));
         return 0;
       },
-      onSetAside: ({ storedId }: StoredMessage, outcome) => this.setAside.push([storedId, outcome]),
-      onLost: () => {},
-      onPause: () => {},
-    });
-    return { claimer, claimed };
+      settled: this.settled.bind(this),
+      lost: () => {},
+    };
+    return { claimer: new PartitionClaimer(testHandling({ context: this.context }), taker, 0), claimed };
+  }
+
+  settled({ id }: Delivery, { outcome }: Verdict): void {
+    if (outcome.kind === 'dead') this.setAside.push([id, outcome]);
+    else this.confirmed.push(id);
   }
 
   async states(): Promise<Record<string, number>> {
@@ -169,8 +161,8 @@ describe('a settle that is refused for one message', () => {
     const bed = new Bed();
     const [first, second] = await bed.deliver(2);
     const settler = bed.refuseSettles();
-    settler.settle(first as Delivery, { kind: 'put-off', delay: NaN });
-    settler.settle(second as Delivery, ACK);
+    settler.settle(first as Delivery, { outcome: { kind: 'put-off', delay: NaN } });
+    settler.settle(second as Delivery, ACKED);
     await settler.idle();
 
     expect(await bed.states()).toEqual({ scheduled: 0, inFlight: 0, dead: 1 });

@@ -42,14 +42,14 @@ class SettleBed {
       member: 'me',
       settleLayers: resolveMiddleware(settles.map((settle) => ({ settle }))).settle,
     };
-    this.settler = new Settler(context, PARTITION, () => {});
+    this.settler = new Settler(context, PARTITION, { settled: ({ id }) => void this.confirmed.push(id) });
   }
 
   settle(id: string, outcome: Outcome = ACK, message?: DelayedMessage): void {
     const claimed = { storedId: id, envelope: '[0,null]', token: 7, delivery: 2, attempt: 2, dueAt: 0 };
     const delivery = new Delivery(PARTITION, claimed, 1000);
     delivery.message = message;
-    this.settler.settle(delivery, outcome, () => this.confirmed.push(id));
+    this.settler.settle(delivery, { outcome });
   }
 
   /** The ids of each call of the broker. */
@@ -211,8 +211,7 @@ describe('a settle within middleware', () => {
     bed.brokerError = new TypeError('no such script');
     bed.settle('a');
     await turns(5);
-    bed.settler.abandon();
-    await bed.settler.idle();
+    await bed.settler.stop();
 
     expect(seen).toHaveLength(1);
     expect(bed.confirmed).toEqual([]);

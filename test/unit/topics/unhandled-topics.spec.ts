@@ -166,7 +166,7 @@ describe('UnhandledTopics', () => {
   it('has no timer once it is stopped', async () => {
     const bed = new Bed().start();
     bed.topics.published('jobs');
-    bed.topics.stop();
+    await bed.topics.stop();
     bed.topics.published('mails');
     expect(bed.clock.nextTimerAt).toBeUndefined();
   });

@@ -1,5 +1,6 @@
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { Clock } from './clock.js';
+import { within } from './deadline.js';
 
 const FIRST_PAUSE = 25;
 const LONGEST_PAUSE = 250;
@@ -10,14 +11,14 @@ export interface RepeatOptions {
   readonly signal: AbortSignal;
   /** Which failures to sit out. @defaultValue those that may pass */
   readonly worthRepeating?: (error: BrokerUnavailableError) => boolean;
-  /** Told of each failure that is sat out; `failures` counts them, this one included. */
+  /** Called with each failure that is sat out; `failures` counts them, this one included. */
   readonly onFailure?: (error: BrokerUnavailableError, failures: number) => void;
 }
 
 /**
  * Calls `operation` until the broker serves it, four times a second at most. Only for operations that may be repeated.
  *
- * @throws what the operation threw last, once the signal is aborted or the failure will not pass
+ * @throws what the operation threw last, once the signal is aborted or if the failure will not pass
  */
 export async function repeatUntilServed<T>(operation: () => Promise<T>, options: RepeatOptions): Promise<T> {
   const { clock, signal, worthRepeating = (error) => error.transient, onFailure } = options;
@@ -33,6 +34,30 @@ export async function repeatUntilServed<T>(operation: () => Promise<T>, options:
       if (signal.aborted) throw error;
     }
   }
+}
+
+/**
+ * Repeats `operation` until the broker serves it, and gives up when time is up, even if a call never returns. Only for
+ * operations that may be repeated.
+ *
+ * @param timeout milliseconds
+ * @throws BrokerUnavailableError when time is up, or at once if the failure will not pass
+ */
+export async function serveWithin<T>(clock: Clock, timeout: number, operation: () => Promise<T>): Promise<T> {
+  const overdue = new AbortController();
+  let lastFailure: BrokerUnavailableError | undefined;
+  const serving = repeatUntilServed(operation, {
+    clock,
+    signal: overdue.signal,
+    onFailure: (error) => (lastFailure = error),
+  });
+  return within(clock, timeout, serving, {
+    error: () => {
+      overdue.abort();
+      const detail = lastFailure?.message ?? 'the connection hangs';
+      return new BrokerUnavailableError(`No answer from Redis in time: ${detail}`, { cause: lastFailure });
+    },
+  });
 }
 
 /** Resolves after `delay` milliseconds, or as soon as the signal is aborted. */

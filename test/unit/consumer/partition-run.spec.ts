@@ -1,34 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { type BedCall, DispatchBed } from '../../support/units/dispatch-bed.js';
+import { LEASE } from '../../support/units/handling.js';
+import { type BedCall, RunBed } from '../../support/units/run-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
 
-describe('MessageDispatcher without batches', () => {
+describe('PartitionRun without batches', () => {
   it('calls the handler with one message each, a slot for each', async () => {
-    const bed = new DispatchBed();
+    const bed = new RunBed();
 
-    expect(bed.dispatch(['a', 'b', 'c'], 5)).toBe(3);
+    expect(bed.take(['a', 'b', 'c'], 5)).toBe(3);
     expect(bed.called).toEqual([['a'], ['b'], ['c']]);
     bed.call(1).resolve();
     expect(await bed.outcomes()).toEqual([['b', 'ack']]);
     expect(bed.slotsFree).toBe(1);
-    expect([...bed.dispatcher.running.keys()]).toEqual(['a', 'c']);
+    expect(bed.running).toEqual(['a', 'c']);
   });
 
   it('takes what looks like results of a batch for any other value', async () => {
-    const bed = new DispatchBed();
-    bed.dispatch(['a'], 1);
+    const bed = new RunBed();
+    bed.take(['a'], 1);
     bed.call(0).resolve([{ status: 'rejected', reason: new Error('none of its business') }]);
 
     expect(await bed.outcomes()).toEqual([['a', 'ack']]);
   });
 
   it('keeps a redelivery waiting in its slot until the run before it has ended', async () => {
-    const bed = new DispatchBed();
-    bed.dispatch(['a'], 1);
+    const bed = new RunBed();
+    bed.take(['a'], 1);
     const { signal } = bed.call(0).messages[0] ?? {};
 
-    expect(bed.dispatch(['a', 'b'], 2)).toBe(2);
+    expect(bed.take(['a', 'b'], 2)).toBe(2);
     expect(bed.called).toEqual([['a'], ['b']]);
     expect(signal?.reason).toMatchObject({ code: 'LEASE_LOST' });
     bed.call(0).resolve();
@@ -38,22 +39,22 @@ describe('MessageDispatcher without batches', () => {
     bed.call(2).resolve();
     expect(await bed.outcomes()).toHaveLength(3);
     expect(bed.slotsFree).toBe(3);
-    expect(bed.dispatcher.running.size).toBe(0);
+    expect(bed.run.running.size).toBe(0);
   });
 });
 
-describe('MessageDispatcher with batches', () => {
+describe('PartitionRun with batches', () => {
   it('calls the handler with as many messages as there are, at most a batch, and says how many slots that takes', () => {
-    const bed = new DispatchBed({ batch: 3 });
+    const bed = new RunBed({ batch: 3 });
 
-    expect(bed.dispatch(['a'], 4)).toBe(1);
-    expect(bed.dispatch(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
+    expect(bed.take(['a'], 4)).toBe(1);
+    expect(bed.take(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
     expect(bed.called).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f', 'g'], ['h']]);
   });
 
   it('frees one slot a call, when the call has ended', async () => {
-    const bed = new DispatchBed({ batch: 3 });
-    bed.dispatch(['a', 'b', 'c', 'd'], 2);
+    const bed = new RunBed({ batch: 3 });
+    bed.take(['a', 'b', 'c', 'd'], 2);
     bed.call(0).resolve();
 
     expect(await bed.outcomes()).toEqual([
@@ -68,8 +69,8 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('tells events of each message', async () => {
-    const bed = new DispatchBed({ batch: 3 });
-    bed.dispatch(['a', 'b'], 1);
+    const bed = new RunBed({ batch: 3 });
+    bed.take(['a', 'b'], 1);
     bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'rejected', reason: new Error('down') }]);
     await bed.outcomes();
 
@@ -82,8 +83,8 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('gives the handler arrays that it may change', async () => {
-    const bed = new DispatchBed({ batch: 3 });
-    bed.dispatch(['a', 'b'], 1);
+    const bed = new RunBed({ batch: 3 });
+    bed.take(['a', 'b'], 1);
     (bed.call(0).messages as unknown[]).length = 0;
     bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
 
@@ -95,7 +96,7 @@ describe('MessageDispatcher with batches', () => {
 
   describe('checks each message before the call', () => {
     it('and calls with those that are left', async () => {
-      const bed = new DispatchBed({ batch: 10 });
+      const bed = new RunBed({ batch: 10 });
       const lost = bed.delivery('lost');
       lost.leaseEndsAt = bed.clock.now();
       const undecodable = bed.delivery('undecodable');
@@ -110,7 +111,7 @@ describe('MessageDispatcher with batches', () => {
         bed.delivery('own attempts', { attempt: 4, attempts: 4 }),
       ];
 
-      expect(bed.dispatcher.dispatch(deliveries, 1)).toBe(1);
+      expect(bed.run.take(deliveries, 1)).toBe(1);
       expect(await bed.outcomes()).toEqual([
         ['expired', 'dead'],
         ['undecodable', 'dead'],
@@ -120,16 +121,16 @@ describe('MessageDispatcher with batches', () => {
       expect(await bed.failureOf('crashed')).toMatchObject({ reason: 'crashed' });
       expect(bed.called).toEqual([['a', 'in time', 'own attempts']]);
       expect(bed.slotsFree).toBe(0);
-      expect([...bed.dispatcher.running.keys()]).toEqual(['a', 'in time', 'own attempts']);
+      expect(bed.running).toEqual(['a', 'in time', 'own attempts']);
       bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }, { status: 'fulfilled' }]);
       await turns();
       expect(bed.slotsFree).toBe(1);
     });
 
     it('and does not call where none is left', async () => {
-      const bed = new DispatchBed({ batch: 10, settings: { expireAfter: 10 } });
+      const bed = new RunBed({ batch: 10, settings: { expireAfter: 10 } });
       const deliveries = ['a', 'b'].map((id) => bed.delivery(id, { late: 20 }));
-      bed.dispatcher.dispatch(deliveries, 1);
+      bed.run.take(deliveries, 1);
 
       expect(await bed.outcomes()).toEqual([
         ['a', 'dead'],
@@ -137,15 +138,15 @@ describe('MessageDispatcher with batches', () => {
       ]);
       expect(bed.called).toEqual([]);
       expect(bed.slotsFree).toBe(1);
-      expect(bed.dispatcher.running.size).toBe(0);
+      expect(bed.run.running.size).toBe(0);
     });
 
     it('and does not call with what was given back while a check took its time', async () => {
-      const bed = new DispatchBed({ batch: 10 });
+      const bed = new RunBed({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
       bed.lookUp = async () => new Promise((resolve) => answers.push(resolve));
-      bed.dispatcher.dispatch([bed.delivery('a'), bed.delivery('crashed', { attempt: 4 })], 1);
-      bed.dispatcher.releaseAll();
+      bed.run.take([bed.delivery('a'), bed.delivery('crashed', { attempt: 4 })], 1);
+      bed.run.releaseAll();
       expect(answers).toHaveLength(1);
       answers[0]?.(undefined);
 
@@ -155,16 +156,16 @@ describe('MessageDispatcher with batches', () => {
       ]);
       expect(bed.called).toEqual([]);
       expect(bed.slotsFree).toBe(1);
-      expect(bed.dispatcher.running.size).toBe(0);
+      expect(bed.run.running.size).toBe(0);
     });
   });
 
   describe('if an earlier delivery of a message still runs', () => {
     it('calls with the others at once, and with that message when the earlier run has ended', async () => {
-      const bed = new DispatchBed({ batch: 3 });
-      bed.dispatch(['a', 'b'], 1);
+      const bed = new RunBed({ batch: 3 });
+      bed.take(['a', 'b'], 1);
 
-      expect(bed.dispatch(['b', 'c', 'd'], 2)).toBe(2);
+      expect(bed.take(['b', 'c', 'd'], 2)).toBe(2);
       expect(bed.called).toEqual([
         ['a', 'b'],
         ['c', 'd'],
@@ -178,14 +179,14 @@ describe('MessageDispatcher with batches', () => {
       bed.call(2).resolve();
       await turns();
       expect(bed.slotsFree).toBe(3);
-      expect(bed.dispatcher.running.size).toBe(0);
+      expect(bed.run.running.size).toBe(0);
     });
 
     it('gives that message back where the others need all slots', async () => {
-      const bed = new DispatchBed({ batch: 3 });
-      bed.dispatch(['a', 'b'], 1);
+      const bed = new RunBed({ batch: 3 });
+      bed.take(['a', 'b'], 1);
 
-      expect(bed.dispatch(['b', 'c'], 1)).toBe(1);
+      expect(bed.take(['b', 'c'], 1)).toBe(1);
       expect(bed.called).toEqual([['a', 'b'], ['c']]);
       expect(await bed.outcomes()).toEqual([['b', 'release']]);
       bed.call(0).resolve();
@@ -194,16 +195,16 @@ describe('MessageDispatcher with batches', () => {
       expect(bed.called).toHaveLength(2);
       expect(bed.slotsFree).toBe(2);
       // It comes again, and nothing is in its way.
-      expect(bed.dispatch(['b'], 1)).toBe(1);
+      expect(bed.take(['b'], 1)).toBe(1);
       expect(bed.called.at(-1)).toEqual(['b']);
     });
 
     it('keeps those together that wait for the same run, and only those', async () => {
-      const bed = new DispatchBed({ batch: 3 });
-      bed.dispatch(['a', 'b', 'c'], 1);
-      bed.dispatch(['d', 'e'], 1);
+      const bed = new RunBed({ batch: 3 });
+      bed.take(['a', 'b', 'c'], 1);
+      bed.take(['d', 'e'], 1);
 
-      expect(bed.dispatch(['b', 'd', 'c'], 5)).toBe(2);
+      expect(bed.take(['b', 'd', 'c'], 5)).toBe(2);
       bed.call(1).resolve();
       await turns();
       expect(bed.called.slice(2)).toEqual([['d']]);
@@ -213,25 +214,25 @@ describe('MessageDispatcher with batches', () => {
     });
 
     it('never calls with a message that was given back while it waited', async () => {
-      const bed = new DispatchBed({ batch: 3 });
-      bed.dispatch(['a', 'b'], 1);
-      bed.dispatch(['b'], 1);
-      bed.dispatcher.releaseAll();
+      const bed = new RunBed({ batch: 3 });
+      bed.take(['a', 'b'], 1);
+      bed.take(['b'], 1);
+      bed.run.releaseAll();
       expect(bed.slotsFree).toBe(1);
       bed.call(0).resolve();
       await turns();
 
       expect(bed.called).toEqual([['a', 'b']]);
       expect(bed.slotsFree).toBe(2);
-      expect(bed.dispatcher.running.size).toBe(0);
+      expect(bed.run.running.size).toBe(0);
     });
   });
 
   describe('limits the time of a call', () => {
     it('to the smallest timeout of its messages, which all fail then', async () => {
-      const bed = new DispatchBed({ batch: 3, settings: { timeout: 500 } });
+      const bed = new RunBed({ batch: 3, settings: { timeout: 500 } });
       const deliveries = [bed.delivery('a'), bed.delivery('b', { timeout: 100 }), bed.delivery('c')];
-      bed.dispatcher.dispatch(deliveries, 1);
+      bed.run.take(deliveries, 1);
       const signals = bed.call(0).messages.map(({ signal }) => signal);
       await bed.clock.advance(99);
       expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
@@ -246,19 +247,19 @@ describe('MessageDispatcher with batches', () => {
       ]);
       expect(bed.slotsFree).toBe(1);
       // What still runs keeps its messages from running twice.
-      expect(bed.dispatcher.running.size).toBe(3);
+      expect(bed.run.running.size).toBe(3);
       bed.call(0).resolve();
       await turns();
       expect(await bed.outcomes()).toHaveLength(3);
       expect(bed.slotsFree).toBe(1);
-      expect(bed.dispatcher.running.size).toBe(0);
+      expect(bed.run.running.size).toBe(0);
     });
 
     it('and calls a backoff function once, even if the handler throws afterwards', async () => {
       const asked: unknown[] = [];
       const backoff = (attempt: number, error: unknown): number => asked.push([attempt, (error as Error).name]);
-      const bed = new DispatchBed({ batch: 3, settings: { timeout: 500, backoff } });
-      bed.dispatch(['a', 'b'], 1);
+      const bed = new RunBed({ batch: 3, settings: { timeout: 500, backoff } });
+      bed.take(['a', 'b'], 1);
       await bed.clock.advance(500);
       bed.call(0).reject(new Error('down'));
       await turns();
@@ -270,11 +271,11 @@ describe('MessageDispatcher with batches', () => {
     });
 
     it('not beyond its end', async () => {
-      const bed = new DispatchBed({ batch: 3, settings: { timeout: 500 } });
-      bed.dispatch(['a', 'b'], 1);
+      const bed = new RunBed({ batch: 3, settings: { timeout: 500 } });
+      bed.take(['a', 'b'], 1);
       const [message] = bed.call(0).messages;
       bed.call(0).resolve();
-      await bed.clock.advance(1000);
+      await bed.clock.advance(LEASE);
 
       expect(message?.signal.aborted).toBe(false);
       expect(bed.clock.nextTimerAt).toBeUndefined();
@@ -282,10 +283,10 @@ describe('MessageDispatcher with batches', () => {
   });
 
   it('gives back every message that still runs, and frees their slots once', async () => {
-    const bed = new DispatchBed({ batch: 2 });
-    bed.dispatch(['a', 'b', 'c'], 2);
+    const bed = new RunBed({ batch: 2 });
+    bed.take(['a', 'b', 'c'], 2);
     const signals = bed.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
-    bed.dispatcher.releaseAll();
+    bed.run.releaseAll();
 
     expect(signals.map((signal) => signal.reason as unknown)).toMatchObject(
       ['a', 'b', 'c'].map(() => ({ code: 'SHUTDOWN' })),
@@ -303,9 +304,9 @@ describe('MessageDispatcher with batches', () => {
 
 /** Has a batch handled: `a` may be tried again, `b` and `c` may not. */
 async function end(settle: (call: BedCall) => void) {
-  const bed = new DispatchBed({ batch: 3 });
+  const bed = new RunBed({ batch: 3 });
   const deliveries = [bed.delivery('a'), bed.delivery('b', { attempt: 3 }), bed.delivery('c', { attempts: 1 })];
-  bed.dispatcher.dispatch(deliveries, 1);
+  bed.run.take(deliveries, 1);
   settle(bed.call(0));
   return { outcomes: await bed.outcomes(), failure: await bed.failureOf('a') };
 }

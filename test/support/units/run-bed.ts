@@ -1,28 +1,16 @@
 import type { Broker, Outcome, Settlement } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
-import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
-import { MessageDispatcher } from '../../../lib/consumer/message-dispatcher.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import type { HandlerSettings } from '../../../lib/consumer/message-handler.interface.js';
-import { Settler } from '../../../lib/consumer/settler.js';
+import { PartitionRun } from '../../../lib/consumer/partition-run.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
-import { encodeEnvelope, type EnvelopeFields } from '../../../lib/messages/envelope.js';
+import { type EnvelopeFields, encodeEnvelope } from '../../../lib/messages/envelope.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { LEASE, testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
-const LEASE = 30_000;
-
-const SETTINGS: HandlerSettings = {
-  partitions: undefined,
-  attempts: 3,
-  backoff: { delay: 1000, factor: 1, maxDelay: 1000, jitter: 0 },
-  timeout: undefined,
-  lease: LEASE,
-  expireAfter: undefined,
-  serializer: undefined,
-  deadLetter: { maxAge: undefined, maxCount: undefined },
-};
 
 /** A call of the handler, which ends when the test says so. */
 export interface BedCall {
@@ -32,24 +20,24 @@ export interface BedCall {
   reject(error: unknown): void;
 }
 
-export interface BedOptions {
+export interface BenchOptions {
   readonly batch?: number | undefined;
   readonly settings?: Partial<HandlerSettings>;
 }
 
-/** A dispatcher of one partition; the test claims, handles, and sees what is settled. */
-export class DispatchBed {
+/** The run of one partition; the test claims, handles, and sees what is settled. */
+export class RunBed {
   readonly clock = new ManualClock();
   readonly calls: BedCall[] = [];
   readonly events: [kind: keyof QueueEvents, id: unknown][] = [];
-  readonly dispatcher: MessageDispatcher;
+  readonly run: PartitionRun;
   slotsFree = 0;
-  /** Answers a look at what is stored; a dispatcher looks before it declares a message crashed. */
+  /** Answers a look at what is stored; the run looks before it declares a message crashed. */
   lookUp: Broker['get'] = async () => undefined;
   readonly #settlements: Settlement[] = [];
   #token = 0;
 
-  constructor({ batch, settings }: BedOptions = {}) {
+  constructor({ batch, settings }: BenchOptions = {}) {
     const broker: Pick<Broker, 'now' | 'settle' | 'get'> = {
       now: () => this.clock.now(),
       get: async (partition, storedId) => this.lookUp(partition, storedId),
@@ -58,29 +46,15 @@ export class DispatchBed {
         return settlements.map(() => 'settled');
       },
     };
-    const context: ConsumerContext = {
+    const context = testContext({
       broker: broker as Broker,
       clock: this.clock,
-      log: { log: () => {}, warn: () => {}, error: () => {} },
       events: { wants: () => true, emit: (kind, event) => this.events.push([kind, 'id' in event && event.id]) },
-      member: 'me',
-    };
-    this.dispatcher = new MessageDispatcher({
-      context,
-      partition: PARTITION,
-      handler: {
-        name: 'Jobs.work',
-        concurrency: 1,
-        batch,
-        topics: [],
-        handle: async (messages) => this.#call(messages),
-      },
-      settings: { ...SETTINGS, ...settings },
-      schema: undefined,
-      settler: new Settler(context, PARTITION, () => {}),
-      onSlotFree: () => this.slotsFree++,
-      onDead: () => {},
     });
+    const slots = new HandlerSlots(new SlotPool(1000), 1000);
+    slots.release = (count) => void (this.slotsFree += count);
+    const handle = async (messages: readonly DelayedMessage[]): Promise<unknown> => this.#call(messages);
+    this.run = new PartitionRun(testHandling({ context, settings, batch, slots, handle }), PARTITION);
   }
 
   /** A delivery as a claim made it just now; due now, unless something else is said. */
@@ -94,12 +68,17 @@ export class DispatchBed {
     return new Delivery(PARTITION, claimed, now + LEASE);
   }
 
-  /** Dispatches deliveries of these ids. */
-  dispatch(ids: readonly string[], slots: number): number {
-    return this.dispatcher.dispatch(
+  /** Has the run take deliveries of these ids. */
+  take(ids: readonly string[], slots: number): number {
+    return this.run.take(
       ids.map((id) => this.delivery(id)),
       slots,
     );
+  }
+
+  /** Ids of the messages that run. */
+  get running(): string[] {
+    return Array.from(this.run.running, ({ storedId }) => storedId);
   }
 
   /** Ids of the messages of each call so far. */

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { ConsumptionLog, TopicLog } from '../../../lib/consumer/topic-log.js';
+import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
 
 function start() {
   const lines: string[] = [];
   const log = { log: (line: string) => void lines.push(line), warn: () => {}, error: () => {} };
-  return { lines, topic: new TopicLog(log, new ConsumptionLog(log, new ManualClock(), 1), 'jobs', 8) };
+  const consumption = new ConsumptionLog(log, new ManualClock(), 1);
+  consumption.knows('jobs', 8);
+  return { lines, topic: new TopicLog(consumption, 'jobs') };
 }
 
 describe('TopicLog', () => {
@@ -61,18 +63,19 @@ function consume(count: number) {
   const log = {
     log: (line: string) => void lines.push(line),
     debug: (line: string) => void details.push(line),
-    warn: () => {},
+    warn: (line: string) => void lines.push(line),
     error: () => {},
   };
   const consumption = new ConsumptionLog(log, clock, count);
   const topics = Array.from({ length: count }, (_, i) => {
     consumption.handles('Jobs.work', `jobs-${i}`);
-    return new TopicLog(log, consumption, `jobs-${i}`, 8);
+    consumption.knows(`jobs-${i}`, 8);
+    return new TopicLog(consumption, `jobs-${i}`);
   });
   const own = (indexes: number[]): void => {
     for (const topic of topics) topic.owns(indexes);
   };
-  return { clock, lines, details, consumption, own };
+  return { clock, lines, details, consumption, topics, own };
 }
 
 describe('ConsumptionLog', () => {
@@ -123,6 +126,56 @@ describe('ConsumptionLog', () => {
     own([0]);
     consumption.stop();
     expect(lines).toEqual(['Consumes 3 topics; owns 0 of 24 partitions']);
+    expect(clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('has one line for fifty topics that are paused, one when they go on, and the details at debug', async () => {
+    const { clock, lines, details, topics } = consume(50);
+    details.length = 0;
+    for (const topic of topics) topic.sawPaused(0, true);
+    expect(lines).toEqual([]);
+    await clock.advance(2000);
+    for (const topic of topics) topic.sawPaused(0, false);
+    await clock.advance(2000);
+    expect(lines).toEqual(['50 topics are paused', '50 topics go on']);
+    expect(details).toHaveLength(100);
+    expect(details[0]).toBe("Topic 'jobs-0' is paused");
+  });
+
+  it('names the topic if it is the only one of fifty', async () => {
+    const { clock, lines, topics } = consume(50);
+    topics[7]?.sawPaused(0, true);
+    topics[7]?.heartbeatFailed('it is gone');
+    await clock.advance(2000);
+    expect(lines).toEqual(["Topic 'jobs-7' is paused", "Heartbeats in topic 'jobs-7' fail: it is gone"]);
+  });
+
+  it('has one line for the heartbeats of fifty topics that fail, an outage', async () => {
+    const { clock, lines, topics } = consume(50);
+    for (let repeat = 0; repeat < 20; repeat++) {
+      for (const [i, topic] of topics.entries()) topic.heartbeatFailed(`failure ${i}`);
+      await clock.advance(250);
+    }
+    expect(lines).toEqual(['Heartbeats in 50 topics fail: failure 49']);
+    for (const topic of topics) topic.heartbeatAnswered();
+    topics[0]?.heartbeatFailed('again');
+    await clock.advance(2000);
+    expect(lines[1]).toBe("Heartbeats in topic 'jobs-0' fail: again");
+  });
+
+  it('has a line at once for each of two topics whose heartbeats fail', () => {
+    const { lines, topics } = consume(2);
+    lines.length = 0;
+    for (const topic of topics) topic.heartbeatFailed('gone');
+    expect(lines).toEqual(["Heartbeats in topic 'jobs-0' fail: gone", "Heartbeats in topic 'jobs-1' fail: gone"]);
+  });
+
+  it('logs what it has gathered when it is stopped', () => {
+    const { clock, lines, topics, consumption } = consume(3);
+    for (const topic of topics) topic.sawPaused(0, true);
+    consumption.stop();
+    consumption.stop();
+    expect(lines).toEqual(['3 topics are paused']);
     expect(clock.nextTimerAt).toBeUndefined();
   });
 });

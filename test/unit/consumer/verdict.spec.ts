@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from '../../../lib/consumer/retry-policy.js';
+import { outcomeOf } from '../../../lib/consumer/verdict.js';
 import { HandlerTimeoutError, RetryLaterError, UnrecoverableError } from '../../../lib/errors/handling.errors.js';
 
 const BACKOFF = { delay: 100, factor: 2, maxDelay: 10_000, jitter: 0 };

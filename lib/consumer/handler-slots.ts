@@ -1,0 +1,176 @@
+/** Wants slots of a handler. */
+export interface Claimant {
+  /** Place of its topic among those of its handler, 0 for the first; while an earlier one is hungry it gets nothing. */
+  readonly priority: number;
+  /** Most slots it can make use of now, one at least. */
+  readonly wanted: number;
+  /**
+   * Takes `slots` slots; it has to {@link HandlerSlots.release} each of them once. Once it knows whether it needs more it
+   * has to {@link HandlerSlots.request} again, or to {@link HandlerSlots.withdraw}.
+   */
+  grant(slots: number): void;
+}
+
+/**
+ * Bounds how many handler calls run at once in this process. Slots are taken before messages are claimed, so that no
+ * message waits in a process while its lease runs, and are handed out first come, first served.
+ */
+export class SlotPool {
+  readonly #limit: number;
+  #used = 0;
+  readonly #queue = new Map<Claimant, HandlerSlots>();
+  #granting = false;
+  readonly #idle: (() => void)[] = [];
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Slots taken. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Resolves once no slot is taken. */
+  async idle(): Promise<void> {
+    if (this.#used > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** A claimant's slots are granted at once if some are free, else as soon as some are. */
+  enter(claimant: Claimant, slots: HandlerSlots): void {
+    this.#queue.set(claimant, slots);
+    this.#grant();
+  }
+
+  /** The same, but in a later turn of the event loop. */
+  enterSoon(claimants: Iterable<Claimant>, slots: HandlerSlots): void {
+    for (const claimant of claimants) this.#queue.set(claimant, slots);
+    this.#grantSoon();
+  }
+
+  leave(claimant: Claimant): void {
+    this.#queue.delete(claimant);
+  }
+
+  has(claimant: Claimant): boolean {
+    return this.#queue.has(claimant);
+  }
+
+  /** Slots that come back in one turn of the event loop are granted together, which makes larger claims. */
+  giveBack(slots: number): void {
+    this.#used -= slots;
+    if (this.#used === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#grantSoon();
+  }
+
+  #grantSoon(): void {
+    if (this.#granting || this.#queue.size === 0) return;
+    this.#granting = true;
+    setImmediate(() => {
+      this.#granting = false;
+      this.#grant();
+    });
+  }
+
+  #grant(): void {
+    for (const [claimant, slots] of this.#queue) {
+      const free = this.#limit - this.#used;
+      if (free === 0) return;
+      this.#queue.delete(claimant);
+      const granted = slots.take(claimant, free);
+      if (granted === 0) continue;
+      this.#used += granted;
+      claimant.grant(granted);
+    }
+  }
+}
+
+/**
+ * The slots of one handler, at most `limit` of the pool's, shared by its topics: those of an earlier topic come before those
+ * of a later one.
+ */
+export class HandlerSlots {
+  readonly #pool: SlotPool;
+  readonly #limit: number;
+  #used = 0;
+  /** Waits until slots of this handler are free. */
+  readonly #parked = new Set<Claimant>();
+  /** Waits until no claimant of an earlier topic is hungry. */
+  readonly #outranked = new Set<Claimant>();
+  /** By priority: those that have asked for slots, until they have what they wanted. */
+  readonly #hungry: Set<Claimant>[] = [];
+
+  constructor(pool: SlotPool, limit: number) {
+    this.#pool = pool;
+    this.#limit = limit;
+  }
+
+  /** Slots taken. */
+  get used(): number {
+    return this.#used;
+  }
+
+  get free(): number {
+    return this.#limit - this.#used;
+  }
+
+  /** Whether a claimant has asked for slots, and has got none yet. */
+  keepsWaiting(claimant: Claimant): boolean {
+    return this.#pool.has(claimant) || this.#parked.has(claimant) || this.#outranked.has(claimant);
+  }
+
+  /** Asks for slots. */
+  request(claimant: Claimant): void {
+    this.#parked.delete(claimant);
+    this.#outranked.delete(claimant);
+    (this.#hungry[claimant.priority] ??= new Set()).add(claimant);
+    this.#pool.enter(claimant, this);
+  }
+
+  /** Ends a request: it is taken back, or was met. Until then it holds the later topics of its handler back. */
+  withdraw(claimant: Claimant): void {
+    this.#pool.leave(claimant);
+    this.#parked.delete(claimant);
+    this.#outranked.delete(claimant);
+    this.#hungry[claimant.priority]?.delete(claimant);
+    this.#queueAgain(this.#outranked);
+  }
+
+  /** Gives slots back. */
+  release(slots: number): void {
+    this.#used -= slots;
+    this.#queueAgain(this.#parked);
+    this.#pool.giveBack(slots);
+  }
+
+  /**
+   * For the pool, when it is a claimant's turn: takes slots for it, or has it wait for what stands in its way.
+   *
+   * @param free slots of the pool
+   * @returns how many it gets
+   */
+  take(claimant: Claimant, free: number): number {
+    if (this.#outranks(claimant)) {
+      this.#outranked.add(claimant);
+      return 0;
+    }
+    const slots = Math.min(free, this.free, claimant.wanted);
+    if (slots === 0) this.#parked.add(claimant);
+    this.#used += slots;
+    return slots;
+  }
+
+  /** Whether a claimant of an earlier topic is hungry. */
+  #outranks({ priority }: Claimant): boolean {
+    for (let earlier = 0; earlier < priority; earlier++) {
+      if ((this.#hungry[earlier]?.size ?? 0) > 0) return true;
+    }
+    return false;
+  }
+
+  #queueAgain(waiting: Set<Claimant>): void {
+    if (waiting.size === 0) return;
+    this.#pool.enterSoon(waiting, this);
+    waiting.clear();
+  }
+}

@@ -1,0 +1,20 @@
+import type { ConsumerContext } from './consumer-context.js';
+import type { TopicLog } from './consumption-log.js';
+import type { DeadLetterNotifier } from './dead-letter-notifier.js';
+import type { HandlerSlots } from './handler-slots.js';
+import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
+import type { ProgressWatch } from './progress-watch.js';
+
+/** How this process handles a topic: what all partitions of the topic have in common. */
+export interface TopicHandling {
+  readonly context: ConsumerContext;
+  readonly handler: MessageHandler;
+  readonly handled: HandledTopic;
+  /** Place of the topic among those of its handler, 0 for the first. */
+  readonly priority: number;
+  /** Shared by all topics of the handler. */
+  readonly slots: HandlerSlots;
+  readonly notifier: DeadLetterNotifier;
+  readonly watch: ProgressWatch;
+  readonly log: TopicLog;
+}

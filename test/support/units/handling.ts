@@ -1,0 +1,63 @@
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
+import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
+import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
+import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
+import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+
+export const LEASE = 30_000;
+
+const SETTINGS: HandlerSettings = {
+  partitions: undefined,
+  attempts: 3,
+  backoff: { delay: 1000, factor: 1, maxDelay: 1000, jitter: 0 },
+  timeout: undefined,
+  lease: LEASE,
+  expireAfter: undefined,
+  serializer: undefined,
+  deadLetter: { maxAge: undefined, maxCount: undefined },
+};
+
+/** What the parts of a consumer are given, silent and in memory but for what the test says. */
+export function testContext(given: Partial<ConsumerContext> = {}): ConsumerContext {
+  const clock = given.clock ?? new ManualClock();
+  return {
+    broker: given.broker ?? new MemoryBroker(clock),
+    clock,
+    log: { log: () => {}, warn: () => {}, error: () => {} },
+    events: { wants: () => false, emit: () => {} },
+    member: 'me',
+    ...given,
+  };
+}
+
+export interface TestHandlingOptions {
+  readonly context?: ConsumerContext;
+  readonly topic?: string;
+  readonly settings?: Partial<HandlerSettings> | undefined;
+  readonly batch?: number | undefined;
+  readonly priority?: number;
+  readonly slots?: HandlerSlots;
+  readonly handle?: MessageHandler['handle'];
+}
+
+/** A topic `jobs` that `Jobs.work` handles. */
+export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
+  const { context = testContext(), topic = 'jobs', settings, batch, priority = 0, handle = () => {} } = options;
+  const handled = { topic, schema: undefined, settings: { ...SETTINGS, ...settings } };
+  const consumption = new ConsumptionLog(context.log, context.clock, 1);
+  consumption.knows(topic, 8);
+  return {
+    context,
+    handler: { name: 'Jobs.work', concurrency: 1, batch, topics: [handled], handle },
+    handled,
+    priority,
+    slots: options.slots ?? new HandlerSlots(new SlotPool(1000), 1000),
+    notifier: new DeadLetterNotifier(context, []),
+    watch: new ProgressWatch(context, 5000, { progress: [], retryClaims: () => {} }),
+    log: new TopicLog(consumption, topic),
+  };
+}

@@ -1,0 +1,211 @@
+import { Subject } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import type { Broker } from '../../../lib/broker/broker.interface.js';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
+import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
+import { Delivery } from '../../../lib/consumer/delivery.js';
+import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
+import { Membership } from '../../../lib/consumer/membership.js';
+import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
+import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
+import { RunningDeliveries } from '../../../lib/consumer/running-deliveries.js';
+import { TopicConsumer } from '../../../lib/consumer/topic-consumer.js';
+import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
+import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
+import { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
+import { MetricsRecorder, type MetricsRecorderOptions } from '../../../lib/monitoring/metrics-recorder.js';
+import { Loop } from '../../../lib/time/loop.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+import type { Startable } from '../../../lib/time/startable.interface.js';
+import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
+import { UnhandledTopics } from '../../../lib/topics/unhandled-topics.js';
+import { SeededRandom } from '../../support/random.js';
+import { testContext, testHandling } from '../../support/units/handling.js';
+
+const PARTITION = { topic: 'jobs', index: 0 };
+const HOUR = 3_600_000;
+
+/** What a loop works on: a clock, and a broker that counts its calls and answers each some turns later. */
+class World {
+  readonly clock = new ManualClock(1_000_000);
+  readonly calls: string[] = [];
+  underWay = 0;
+  readonly broker: Broker;
+
+  constructor(random: SeededRandom) {
+    const memory = new MemoryBroker(this.clock);
+    const counted = async (name: string, call: () => unknown): Promise<unknown> => {
+      this.calls.push(name);
+      this.underWay++;
+      try {
+        const answer = await call();
+        await turns(random.integer(0, 3));
+        return answer;
+      } finally {
+        this.underWay--;
+      }
+    };
+    this.broker = new Proxy<Broker>(memory, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') return member;
+        const call = (...given: unknown[]): unknown => Reflect.apply(member, target, given);
+        const isCall = ['join', 'leave', 'acquire', 'renew', 'release', 'claim', 'extend', 'trimDead', 'hasMembers'];
+        if (!isCall.includes(String(name))) return call;
+        return async (...given: unknown[]) => counted(String(name), () => call(...given));
+      },
+    });
+  }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function handlingIn({ clock, broker }: World) {
+  return testHandling({ context: testContext({ clock, broker }), settings: { lease: 3000 } });
+}
+
+/** Every loop of the runtime, as it comes to work on a world. */
+const LOOPS: Record<string, (world: World) => Startable> = {
+  Loop: ({ clock, broker }) =>
+    new Loop({
+      clock,
+      run: async () => {
+        await broker.hasMembers('jobs');
+        return 1000;
+      },
+    }),
+  Membership: (world) =>
+    new Membership(handlingIn(world), 1000, { holdings: [], takeShare: async () => Promise.resolve(undefined) }),
+  PartitionClaimer: (world) =>
+    new PartitionClaimer(
+      handlingIn(world),
+      { partition: PARTITION, take: () => 0, settled: () => {}, lost: () => {} },
+      0,
+    ),
+  DeadLetterTrimmer: ({ clock, broker }) => {
+    const limits = { maxAge: 1000, maxCount: 5 };
+    return new DeadLetterTrimmer(testContext({ clock, broker }), PARTITION, limits);
+  },
+  LeaseRenewer: (world) => {
+    const running = new RunningDeliveries();
+    const claimed = { storedId: 'a', envelope: '[1,2]', token: 1, attempt: 1, dueAt: 0 };
+    running.add(new Delivery(PARTITION, claimed, Infinity));
+    return new LeaseRenewer(handlingIn(world), PARTITION, running);
+  },
+  ProgressWatch: ({ clock, broker }) =>
+    new ProgressWatch(testContext({ clock, broker }), 1000, { progress: [], retryClaims: () => {} }),
+  TopicConsumer: (world) => new TopicConsumer(handlingIn(world), 2, 1000),
+  ConsumerRuntime: ({ clock, broker }) => {
+    const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
+    const handler = resolveHandler('Jobs.work', ['jobs', 'more'], {}, options);
+    return new ConsumerRuntime({
+      context: testContext({ clock, broker }),
+      topics: new TopicRegistry(broker, options.topicSettings),
+      settings: options.consumer,
+      handlers: [{ ...handler, handle: () => {} }],
+      hooks: [],
+    });
+  },
+  UnhandledTopics: ({ clock, broker }) => {
+    const { events, log } = testContext();
+    const unhandled = new UnhandledTopics({ store: broker, clock, events, log });
+    unhandled.published('jobs');
+    return {
+      start: () => unhandled.start({ topics: new Set(), hint: () => undefined }),
+      stop: async () => unhandled.stop(),
+    };
+  },
+  MetricsRecorder: ({ clock, broker, calls }) => {
+    const kinds = ['delivered', 'errors', 'acked', 'retried', 'dead', 'cancelled', 'replaced', 'released', 'stale'];
+    const events = Object.fromEntries(kinds.map((kind) => [kind, new Subject<QueueEvents[keyof QueueEvents]>()]));
+    const { log } = testContext();
+    const metrics = {
+      open: () => {
+        calls.push('open');
+        return () => {};
+      },
+    } as unknown as MetricsRecorderOptions['metrics'];
+    return new MetricsRecorder({
+      metrics,
+      connection: 'default',
+      events: events as unknown as MetricsRecorderOptions['events'],
+      reader: new MetricsReader({ store: broker, clock, log, topics: () => new Map(), consumed: () => [] }),
+    });
+  },
+};
+
+const random = new SeededRandom();
+console.info(`loops: seed ${random.seed}`);
+
+/** What is going on, and what more is done within an hour. */
+async function lookAt(world: World) {
+  const { underWay, clock, calls } = world;
+  const timer = clock.nextTimerAt;
+  const before = calls.length;
+  await turns(20);
+  await clock.advance(HOUR);
+  return { underWay, timer, later: calls.slice(before) };
+}
+
+const AT_REST = { underWay: 0, timer: undefined, later: [] };
+
+describe.each(Object.entries(LOOPS))('%s', (_, make) => {
+  it('works once it is started, and changes nothing when it is started again', async () => {
+    const [once, twice] = [new World(new SeededRandom(1)), new World(new SeededRandom(1))];
+    const [first, second] = [make(once), make(twice)];
+    await first.start();
+    await Promise.all([second.start(), second.start()]);
+    await second.start();
+    for (const world of [once, twice]) {
+      await turns(20);
+      await world.clock.advance(HOUR / 10);
+      expect(world.calls.length + (world.clock.nextTimerAt ?? 0)).toBeGreaterThan(0);
+    }
+    expect(twice.calls).toEqual(once.calls);
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
+  it('runs no more once it is stopped, whether once or twice', async () => {
+    const world = new World(random);
+    const loop = make(world);
+    await loop.start();
+    await world.clock.advance(5000);
+    await Promise.all([loop.stop(), loop.stop()]);
+    await loop.stop();
+    expect(await lookAt(world)).toEqual(AT_REST);
+    await loop.start();
+    expect(await lookAt(world)).toEqual(AT_REST);
+  });
+
+  it('never works if it is stopped before it is started', async () => {
+    const world = new World(random);
+    const loop = make(world);
+    await loop.stop();
+    await loop.start();
+    expect(world.calls).toEqual([]);
+    expect(await lookAt(world)).toEqual(AT_REST);
+  });
+
+  it('keeps that whatever is called when', async () => {
+    for (let round = 0; round < 20; round++) {
+      const world = new World(random);
+      const loop = make(world);
+      const pending: Promise<void>[] = [];
+      for (let step = 0; step < 8; step++) {
+        const chance = random.next();
+        if (chance < 0.5) pending.push(Promise.resolve(loop.start()));
+        else if (chance < 0.6) pending.push(Promise.resolve(loop.stop()));
+        else if (chance < 0.8) await turns(random.integer(1, 4));
+        else await world.clock.advance(random.integer(1, 5000));
+      }
+      pending.push(Promise.resolve(loop.stop()));
+      await world.clock.advance(0);
+      await Promise.all(pending);
+      expect(await lookAt(world)).toEqual(AT_REST);
+    }
+  });
+});
