@@ -1,5 +1,4 @@
-import type { AdminStore } from '../broker/admin-store.interface.js';
-import type { MessageStore, Partition } from '../broker/broker.interface.js';
+import type { Broker, Partition } from '../broker/broker.interface.js';
 import type { MessageChanges } from '../topics/message-changes.js';
 import type { ClearCounts, ClearOptions } from './clear-options.interface.js';
 
@@ -9,7 +8,7 @@ export interface ClearRequest {
   readonly options: ClearOptions;
 }
 
-type ClearedStore = Pick<MessageStore, 'stats'> & { readonly admin: Pick<AdminStore, 'clear'> };
+type ClearedStore = Pick<Broker, 'stats' | 'clear'>;
 
 /** Removes the messages of one state, partition by partition and step by step, so that nothing else waits for it. */
 export async function clearTopic(
@@ -25,7 +24,7 @@ export async function clearTopic(
     matched += found;
     let more = found > 0 && !dryRun;
     while (more && !stopped()) {
-      const step = await changes.send(partition, (_, call) => store.admin.clear(partition, call, state));
+      const step = await changes.send(partition, (_, call) => store.clear(partition, call, state));
       removed += step.removed;
       more = step.more;
     }

@@ -1,5 +1,4 @@
-import type { GroupStore, MessageStore, Partition } from '../broker/broker.interface.js';
-import type { DeadLetterStore, Death, ListedDeadLetter } from '../broker/dead-letter-store.interface.js';
+import type { Broker, Death, ListedDeadLetter, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { serveWithin } from '../time/serve-within.js';
 import { partitionOf } from '../messages/partitioner.js';
@@ -10,8 +9,7 @@ import type { CheckedSelection } from './checked-options.js';
 import { scanDeadLetters } from './dead-letter-scan.js';
 
 export interface DeadLetterFinderOptions {
-  readonly store: Pick<MessageStore, 'get' | 'locate'> &
-    Pick<GroupStore, 'configOf'> & { readonly deadLetters: DeadLetterStore; now(): number };
+  readonly store: Pick<Broker, 'get' | 'locate' | 'configOf' | 'listDead' | 'requeueDead' | 'removeDead' | 'now'>;
   readonly clock: Clock;
   /** Longest time for one call, in milliseconds. */
   readonly timeout: number;
@@ -95,9 +93,9 @@ export class DeadLetterFinder {
   }
 
   #scan(partition: Partition, filter: CheckedFilter, withFailures?: boolean): AsyncGenerator<ListedDeadLetter[], void> {
-    const { deadLetters } = this.#options.store;
+    const { store } = this.#options;
     const serve = <T>(call: () => Promise<T>): Promise<T> => this.serve(call);
-    return scanDeadLetters({ store: deadLetters, partition, filter, serve, ...(withFailures && { withFailures }) });
+    return scanDeadLetters({ store, partition, filter, serve, ...(withFailures && { withFailures }) });
   }
 
   /** Where messages that the filter means can be. */

@@ -1,9 +1,14 @@
-import { MAX_BATCH, type Partition } from '../broker/broker.interface.js';
-import type { DeadLetterStore, Death, ListedDeadLetter } from '../broker/dead-letter-store.interface.js';
+import {
+  MAX_BATCH,
+  type Broker,
+  type Death,
+  type ListedDeadLetter,
+  type Partition,
+} from '../broker/broker.interface.js';
 import { type CheckedFilter, asksForFailures, isMeant } from './checked-filter.js';
 
 export interface DeadLetterScanOptions {
-  readonly store: DeadLetterStore;
+  readonly store: Pick<Broker, 'listDead'>;
   readonly partition: Partition;
   readonly filter: CheckedFilter;
   /** Whether to bring failures along that the filter does not ask for. */

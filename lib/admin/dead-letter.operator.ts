@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interface.js';
-import type { DeadLetterStore, Death } from '../broker/dead-letter-store.interface.js';
+import { MAX_BATCH, type CallId, type Death, type Partition } from '../broker/broker.interface.js';
 import { type PayloadSerializer, toStored } from '../messages/serializer.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import { assertPayload } from '../messages/assert-payload.js';
@@ -51,7 +50,7 @@ export class DeadLetterOperator {
       return this.#requeueEdited(topic, checked, { ...rest, delay, payload: options.payload });
     }
     const { changed, ...counts } = await this.#change(name, checked, rest, (partition, call, letters) =>
-      this.#store.requeueDead(partition, call, letters, delay),
+      this.#options.store.requeueDead(partition, call, letters, delay),
     );
     return { ...counts, requeued: changed };
   }
@@ -64,7 +63,7 @@ export class DeadLetterOperator {
       name,
       checked,
       checkedRemoveOptions(options),
-      (partition, call, letters) => this.#store.removeDead(partition, call, letters),
+      (partition, call, letters) => this.#options.store.removeDead(partition, call, letters),
     );
     return { ...counts, removed: changed };
   }
@@ -97,7 +96,7 @@ export class DeadLetterOperator {
     const { partition, storedId, diedAt } = found;
     const edited = { storedId, diedAt, envelope: editedEnvelope(found.envelope, replacement, store.now()) };
     const call: CallId = { caller: uuidv7(), sequence: 1 };
-    const [isRequeued] = await this.#finder.serve(() => this.#store.requeueDead(partition, call, [edited], delay));
+    const [isRequeued] = await this.#finder.serve(() => store.requeueDead(partition, call, [edited], delay));
     return { matched: 1, requeued: isRequeued ? 1 : 0, aborted: false };
   }
 
@@ -122,9 +121,5 @@ export class DeadLetterOperator {
       changed += results.filter(Boolean).length;
     }
     return { matched, changed, aborted: false };
-  }
-
-  get #store(): DeadLetterStore {
-    return this.#options.store.deadLetters;
   }
 }

@@ -74,7 +74,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError
    */
   async topics(): Promise<string[]> {
-    return this.#served((broker) => broker.admin.topics());
+    return this.#served((broker) => broker.topics());
   }
 
   /**
@@ -162,9 +162,9 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError where the topic speaks another protocol
    */
   async runNow(topic: TopicRef, id: string | { id: string; key: string }): Promise<boolean> {
-    const { admin } = this.#dependencies.broker;
+    const { broker } = this.#dependencies;
     const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
-      admin.runNow(partition, call, storedId),
+      broker.runNow(partition, call, storedId),
     );
     return result === 'rescheduled';
   }
@@ -285,7 +285,7 @@ export class DelayQueueAdmin {
     const name = checkedTopicName(topic);
     await this.#served(async (broker) => {
       const partitions = await existingPartitions(broker, name);
-      await Promise.all(partitions.map((partition) => broker.admin.pause(partition)));
+      await Promise.all(partitions.map((partition) => broker.pause(partition)));
     });
   }
 
@@ -300,7 +300,7 @@ export class DelayQueueAdmin {
     const name = checkedTopicName(topic);
     await this.#served(async (broker) => {
       const partitions = await existingPartitions(broker, name);
-      await Promise.all(partitions.map((partition) => broker.admin.resume(partition)));
+      await Promise.all(partitions.map((partition) => broker.resume(partition)));
     });
   }
 

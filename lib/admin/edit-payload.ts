@@ -1,11 +1,10 @@
-import type { AdminStore, EditResult } from '../broker/admin-store.interface.js';
-import type { CallId, MessageStore, StoredMessage } from '../broker/broker.interface.js';
+import type { Broker, CallId, EditResult, StoredMessage } from '../broker/broker.interface.js';
 import type { MessageChanges } from '../topics/message-changes.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { encodeEnvelope, withPayload } from '../messages/envelope.js';
 import { type PayloadSerializer, toStored } from '../messages/serializer.js';
 
-type EditedStore = Pick<MessageStore, 'get'> & { readonly admin: Pick<AdminStore, 'edit'> };
+type EditedStore = Pick<Broker, 'get' | 'edit'>;
 
 export interface PayloadEdit {
   readonly topic: string;
@@ -37,7 +36,7 @@ export async function editPayload(
       if (!stored) return 'not-found';
       if (stored.state !== 'scheduled') return 'not-waiting';
       const { envelope: expected } = stored;
-      return store.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
+      return store.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
     });
   } while (result === 'changed');
   return result === 'edited';

@@ -1,8 +1,8 @@
-import type { GroupStore, Partition } from '../broker/broker.interface.js';
+import type { Broker, Partition } from '../broker/broker.interface.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { assertProtocol } from '../topics/assert-protocol.js';
 
-type ConfigStore = Pick<GroupStore, 'configOf'>;
+type ConfigStore = Pick<Broker, 'configOf'>;
 
 /**
  * The partitions of a topic that is to be acted on. Nothing is done to one that nobody uses, since that is a slip of the pen.

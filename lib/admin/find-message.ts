@@ -1,4 +1,4 @@
-import type { GroupStore, MessageStore, Partition } from '../broker/broker.interface.js';
+import type { Broker, Partition } from '../broker/broker.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { toStoredId } from '../messages/stored-id.js';
@@ -6,7 +6,7 @@ import { locateById } from '../topics/locate-by-id.js';
 import { toDetails } from './message-details.js';
 import type { MessageDetails } from './topic-stats.interface.js';
 
-export type SearchedStore = Pick<MessageStore, 'get' | 'locate'> & Pick<GroupStore, 'configOf'>;
+export type SearchedStore = Pick<Broker, 'get' | 'locate' | 'configOf'>;
 
 /** Finds a message by its id; without its key, in the id's own partition first, then in the others. */
 export async function findMessage(

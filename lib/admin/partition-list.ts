@@ -1,5 +1,4 @@
-import type { PeekedMessages, Position } from '../broker/admin-store.interface.js';
-import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import type { Partition, PeekedMessages, Position, StoredMessage } from '../broker/broker.interface.js';
 
 export type FetchMessages = (partition: Partition, after: Position | undefined) => Promise<PeekedMessages>;
 

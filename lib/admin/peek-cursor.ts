@@ -1,4 +1,4 @@
-import type { Position } from '../broker/admin-store.interface.js';
+import type { Position } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/invalid-argument.error.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';

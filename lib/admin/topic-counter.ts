@@ -1,7 +1,7 @@
-import type { GroupStore, MessageStore, PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import type { Broker, PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
 import type { PartitionStatus, TopicCounters, TopicStats } from './topic-stats.interface.js';
 
-export type CountedStore = Pick<MessageStore, 'stats'> & Pick<GroupStore, 'configOf'>;
+export type CountedStore = Pick<Broker, 'stats' | 'configOf'>;
 
 /** Counts what a topic holds, a call a partition. */
 export async function countTopic(store: CountedStore, topic: string): Promise<TopicStats> {

@@ -1,5 +1,4 @@
-import type { AdminStore } from '../broker/admin-store.interface.js';
-import type { GroupStore } from '../broker/broker.interface.js';
+import type { Broker } from '../broker/broker.interface.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { toDetails } from './message-details.js';
 import { type FetchMessages, PartitionList } from './partition-list.js';
@@ -21,7 +20,7 @@ export interface ListRequest {
   readonly serializer: PayloadSerializer | undefined;
 }
 
-type ListedStore = Pick<GroupStore, 'configOf'> & { readonly admin: Pick<AdminStore, 'peek'> };
+type ListedStore = Pick<Broker, 'configOf' | 'peek'>;
 
 /** Merges the lists of all partitions into one, as far as a page goes. */
 export async function listTopic(
@@ -31,8 +30,7 @@ export async function listTopic(
   const count = (await store.configOf(topic))?.partitions ?? 0;
   const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
   const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
-  const fetch: FetchMessages = (partition, after) =>
-    store.admin.peek(partition, { state, after, limit: perCall, maxBytes });
+  const fetch: FetchMessages = (partition, after) => store.peek(partition, { state, after, limit: perCall, maxBytes });
   const lists = Array.from(
     { length: count },
     (_, index) => new PartitionList({ topic, index }, start.get(index), fetch),

@@ -1,8 +1,8 @@
 import {
   MAX_BATCH,
+  type ClaimedMessage,
   type ClaimRequest,
   type ClaimResult,
-  type ClaimedMessage,
   type Partition,
   type StoredMessage,
 } from '../broker/broker.interface.js';
@@ -212,7 +212,7 @@ export class PartitionClaimer implements Startable, Claimant {
       new SerializationError(`It cannot be claimed: ${(error as Error).message}`),
     );
     for (const state of ['in-flight', 'due'] as const) {
-      const { messages } = await broker.admin.peek(partition, { state, limit: 1, maxBytes: 1 });
+      const { messages } = await broker.peek(partition, { state, limit: 1, maxBytes: 1 });
       for (const stored of messages) {
         const storedId = await broker.setAside(partition, { storedId: stored.storedId, token: 0 }, failure);
         if (storedId === undefined) continue;

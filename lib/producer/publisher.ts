@@ -1,4 +1,4 @@
-import type { MessageStore, Partition, PublishResult } from '../broker/broker.interface.js';
+import type { Broker, Partition, PublishResult } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { DuplicateMessageError } from '../errors/duplicate-message.error.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -10,7 +10,7 @@ import { PublishOutcome } from './publish-outcome.js';
 import type { PublishRequest } from './publish-request.js';
 
 export interface PublisherOptions {
-  readonly store: Pick<MessageStore, 'publish'>;
+  readonly store: Pick<Broker, 'publish'>;
   readonly clock: Clock;
   readonly events: EventSink;
   /** Names this process among the publishers. */

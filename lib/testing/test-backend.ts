@@ -1,10 +1,11 @@
+import type { Broker } from '../broker/broker.interface.js';
 import { MemoryBroker } from '../broker/memory/memory.broker.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { ResolvedOptions } from '../connection/resolved-options.interface.js';
 import { Faults } from './faults.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';
-import { TestingBroker } from './testing.broker.js';
+import { testingBroker } from './testing.broker.js';
 import type { VirtualTime } from './virtual-time.js';
 
 /** What stands in the place of a connection's Redis. */
@@ -14,7 +15,7 @@ export class TestBackend {
   readonly faults = new Faults();
   readonly outages: Outages;
   readonly published = new PublishedMessages();
-  readonly broker: TestingBroker;
+  readonly broker: Broker;
   /** Of the applications on this backend. */
   readonly #options: ResolvedOptions[] = [];
 
@@ -23,7 +24,7 @@ export class TestBackend {
     this.memory = new MemoryBroker(time.clock);
     this.outages = new Outages(time.clock);
     const { memory, faults, outages, published } = this;
-    this.broker = new TestingBroker({ memory, activity: time.activity, faults, outages, published });
+    this.broker = testingBroker({ memory, activity: time.activity, faults, outages, published });
   }
 
   /** To be called with the options of each application. */

@@ -1,4 +1,4 @@
-import type { MessageStore, Partition } from '../broker/broker.interface.js';
+import type { Broker, Partition } from '../broker/broker.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 
 /** Where a message is stored. */
@@ -9,7 +9,7 @@ export interface Located {
 
 /** Looks in every partition for messages that have this id and a key of their own; the id's own partition comes first. */
 export async function locateById(
-  store: Pick<MessageStore, 'locate'>,
+  store: Pick<Broker, 'locate'>,
   topic: string,
   id: string,
   partitions: number,

@@ -9,11 +9,11 @@ const NEW = '[9,"new"]';
 async function edit(bench: Bench, storedId: string, expected?: string, call = bench.nextCall()): Promise<string> {
   const stored = await bench.get(storedId);
   const change = { storedId, expected: expected ?? stored?.envelope ?? '', envelope: NEW };
-  return bench.broker.admin.edit(bench.partition, call, change);
+  return bench.broker.edit(bench.partition, call, change);
 }
 
 async function runNow(bench: Bench, storedId: string, call: CallId = bench.nextCall()): Promise<string> {
-  return bench.broker.admin.runNow(bench.partition, call, storedId);
+  return bench.broker.runNow(bench.partition, call, storedId);
 }
 
 /** How many messages each step has removed. */
@@ -21,7 +21,7 @@ async function clearAll(bench: Bench, state: 'scheduled' | 'dead'): Promise<numb
   const steps: number[] = [];
   let more = true;
   while (more) {
-    const step = await bench.broker.admin.clear(bench.partition, bench.nextCall(), state);
+    const step = await bench.broker.clear(bench.partition, bench.nextCall(), state);
     steps.push(step.removed);
     more = step.more;
   }
@@ -155,7 +155,7 @@ export function changeContract(it: BrokerTest): void {
     it('removes the first ones first', async ({ bench }) => {
       await bench.publishAll(Array.from({ length: 101 }, (_, i) => message(`m${i}`, { due: { at: 1000 - i } })));
 
-      await bench.broker.admin.clear(bench.partition, bench.nextCall(), 'scheduled');
+      await bench.broker.clear(bench.partition, bench.nextCall(), 'scheduled');
 
       expect(await bench.get('m0')).toMatchObject({ at: 1000 });
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 1 });
@@ -182,10 +182,10 @@ export function changeContract(it: BrokerTest): void {
     it('repeated, gets the same answer and removes nothing more', async ({ bench }) => {
       await bench.publishAll(Array.from({ length: 150 }, (_, i) => message(`m${i}`)));
       const call = bench.nextCall();
-      const first = await bench.broker.admin.clear(bench.partition, call, 'scheduled');
+      const first = await bench.broker.clear(bench.partition, call, 'scheduled');
 
       expect(first).toEqual({ removed: 100, more: true });
-      expect(await bench.broker.admin.clear(bench.partition, call, 'scheduled')).toEqual(first);
+      expect(await bench.broker.clear(bench.partition, call, 'scheduled')).toEqual(first);
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ scheduled: 50 });
     });
   });

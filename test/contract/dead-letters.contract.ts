@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { DeadLetterQuery, Death, ListedDeadLetter } from '../../lib/broker/dead-letter-store.interface.js';
+import type { DeadLetterQuery, Death, ListedDeadLetter } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type Bench,
@@ -31,11 +31,11 @@ async function dieTogether(bench: Bench, ids: readonly string[]): Promise<void> 
 }
 
 function list(bench: Bench, query: Partial<DeadLetterQuery> = {}) {
-  return bench.broker.deadLetters.listDead(bench.partition, { limit: 200, withFailures: false, ...query });
+  return bench.broker.listDead(bench.partition, { limit: 200, withFailures: false, ...query });
 }
 
 function requeue(bench: Bench, deaths: readonly Death[], delay = 0, call = bench.nextCall()) {
-  return bench.broker.deadLetters.requeueDead(bench.partition, call, deaths, delay);
+  return bench.broker.requeueDead(bench.partition, call, deaths, delay);
 }
 
 function idsOf(letters: readonly ListedDeadLetter[]): string[] {
@@ -104,7 +104,7 @@ export function deadLettersContract(it: BrokerTest): void {
       );
       const [died] = (await list(bench)).letters;
       const remove = (ids: string[]) =>
-        bench.broker.deadLetters.removeDead(
+        bench.broker.removeDead(
           bench.partition,
           bench.nextCall(),
           ids.map((storedId) => ({ storedId, diedAt: died?.diedAt ?? NaN })),
@@ -247,7 +247,7 @@ export function deadLettersContract(it: BrokerTest): void {
       const deaths = await die(bench, [storedId, 'other']);
       const call = bench.nextCall();
 
-      expect(await bench.broker.deadLetters.removeDead(bench.partition, call, deaths.slice(0, 1))).toEqual([true]);
+      expect(await bench.broker.removeDead(bench.partition, call, deaths.slice(0, 1))).toEqual([true]);
 
       expect(await bench.get(storedId)).toBeUndefined();
       expect(await bench.get('other')).toMatchObject({ state: 'dead' });
@@ -266,7 +266,7 @@ export function deadLettersContract(it: BrokerTest): void {
         { storedId: 'waits', diedAt: death.diedAt },
       ];
       const remove = (deaths: readonly Death[], sequence: number) =>
-        bench.broker.deadLetters.removeDead(bench.partition, { caller: 'operator', sequence }, deaths);
+        bench.broker.removeDead(bench.partition, { caller: 'operator', sequence }, deaths);
 
       expect(await remove(wrong, 1)).toEqual([false, false]);
       expect(await remove([death, death], 2)).toEqual([true, false]);

@@ -70,7 +70,7 @@ export function historyContract(it: BrokerTest): void {
       await fail(bench, 1, 'dead');
       const { at = NaN } = (await bench.get('a')) ?? {};
       const death = { storedId: 'a', diedAt: at };
-      await bench.broker.deadLetters.requeueDead(bench.partition, bench.nextCall(), [death], 0);
+      await bench.broker.requeueDead(bench.partition, bench.nextCall(), [death], 0);
       await bench.advance(1);
       await fail(bench, 1, 'dead');
       expect((await bench.get('a'))?.history).toHaveLength(2);

@@ -6,14 +6,14 @@ import { Received } from '../support/contract-signals.js';
 export function pauseContract(it: BrokerTest): void {
   describe('pause and resume', () => {
     it('hand out nothing, and then everything', async ({ bench }) => {
-      const { admin } = bench.broker;
+      const { broker } = bench;
       await bench.publishAll([message('a'), message('b')]);
 
-      await admin.pause(bench.partition);
+      await broker.pause(bench.partition);
       expect(await bench.claim()).toMatchObject({ status: 'paused', messages: [], nextAt: undefined });
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: true, scheduled: 2, due: 2 });
 
-      await admin.resume(bench.partition);
+      await broker.resume(bench.partition);
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: false });
       const { status, messages } = await bench.claim();
       expect([status, messages.map(({ storedId }) => storedId)]).toEqual(['claimed', ['a', 'b']]);
@@ -21,17 +21,17 @@ export function pauseContract(it: BrokerTest): void {
 
     it('keep back what has to be delivered again, too', async ({ bench }) => {
       await bench.deliver('a', { lease: 5 });
-      await bench.broker.admin.pause(bench.partition);
+      await bench.broker.pause(bench.partition);
       await bench.advance(6);
 
       expect((await bench.claim()).messages).toEqual([]);
-      await bench.broker.admin.resume(bench.partition);
+      await bench.broker.resume(bench.partition);
       expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
     });
 
     it('leave what is in flight alone: leases are renewed, outcomes count', async ({ bench }) => {
       const [a, b] = [await bench.deliver('a'), await bench.deliver('b')];
-      await bench.broker.admin.pause(bench.partition);
+      await bench.broker.pause(bench.partition);
 
       expect(await bench.broker.extend(bench.partition, LONG, [a, b])).toEqual(['extended', 'extended']);
       expect(await bench.settle(a, ACK)).toBe('settled');
@@ -43,14 +43,14 @@ export function pauseContract(it: BrokerTest): void {
     it('keep deliveries back only whose claim was not carried out before', async ({ bench }) => {
       await bench.publish('a');
       await bench.claim({ knownToken: 0 });
-      await bench.broker.admin.pause(bench.partition);
+      await bench.broker.pause(bench.partition);
 
       expect((await bench.claim({ knownToken: 0 })).messages).toMatchObject([{ storedId: 'a', delivery: 1 }]);
     });
 
     it('let messages be published, moved, cancelled and trimmed', async ({ bench }) => {
       await bench.settled('dead', DEAD);
-      await bench.broker.admin.pause(bench.partition);
+      await bench.broker.pause(bench.partition);
 
       expect(await bench.publish('a')).toMatchObject({ status: 'created' });
       expect(await bench.reschedule('a', { at: 5 })).toBe('rescheduled');
@@ -60,18 +60,18 @@ export function pauseContract(it: BrokerTest): void {
     });
 
     it('may be done twice', async ({ bench }) => {
-      const { admin } = bench.broker;
+      const { broker } = bench;
       await bench.publish('a');
-      await admin.pause(bench.partition);
-      await admin.pause(bench.partition);
-      await admin.resume(bench.partition);
-      await admin.resume(bench.partition);
+      await broker.pause(bench.partition);
+      await broker.pause(bench.partition);
+      await broker.resume(bench.partition);
+      await broker.resume(bench.partition);
 
       expect((await bench.claim()).messages).toHaveLength(1);
     });
 
     it('concern one partition', async ({ bench }) => {
-      await bench.broker.admin.pause({ ...bench.partition, index: 1 });
+      await bench.broker.pause({ ...bench.partition, index: 1 });
 
       expect(await bench.broker.stats(bench.partition)).toMatchObject({ paused: false });
       await bench.publish('a');
@@ -82,11 +82,11 @@ export function pauseContract(it: BrokerTest): void {
       const received = new Received<PartitionSignal>();
       await bench.publish('a');
       await bench.earlierSignalsArrived();
-      await bench.broker.admin.pause(bench.partition);
+      await bench.broker.pause(bench.partition);
       const unsubscribe = bench.broker.watchPartition(bench.partition, received.listener);
       await bench.broker.link.listen();
       const before = Math.floor(await bench.time());
-      await bench.broker.admin.resume(bench.partition);
+      await bench.broker.resume(bench.partition);
 
       const [signal] = await received.atLeast(1);
       expect(signal).toMatchObject({ kind: 'due' });

@@ -1,13 +1,12 @@
 import { describe, expect } from 'vitest';
-import type { PeekRequest, Position } from '../../lib/broker/admin-store.interface.js';
-import type { StoredMessage } from '../../lib/broker/broker.interface.js';
+import type { PeekRequest, Position, StoredMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { type Bench, type BrokerTest, ACK, DEAD, LONG, RETRY_LATER, message } from '../support/contract-bench.js';
 
 const ALL: PeekRequest = { state: 'scheduled', limit: 200, maxBytes: 1_048_576 };
 
 async function idsOf(bench: Bench, request: Partial<PeekRequest> = {}): Promise<string[]> {
-  const { messages } = await bench.broker.admin.peek(bench.partition, { ...ALL, ...request });
+  const { messages } = await bench.broker.peek(bench.partition, { ...ALL, ...request });
   return messages.map(({ storedId }) => storedId);
 }
 
@@ -20,7 +19,7 @@ async function pages(
   const all: string[][] = [];
   let after: Position | undefined;
   do {
-    const { messages, next } = await bench.broker.admin.peek(bench.partition, { ...ALL, ...request, after });
+    const { messages, next } = await bench.broker.peek(bench.partition, { ...ALL, ...request, after });
     all.push(messages.map(({ storedId }) => storedId));
     after = next;
     await between(all.length);
@@ -32,7 +31,7 @@ export function peekContract(it: BrokerTest): void {
   describe('peek', () => {
     it('shows nothing where nothing is', async ({ bench }) => {
       for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) {
-        const peeked = await bench.broker.admin.peek(bench.partition, { ...ALL, state });
+        const peeked = await bench.broker.peek(bench.partition, { ...ALL, state });
         expect(peeked).toEqual({ messages: [], next: undefined });
       }
     });
@@ -51,7 +50,7 @@ export function peekContract(it: BrokerTest): void {
       };
       for (const [state, ids] of Object.entries(expected)) {
         const request = { ...ALL, state: state as PeekRequest['state'] };
-        const { messages } = await bench.broker.admin.peek(bench.partition, request);
+        const { messages } = await bench.broker.peek(bench.partition, request);
         const stored = await Promise.all(ids.map((id) => bench.get(id)));
         expect(messages.toSorted(byId)).toEqual((stored as StoredMessage[]).toSorted(byId));
       }

@@ -24,12 +24,7 @@ export function setAsideContract(it: BrokerTest): void {
         }
         await expect(broker.extend(partition, time, [a])).rejects.toMatchObject(REFUSED);
         await expect(bench.claim({ lease: time })).rejects.toMatchObject(REFUSED);
-        const requeued = broker.deadLetters.requeueDead(
-          partition,
-          bench.nextCall(),
-          [{ storedId: 'a', diedAt: 1 }],
-          time,
-        );
+        const requeued = broker.requeueDead(partition, bench.nextCall(), [{ storedId: 'a', diedAt: 1 }], time);
         await expect(requeued).rejects.toMatchObject(REFUSED);
 
         expect(await broker.stats(partition)).toMatchObject({ scheduled: 0, inFlight: 2, dead: 0 });
@@ -106,10 +101,10 @@ export function setAsideContract(it: BrokerTest): void {
     it('can be requeued and is delivered again', async ({ bench }) => {
       const claimed = await bench.deliver('a');
       await bench.broker.setAside(bench.partition, claimed, FAILURE);
-      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 5, withFailures: true });
+      const { letters } = await bench.broker.listDead(bench.partition, { limit: 5, withFailures: true });
       expect(letters).toMatchObject([{ storedId: 'a', failure: FAILURE }]);
 
-      expect(await bench.broker.deadLetters.requeueDead(bench.partition, bench.nextCall(), letters, 0)).toEqual([true]);
+      expect(await bench.broker.requeueDead(bench.partition, bench.nextCall(), letters, 0)).toEqual([true]);
       await bench.advance(1);
       expect(await bench.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, attempt: 1 });
     });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ReadEntry } from '../../lib/broker/event-log.interface.js';
+import type { ReadEntry } from '../../lib/broker/broker.interface.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { type RedisBench, openRedisBench } from '../support/contract-redis.js';
 import { Received } from '../support/contract-signals.js';

@@ -99,19 +99,19 @@ describe('a key that holds another type than ours', () => {
       bench.broker.setAside(bench.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
     'trim dead letters': async () => bench.broker.trimDead(bench.partition, { maxCount: 0 }),
     'requeue all': async () => {
-      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 9, withFailures: true });
-      if (letters.length > 0) await bench.broker.deadLetters.requeueDead(bench.partition, bench.nextCall(), letters, 0);
+      const { letters } = await bench.broker.listDead(bench.partition, { limit: 9, withFailures: true });
+      if (letters.length > 0) await bench.broker.requeueDead(bench.partition, bench.nextCall(), letters, 0);
     },
     'remove all': async () => {
-      const { letters } = await bench.broker.deadLetters.listDead(bench.partition, { limit: 9, withFailures: false });
-      if (letters.length > 0) await bench.broker.deadLetters.removeDead(bench.partition, bench.nextCall(), letters);
+      const { letters } = await bench.broker.listDead(bench.partition, { limit: 9, withFailures: false });
+      if (letters.length > 0) await bench.broker.removeDead(bench.partition, bench.nextCall(), letters);
     },
     edit: async () => {
       const edit = { storedId: 'due', expected: 'x', envelope: '[1,2]' };
-      return bench.broker.admin.edit(bench.partition, bench.nextCall(), edit);
+      return bench.broker.edit(bench.partition, bench.nextCall(), edit);
     },
-    clear: async () => bench.broker.admin.clear(bench.partition, bench.nextCall(), 'scheduled'),
-    peek: async () => bench.broker.admin.peek(bench.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    clear: async () => bench.broker.clear(bench.partition, bench.nextCall(), 'scheduled'),
+    peek: async () => bench.broker.peek(bench.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
     get: async () => bench.broker.get(bench.partition, 'flying'),
     stats: async () => bench.broker.stats(bench.partition),
     renew: async () => bench.broker.renew(bench.partition, 'm', LONG),
@@ -186,15 +186,15 @@ describe('what is stored beyond all bounds', () => {
     const seen: string[] = [];
     let after: { at: number; storedId: string } | undefined;
     do {
-      const page = await broker.admin.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
+      const page = await broker.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
       seen.push(...page.messages.map(({ storedId }) => storedId));
       after = page.next;
     } while (after && seen.length < 50);
     expect(seen).toEqual(scores.map((_, i) => nameOf(i)));
 
-    const letters = await broker.deadLetters.listDead(partition, { limit: 50, withFailures: false });
+    const letters = await broker.listDead(partition, { limit: 50, withFailures: false });
     expect(letters.letters.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
-    expect(await broker.deadLetters.removeDead(partition, bench.nextCall(), letters.letters)).toEqual(
+    expect(await broker.removeDead(partition, bench.nextCall(), letters.letters)).toEqual(
       letters.letters.map(() => true),
     );
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimResult, ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, ClaimResult, Outcome } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/contract-bench.js';
 import { type RedisBench, openRedisBench, serverTime, serverTimeReaches } from '../support/contract-redis.js';
@@ -60,10 +60,10 @@ describe('what is damaged in Redis', () => {
       await bench.broker.publish(bench.partition, bench.nextCall(), [message('a')]);
       const request = { state: 'scheduled', limit: 20, maxBytes: 1000 } as const;
 
-      const first = await bench.broker.admin.peek(bench.partition, request);
+      const first = await bench.broker.peek(bench.partition, request);
       expect(first.messages).toEqual([]);
-      const second = await bench.broker.admin.peek(bench.partition, { ...request, after: first.next });
-      const third = await bench.broker.admin.peek(bench.partition, { ...request, after: second.next });
+      const second = await bench.broker.peek(bench.partition, { ...request, after: first.next });
+      const third = await bench.broker.peek(bench.partition, { ...request, after: second.next });
 
       expect(third).toMatchObject({ messages: [{ storedId: 'a' }], next: undefined });
     });

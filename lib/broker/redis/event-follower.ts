@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Startable } from '../../time/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
-import type { EventReader } from '../event-log.interface.js';
+import type { EventReader } from '../broker.interface.js';
 import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';
 

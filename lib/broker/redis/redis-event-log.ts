@@ -1,4 +1,4 @@
-import type { EventEntry, EventLog, EventReader } from '../event-log.interface.js';
+import type { EventEntry, EventLog, EventReader } from '../broker.interface.js';
 import { EventFollower } from './event-follower.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { ScriptRunner } from './script-runner.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/clock.js';
-import type { BrokerLink } from '../broker-link.interface.js';
+import type { BrokerLink } from '../broker.interface.js';
 import type { ServerClock } from '../server-clock.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { SignalSubscriber } from './signal-subscriber.js';

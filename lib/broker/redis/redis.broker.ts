@@ -6,6 +6,15 @@ import type { Failure } from '../../messages/failure.js';
 import { toStoredId } from '../../messages/stored-id.js';
 import type {
   AcquireResult,
+  ClearResult,
+  DeadLetterPage,
+  DeadLetterQuery,
+  Death,
+  EditResult,
+  EnvelopeEdit,
+  PeekRequest,
+  PeekedMessages,
+  Requeue,
   Broker,
   CallId,
   CancelResult,
@@ -33,11 +42,9 @@ import { assertDelays, assertDue, assertDues, assertLength } from '../assert-tim
 import { ServerClock } from '../server-clock.js';
 import { decodeSignal } from './partition-signal.js';
 import { encodeDueTime, encodeMessages } from './publish-arguments.js';
-import { RedisAdminStore } from './redis-admin-store.js';
 import type { IoRedis, RedisClient } from './redis-clients.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
-import { RedisDeadLetterStore } from './redis-dead-letter-store.js';
 import { RedisKeys } from './redis-keys.js';
 import { RedisLink } from './redis-link.js';
 import type { RedisSettings } from './redis-settings.js';
@@ -46,6 +53,9 @@ import { type ScriptObserver, ScriptRunner } from './script-runner.js';
 import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
 import { encodeSettlements } from './settlement-arguments.js';
+
+/** Most topics that one call answers. */
+const TOPICS_PER_CALL = 1000;
 
 export interface RedisBrokerOptions {
   readonly ioredis: IoRedis;
@@ -62,8 +72,6 @@ export interface RedisBrokerOptions {
 export class RedisBroker implements Broker {
   readonly link: RedisLink;
   readonly eventLog: RedisEventLog;
-  readonly admin: RedisAdminStore;
-  readonly deadLetters: RedisDeadLetterStore;
   readonly #connection: RedisConnection;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
@@ -90,8 +98,6 @@ export class RedisBroker implements Broker {
     });
     this.#keys = new RedisKeys(prefix);
     this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
-    this.admin = new RedisAdminStore(this.#connection, this.#scripts, this.#keys);
-    this.deadLetters = new RedisDeadLetterStore(this.#connection, this.#scripts, this.#keys);
     this.#log = log;
   }
 
@@ -268,6 +274,92 @@ export class RedisBroker implements Broker {
 
   async release(partition: Partition, member: string): Promise<void> {
     await this.#scripts.run('release', [this.#keys.partition(partition).owner], [member]);
+  }
+
+  async topics(): Promise<string[]> {
+    const all: string[] = [];
+    let page: string[];
+    do {
+      const last = all.at(-1);
+      page = await this.#topicsAfter(last === undefined ? '-' : `(${last}`);
+      all.push(...page);
+    } while (page.length === TOPICS_PER_CALL);
+    return all;
+  }
+
+  async peek(partition: Partition, { state, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
+    const k = this.#keys.partition(partition);
+    const stored = state === 'due' ? 'scheduled' : state;
+    const set = { scheduled: k.scheduled, 'in-flight': k.inflight, dead: k.dead }[stored];
+    const which = state === 'due' || state === 'dead' ? state : 'all';
+    const args = [limit, which, maxBytes, ...(after ? [after.at, after.storedId] : [])];
+    const keys = [set, k.messages, k.deliveries, k.errors, k.keyed];
+    return replies.peekedMessages(stored, await this.#scripts.run('peek', keys, args));
+  }
+
+  async runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
+    const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId, '+0', 'earlier'];
+    return replies.rescheduleResult(await this.#scripts.run('reschedule', keys, args));
+  }
+
+  async edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EditResult> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.scheduled, k.messages, k.meta, this.#keys.answered(partition, call.caller)];
+    const args = [call.sequence, edit.storedId, edit.expected, edit.envelope];
+    const [result] = await this.#scripts.run('edit', keys, args);
+    return replies.EDIT_RESULT[result as 0 | 1 | 2];
+  }
+
+  async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
+    const k = this.#keys.partition(partition);
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k[state], k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
+    const args = [call.sequence, state === 'scheduled' ? 'cancelled' : ''];
+    const [removed, more] = await this.#scripts.run('clear', keys, args);
+    return { removed: removed as number, more: more === 1 };
+  }
+
+  async pause(partition: Partition): Promise<void> {
+    await this.#scripts.run('pause', [this.#keys.partition(partition).meta], []);
+  }
+
+  async resume(partition: Partition): Promise<void> {
+    const { meta, channel } = this.#keys.partition(partition);
+    await this.#scripts.run('resume', [meta], [this.#connection.publishCommand, channel]);
+  }
+
+  async #topicsAfter(min: string): Promise<string[]> {
+    return this.#connection.send((redis) =>
+      redis.zrangebylex(this.#keys.topics(), min, '+', 'LIMIT', 0, TOPICS_PER_CALL),
+    );
+  }
+
+  async listDead(partition: Partition, query: DeadLetterQuery): Promise<DeadLetterPage> {
+    const { after, since = -Infinity, until = -1, limit, withFailures } = query;
+    const k = this.#keys.partition(partition);
+    const keys = [k.dead, k.errors, k.messages, k.deliveries, k.keyed];
+    const args = [limit, since, until, withFailures ? 1 : 0, ...(after ? [after.diedAt, after.storedId] : [])];
+    return replies.deadLetterPage(await this.#scripts.run('list-dead', keys, args));
+  }
+
+  async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
+    assertLength('The delay', delay);
+    const k = this.#keys.partition(partition);
+    const answered = this.#keys.answered(partition, call.caller);
+    const keys = [k.scheduled, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
+    const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence, delay];
+    for (const { storedId, diedAt, envelope = '' } of deaths) args.push(storedId, diedAt, envelope);
+    return replies.wereFound(await this.#scripts.run('requeue-dead', keys, args));
+  }
+
+  async removeDead(partition: Partition, call: CallId, deaths: readonly Death[]): Promise<boolean[]> {
+    const k = this.#keys.partition(partition);
+    const keys = [k.dead, k.messages, k.deliveries, k.errors, k.keyed, this.#keys.answered(partition, call.caller)];
+    const args: (string | number)[] = [call.sequence];
+    for (const { storedId, diedAt } of deaths) args.push(storedId, diedAt);
+    return replies.wereFound(await this.#scripts.run('remove-dead', keys, args));
   }
 
   watchPartition(

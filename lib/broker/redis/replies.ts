@@ -1,6 +1,9 @@
 import { decodeFailureRecord } from '../../messages/failure-record.js';
 import {
   COUNTERS,
+  type DeadLetterPage,
+  type ListedDeadLetter,
+  type PeekedMessages,
   type CancelResult,
   type ClaimResult,
   type ClaimedMessage,
@@ -138,4 +141,45 @@ export function toScore(text: string | number | undefined): number {
 /** Scripts say -1 where there is no time. */
 export function timeOrNone(time: string | number | undefined): number | undefined {
   return time === undefined || Number(time) < 0 ? undefined : Number(time);
+}
+
+const FIELDS_PER_PEEKED_MESSAGE = 6;
+const FIELDS_PER_DEAD_LETTER = 3;
+export const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
+
+export function peekedMessages(state: StoredMessage['state'], [more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: PeekedMessages['next'];
+  for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
+    const [storedId, at, envelope, deliveries, attempts, record] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
+    last = { storedId: storedId as string, at: toScore(at) };
+    if (typeof envelope !== 'string') continue;
+    const failures = decodeFailureRecord(record as string);
+    messages.push({
+      ...last,
+      state,
+      envelope,
+      deliveries: deliveries as number,
+      attempts: attempts as number,
+      failure: failures?.failure,
+      history: failures?.history ?? [],
+    });
+  }
+  return { messages, next: more === 1 ? last : undefined };
+}
+
+export function deadLetterPage([now, more, ...fields]: Reply): DeadLetterPage {
+  const letters: ListedDeadLetter[] = [];
+  for (let i = 0; i < fields.length; i += FIELDS_PER_DEAD_LETTER) {
+    letters.push({
+      storedId: fields[i] as string,
+      diedAt: toScore(fields[i + 1]),
+      failure: decodeFailureRecord(fields[i + 2] as string)?.failure,
+    });
+  }
+  return { letters, next: more === 1 ? letters.at(-1) : undefined, now: now as number };
+}
+
+export function wereFound([digits]: Reply): boolean[] {
+  return Array.from(String(digits), (digit) => digit === '1');
 }
