@@ -1,6 +1,6 @@
 import { type AdminDependencies, DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
-import { createRedisBroker } from '../broker/redis/create-redis-broker.js';
+import { createRedisBroker } from '../broker/redis/redis.broker.js';
 import { SystemClock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import type { TopicOptions } from './delay-queue-options.interface.js';

@@ -1,4 +1,14 @@
-// What the configurations of vitest need of lua-scripts.mjs.
+// What TypeScript needs of lua-scripts.mjs.
 import type { Plugin } from 'vitest/config';
 
+export interface LuaScript {
+  readonly source: string;
+  readonly keys: string[];
+  readonly args: string[];
+  readonly takesMore: boolean;
+}
+
 export function luaScripts(): Plugin;
+export function readScript(path: string, read?: (path: string) => string): LuaScript;
+export function scriptTable(): string;
+export function writeScriptTable(): void;

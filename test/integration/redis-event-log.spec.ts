@@ -11,7 +11,7 @@ describe('the stream of fleet events', () => {
 
   beforeEach(async () => {
     bench = await openRedisBench(inject('redisUrl'));
-    key = new RedisKeys(bench.prefix).events();
+    key = new RedisKeys(bench.prefix).events;
     sequence = 0;
   });
 

@@ -63,17 +63,17 @@ describe('the keys of Redis', () => {
     await useEverything();
     const keys = new RedisKeys(bench.prefix);
     const { channel, ...partitionKeys } = keys.partition(bench.partition);
-    const topicKeys = [keys.members('orders'), keys.holdings('orders'), keys.config('orders')];
+    const { channel: membersChannel, ...topicKeys } = keys.topic('orders');
 
     const named = [
       ...Object.values(partitionKeys),
       keys.answered(bench.partition, 'bench'),
-      ...topicKeys,
-      keys.topics(),
+      ...Object.values(topicKeys),
+      keys.topics,
     ];
     expect(await bench.storedKeys()).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
     expect(channel).toBe(`{${bench.prefix}:orders:0}:signals`);
-    expect(keys.membersChannel('orders')).toBe(`{${bench.prefix}:orders}:changes`);
+    expect(membersChannel).toBe(`{${bench.prefix}:orders}:changes`);
   });
 
   it('of one partition share a hash tag, so a cluster slot', () => {

@@ -5,6 +5,7 @@ import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
 import { asideOf, typeOfKey } from './redis-keys.js';
+import type { Argument, ScriptParameters } from './lua/script-table.js';
 import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
 type Scripts = Readonly<Record<ScriptName, Script>>;
@@ -18,6 +19,11 @@ const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];
+
+type Names = Readonly<Record<string, Argument | readonly Argument[] | undefined>>;
+
+/** What a script takes besides the keys and the channel of a place; the runner knows the command by which scripts signal. */
+export type Given<N extends ScriptName, P> = Omit<ScriptParameters[N], keyof P | 'wake_command'>;
 
 /** Told of each script that was answered, and of its round trip in milliseconds. */
 export type ScriptObserver = (name: ScriptName, duration: number) => void;
@@ -52,19 +58,25 @@ export class ScriptRunner {
   }
 
   /**
-   * Every script's reply begins with the server's time in microseconds; it is noted and cut off.
+   * Runs a script; its head says in which order it takes its keys and arguments. Every reply begins with the server's time in
+   * microseconds; it is noted and cut off.
    *
+   * @param place the keys and the channel of what the call is about
+   * @param given what else the script takes, by name
    * @throws BrokerUnavailableError
    */
-  async run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    return this.mending(keys, () => this.#run(name, keys, args));
+  async run<N extends ScriptName, P extends object>(name: N, place: P, given: Given<N, P>): Promise<Reply> {
+    // By which command a script signals is known once connected.
+    if (!this.#connection.isOpen) await this.#connection.ready();
+    const values = this.#valuesOf(this.#plain[name], place as Names, given as Names);
+    return this.mending(values.slice(0, this.#plain[name].keys.length) as string[], () => this.#run(name, values));
   }
 
   /**
-   * Makes a call. Where it meets a key that holds another type than ours, which some other program has put there, that key
-   * is set aside and the call is made again: nothing of that partition could go on otherwise.
+   * Makes a call. If it meets a key that holds another type than ours, which some other program has put there, that key is set
+   * aside and the call is made again: nothing of that partition could go on otherwise.
    *
-   * @param call one that has written nothing where it fails
+   * @param call has written nothing if it fails
    * @throws BrokerUnavailableError
    */
   async mending<T>(keys: readonly string[], call: () => Promise<T>): Promise<T> {
@@ -83,36 +95,47 @@ export class ScriptRunner {
 
   /** Answers whether there was any. */
   async #setAside(keys: readonly string[], failure: Error): Promise<boolean> {
-    const ours = keys.filter((key) => typeOfKey(key) !== undefined);
-    if (ours.length === 0) return false;
-    const names = ours.flatMap((key) => [key, asideOf(key)]);
-    const aside = await this.#run(
-      'set-keys-aside',
-      names,
-      ours.map((key) => typeOfKey(key) as string),
-    );
-    if (aside.length === 0) return false;
+    const set: string[] = [];
+    for (const key of keys) {
+      const type = typeOfKey(key);
+      if (type === undefined) continue;
+      const [isSet] = await this.#run('set-keys-aside', [key, asideOf(key), type]);
+      if (isSet === 1) set.push(asideOf(key));
+    }
+    if (set.length === 0) return false;
     const text =
       `Another program has written over keys of this module in Redis at ${this.#connection.address}; what they held is ` +
-      `lost, and what it wrote was set aside as ${aside.join(', ')}`;
+      `lost, and what it wrote was set aside as ${set.join(', ')}`;
     this.#log.error(text);
     this.#connection.tellError(new BrokerUnavailableError(text, { cause: failure, transient: false, refused: true }));
     return true;
   }
 
-  async #run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    if (!this.#connection.isOpen) await this.#connection.ready();
+  #valuesOf({ keys, args, takesMore }: Script, place: Names, given: Names): Argument[] {
+    const values: Argument[] = [];
+    for (const name of keys) values.push((place[name] ?? given[name]) as string);
+    for (const name of args) {
+      values.push(
+        (name === 'wake_command' ? this.#connection.publishCommand : (place[name] ?? given[name])) as Argument,
+      );
+    }
+    if (takesMore) for (const value of given['rest'] as readonly Argument[]) values.push(value);
+    return values;
+  }
+
+  /** @param values keys and arguments */
+  async #run(name: ScriptName, values: readonly Argument[]): Promise<Reply> {
     const { commands, isRedis7 } = this.#connection;
     const script = (isRedis7 ? this.#flagged : this.#plain)[name];
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
-      reply = await commands.evalsha(script.sha, keys.length, ...keys, ...args);
+      reply = await commands.evalsha(script.sha, script.keys.length, ...values);
     } catch (error) {
       if (!isNoScript(error)) throw this.#connection.toError(error);
       sentAt = this.#clock.now();
       try {
-        reply = await commands.eval(script.source, keys.length, ...keys, ...args);
+        reply = await commands.eval(script.source, script.keys.length, ...values);
       } catch (evalError) {
         throw this.#connection.toError(evalError);
       }

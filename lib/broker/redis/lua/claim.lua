@@ -1,8 +1,7 @@
 -- Hands messages to the owner of the partition: those whose lease ended first, then those that are due.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
---       5 errors HASH      6 keyed ZSET      7 owner STRING    8 meta HASH
--- ARGV  1 member   2 max   3 lease (ms)   4 known token
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, owner STRING, meta HASH
+-- ARGV  member, max, lease (ms), known_token
 -- Reply {now_us, status, token, next, repaired, records, then 2 a message: stored id, envelope}
 --       status   1 claimed, 2 paused, 0 not the owner (then nothing follows)
 --       next     earliest due time or end of a lease, epoch ms; -1 where nothing waits
@@ -14,12 +13,10 @@
 -- are returned as they are.
 
 -- @include now
-local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local errors, keyed, owner, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local most, lease_ms, known = tonumber(max), tonumber(lease), tonumber(known_token)
+-- @include times
 -- @include record
 -- @include forget
--- @include times
 -- @include count
 -- @include token
 
@@ -28,8 +25,8 @@ local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
 local MAX_LEASE = 315576000000
 
 if redis.call('GET', owner) ~= member then return { now_us, 0 } end
-if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
-  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[3])
+if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
 end
 
 local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
@@ -45,7 +42,7 @@ local reply = { now_us, 1, token, -1, 0, '' }
 local announced = {}
 local taken, bytes, repaired = 0, 0, 0
 -- As text, since Redis turns a number into one with 17 digits, which takes long.
-local deadline = string.format('%d', now + lease)
+local deadline = string.format('%d', now + lease_ms)
 
 local function announce(id, envelope, record)
   taken = taken + 1
@@ -118,7 +115,7 @@ local function repeat_lost()
     for i = first, math.min(first + CHUNK - 1, #latest) do ids[#ids + 1] = latest[i] end
     local records = redis.call('HMGET', deliveries, unpack(ids))
     for i = 1, #ids do
-      if taken < max then
+      if taken < most then
         local at, delivery, attempt, due, mark = parse_record(records[i])
         local envelope = at > known and redis.call('HGET', messages, ids[i])
         if envelope then
@@ -136,7 +133,7 @@ end
 local rounds = 0
 local function proceed()
   rounds = rounds + 1
-  return taken < max and bytes < MAX_BYTES and rounds <= ROUNDS
+  return taken < most and bytes < MAX_BYTES and rounds <= ROUNDS
 end
 
 -- How many of the ids to take, by the size of their messages; one at least. Where no large message was ever published
@@ -157,7 +154,7 @@ elseif state[1] then
   reply[2] = 2
 else
   while proceed() do
-    local limit = math.min(CHUNK, max - taken)
+    local limit = math.min(CHUNK, most - taken)
     local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)
     local count = fitting(ids)
     for i = count + 1, #ids do ids[i] = nil end
@@ -174,7 +171,7 @@ else
     if count < limit then break end
   end
   while proceed() do
-    local limit = math.min(CHUNK, max - taken)
+    local limit = math.min(CHUNK, most - taken)
     local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
     if #head == 0 then break end
     local ids, dues = {}, {}
@@ -194,7 +191,7 @@ else
 end
 
 -- A lease that ends later than any lease can was not given here, and nobody will settle what it is for: it is over.
-local last = taken < max and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
+local last = taken < most and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
 if last[2] and tonumber(last[2]) > now + MAX_LEASE then
   redis.call('ZADD', inflight, string.format('%d', now), last[1])
   repaired = repaired + 1

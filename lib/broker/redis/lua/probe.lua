@@ -1,14 +1,12 @@
 -- Tries every command that the broker uses on keys, to find out before the first message whether the user may run them. Leaves
 -- nothing behind.
 --
--- KEYS  1 a key of no use otherwise
--- ARGV  1 wake command   2 a channel of no use otherwise
+-- KEYS  key ANY (of no use otherwise)
+-- ARGV  wake_command, channel (of no use otherwise)
 -- Reply {now_us, then what Redis said to each command that it denied}
 -- Cost  O(1)
 
 -- @include now
-local key = KEYS[1]
-local wake_command, channel = ARGV[1], ARGV[2]
 
 local reply = { now_us }
 

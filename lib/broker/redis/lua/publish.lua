@@ -1,12 +1,11 @@
 -- Stores new messages and schedules them.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
---       5 dead ZSET        6 errors HASH     7 keyed ZSET      8 meta HASH
---       9 answered STRING, the caller's latest call
--- ARGV  1 wake command     2 wake channel    3 sequence
---       4 due times: one for all, or one a message with commas; '+ms' from now, or epoch ms
---       5 on duplicate: a letter for all, or one a message; e reject, i ignore, r replace, n: cannot be one
---       then 2 a message: stored id, envelope
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence,
+--       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
+--       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, n: cannot be one),
+--       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}
 --       base      epoch ms that delays were added to
 --       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
@@ -18,10 +17,7 @@
 -- duplicate of itself, and a message that was handled meanwhile does not come to life again.
 
 -- @include now
-local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local dead, errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
-local due_specs, on_duplicates = ARGV[4], ARGV[5]
+-- @include times
 -- @include due-time
 -- @include record
 -- @include wake
@@ -29,14 +25,11 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
--- @include times
 -- @include count
 
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
 local earliest
-
-local FIRST = 6
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -100,7 +93,7 @@ if string.find(due_specs, ',', 1, true) then
   for spec in string.gmatch(due_specs, '[^,]+') do
     if spec ~= last then
       last, due = spec, due_time(spec, now_up)
-      if not (due and due >= 0 and due <= MAX_NUMBER) then return refusal(spec) end
+      if not (due and due >= 0 and due <= MAX_TIME) then return refusal(spec) end
       score = string.format('%d', due)
     end
     dues[#dues + 1] = due
@@ -108,7 +101,7 @@ if string.find(due_specs, ',', 1, true) then
   end
 else
   due_of_all = due_time(due_specs, now_up)
-  if not (due_of_all and due_of_all >= 0 and due_of_all <= MAX_NUMBER) then return refusal(due_specs) end
+  if not (due_of_all and due_of_all >= 0 and due_of_all <= MAX_TIME) then return refusal(due_specs) end
   score_of_all = string.format('%d', due_of_all)
 end
 

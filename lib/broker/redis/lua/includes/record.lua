@@ -1,3 +1,4 @@
+-- Needs: MAX_TIME.
 -- A record in `deliveries` is '[mark ]token delivery attempt due':
 --   token     the receipt's token while the message is in flight, 0 when it is not
 --   delivery  deliveries so far
@@ -7,8 +8,6 @@
 --             that a record without one begins with its token
 -- What is missing or damaged reads as a message that was never delivered.
 
--- More than this has lost its last digits, or is no time; see includes/times.lua.
-local MAX_NUMBER = 8640000000000000
 
 local function parse_record(record)
   if not record then return 0, 0, 0, nil, '' end
@@ -16,7 +15,7 @@ local function parse_record(record)
   local token, delivery, attempt, due = string.match(rest or record, '^(%d+) (%d+) (%d+) (%d+)$')
   if not token then return 0, 0, 0, nil, '' end
   token, delivery, attempt, due = tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due)
-  if token > MAX_NUMBER or delivery > MAX_NUMBER or attempt > MAX_NUMBER or due > MAX_NUMBER then
+  if token > MAX_TIME or delivery > MAX_TIME or attempt > MAX_TIME or due > MAX_TIME then
     return 0, 0, 0, nil, ''
   end
   return token, delivery, attempt, due, mark or ''
@@ -25,7 +24,7 @@ end
 -- When what has replaced the message is due; nil where nothing has.
 local function replaced_until(mark)
   local due = tonumber(string.match(mark, '^r(%d+)$'))
-  return due and due <= MAX_NUMBER and due or nil
+  return due and due <= MAX_TIME and due or nil
 end
 
 local function format_record(token, delivery, attempt, due, mark)
