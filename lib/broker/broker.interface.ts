@@ -41,7 +41,7 @@ export type { SettleStatus };
 /**
  * What the runtime asks of the place where messages are kept. Each operation takes a bounded amount of work, rejects with
  * `BrokerUnavailableError` if the broker cannot be reached, and may be repeated with the same arguments without harm.
- * `operations.ts` lists them.
+ * {@link OPERATIONS} lists them.
  */
 export interface BrokerOperations {
   /** @throws BrokerUnavailableError; ConfigurationError if the server is too old */
@@ -137,6 +137,52 @@ export interface BrokerOperations {
   renew(partition: Partition, member: string, session: number): Promise<RenewResult>;
   release(partition: Partition, member: string): Promise<void>;
 }
+
+export type OperationName = keyof BrokerOperations;
+
+/** What an operation is about, by its first parameter. */
+type AboutOf<O extends OperationName> =
+  Parameters<BrokerOperations[O]> extends [Partition, ...unknown[]]
+    ? 'partition'
+    : Parameters<BrokerOperations[O]> extends [string, ...unknown[]]
+      ? 'topic'
+      : 'all';
+
+/** Every operation of a broker and what it is about. An operation that is missing here, or is not in the port, does not compile. */
+export const OPERATIONS = {
+  connect: 'all',
+  publish: 'partition',
+  cancel: 'partition',
+  reschedule: 'partition',
+  locate: 'partition',
+  claim: 'partition',
+  settle: 'partition',
+  extend: 'partition',
+  setAside: 'partition',
+  get: 'partition',
+  stats: 'partition',
+  trimDead: 'partition',
+  listDead: 'partition',
+  requeueDead: 'partition',
+  removeDead: 'partition',
+  configure: 'topic',
+  configOf: 'topic',
+  join: 'topic',
+  leave: 'topic',
+  hasMembers: 'topic',
+  acquire: 'partition',
+  renew: 'partition',
+  release: 'partition',
+  topics: 'all',
+  peek: 'partition',
+  runNow: 'partition',
+  edit: 'partition',
+  clear: 'partition',
+  pause: 'partition',
+  resume: 'partition',
+} as const satisfies { readonly [O in OperationName]: AboutOf<O> };
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
 
 /** Ends a subscription. */
 export type Unsubscribe = () => Promise<void>;

@@ -32,6 +32,6 @@ export interface EventLog {
    * @throws BrokerUnavailableError
    */
   append(entry: EventEntry, keep: number): Promise<void>;
-  /** Reads what is appended from now on, until it is told to end; after a lost connection from where it was. */
+  /** Reads what is appended from now on, until the function it returns is called; after a lost connection from where it was. */
   follow(reader: EventReader): () => Promise<void>;
 }

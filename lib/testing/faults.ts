@@ -1,4 +1,5 @@
-import { type BrokerCall, OPERATION_NAMES, type OperationName } from '../broker/operations.js';
+import { OPERATION_NAMES, type OperationName } from '../broker/broker.interface.js';
+import type { BrokerCall } from '../broker/wrap-broker.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
 import { BrokerUnavailableError } from '../errors/broker-unavailable.error.js';

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker, Partition, Receipt } from '../broker/broker.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
-import { type BrokerCall, wrapBroker } from '../broker/operations.js';
+import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
 import type { Activity } from './activity.js';
 import type { Faults } from './faults.js';
 import type { Outages } from './outages.js';

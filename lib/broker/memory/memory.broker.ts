@@ -139,7 +139,7 @@ export class MemoryBroker implements Broker {
   }
 }
 
-/** Whoever listens, told a moment later, as by a connection. */
+/** Calls whoever listens a moment later, as a connection would. */
 class Listeners<L> {
   readonly #all = new Set<L>();
 

@@ -36,8 +36,8 @@ import {
   type StoredMessage,
   type TopicConfig,
 } from '../broker.interface.js';
-import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';
+import type { Argument } from './lua/script-table.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import * as replies from './replies.js';
 import { encodeDueTime, encodeMessages, encodeSettlements } from './script-arguments.js';
@@ -72,24 +72,46 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
     this.#now = now;
   }
 
+  // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
   async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
     assertDues(messages);
-    const given = { ...this.#once(partition, call), ...encodeMessages(messages) };
+    const { due_specs, on_duplicates, rest } = encodeMessages(messages);
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      due_specs,
+      on_duplicates,
+      rest,
+    };
     return replies.publishResults(await this.#run('publish', partition, given), messages);
   }
 
   async cancel(partition: Partition, call: CallId, id: string): Promise<CancelResult> {
-    return replies.cancelResult(await this.#run('cancel', partition, { ...this.#once(partition, call), id }));
+    return replies.cancelResult(
+      await this.#run('cancel', partition, { answered: this.#answered(partition, call), sequence: call.sequence, id }),
+    );
   }
 
   async reschedule(partition: Partition, call: CallId, id: string, due: DueTime): Promise<RescheduleResult> {
     assertDue(due);
-    const given = { ...this.#once(partition, call), id, due_spec: encodeDueTime(due), when: 'always' };
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      id,
+      due_spec: encodeDueTime(due),
+      when: 'always',
+    };
     return replies.rescheduleResult(await this.#run('reschedule', partition, given));
   }
 
   async runNow(partition: Partition, call: CallId, id: string): Promise<RescheduleResult> {
-    const given = { ...this.#once(partition, call), id, due_spec: '+0', when: 'earlier' };
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      id,
+      due_spec: '+0',
+      when: 'earlier',
+    };
     return replies.rescheduleResult(await this.#run('reschedule', partition, given));
   }
 
@@ -98,14 +120,19 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
     call: CallId,
     { storedId: id, expected, envelope }: EnvelopeEdit,
   ): Promise<EditResult> {
-    const given = { ...this.#once(partition, call), id, expected, envelope };
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, id, expected, envelope };
     return replies.editResult(await this.#run('edit', partition, given));
   }
 
   async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
     const set = this.#keys.partition(partition)[state];
     const counter = state === 'scheduled' ? 'cancelled' : '';
-    const [removed, more] = await this.#run('clear', partition, { ...this.#once(partition, call), set, counter });
+    const [removed, more] = await this.#run('clear', partition, {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      set,
+      counter,
+    });
     return { removed: removed as number, more: more === 1 };
   }
 
@@ -116,13 +143,15 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
 
   async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
     assertDelays(settlements);
-    const given = { ...this.#once(partition, call), ...encodeSettlements(settlements) };
+    const { outcomes, tokens, rest } = encodeSettlements(settlements);
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, outcomes, tokens, rest };
     return replies.settleStatuses(await this.#run('settle', partition, given));
   }
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
     assertLength('The lease', lease);
-    const rest = receipts.flatMap(({ storedId, token }) => [storedId, token]);
+    const rest: Argument[] = [];
+    for (const { storedId, token } of receipts) rest.push(storedId, token);
     return replies.extendStatuses(await this.#run('extend', partition, { lease, rest }));
   }
 
@@ -147,7 +176,7 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
     const name = toStoredId(id);
-    return this.#command([keyed], (redis) =>
+    return this.#scripts.call([keyed], (redis) =>
       redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH),
     );
   }
@@ -195,13 +224,24 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
     assertLength('The delay', delay);
     const rest = deaths.flatMap(({ storedId, diedAt, envelope = '' }) => [storedId, diedAt, envelope]);
     return replies.wereFound(
-      await this.#run('requeue-dead', partition, { ...this.#once(partition, call), delay, rest }),
+      await this.#run('requeue-dead', partition, {
+        answered: this.#answered(partition, call),
+        sequence: call.sequence,
+        delay,
+        rest,
+      }),
     );
   }
 
   async removeDead(partition: Partition, call: CallId, deaths: readonly Death[]): Promise<boolean[]> {
     const rest = deaths.flatMap(({ storedId, diedAt }) => [storedId, diedAt]);
-    return replies.wereFound(await this.#run('remove-dead', partition, { ...this.#once(partition, call), rest }));
+    return replies.wereFound(
+      await this.#run('remove-dead', partition, {
+        answered: this.#answered(partition, call),
+        sequence: call.sequence,
+        rest,
+      }),
+    );
   }
 
   async trimDead(partition: Partition, { maxAge = -1, maxCount = -1 }: DeadLetterLimits): Promise<number | undefined> {
@@ -231,7 +271,7 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {
     const { config } = this.#keys.topic(topic);
-    const [partitions, protocol] = await this.#command([config], (redis) =>
+    const [partitions, protocol] = await this.#scripts.call([config], (redis) =>
       redis.hmget(config, 'partitions', 'protocol'),
     );
     return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
@@ -248,7 +288,7 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
 
   async hasMembers(topic: string): Promise<boolean> {
     const { members } = this.#keys.topic(topic);
-    const [, latestEnd] = await this.#command([members], (redis) =>
+    const [, latestEnd] = await this.#scripts.call([members], (redis) =>
       redis.zrange(members, '0', '0', 'REV', 'WITHSCORES'),
     );
     return latestEnd !== undefined && Number(latestEnd) > this.#now();
@@ -262,7 +302,7 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
   async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
     // Two plain commands instead of a script, since this is all that an idle partition costs.
     const k = this.#keys.partition(partition);
-    const [owner, head] = await this.#command([k.owner, k.scheduled], (redis) =>
+    const [owner, head] = await this.#scripts.call([k.owner, k.scheduled], (redis) =>
       Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
     );
     return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : replies.toScore(head[1]) };
@@ -272,16 +312,12 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
     await this.#run('release', partition, { member });
   }
 
-  /** What the scripts need to recognize the repeat of a call. */
-  #once(partition: Partition, { caller, sequence }: CallId) {
-    return { answered: this.#keys.answered(partition, caller), sequence };
+  /** Where a caller's latest call is remembered, so that its repeat is recognized. */
+  #answered(partition: Partition, { caller }: CallId): string {
+    return this.#keys.answered(partition, caller);
   }
 
-  async #run<N extends ScriptName>(name: N, partition: Partition, given: Given<N, PartitionKeys>): Promise<Reply> {
+  #run<N extends ScriptName>(name: N, partition: Partition, given: Given<N, PartitionKeys>): Promise<Reply> {
     return this.#scripts.run(name, this.#keys.partition(partition), given);
-  }
-
-  async #command<T>(keys: readonly string[], send: (redis: RedisClient) => Promise<T>): Promise<T> {
-    return this.#scripts.mending(keys, () => this.#connection.send(send));
   }
 }

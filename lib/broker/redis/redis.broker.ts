@@ -48,7 +48,7 @@ export class RedisBroker extends RedisOperations implements Broker {
   readonly #log: Log;
 
   constructor({ ioredis, redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
-    const connection = new RedisConnection(ioredis, redis, log, connectTimeout);
+    const connection = new RedisConnection(ioredis, redis, log, connectTimeout, clock);
     const serverClock = new ServerClock(clock);
     const subscriber = new SignalSubscriber({ connection, clock, log });
     const scripts = new ScriptRunner({ connection, clock, serverClock, log, onScript });
@@ -128,7 +128,7 @@ export class RedisBroker extends RedisOperations implements Broker {
   /** A command that is denied in the middle of a script would leave half of its work done. */
   async #assertPermissions(): Promise<void> {
     const { probe } = this.#keys;
-    const denied = await this.#scripts.run('probe', {}, { key: probe, channel: probe });
+    const denied = await this.#scripts.run('probe', { key: probe, channel: probe }, {});
     if (denied.length === 0) return;
     throw new ConfigurationError(
       `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/redis-keys.md ` +

@@ -1,6 +1,7 @@
 import type { Clock } from '../../time/clock.js';
 import { BrokerUnavailableError } from '../../errors/broker-unavailable.error.js';
 import type { ServerClock } from '../server-clock.js';
+import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
@@ -23,7 +24,7 @@ export type Reply = readonly (string | number)[];
 type Names = Readonly<Record<string, Argument | readonly Argument[] | undefined>>;
 
 /** What a script takes besides the keys and the channel of a place; the runner knows the command by which scripts signal. */
-export type Given<N extends ScriptName, P> = Omit<ScriptParameters[N], keyof P | 'wake_command'>;
+export type Given<N extends ScriptName, P> = Omit<ScriptParameters[N], keyof P | 'wake_command' | 'channel'>;
 
 /** Told of each script that was answered, and of its round trip in milliseconds. */
 export type ScriptObserver = (name: ScriptName, duration: number) => void;
@@ -68,28 +69,43 @@ export class ScriptRunner {
   async run<N extends ScriptName, P extends object>(name: N, place: P, given: Given<N, P>): Promise<Reply> {
     // By which command a script signals is known once connected.
     if (!this.#connection.isOpen) await this.#connection.ready();
-    const values = this.#valuesOf(this.#plain[name], place as Names, given as Names);
-    return this.mending(values.slice(0, this.#plain[name].keys.length) as string[], () => this.#run(name, values));
+    const script = (this.#connection.isRedis7 ? this.#flagged : this.#plain)[name];
+    const values = this.#valuesOf(script, place as Names, given as Names);
+    try {
+      return await this.#send(script, values);
+    } catch (error) {
+      const keys = values.slice(0, script.keys.length) as string[];
+      return this.#mend(keys, error, () => this.#send(script, values));
+    }
   }
 
   /**
-   * Makes a call. If it meets a key that holds another type than ours, which some other program has put there, that key is set
-   * aside and the call is made again: nothing of that partition could go on otherwise.
+   * Makes a call of plain commands.
    *
-   * @param call has written nothing if it fails
+   * @param keys that the call is about
    * @throws BrokerUnavailableError
    */
-  async mending<T>(keys: readonly string[], call: () => Promise<T>): Promise<T> {
+  async call<T>(keys: readonly string[], command: (redis: RedisClient) => Promise<T>): Promise<T> {
     try {
-      return await call();
+      return await this.#connection.send(command);
     } catch (error) {
-      const failure = this.#connection.toError(error);
-      if (!isWrongType(failure.message) || !(await this.#setAside(keys, failure))) throw failure;
+      return this.#mend(keys, error, () => this.#connection.send(command));
     }
+  }
+
+  /**
+   * Makes a call again that has met a key of another type than ours, which some other program has put there, once that key is
+   * set aside: nothing of that partition could go on otherwise.
+   *
+   * @param error what the call failed with; it has written nothing
+   */
+  async #mend<T>(keys: readonly string[], error: unknown, call: () => Promise<T>): Promise<T> {
+    const failure = this.#connection.toError(error);
+    if (!isWrongType(failure.message) || !(await this.#setAside(keys, failure))) throw failure;
     try {
       return await call();
-    } catch (error) {
-      throw this.#connection.toError(error);
+    } catch (secondError) {
+      throw this.#connection.toError(secondError);
     }
   }
 
@@ -99,7 +115,7 @@ export class ScriptRunner {
     for (const key of keys) {
       const type = typeOfKey(key);
       if (type === undefined) continue;
-      const [isSet] = await this.#run('set-keys-aside', [key, asideOf(key), type]);
+      const [isSet] = await this.run('set-keys-aside', { key, aside: asideOf(key) }, { expected_type: type });
       if (isSet === 1) set.push(asideOf(key));
     }
     if (set.length === 0) return false;
@@ -111,38 +127,32 @@ export class ScriptRunner {
     return true;
   }
 
+  /** The keys and arguments in the order of the script's head. */
   #valuesOf({ keys, args, takesMore }: Script, place: Names, given: Names): Argument[] {
     const values: Argument[] = [];
     for (const name of keys) values.push((place[name] ?? given[name]) as string);
     for (const name of args) {
-      values.push(
-        (name === 'wake_command' ? this.#connection.publishCommand : (place[name] ?? given[name])) as Argument,
-      );
+      if (name === 'wake_command') values.push(this.#connection.publishCommand);
+      else values.push((name === 'channel' ? place[name] : given[name]) as Argument);
     }
-    if (takesMore) for (const value of given['rest'] as readonly Argument[]) values.push(value);
+    if (takesMore) values.push(...(given['rest'] as readonly Argument[]));
     return values;
   }
 
-  /** @param values keys and arguments */
-  async #run(name: ScriptName, values: readonly Argument[]): Promise<Reply> {
-    const { commands, isRedis7 } = this.#connection;
-    const script = (isRedis7 ? this.#flagged : this.#plain)[name];
+  async #send(script: Script, values: readonly Argument[]): Promise<Reply> {
+    const { commands } = this.#connection;
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
       reply = await commands.evalsha(script.sha, script.keys.length, ...values);
     } catch (error) {
-      if (!isNoScript(error)) throw this.#connection.toError(error);
+      if (!isNoScript(error)) throw error;
       sentAt = this.#clock.now();
-      try {
-        reply = await commands.eval(script.source, script.keys.length, ...values);
-      } catch (evalError) {
-        throw this.#connection.toError(evalError);
-      }
+      reply = await commands.eval(script.source, script.keys.length, ...values);
     }
     const all = reply as [number, ...Reply];
     this.#serverClock.observe(all[0] / 1000, sentAt);
-    this.#observer?.(name, this.#clock.now() - sentAt);
+    this.#observer?.(script.name, this.#clock.now() - sentAt);
     return all.slice(1);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { wrapBroker } from '../../../lib/broker/operations.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { wrapBroker } from '../../../lib/broker/operations.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ConfigurationError } from '../../../lib/errors/configuration.error.js';
 import { DuplicateMessageError } from '../../../lib/errors/duplicate-message.error.js';

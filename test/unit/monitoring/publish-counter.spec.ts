@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { wrapBroker } from '../../../lib/broker/operations.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
 import { BrokerUnavailableError } from '../../../lib/errors/broker-unavailable.error.js';

@@ -1,4 +1,4 @@
--- Makes a member the owner of a partition, where nobody else is.
+-- Makes a member the owner of a partition, unless another member is.
 --
 -- KEYS  owner STRING, meta HASH
 -- ARGV  member, session (ms)
@@ -10,7 +10,7 @@
 
 local holder = redis.call('GET', owner)
 local remaining = redis.call('PTTL', owner)
--- An owner without an end to its session was not written by this script; waiting for it would be for ever.
+-- An owner without an end to its session was not written by this script, and would never give the partition up.
 if holder and holder ~= member and remaining >= 0 then return { now_us, 0, now + remaining } end
 local highest = highest_token(redis.call('HGET', meta, 'delivered'))
 redis.call('SET', owner, member, 'PX', session)

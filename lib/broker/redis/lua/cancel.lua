@@ -1,4 +1,4 @@
--- Cancels a message: removes it where it waits, marks it where it is being handled.
+-- Cancels a message: removes it if it waits, marks it if it is in flight.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, meta HASH,
 --       answered STRING (the caller's latest call)

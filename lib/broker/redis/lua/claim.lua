@@ -4,11 +4,11 @@
 -- ARGV  member, max, lease (ms), known_token
 -- Reply {now_us, status, token, next, repaired, records, then 2 a message: stored id, envelope}
 --       status   1 claimed, 2 paused, 0 not the owner (then nothing follows)
---       next     earliest due time or end of a lease, epoch ms; -1 where nothing waits
+--       next     earliest due time or end of a lease, epoch ms; -1 if nothing waits
 --       records  4 numbers a message with spaces: token, delivery, attempt, due ms; commas between messages
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
--- What it cannot do it refuses before it has written anything, as with a lease that is no number.
+-- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
 -- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
 -- are returned as they are.
 
@@ -36,7 +36,7 @@ redis.call('ZCARD', keyed)
 redis.call('HLEN', messages)
 redis.call('HLEN', deliveries)
 redis.call('HLEN', errors)
--- Never below what the owner has given out: its receipts must not fit a second time.
+-- Never below what the owner knows: receipts must not fit a second time.
 local token = math.max(highest_token(state[2]), known)
 local reply = { now_us, 1, token, -1, 0, '' }
 local announced = {}
@@ -51,8 +51,8 @@ local function announce(id, envelope, record)
   bytes = bytes + #envelope
 end
 
--- What was cancelled or replaced while in flight, and whose delivery nobody will settle any more: it ends, or waits for
--- its new time. The id is in neither set. Answers whether that was so.
+-- Ends what was cancelled while in flight, or schedules what was replaced, once nobody will settle its delivery any more. The
+-- id is in neither set. Answers whether the message was one of those.
 local function conclude(id, delivery, mark)
   if mark == 'c' then
     forget({ id })
@@ -136,7 +136,7 @@ local function proceed()
   return taken < most and bytes < MAX_BYTES and rounds <= ROUNDS
 end
 
--- How many of the ids to take, by the size of their messages; one at least. Where no large message was ever published
+-- How many of the ids to take, by the size of their messages; one at least. If no large message was ever published,
 -- their sizes need not be asked for.
 local function fitting(ids)
   if not state[3] then return #ids end
@@ -163,7 +163,7 @@ else
       local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
       local ended = {}
       for i = 1, #ids do
-        -- In both sets only where there was a damage; the message waits, and must not be early.
+        -- A message is in both sets only after damage from outside; it waits, and must not be early.
         if waiting[i] then repaired = repaired + 1 else ended[#ended + 1] = ids[i] end
       end
       if #ended > 0 then deliver(ended) end
@@ -190,7 +190,7 @@ else
   end
 end
 
--- A lease that ends later than any lease can was not given here, and nobody will settle what it is for: it is over.
+-- A lease that ends later than any lease can was not given here, and nobody will settle its delivery: so it ends now.
 local last = taken < most and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
 if last[2] and tonumber(last[2]) > now + MAX_LEASE then
   redis.call('ZADD', inflight, string.format('%d', now), last[1])

@@ -6,8 +6,8 @@
 -- Reply {now_us, removed, 1 there may be more | 0 these were the last}
 -- Cost  O(log size), removes at most 100
 --
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what is
--- removed is counted once.
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what
+-- is removed is counted once.
 
 -- @include now
 -- @include forget

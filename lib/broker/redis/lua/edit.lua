@@ -1,4 +1,4 @@
--- Gives a message that waits another envelope, unless somebody else has done so meanwhile.
+-- Gives a message that waits another envelope, unless it has changed meanwhile.
 --
 -- KEYS  scheduled ZSET, messages HASH, meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, id, expected (the envelope that it has), envelope (that it gets)

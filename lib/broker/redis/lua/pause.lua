@@ -1,4 +1,4 @@
--- Lets a partition hand out nothing any more, from the next claim on. What is in flight goes on.
+-- Pauses a partition: from the next claim on nothing is handed out. What is in flight goes on.
 --
 -- KEYS  meta HASH
 -- Reply {now_us}

@@ -1,5 +1,5 @@
--- Tries every command that the broker uses on keys, to find out before the first message whether the user may run them. Leaves
--- nothing behind.
+-- Tries every command that the broker uses on keys, to find out before the first message whether the user may run them. It
+-- leaves nothing behind.
 --
 -- KEYS  key ANY (of no use otherwise)
 -- ARGV  wake_command, channel (of no use otherwise)
@@ -10,7 +10,7 @@
 
 local reply = { now_us }
 
--- A denied key or channel, in 6.2 and 7.0; then any denial in newer ones and in Valkey.
+-- A denied key or channel in 6.2 and 7.0, then any denial in newer versions and in Valkey.
 local DENIALS = { 'NOPERM', 'The user executing', 'ACL failure in script' }
 
 local function is_denial(refusal)

@@ -4,7 +4,7 @@
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence,
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
---       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, n: cannot be one),
+--       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, n: there can be none),
 --       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}
 --       base      epoch ms that delays were added to
@@ -12,9 +12,9 @@
 --       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
 -- Cost  O(n log size), n <= 200
 --
--- What it cannot do, as with a due time that is no number, it refuses before it has written anything.
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
--- duplicate of itself, and a message that was handled meanwhile does not come to life again.
+-- Arguments that it cannot use, such as a due time that is not a number, are refused before anything is written.
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a
+-- message is not a duplicate of itself, and one that was handled meanwhile does not come back.
 
 -- @include now
 -- @include times
@@ -61,7 +61,7 @@ local function publish_over(id, envelope, due, on_duplicate)
   local current_due = to_time(score or replaced_until(mark) or last_due or now)
 
   if not state then
-    -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
+    -- An envelope in no set, left by damage from outside: nobody will ever deliver it.
     add('repaired', 1)
     forget({ id })
     store(id, envelope, due)
@@ -105,7 +105,7 @@ else
   score_of_all = string.format('%d', due_of_all)
 end
 
--- By place the envelopes that are there already, by id what came in this call; nil where there can be neither.
+-- By place: the envelopes that are there already. By id: what came in this call. nil if there can be neither.
 local known
 if on_duplicates ~= 'n' then
   local ids = {}
@@ -130,7 +130,7 @@ for at = FIRST, #ARGV, 2 do
   end
 end
 
--- Ids with a key of their own are looked for in all at once: mostly there are none.
+-- All ids are searched at once for those with a key of their own: mostly there are none.
 if string.find(table.concat(members), '\0', 1, true) then
   for at = 2, #members, 2 do
     if string.find(members[at], '\0', 1, true) then

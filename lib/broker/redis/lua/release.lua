@@ -1,4 +1,4 @@
--- Gives a partition up, where the member owns it.
+-- Gives a partition up if the member owns it.
 --
 -- KEYS  owner STRING
 -- ARGV  member

@@ -1,11 +1,11 @@
--- Lets a partition hand out messages again, and wakes its owner.
+-- Ends a pause, and signals the owner.
 --
 -- KEYS  meta HASH
 -- ARGV  wake_command, channel
 -- Reply {now_us}
 -- Cost  O(1)
 --
--- The signal is sent even where nothing was paused, since the one of a first run may have got lost with its reply.
+-- The signal is sent even if nothing was paused, since the one of a first run may have got lost with its reply.
 
 -- @include now
 

@@ -4,7 +4,7 @@
 -- ARGV  id, token (of its delivery; 0 for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
--- Cost  O(log size); where the id of a delivery is no text, O(1,000)
+-- Cost  O(log size); if the id of a delivery is not text, O(1,000)
 --
 -- May be run again with the same arguments: it finds nothing then.
 
@@ -22,7 +22,7 @@ local CHUNK, LATEST = 100, 1000
 assert_sets(scheduled, inflight, dead, keyed)
 assert_hashes(messages, deliveries, errors, meta)
 
--- Clients read what is no text with other characters in place of its bytes, so they cannot name it. Its token can.
+-- Clients read an id that is not text with other characters in place of its bytes, so they cannot name it; the token can.
 local function delivered_as_no_text()
   local latest = redis.call('ZREVRANGE', inflight, 0, LATEST - 1)
   for first = 1, #latest, CHUNK do
@@ -45,7 +45,7 @@ if delivery_token == 0 then
 else
   local current = parse_record(redis.call('HGET', deliveries, id))
   if current ~= delivery_token then id = delivered_as_no_text() end
-  -- What was cancelled or replaced meanwhile ends, or waits for its new time, when its lease has ended.
+  -- What was cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.
   is_meant = id and select(5, parse_record(redis.call('HGET', deliveries, id))) == ''
 end
 if not is_meant then return { now_us, 0, '' } end

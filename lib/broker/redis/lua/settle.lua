@@ -1,4 +1,4 @@
--- Ends deliveries. Each outcome counts only where its token is that of the current delivery.
+-- Ends deliveries. An outcome counts only if its token is that of the current delivery.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
 --       answered STRING (the caller's latest call)
@@ -8,10 +8,10 @@
 --       tokens (one a delivery, each with a space behind),
 --       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON)
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
---       its delivery was no success}
+--       its delivery did not succeed}
 -- Cost  O(n log size), n <= 200
 --
--- What it cannot do, as with a delay that is no number, it refuses before it has written anything.
+-- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
 -- @include now
@@ -29,7 +29,7 @@ if answer then return { now_us, answer } end
 local tokens_of = {}
 
 -- As includes/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
--- keys, and `forget`, which is then the first to write, asks for some of those itself.
+-- keys, and `forget`, which then writes first, checks some of those itself.
 redis.call('ZCARD', inflight)
 redis.call('HLEN', meta)
 local function assert_others()
@@ -84,7 +84,7 @@ local function remove(id, counter)
   count(counter)
 end
 
--- Ends the delivery that a record tells of; answers the digit.
+-- Ends the delivery of a record; answers the digit.
 local function settle(id, token, outcome, delay, failure, record)
   local current, delivery, attempt, due, mark = parse_record(record)
   if current ~= token or token == 0 or ended[id] then
@@ -126,8 +126,8 @@ local function settle(id, token, outcome, delay, failure, record)
   return '1'
 end
 
--- What nearly all are: the current delivery, of a message without a mark. To take its record apart would cost more than all
--- else of its ack. The token has its space behind.
+-- Nearly all are the current delivery of a message without a mark. To parse their records would cost more than all the rest of
+-- an ack. The token has its space behind.
 local function is_plain(record, token)
   return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
 end

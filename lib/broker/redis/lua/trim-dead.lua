@@ -3,7 +3,7 @@
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET
 -- ARGV  max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
---       next: when to call again; -1 where nothing is left that will expire
+--       next: when to call again; -1 if nothing is left that will expire
 -- Cost  O(log size), removes at most 200
 
 -- @include now

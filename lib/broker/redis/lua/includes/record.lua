@@ -6,7 +6,8 @@
 --   due       due time of the latest delivery, of the next one while the message waits for it; epoch ms
 --   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then; in front, so
 --             that a record without one begins with its token
--- What is missing or damaged reads as a message that was never delivered.
+-- A record that is missing or damaged reads as that of a message that was never delivered. A number above MAX_TIME has lost its
+-- last digits, or is no time.
 
 
 local function parse_record(record)
@@ -21,7 +22,7 @@ local function parse_record(record)
   return token, delivery, attempt, due, mark or ''
 end
 
--- When what has replaced the message is due; nil where nothing has.
+-- When the message that has replaced this one is due; nil if none has.
 local function replaced_until(mark)
   local due = tonumber(string.match(mark, '^r(%d+)$'))
   return due and due <= MAX_TIME and due or nil

@@ -4,7 +4,7 @@ local function head_due()
   return head[2] and tonumber(head[2]) or nil
 end
 
--- Tells the partition's owner where `due` comes before what was the head.
+-- Signals the partition's owner if `due` comes before what was the head.
 local function wake(head_before, due)
   if due and (not head_before or due < head_before) then
     redis.call(wake_command, channel, string.format('due %d', due))
