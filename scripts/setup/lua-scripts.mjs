@@ -86,26 +86,38 @@ export function writeScriptTable() {
 export function scriptTable() {
   const files = readdirSync(FOLDER).filter((file) => file.endsWith('.lua'));
   const names = files.map((file) => basename(file, '.lua')).toSorted();
-  const identifier = (name) => name.replaceAll(/-./g, ([, letter]) => letter.toUpperCase());
-  const quoted = (name) => (name.includes('-') ? `'${name}'` : name);
-  const property = (name) => (identifier(name) === name ? name : `${quoted(name)}: ${identifier(name)}`);
-  const takes = (name) => {
-    const { keys, args, takesMore } = readScript(join(FOLDER, `${name}.lua`));
-    const list = [...keys.map((key) => `${key}: string`), ...args.map((arg) => `${arg}: Argument`)];
-    if (takesMore) list.push('rest: readonly Argument[]');
-    const line = `  ${quoted(name)}: { ${list.join('; ')} };\n`;
-    if (line.length <= PRINT_WIDTH) return line;
-    return `  ${quoted(name)}: {\n${list.map((each) => `    ${each};\n`).join('')}  };\n`;
-  };
   return [
     '// Made from the heads of the scripts by scripts/setup/lua-scripts.mjs; `npm run build` writes it anew.\n',
     ...names.map((name) => `import ${identifier(name)} from './${name}.lua';\n`),
     '\nexport type Argument = string | number;\n',
     '\n/** The scripts by their names. */\n',
-    `export const SCRIPTS = {\n${names.map((name) => `  ${property(name)},\n`).join('')}} as const;\n`,
+    `export const SCRIPTS = {\n${names.map((name) => `  ${propertyOf(name)},\n`).join('')}} as const;\n`,
     '\n/** The keys and arguments that each script takes, by their names. */\n',
-    `export interface ScriptParameters {\n${names.map(takes).join('')}}\n`,
+    `export interface ScriptParameters {\n${names.map(parametersOf).join('')}}\n`,
   ].join('');
+}
+
+/** A property of the table: what a script takes. */
+function parametersOf(name) {
+  const { keys, args, takesMore } = readScript(join(FOLDER, `${name}.lua`));
+  const list = [...keys.map((key) => `${key}: string`), ...args.map((arg) => `${arg}: Argument`)];
+  if (takesMore) list.push('rest: readonly Argument[]');
+  const line = `  ${quoted(name)}: { ${list.join('; ')} };\n`;
+  if (line.length <= PRINT_WIDTH) return line;
+  return `  ${quoted(name)}: {\n${list.map((each) => `    ${each};\n`).join('')}  };\n`;
+}
+
+/** A property of the table: a script. */
+function propertyOf(name) {
+  return identifier(name) === name ? name : `${quoted(name)}: ${identifier(name)}`;
+}
+
+function identifier(name) {
+  return name.replaceAll(/-./g, ([, letter]) => letter.toUpperCase());
+}
+
+function quoted(name) {
+  return name.includes('-') ? `'${name}'` : name;
 }
 
 /** The names that a section of a head lists with commas; what stands in parentheses explains. */

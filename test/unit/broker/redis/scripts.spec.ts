@@ -33,6 +33,22 @@ function section(lines: readonly string[], title: string): string | undefined {
   return [lines[start], ...rest.slice(0, length === -1 ? undefined : length)].join(' ');
 }
 
+/** What a section of the head lists, without what explains it. */
+function listed(lines: readonly string[], title: string): string[] {
+  const text = (section(lines, title) ?? '').slice(title.length).replaceAll(/\([^)]*\)/g, '');
+  return text.split(',').flatMap((each) => each.trim() || []);
+}
+
+function localsOf(table: string, all: readonly string[]): string {
+  if (all.length === 0) return '';
+  return `local ${all.join(', ')} = ${all.map((_, n) => `${table}[${n + 1}]`).join(', ')}\n`;
+}
+
+/** Reads a script that is no file. */
+function planted(headLine: string, body: string): () => unknown {
+  return () => readScript('planted.lua', () => `-- Does something.\n--\n${headLine}\n\n${body}\n`);
+}
+
 const INCLUDES = names('includes/');
 
 describe('the Lua scripts', () => {
@@ -59,22 +75,9 @@ describe('the Lua scripts', () => {
 
       it('gets its keys and arguments in the order of its head', () => {
         const { source: whole, keys, args, takesMore } = scriptOf(name);
-        const listed = (title: string): string[] =>
-          (section(lines, title) ?? '')
-            .slice(title.length)
-            .replaceAll(/\([^)]*\)/g, '')
-            .split(',')
-            .map((each) => each.trim())
-            .filter((each) => each !== '');
-        expect(keys).toEqual(listed('KEYS').map((each) => each.split(' ')[0]));
-        expect([...args, ...(takesMore ? ['...'] : [])]).toEqual(listed('ARGV'));
-        for (const [kind, all] of [
-          ['KEYS', keys],
-          ['ARGV', args],
-        ] as const) {
-          const values = all.map((_, n) => `${kind}[${n + 1}]`);
-          if (all.length > 0) expect(whole).toContain(`local ${all.join(', ')} = ${values.join(', ')}\n`);
-        }
+        expect(keys).toEqual(listed(lines, 'KEYS').map((each) => each.split(' ')[0]));
+        expect([...args, ...(takesMore ? ['...'] : [])]).toEqual(listed(lines, 'ARGV'));
+        expect(whole).toContain(localsOf('KEYS', keys) + localsOf('ARGV', args));
         expect(whole).not.toMatch(/(?<!= .*)(KEYS|ARGV)\[\d/);
       });
 
@@ -144,18 +147,14 @@ describe('the Lua scripts', () => {
 });
 
 describe('a Lua script is refused', () => {
-  function load(head: string, body: string): () => unknown {
-    return () => readScript('planted.lua', () => `-- Does something.\n--\n${head}\n\n${body}\n`);
-  }
-
   it.each([
     ['a key that it does not use', '-- KEYS  owner STRING, meta HASH', 'return { owner }', "names 'meta'"],
     ['an argument that it does not use', '-- ARGV  member, lease (ms)', 'return { lease }', "names 'member'"],
     ['further arguments that it does not use', '-- ARGV  ... (ids)', 'return { 1 }', "names 'ARGV'"],
     ['a key of no type', '-- KEYS  owner', 'return { owner }', "'owner' among its KEYS"],
     ['an argument by no name', '-- ARGV  1 member', 'return { member }', "'1 member' among its ARGV"],
-  ])('whose head names %s', (_, head, body, message) => {
-    expect(load(head, body)).toThrow(message);
+  ])('whose head names %s', (_, headLine, body, message) => {
+    expect(planted(headLine, body)).toThrow(message);
   });
 
   it.each([
@@ -165,7 +164,7 @@ describe('a Lua script is refused', () => {
     ['a function before it is declared', 'local a = f(owner)\nlocal function f(b) return b end\nreturn a', "uses 'f'"],
     ['a global variable', 'for i = 1, 2 do total = i end\nreturn { owner }', "uses 'total'"],
   ])('that uses %s', (_, body, message) => {
-    expect(load('-- KEYS  owner STRING', body)).toThrow(message);
+    expect(planted('-- KEYS  owner STRING', body)).toThrow(message);
   });
 
   it('that has no head', () => {
@@ -174,6 +173,6 @@ describe('a Lua script is refused', () => {
 
   it('but not for a name in a comment, in a text, or of a field', () => {
     const body = "-- about total\nlocal text = 'total \\' of'\nreturn { total = text, owner.total }";
-    expect(load('-- KEYS  owner STRING', body)).not.toThrow();
+    expect(planted('-- KEYS  owner STRING', body)).not.toThrow();
   });
 });
