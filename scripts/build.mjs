@@ -7,12 +7,14 @@ import { join } from 'node:path';
 
 import { bundle } from './setup/bundle.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
+import { writeScriptTable } from './setup/lua-scripts.mjs';
 import { ROOT, localBin, runQuietly } from './setup/run.mjs';
 
 const DIST = join(ROOT, 'dist');
 
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
+  writeScriptTable();
   await Promise.all([writeCode(), writeDeclarations()]);
   return 0;
 });

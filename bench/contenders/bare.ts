@@ -10,7 +10,7 @@ const NUMBERS_PER_RECORD = 4;
 
 /** The parts of `internals.ts` that are used here. */
 interface Internals {
-  readonly scriptOf: (name: string) => { readonly source: string; readonly sha: string };
+  readonly scriptOf: (name: string) => { readonly source: string } & LoadedScript;
   readonly toStoredId: (id: string) => string;
   readonly RedisKeys: new (prefix: string) => {
     partition(partition: { topic: string; index: number }): object;
@@ -180,9 +180,7 @@ async function connect(redisUrl: string): Promise<BareConnection> {
 }
 
 async function loadInto(redis: Redis, name: ScriptName): Promise<LoadedScript> {
-  const { source, sha } = scriptOf(name);
+  const { source, sha, keys } = scriptOf(name);
   await redis.script('LOAD', source);
-  // The header of each script names its keys in order.
-  const head = source.slice(source.indexOf('-- KEYS'), source.indexOf('-- ARGV'));
-  return { sha, keys: Array.from(head.matchAll(/\d+ (\w+) (?:ZSET|HASH|STRING)/g), ([, key = '']) => key) };
+  return { sha, keys };
 }

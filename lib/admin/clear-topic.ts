@@ -41,7 +41,7 @@ async function* stepsOf(
     yield {
       matched,
       apply: async (call) => {
-        const result = await broker.admin.clear(partition, call, state);
+        const result = await broker.clear(partition, call, state);
         more = result.more;
         return result.removed;
       },

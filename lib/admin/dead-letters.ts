@@ -1,5 +1,5 @@
 import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interface.js';
-import type { Death, ListedDeadLetter, Requeue } from '../broker/dead-letter-store.interface.js';
+import type { Death, ListedDeadLetter, Requeue } from '../broker/broker.interface.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { assertPayload } from '../messages/assert-payload.js';
@@ -59,7 +59,7 @@ export class DeadLetters {
     const replacement = payload === undefined ? undefined : await this.#checkedPayload(topic, payload);
     const { changed, ...counts } = await this.#change(name, selection, checked, (partition, call, letters) => {
       const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
-      return broker.deadLetters.requeueDead(partition, call, requeues, delay);
+      return broker.requeueDead(partition, call, requeues, delay);
     });
     return { ...counts, requeued: changed };
   }
@@ -68,9 +68,9 @@ export class DeadLetters {
     const name = checkedTopicName(topic);
     const selection = checkedSelection(which);
     const checked = checkedRemoveOptions(options);
-    const { deadLetters } = this.#dependencies.broker;
+    const { broker } = this.#dependencies;
     const { changed, ...counts } = await this.#change(name, selection, checked, (partition, call, letters) =>
-      deadLetters.removeDead(partition, call, letters),
+      broker.removeDead(partition, call, letters),
     );
     return { ...counts, removed: changed };
   }
@@ -157,12 +157,12 @@ export class DeadLetters {
     filter: CheckedFilter,
     withFailures: boolean,
   ): AsyncGenerator<ListedDeadLetter[], void> {
-    const { deadLetters } = this.#dependencies.broker;
+    const { broker } = this.#dependencies;
     let { until } = filter;
     let after: Death | undefined;
     do {
       const query = { after, since: filter.since, until, limit: MAX_BATCH, withFailures };
-      const { letters, next, now } = await this.#served(() => deadLetters.listDead(partition, query));
+      const { letters, next, now } = await this.#served(() => broker.listDead(partition, query));
       until = Math.min(until ?? Infinity, now + 1);
       after = next;
       const meant = letters.filter((letter) => isMeant(letter, filter));

@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { AdminStore } from '../broker/admin-store.interface.js';
-import type { CancelResult, Partition } from '../broker/broker.interface.js';
+import type { Broker, CancelResult, Partition } from '../broker/broker.interface.js';
 import { shareClass } from '../copies.js';
 import { assertMessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
@@ -63,7 +62,7 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError
    */
   async topics(): Promise<string[]> {
-    return this.#served(() => this.#dependencies.broker.admin.topics());
+    return this.#served(() => this.#dependencies.broker.topics());
   }
 
   /**
@@ -154,9 +153,9 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async runNow(topic: TopicRef, id: string | { id: string; key: string }): Promise<boolean> {
-    const { admin } = this.#dependencies.broker;
+    const { broker } = this.#dependencies;
     const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
-      admin.runNow(partition, call, storedId),
+      broker.runNow(partition, call, storedId),
     );
     return result === 'rescheduled';
   }
@@ -290,13 +289,13 @@ export class DelayQueueAdmin {
 
   async #inEachPartition(
     topic: TopicRef,
-    act: (admin: AdminStore, partition: Partition) => Promise<void>,
+    act: (broker: Broker, partition: Partition) => Promise<void>,
   ): Promise<void> {
     const name = checkedTopicName(topic);
     const { broker } = this.#dependencies;
     await this.#served(async () => {
       const partitions = await existingPartitions(broker, name);
-      await Promise.all(partitions.map((partition) => act(broker.admin, partition)));
+      await Promise.all(partitions.map((partition) => act(broker, partition)));
     });
   }
 

@@ -1,4 +1,4 @@
-import type { EditResult } from '../broker/admin-store.interface.js';
+import type { EditResult } from '../broker/broker.interface.js';
 import type { CallId, StoredMessage } from '../broker/broker.interface.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
@@ -32,7 +32,7 @@ export async function editPayload(
       if (!stored) return 'not-found';
       if (stored.state !== 'scheduled') return 'not-waiting';
       const { envelope: expected } = stored;
-      return broker.admin.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
+      return broker.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
     });
   } while (result === 'changed');
   return result === 'edited';

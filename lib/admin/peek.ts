@@ -1,4 +1,4 @@
-import type { PeekedMessages, Position } from '../broker/admin-store.interface.js';
+import type { PeekedMessages, Position } from '../broker/broker.interface.js';
 import { MAX_BATCH, type Partition, type StoredMessage } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { partitionsOf } from '../topics/partitions.js';
@@ -75,7 +75,7 @@ async function listPage(
   const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
   const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
   const fetch: FetchMessages = (partition, after) =>
-    broker.admin.peek(partition, { state, after, limit: perCall, maxBytes });
+    broker.peek(partition, { state, after, limit: perCall, maxBytes });
   const lists = partitionsOf(topic, count).map(
     (partition) => new PartitionList(partition, start.get(partition.index), fetch),
   );

@@ -4,24 +4,24 @@ import { isWithin } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DueTime, NewMessage, Settlement } from './broker.interface.js';
 
-/** @throws InvalidArgumentError where it is no length of time; a broker has no place for it */
+/** @throws InvalidArgumentError if it is not a length of time, which a broker could not store */
 export function assertLength(what: string, value: number): void {
   if (!isWithin(value, 0, MAX_TIME)) {
     throw new InvalidArgumentError(`${what} must be milliseconds from 0 to ${MAX_TIME}. Given: ${describe(value)}.`);
   }
 }
 
-/** @throws InvalidArgumentError where it is no time */
+/** @throws InvalidArgumentError if it is not a time */
 export function assertDue(due: DueTime): void {
   assertLength('The due time', 'after' in due ? due.after : due.at);
 }
 
-/** @throws InvalidArgumentError where one of them has a due time that is none: then nothing may be sent */
+/** @throws InvalidArgumentError if a due time is not a time: then nothing may be sent */
 export function assertDues(messages: readonly NewMessage[]): void {
   for (const { due } of messages) assertDue(due);
 }
 
-/** @throws InvalidArgumentError where the delay of an outcome is none: then nothing may be sent */
+/** @throws InvalidArgumentError if the delay of an outcome is not a length of time: then nothing may be sent */
 export function assertDelays(settlements: readonly Settlement[]): void {
   for (const { outcome } of settlements) if ('delay' in outcome) assertLength('The delay of an outcome', outcome.delay);
 }

@@ -1,17 +1,17 @@
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 
-/** Whether a call failed for what it carries or for what it met, so that it would fail again, while others may be served. */
+/** Whether a call failed because of what it carries or met, so that it would fail again, while others may be served. */
 export function isRefused(error: unknown): boolean {
   return error instanceof BrokerUnavailableError ? error.refused : error instanceof DelayQueueError;
 }
 
 /**
- * Makes one call for many. Where it is refused, makes one for each half, and so on until whatever is in the way stands
- * alone: it must not keep the others from being served.
+ * Makes one call for many items. If it is refused, makes one for each half, and so on until the culprit is alone: it must not
+ * keep the others from being served.
  *
- * @param call answers in the order of the items; where it fails it has changed nothing
- * @param onFailed told of each item for which no call was served, and why; its result stands for the answer
+ * @param call answers in the order of the items; if it fails it has changed nothing
+ * @param onFailed called with each item for which no call was served, and why; its result takes the place of the answer
  * @returns in the order of the items
  * @throws what `onFailed` throws
  */

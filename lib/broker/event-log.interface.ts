@@ -1,7 +1,7 @@
 /** What a process did in a turn of its event loop. */
 export interface EventEntry {
   readonly process: string;
-  /** Numbers the entries of a process, so that a repeated append is recognized by those who read. */
+  /** Numbers the entries of a process, so that readers recognize a repeated append. */
   readonly sequence: number;
   /** Number of the events. */
   readonly count: number;
@@ -23,7 +23,7 @@ export interface EventReader {
   onError(error: Error): void;
 }
 
-/** What the processes of a fleet tell each other of their work: bounded, and of no matter to that work. */
+/** What the processes of a fleet tell each other about their work. It is bounded, and the work does not depend on it. */
 export interface EventLog {
   /**
    * May be repeated; readers tell by the sequence.
@@ -32,6 +32,6 @@ export interface EventLog {
    * @throws BrokerUnavailableError
    */
   append(entry: EventEntry, keep: number): Promise<void>;
-  /** Reads what is appended from now on, until it is told to end; after a lost connection from where it was. */
+  /** Reads what is appended from now on, until the function it returns is called; after a lost connection from where it was. */
   follow(reader: EventReader): () => Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import type { Broker } from '../broker/broker.interface.js';
-import { createRedisBroker } from '../broker/redis/create-redis-broker.js';
+import { createRedisBroker } from '../broker/redis/redis.broker.js';
 import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { type Clock, SystemClock } from '../time/clock.js';

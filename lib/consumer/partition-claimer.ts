@@ -196,7 +196,7 @@ export class PartitionClaimer implements Startable, Claimant {
     const text = `It cannot be claimed: ${(error as Error).message}`;
     const failure = toFailure('undecodable', new SerializationError(text));
     for (const state of ['in-flight', 'due'] as const) {
-      const { messages } = await broker.admin.peek(partition, { state, limit: 1, maxBytes: 1 });
+      const { messages } = await broker.peek(partition, { state, limit: 1, maxBytes: 1 });
       for (const stored of messages) {
         const storedId = await broker.setAside(partition, { storedId: stored.storedId, token: 0 }, failure);
         if (storedId === undefined) continue;

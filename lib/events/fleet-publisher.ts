@@ -1,5 +1,4 @@
-import { MAX_BATCH } from '../broker/broker.interface.js';
-import type { EventLog } from '../broker/event-log.interface.js';
+import { MAX_BATCH, type EventLog } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { within } from '../time/deadline.js';

@@ -1,4 +1,4 @@
-import type { MessageStore, PartitionStats } from '../broker/broker.interface.js';
+import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../time/retry.js';
@@ -23,7 +23,7 @@ export interface ConsumedTopic {
 }
 
 export interface MetricsReaderOptions {
-  readonly store: Pick<MessageStore, 'stats'> & { now(): number };
+  readonly store: Pick<Broker, 'stats'> & { now(): number };
   readonly clock: Clock;
   readonly log: Log;
   /** Number of partitions of every topic that this process has used. */

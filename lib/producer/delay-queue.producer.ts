@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { CancelResult, MessageStore } from '../broker/broker.interface.js';
+import type { Broker, CancelResult } from '../broker/broker.interface.js';
 import { MessageChanges } from '../topics/message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../copies.js';
@@ -20,7 +20,7 @@ import { type PublishRequest, assertPublishOptions, toPublishRequest } from './p
 import { type Destination, type OnPublishFailed, Publisher } from './publisher.js';
 
 export interface ProducerDependencies {
-  readonly store: MessageStore & { now(): number };
+  readonly store: Pick<Broker, 'publish' | 'cancel' | 'reschedule' | 'locate' | 'now'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;

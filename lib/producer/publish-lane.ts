@@ -1,7 +1,7 @@
 import {
   MAX_BATCH,
+  type Broker,
   type CallId,
-  type MessageStore,
   type NewMessage,
   type Partition,
   type PublishResult,
@@ -35,7 +35,7 @@ interface PendingPublish {
 }
 
 export interface PublishLaneOptions {
-  readonly store: Pick<MessageStore, 'publish'>;
+  readonly store: Pick<Broker, 'publish'>;
   readonly clock: Clock;
   /** Names this process among the publishers. */
   readonly caller: string;

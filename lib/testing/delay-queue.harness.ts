@@ -186,7 +186,7 @@ export class DelayQueueHarness {
   async clear(): Promise<void> {
     const { published, memory } = this.backend;
     published.clear();
-    for (const topic of memory.topics) {
+    for (const topic of memory.knownTopics) {
       for (const { partition, stored } of memory.list(topic, 'scheduled')) {
         await memory.cancel(partition, { caller: this.#caller, sequence: ++this.#sequence }, stored.storedId);
       }

@@ -12,7 +12,7 @@ import { Faults } from './faults.js';
 import { noRedis } from './no-redis.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';
-import { TestingBroker } from './testing.broker.js';
+import { testingBroker } from './testing.broker.js';
 import type { VirtualTime } from './virtual-time.js';
 
 /**
@@ -27,8 +27,8 @@ export class TestBackend implements Backend {
   readonly faults = new Faults();
   readonly outages: Outages;
   readonly published = new PublishedMessages();
+  readonly broker: Broker;
   readonly #time: VirtualTime;
-  readonly #broker: TestingBroker;
   /** Of the applications on this backend. */
   readonly #options: ResolvedOptions[] = [];
 
@@ -38,7 +38,7 @@ export class TestBackend implements Backend {
     this.memory = new MemoryBroker(time.clock);
     this.outages = new Outages(time.clock);
     const { memory, faults, outages, published } = this;
-    this.#broker = new TestingBroker({ memory, activity: time.activity, faults, outages, published });
+    this.broker = testingBroker({ memory, activity: time.activity, faults, outages, published });
   }
 
   /**
@@ -58,7 +58,7 @@ export class TestBackend implements Backend {
   }
 
   async createBroker(): Promise<{ broker: Broker; redis: object }> {
-    return { broker: this.#broker, redis: noRedis() };
+    return { broker: this.broker, redis: noRedis() };
   }
 
   booted(): void {

@@ -1,4 +1,4 @@
-import type { CallId, CancelResult, MessageStore, Partition } from '../broker/broker.interface.js';
+import type { Broker, CallId, CancelResult, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import { serveWithin } from '../time/retry.js';
@@ -10,7 +10,7 @@ import { findMessage } from './find-message.js';
 import { Lanes } from './lanes.js';
 
 export interface ChangesDependencies {
-  readonly store: Pick<MessageStore, 'cancel' | 'reschedule' | 'locate'> & { now(): number };
+  readonly store: Pick<Broker, 'cancel' | 'reschedule' | 'locate'> & { now(): number };
   readonly clock: Clock;
   /** Names this process among those that make such calls. */
   readonly caller: string;

@@ -1,7 +1,7 @@
-import { type GroupStore, type Partition, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { type Broker, type Partition, PROTOCOL_VERSION } from '../broker/broker.interface.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 
-type ConfigStore = Pick<GroupStore, 'configOf'>;
+type ConfigStore = Pick<Broker, 'configOf'>;
 
 /** @throws ConfigurationError if a topic is stored in another way than this version of the library knows */
 export function assertProtocol(topic: string, protocol: number): void {

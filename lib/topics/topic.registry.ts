@@ -1,16 +1,16 @@
-import type { GroupStore } from '../broker/broker.interface.js';
+import type { Broker } from '../broker/broker.interface.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { assertProtocol } from './partitions.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
 /** What this process knows of each topic: its settings, and how many partitions it has. */
 export class TopicRegistry {
-  readonly #groups: GroupStore;
+  readonly #groups: Pick<Broker, 'configure'>;
   readonly #settingsOf: (topic: string) => TopicSettings;
   readonly #settings = new Map<string, TopicSettings>();
   readonly #partitions = new Map<string, number>();
 
-  constructor(groups: GroupStore, settingsOf: (topic: string) => TopicSettings) {
+  constructor(groups: Pick<Broker, 'configure'>, settingsOf: (topic: string) => TopicSettings) {
     this.#groups = groups;
     this.#settingsOf = settingsOf;
   }

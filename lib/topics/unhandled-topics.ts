@@ -1,5 +1,4 @@
-import type { AdminStore } from '../broker/admin-store.interface.js';
-import type { GroupStore } from '../broker/broker.interface.js';
+import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Log } from '../log.js';
@@ -17,7 +16,7 @@ const PACE = 60_000;
 const MAX_SUGGESTIONS = 3;
 
 export interface UnhandledTopicsOptions {
-  readonly store: Pick<GroupStore, 'hasMembers'> & { readonly admin: Pick<AdminStore, 'topics'> };
+  readonly store: Pick<Broker, 'hasMembers' | 'topics'>;
   readonly clock: Clock;
   readonly events: EventSink;
   readonly log: Log;
@@ -140,7 +139,7 @@ export class UnhandledTopics {
   async #meant(topic: string): Promise<string | undefined> {
     const { store } = this.#options;
     const own = this.#own?.topics ?? new Set();
-    const known = new Set([...own, ...(await store.admin.topics())]);
+    const known = new Set([...own, ...(await store.topics())]);
     known.delete(topic);
     for (let looked = 0; looked < MAX_SUGGESTIONS; looked++) {
       const name = nearest(topic, known);

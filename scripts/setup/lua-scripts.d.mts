@@ -1,4 +1,14 @@
-// The part of lua-scripts.mjs that vitest's configurations use.
+// What TypeScript needs of lua-scripts.mjs.
 import type { Plugin } from 'vitest/config';
 
+export interface LuaScript {
+  readonly source: string;
+  readonly keys: string[];
+  readonly args: string[];
+  readonly takesMore: boolean;
+}
+
 export function luaScripts(): Plugin;
+export function readScript(path: string, read?: (path: string) => string): LuaScript;
+export function scriptTable(): string;
+export function writeScriptTable(): void;

@@ -17,11 +17,11 @@ const NEW = '[9,"new"]';
 async function edit(bed: BrokerBed, storedId: string, expected?: string, call = bed.nextCall()): Promise<string> {
   const stored = await bed.get(storedId);
   const change = { storedId, expected: expected ?? stored?.envelope ?? '', envelope: NEW };
-  return bed.broker.admin.edit(bed.partition, call, change);
+  return bed.broker.edit(bed.partition, call, change);
 }
 
 async function runNow(bed: BrokerBed, storedId: string, call: CallId = bed.nextCall()): Promise<string> {
-  return bed.broker.admin.runNow(bed.partition, call, storedId);
+  return bed.broker.runNow(bed.partition, call, storedId);
 }
 
 /** How many messages each step has removed. */
@@ -29,7 +29,7 @@ async function clearAll(bed: BrokerBed, state: 'scheduled' | 'dead'): Promise<nu
   const steps: number[] = [];
   let more = true;
   while (more) {
-    const step = await bed.broker.admin.clear(bed.partition, bed.nextCall(), state);
+    const step = await bed.broker.clear(bed.partition, bed.nextCall(), state);
     steps.push(step.removed);
     more = step.more;
   }
@@ -163,7 +163,7 @@ export function changeContract(it: BrokerTest): void {
     it('removes the first ones first', async ({ bed }) => {
       await bed.publishAll(Array.from({ length: 101 }, (_, i) => message(`m${i}`, { due: { at: 1000 - i } })));
 
-      await bed.broker.admin.clear(bed.partition, bed.nextCall(), 'scheduled');
+      await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
 
       expect(await bed.get('m0')).toMatchObject({ at: 1000 });
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1 });
@@ -190,10 +190,10 @@ export function changeContract(it: BrokerTest): void {
     it('repeated, gets the same answer and removes nothing more', async ({ bed }) => {
       await bed.publishAll(Array.from({ length: 150 }, (_, i) => message(`m${i}`)));
       const call = bed.nextCall();
-      const first = await bed.broker.admin.clear(bed.partition, call, 'scheduled');
+      const first = await bed.broker.clear(bed.partition, call, 'scheduled');
 
       expect(first).toEqual({ removed: 100, more: true });
-      expect(await bed.broker.admin.clear(bed.partition, call, 'scheduled')).toEqual(first);
+      expect(await bed.broker.clear(bed.partition, call, 'scheduled')).toEqual(first);
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 50 });
     });
   });

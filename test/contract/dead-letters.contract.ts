@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { DeadLetterQuery, Death, ListedDeadLetter } from '../../lib/broker/dead-letter-store.interface.js';
+import type { DeadLetterQuery, Death, ListedDeadLetter } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -31,11 +31,11 @@ async function dieTogether(bed: BrokerBed, ids: readonly string[]): Promise<void
 }
 
 function list(bed: BrokerBed, query: Partial<DeadLetterQuery> = {}) {
-  return bed.broker.deadLetters.listDead(bed.partition, { limit: 200, withFailures: false, ...query });
+  return bed.broker.listDead(bed.partition, { limit: 200, withFailures: false, ...query });
 }
 
 function requeue(bed: BrokerBed, deaths: readonly Death[], delay = 0, call = bed.nextCall()) {
-  return bed.broker.deadLetters.requeueDead(bed.partition, call, deaths, delay);
+  return bed.broker.requeueDead(bed.partition, call, deaths, delay);
 }
 
 function idsOf(letters: readonly ListedDeadLetter[]): string[] {
@@ -104,7 +104,7 @@ export function deadLettersContract(it: BrokerTest): void {
       );
       const [died] = (await list(bed)).letters;
       const remove = (ids: string[]) =>
-        bed.broker.deadLetters.removeDead(
+        bed.broker.removeDead(
           bed.partition,
           bed.nextCall(),
           ids.map((storedId) => ({ storedId, diedAt: died?.diedAt ?? NaN })),
@@ -247,7 +247,7 @@ export function deadLettersContract(it: BrokerTest): void {
       const deaths = await die(bed, [storedId, 'other']);
       const call = bed.nextCall();
 
-      expect(await bed.broker.deadLetters.removeDead(bed.partition, call, deaths.slice(0, 1))).toEqual([true]);
+      expect(await bed.broker.removeDead(bed.partition, call, deaths.slice(0, 1))).toEqual([true]);
 
       expect(await bed.get(storedId)).toBeUndefined();
       expect(await bed.get('other')).toMatchObject({ state: 'dead' });
@@ -266,7 +266,7 @@ export function deadLettersContract(it: BrokerTest): void {
         { storedId: 'waits', diedAt: death.diedAt },
       ];
       const remove = (deaths: readonly Death[], sequence: number) =>
-        bed.broker.deadLetters.removeDead(bed.partition, { caller: 'operator', sequence }, deaths);
+        bed.broker.removeDead(bed.partition, { caller: 'operator', sequence }, deaths);
 
       expect(await remove(wrong, 1)).toEqual([false, false]);
       expect(await remove([death, death], 2)).toEqual([true, false]);

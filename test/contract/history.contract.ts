@@ -70,7 +70,7 @@ export function historyContract(it: BrokerTest): void {
       await fail(bed, 1, 'dead');
       const { at = NaN } = (await bed.get('a')) ?? {};
       const death = { storedId: 'a', diedAt: at };
-      await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), [death], 0);
+      await bed.broker.requeueDead(bed.partition, bed.nextCall(), [death], 0);
       await bed.advance(1);
       await fail(bed, 1, 'dead');
       expect((await bed.get('a'))?.history).toHaveLength(2);

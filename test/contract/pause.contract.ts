@@ -6,14 +6,14 @@ import { Received } from '../support/broker/received.js';
 export function pauseContract(it: BrokerTest): void {
   describe('pause and resume', () => {
     it('hand out nothing, and then everything', async ({ bed }) => {
-      const { admin } = bed.broker;
+      const { broker } = bed;
       await bed.publishAll([message('a'), message('b')]);
 
-      await admin.pause(bed.partition);
+      await broker.pause(bed.partition);
       expect(await bed.claim()).toMatchObject({ status: 'paused', messages: [], nextAt: undefined });
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: true, scheduled: 2, due: 2 });
 
-      await admin.resume(bed.partition);
+      await broker.resume(bed.partition);
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: false });
       const { status, messages } = await bed.claim();
       expect([status, messages.map(({ storedId }) => storedId)]).toEqual(['claimed', ['a', 'b']]);
@@ -21,17 +21,17 @@ export function pauseContract(it: BrokerTest): void {
 
     it('keep back what has to be delivered again, too', async ({ bed }) => {
       await bed.deliver('a', { lease: 5 });
-      await bed.broker.admin.pause(bed.partition);
+      await bed.broker.pause(bed.partition);
       await bed.advance(6);
 
       expect((await bed.claim()).messages).toEqual([]);
-      await bed.broker.admin.resume(bed.partition);
+      await bed.broker.resume(bed.partition);
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
     });
 
     it('leave what is in flight alone: leases are renewed, outcomes count', async ({ bed }) => {
       const [a, b] = [await bed.deliver('a'), await bed.deliver('b')];
-      await bed.broker.admin.pause(bed.partition);
+      await bed.broker.pause(bed.partition);
 
       expect(await bed.broker.extend(bed.partition, LONG, [a, b])).toEqual(['extended', 'extended']);
       expect(await bed.settle(a, ACK)).toBe('settled');
@@ -43,14 +43,14 @@ export function pauseContract(it: BrokerTest): void {
     it('keep deliveries back only whose claim was not carried out before', async ({ bed }) => {
       await bed.publish('a');
       await bed.claim({ knownToken: 0 });
-      await bed.broker.admin.pause(bed.partition);
+      await bed.broker.pause(bed.partition);
 
       expect((await bed.claim({ knownToken: 0 })).messages).toMatchObject([{ storedId: 'a', delivery: 1 }]);
     });
 
     it('let messages be published, moved, cancelled and trimmed', async ({ bed }) => {
       await bed.settled('dead', DEAD);
-      await bed.broker.admin.pause(bed.partition);
+      await bed.broker.pause(bed.partition);
 
       expect(await bed.publish('a')).toMatchObject({ status: 'created' });
       expect(await bed.reschedule('a', { at: 5 })).toBe('rescheduled');
@@ -60,18 +60,18 @@ export function pauseContract(it: BrokerTest): void {
     });
 
     it('may be done twice', async ({ bed }) => {
-      const { admin } = bed.broker;
+      const { broker } = bed;
       await bed.publish('a');
-      await admin.pause(bed.partition);
-      await admin.pause(bed.partition);
-      await admin.resume(bed.partition);
-      await admin.resume(bed.partition);
+      await broker.pause(bed.partition);
+      await broker.pause(bed.partition);
+      await broker.resume(bed.partition);
+      await broker.resume(bed.partition);
 
       expect((await bed.claim()).messages).toHaveLength(1);
     });
 
     it('concern one partition', async ({ bed }) => {
-      await bed.broker.admin.pause({ ...bed.partition, index: 1 });
+      await bed.broker.pause({ ...bed.partition, index: 1 });
 
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: false });
       await bed.publish('a');
@@ -82,11 +82,11 @@ export function pauseContract(it: BrokerTest): void {
       const received = new Received<PartitionSignal>();
       await bed.publish('a');
       await bed.earlierSignalsArrived();
-      await bed.broker.admin.pause(bed.partition);
+      await bed.broker.pause(bed.partition);
       const unsubscribe = bed.broker.watchPartition(bed.partition, received.listener);
       await bed.broker.link.listen();
       const before = Math.floor(await bed.time());
-      await bed.broker.admin.resume(bed.partition);
+      await bed.broker.resume(bed.partition);
 
       const [signal] = await received.atLeast(1);
       expect(signal).toMatchObject({ kind: 'due' });

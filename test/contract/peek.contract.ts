@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { PeekRequest, Position } from '../../lib/broker/admin-store.interface.js';
-import type { StoredMessage } from '../../lib/broker/broker.interface.js';
+import type { PeekRequest, Position, StoredMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   type BrokerBed,
@@ -15,7 +14,7 @@ import {
 const ALL: PeekRequest = { state: 'scheduled', limit: 200, maxBytes: 1_048_576 };
 
 async function idsOf(bed: BrokerBed, request: Partial<PeekRequest> = {}): Promise<string[]> {
-  const { messages } = await bed.broker.admin.peek(bed.partition, { ...ALL, ...request });
+  const { messages } = await bed.broker.peek(bed.partition, { ...ALL, ...request });
   return messages.map(({ storedId }) => storedId);
 }
 
@@ -28,7 +27,7 @@ async function pages(
   const all: string[][] = [];
   let after: Position | undefined;
   do {
-    const { messages, next } = await bed.broker.admin.peek(bed.partition, { ...ALL, ...request, after });
+    const { messages, next } = await bed.broker.peek(bed.partition, { ...ALL, ...request, after });
     all.push(messages.map(({ storedId }) => storedId));
     after = next;
     await between(all.length);
@@ -40,7 +39,7 @@ export function peekContract(it: BrokerTest): void {
   describe('peek', () => {
     it('shows nothing where nothing is', async ({ bed }) => {
       for (const state of ['scheduled', 'due', 'in-flight', 'dead'] as const) {
-        const peeked = await bed.broker.admin.peek(bed.partition, { ...ALL, state });
+        const peeked = await bed.broker.peek(bed.partition, { ...ALL, state });
         expect(peeked).toEqual({ messages: [], next: undefined });
       }
     });
@@ -59,7 +58,7 @@ export function peekContract(it: BrokerTest): void {
       };
       for (const [state, ids] of Object.entries(expected)) {
         const request = { ...ALL, state: state as PeekRequest['state'] };
-        const { messages } = await bed.broker.admin.peek(bed.partition, request);
+        const { messages } = await bed.broker.peek(bed.partition, request);
         const stored = await Promise.all(ids.map((id) => bed.get(id)));
         expect(messages.toSorted(byId)).toEqual((stored as StoredMessage[]).toSorted(byId));
       }

@@ -24,12 +24,7 @@ export function setAsideContract(it: BrokerTest): void {
         }
         await expect(broker.extend(partition, time, [a])).rejects.toMatchObject(REFUSED);
         await expect(bed.claim({ lease: time })).rejects.toMatchObject(REFUSED);
-        const requeued = broker.deadLetters.requeueDead(
-          partition,
-          bed.nextCall(),
-          [{ storedId: 'a', diedAt: 1 }],
-          time,
-        );
+        const requeued = broker.requeueDead(partition, bed.nextCall(), [{ storedId: 'a', diedAt: 1 }], time);
         await expect(requeued).rejects.toMatchObject(REFUSED);
 
         expect(await broker.stats(partition)).toMatchObject({ scheduled: 0, inFlight: 2, dead: 0 });
@@ -106,10 +101,10 @@ export function setAsideContract(it: BrokerTest): void {
     it('can be requeued and is delivered again', async ({ bed }) => {
       const claimed = await bed.deliver('a');
       await bed.broker.setAside(bed.partition, claimed, FAILURE);
-      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 5, withFailures: true });
+      const { letters } = await bed.broker.listDead(bed.partition, { limit: 5, withFailures: true });
       expect(letters).toMatchObject([{ storedId: 'a', failure: FAILURE }]);
 
-      expect(await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), letters, 0)).toEqual([true]);
+      expect(await bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0)).toEqual([true]);
       await bed.advance(1);
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2, attempt: 1 });
     });

@@ -212,19 +212,21 @@ function metricsOf(registry: Registry): { name: string; type: string; labelNames
   return registry.getMetricsAsArray() as unknown as (Metric & ReturnType<typeof metricsOf>[number])[];
 }
 
+/** The names in an object that has nothing else. */
+function valuesOf(names: object): string[] {
+  return Object.values(names as Readonly<Record<string, string>>);
+}
+
 /** All keys and channels, of the partition and the topic that the document has. */
 function keysOf(keys: RedisKeys): string[] {
   const topic = 'order.timeout';
   const partition = { topic, index: 3 };
   return [
-    ...Object.values(keys.partition(partition) as Readonly<Record<keyof ReturnType<RedisKeys['partition']>, string>>),
+    ...valuesOf(keys.partition(partition)),
     keys.answered(partition, '<caller>'),
-    keys.probe(),
-    keys.events(),
-    keys.topics(),
-    keys.members(topic),
-    keys.holdings(topic),
-    keys.membersChannel(topic),
-    keys.config(topic),
+    keys.probe,
+    keys.events,
+    keys.topics,
+    ...valuesOf(keys.topic(topic)),
   ];
 }

@@ -99,19 +99,19 @@ describe('a key that holds another type than ours', () => {
       bed.broker.setAside(bed.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
     'trim dead letters': async () => bed.broker.trimDead(bed.partition, { maxCount: 0 }),
     'requeue all': async () => {
-      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 9, withFailures: true });
-      if (letters.length > 0) await bed.broker.deadLetters.requeueDead(bed.partition, bed.nextCall(), letters, 0);
+      const { letters } = await bed.broker.listDead(bed.partition, { limit: 9, withFailures: true });
+      if (letters.length > 0) await bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0);
     },
     'remove all': async () => {
-      const { letters } = await bed.broker.deadLetters.listDead(bed.partition, { limit: 9, withFailures: false });
-      if (letters.length > 0) await bed.broker.deadLetters.removeDead(bed.partition, bed.nextCall(), letters);
+      const { letters } = await bed.broker.listDead(bed.partition, { limit: 9, withFailures: false });
+      if (letters.length > 0) await bed.broker.removeDead(bed.partition, bed.nextCall(), letters);
     },
     edit: async () => {
       const edit = { storedId: 'due', expected: 'x', envelope: '[1,2]' };
-      return bed.broker.admin.edit(bed.partition, bed.nextCall(), edit);
+      return bed.broker.edit(bed.partition, bed.nextCall(), edit);
     },
-    clear: async () => bed.broker.admin.clear(bed.partition, bed.nextCall(), 'scheduled'),
-    peek: async () => bed.broker.admin.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    clear: async () => bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'),
+    peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
     get: async () => bed.broker.get(bed.partition, 'flying'),
     stats: async () => bed.broker.stats(bed.partition),
     renew: async () => bed.broker.renew(bed.partition, 'm', LONG),
@@ -186,15 +186,15 @@ describe('what is stored beyond all bounds', () => {
     const seen: string[] = [];
     let after: { at: number; storedId: string } | undefined;
     do {
-      const page = await broker.admin.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
+      const page = await broker.peek(partition, { state: 'dead', limit: 1, maxBytes: 1000, after });
       seen.push(...page.messages.map(({ storedId }) => storedId));
       after = page.next;
     } while (after && seen.length < 50);
     expect(seen).toEqual(scores.map((_, i) => nameOf(i)));
 
-    const letters = await broker.deadLetters.listDead(partition, { limit: 50, withFailures: false });
+    const letters = await broker.listDead(partition, { limit: 50, withFailures: false });
     expect(letters.letters.map(({ storedId }) => storedId)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
-    expect(await broker.deadLetters.removeDead(partition, bed.nextCall(), letters.letters)).toEqual(
+    expect(await broker.removeDead(partition, bed.nextCall(), letters.letters)).toEqual(
       letters.letters.map(() => true),
     );
   });

@@ -63,12 +63,17 @@ describe('the keys of Redis', () => {
     await useEverything();
     const keys = new RedisKeys(bed.prefix);
     const { channel, ...partitionKeys } = keys.partition(bed.partition);
-    const topicKeys = [keys.members('orders'), keys.holdings('orders'), keys.config('orders')];
+    const { channel: membersChannel, ...topicKeys } = keys.topic('orders');
 
-    const named = [...Object.values(partitionKeys), keys.answered(bed.partition, 'bed'), ...topicKeys, keys.topics()];
+    const named = [
+      ...Object.values(partitionKeys),
+      keys.answered(bed.partition, 'bed'),
+      ...Object.values(topicKeys),
+      keys.topics,
+    ];
     expect(await bed.storedKeys()).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
     expect(channel).toBe(`{${bed.prefix}:orders:0}:signals`);
-    expect(keys.membersChannel('orders')).toBe(`{${bed.prefix}:orders}:changes`);
+    expect(membersChannel).toBe(`{${bed.prefix}:orders}:changes`);
   });
 
   it('of one partition share a hash tag, so a cluster slot', () => {

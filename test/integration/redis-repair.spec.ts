@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimResult, ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, ClaimResult, Outcome } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
@@ -60,10 +60,10 @@ describe('what is damaged in Redis', () => {
       await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
       const request = { state: 'scheduled', limit: 20, maxBytes: 1000 } as const;
 
-      const first = await bed.broker.admin.peek(bed.partition, request);
+      const first = await bed.broker.peek(bed.partition, request);
       expect(first.messages).toEqual([]);
-      const second = await bed.broker.admin.peek(bed.partition, { ...request, after: first.next });
-      const third = await bed.broker.admin.peek(bed.partition, { ...request, after: second.next });
+      const second = await bed.broker.peek(bed.partition, { ...request, after: first.next });
+      const third = await bed.broker.peek(bed.partition, { ...request, after: second.next });
 
       expect(third).toMatchObject({ messages: [{ storedId: 'a' }], next: undefined });
     });

@@ -44,7 +44,7 @@ export class SortedSet {
     return entries;
   }
 
-  /** Those that come behind this entry, which need not be there; all where none is given. */
+  /** Those that come behind this entry, which may be gone; all of them if none is given. */
   behind(entry: Entry | undefined): Entry[] {
     if (!entry) return [...this.#entries];
     const position = this.#position(entry.member, entry.score);

@@ -47,7 +47,7 @@ async function tlsProblem(endpoint: Endpoint, tls: ConnectionOptions, patience: 
 async function plainProblem(endpoint: Endpoint, patience: number): Promise<Error | undefined> {
   const plain = await ask(() => connectPlain(endpoint), 'connect', patience);
   if (isRedis(plain)) return undefined;
-  // Whether its certificate is to be trusted is of no interest: it is told nothing but PING.
+  // Its certificate need not be trusted: nothing but PING is sent.
   const secured = await ask(() => connectTls({ ...endpoint, rejectUnauthorized: false }), 'secureConnect', patience);
   if (secured.answer === undefined) return plain.error;
   const text = 'the server speaks TLS, which was not asked for; give rediss:// instead of redis://, or the option tls';
@@ -76,7 +76,7 @@ async function ask(connect: () => Socket, connected: string, patience: number): 
   });
 }
 
-/** A reply of Redis, be it that it wants a password; one that speaks TLS answers with other bytes, or hangs up. */
+/** Whether it is a reply of Redis, which may ask for a password. A server that speaks TLS answers with other bytes, or hangs up. */
 function isRedis({ answer }: Outcome): boolean {
   return answer !== undefined && /^[+-]/.test(answer);
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../../log.js';
 import { isConnectionLoss, rootOf, textOf } from './redis-errors.js';
 
-/** How long a connection may be gone without an error before that is told, in milliseconds: one that is made anew at once is no outage. */
+/** How long a connection may be gone without an error before that is logged, in milliseconds: one that is made anew at once is no outage. */
 const GRACE = 1000;
 
 /** Between two lines about one outage, in milliseconds. */
@@ -15,7 +15,7 @@ export interface OutageLogOptions {
 }
 
 /**
- * Tells of an outage by its states: one line when Redis is lost, with the cause, one a minute while it lasts, with the cause as
+ * Logs an outage by its states: one line when Redis is lost, with the cause, one a minute while it lasts, with the cause as
  * it is then, and one when it is back. Errors that alternate, and several connections that fail together, are one outage.
  */
 export class OutageLog {
@@ -40,7 +40,7 @@ export class OutageLog {
     return this.#explained && isSame(this.#explained.of, this.#error) ? this.#explained.as : this.#error;
   }
 
-  /** Until then nothing is logged: who connects for the first time is told of what fails. */
+  /** Until then nothing is logged: whoever connects for the first time gets the error. */
   start(): void {
     this.#isTelling = true;
     this.#error = undefined;
@@ -48,7 +48,7 @@ export class OutageLog {
 
   /** To be called each time a connection fails, or is closed without an error. */
   failed(connection: string, error?: Error): void {
-    // What follows from a loss says nothing of where it came from.
+    // What follows from a loss does not say what caused it.
     if (error && !(this.#error && isConnectionLoss(error))) this.#error = rootOf(error);
     if (!this.#isTelling) return;
     if (this.#away.size === 0) this.#since = performance.now();

@@ -4,7 +4,7 @@ import type { Cluster, ClusterNode, Redis, RedisOptions } from 'ioredis';
 /** Where a server listens. */
 export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** What ioredis takes where nothing is given. */
+/** The defaults of ioredis. */
 const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26_379;
 const DEFAULT_NODE_HOST = '127.0.0.1';

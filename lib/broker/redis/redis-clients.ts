@@ -56,7 +56,7 @@ function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
 export type OpenClient = (purpose: Purpose) => RedisClient;
 
 /**
- * @param onReadOnly told when a call is refused since it has reached a replica; says whether to make its connection anew
+ * @param onReadOnly called when a call is refused since it has reached a replica; says whether to make its connection anew
  */
 export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReadOnly: () => boolean): OpenClient {
   const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({

@@ -1,13 +1,11 @@
-import type { EventEmitter } from 'node:events';
-import type { Redis } from 'ioredis';
 import type { Log } from '../../log.js';
-import { TimeUp } from '../../time/deadline.js';
+import { type Clock, SystemClock, type Timer } from '../../time/clock.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import { ConfigurationError } from '../../errors/options.errors.js';
 import type { DelayQueueError } from '../../errors/delay-queue.error.js';
+import { bootClients } from './boot-clients.js';
 import { diagnose } from './diagnosis.js';
 import { OutageLog } from './outage-log.js';
-import { clientEndpoints, isLocal } from './redis-address.js';
+import { clientEndpoints } from './redis-address.js';
 import {
   type IoRedis,
   type OpenClient,
@@ -15,26 +13,14 @@ import {
   type RedisClient,
   addressOfClient,
   assertDatabase,
-  assertFollowsSlots,
   assertNoKeyPrefix,
   clientsOf,
   endIfRefused,
   endSocketTimers,
   tlsOf,
 } from './redis-clients.js';
-import {
-  isConnectionLoss,
-  isRefusedDatabase,
-  isReply,
-  isTelling,
-  textOf,
-  toBrokerError,
-  withoutSecrets,
-} from './redis-errors.js';
+import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';
-
-/** Oldest Redis that has all commands the scripts use. */
-const MIN_VERSION = [6, 2] as const;
 
 /** Longest time to find out why a connection fails, in milliseconds. */
 const DIAGNOSIS_TIME = 1000;
@@ -60,15 +46,16 @@ export class RedisConnection {
   /** Host and port, for messages. */
   readonly address: string;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #timeout: number;
   readonly #outage: OutageLog;
   readonly #openClient: OpenClient;
   readonly #attachments: ((subscriber: RedisClient) => void)[] = [];
   #subscriber: RedisClient;
-  #signalsFollow: NodeJS.Timeout | undefined;
-  /** When a call was last refused by a replica, on the clock of `performance`. */
+  #signalsFollow: Timer | undefined;
+  /** When a call was last refused by a replica, epoch milliseconds on the local clock. */
   #readOnlyAt = -Infinity;
-  /** When a connection was last left for that, on the same clock. */
+  /** When a connection was last left for that, likewise. */
   #leftAt = -Infinity;
   #opening: Promise<void> | undefined;
   #isOpen = false;
@@ -80,8 +67,9 @@ export class RedisConnection {
    * @param timeout longest time until the connections are there, in milliseconds
    * @throws ConfigurationError if the settings have a keyPrefix, or a database that there cannot be
    */
-  constructor(ioredis: IoRedis, settings: RedisSettings, log: Log, timeout: number) {
+  constructor(ioredis: IoRedis, settings: RedisSettings, log: Log, timeout: number, clock: Clock = new SystemClock()) {
     this.#log = log;
+    this.#clock = clock;
     this.#timeout = timeout;
     this.#openClient = clientsOf(ioredis, settings, () => this.#followPrimary());
     this.commands = this.#openClient('commands');
@@ -110,7 +98,7 @@ export class RedisConnection {
   }
 
   /**
-   * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. Where it was
+   * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. If it was
    * closed on purpose, the error is not transient: nobody opens it again.
    */
   toError(error: unknown): DelayQueueError {
@@ -126,13 +114,34 @@ export class RedisConnection {
   /**
    * Connects and looks at the server's version; once, however many ask for it.
    *
-   * @throws BrokerUnavailableError where it cannot be reached in time; the message has host and port
-   * @throws ConfigurationError where it is older than Redis 6.2, or does not let this connection have its database, or a
+   * @throws BrokerUnavailableError if it cannot be reached in time; the message has host and port
+   * @throws ConfigurationError if it is older than Redis 6.2, or does not let this connection have its database, or a
    *   cluster is to be used with an ioredis older than 6
    */
   async connect(): Promise<void> {
     this.#opening ??= this.#open();
     await this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      this.#isRedis7 = await bootClients({
+        commands: this.commands,
+        subscriber: this.#subscriber,
+        address: this.address,
+        timeout: this.#timeout,
+        clock: this.#clock,
+        // A server that says nothing is looked at before the time is over.
+        look: async () => this.#explain(this.#outage.cause, this.#timeout / 2),
+        explain: async () => this.#outage.explained(),
+      });
+    } catch (error) {
+      const reason = this.toError(error);
+      this.close();
+      throw reason;
+    }
+    this.#isOpen = true;
+    this.#outage.start();
   }
 
   /** Whether the connections were made: from then on commands can be sent, though they fail while Redis is away. */
@@ -186,12 +195,12 @@ export class RedisConnection {
       if (this.isUp('commands')) this.commands.disconnect(true);
       return;
     }
-    clearTimeout(this.#signalsFollow);
+    this.#signalsFollow?.cancel();
     this.#subscriber.disconnect();
     this.#subscriber = this.#openClient('subscriber');
     this.#watch(this.#subscriber, 'subscriber');
     for (const attach of this.#attachments) attach(this.#subscriber);
-    // Where this fails it is tried again, as on a connection that was lost.
+    // If this fails it is tried again, as on a connection that was lost.
     this.#subscriber.connect().catch(() => {});
   }
 
@@ -217,54 +226,10 @@ export class RedisConnection {
 
   close(): void {
     this.#closing = true;
-    clearTimeout(this.#signalsFollow);
+    this.#signalsFollow?.cancel();
     this.#outage.close();
     this.commands.disconnect();
     this.#subscriber.disconnect();
-  }
-
-  async #open(): Promise<void> {
-    let hint: Promise<Error | undefined> | undefined;
-    // A server that says nothing is looked at before the time is over.
-    const timer = setTimeout(() => (hint = this.#explain(this.#outage.cause, this.#timeout / 2)), this.#timeout / 2);
-    try {
-      await withDeadline(this.#connect(), this.#timeout);
-      this.#isOpen = true;
-      this.#outage.start();
-    } catch (error) {
-      const cause = error instanceof ConfigurationError ? error : ((await (hint ?? this.#outage.explained())) ?? error);
-      const reason = this.#bootError(cause, error instanceof TimeUp);
-      this.close();
-      throw reason;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #connect(): Promise<void> {
-    await Promise.all([this.commands, this.#subscriber].map(connected));
-    assertFollowsSlots(this.commands);
-    const version = readVersion(await this.commands.info('server'));
-    if (version[0] < MIN_VERSION[0] || (version[0] === MIN_VERSION[0] && version[1] < MIN_VERSION[1])) {
-      throw new ConfigurationError(
-        `Redis at ${this.address} is version ${version.join('.')}; at least ${MIN_VERSION.join('.')} is needed.`,
-      );
-    }
-    this.#isRedis7 = version[0] >= 7;
-  }
-
-  /** What the boot fails with: it is read by somebody who may be running this for the first time. */
-  #bootError(cause: unknown, isTimeUp: boolean): DelayQueueError {
-    if (cause instanceof ConfigurationError) return cause;
-    if (isRefusedDatabase(cause)) {
-      return new ConfigurationError(`Redis at ${this.address}: ${textOf(withoutSecrets(cause))}.`, { cause });
-    }
-    if (isReply(cause)) return this.toError(cause);
-    const what = isTimeUp ? `gave no answer within ${this.#timeout} ms` : 'cannot be reached';
-    const why = cause instanceof TimeUp ? '' : `: ${textOf(withoutSecrets(cause))}`;
-    return new BrokerUnavailableError(`Redis at ${this.address} ${what}${why}. ${whatToDo(this.commands, cause)}`, {
-      cause,
-    });
   }
 
   #closedError(cause: unknown): BrokerUnavailableError {
@@ -276,19 +241,19 @@ export class RedisConnection {
 
   /**
    * The primary has become a replica, behind an address that leads to another server or will. ioredis makes the connection
-   * of the refused call anew; that for signals is never refused anything, so it has to be told.
+   * of the refused call anew; the one for signals is never refused anything, so it is made anew here.
    *
    * @returns whether the connection of the refused call is to be made anew: once, however many calls are refused on it
    */
   #followPrimary(): boolean {
     if (this.#closing) return false;
-    const now = performance.now();
+    const now = this.#clock.now();
     if (now - this.#readOnlyAt > FAILOVER_TIME) {
       this.#log.warn(`Redis at ${this.address} has become a read-only replica; the connections are made anew`);
     }
     this.#readOnlyAt = now;
-    clearTimeout(this.#signalsFollow);
-    this.#signalsFollow = setTimeout(() => this.rebuild('subscriber'), SIGNALS_FOLLOW_AFTER);
+    this.#signalsFollow?.cancel();
+    this.#signalsFollow = this.#clock.setTimer(SIGNALS_FOLLOW_AFTER, () => this.rebuild('subscriber'));
     if (now - this.#leftAt < LEAVING_TIME) return false;
     this.#leftAt = now;
     return true;
@@ -320,42 +285,4 @@ export class RedisConnection {
       if (!isRefused && client === this[connection]) this.#outage.recovered(connection);
     });
   }
-}
-
-function readVersion(info: string): [number, number] {
-  // Valkey answers with the Redis version it is compatible with.
-  const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
-  return [Number(major ?? 0), Number(minor ?? 0)];
-}
-
-async function withDeadline(promise: Promise<void>, timeout: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeUp(timeout)), timeout);
-  });
-  try {
-    await Promise.race([promise, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Resolves once a client is connected; a command of the application may have made it connect already. */
-async function connected(client: RedisClient): Promise<void> {
-  if (client.status === 'wait') return client.connect();
-  if (client.status === 'ready') return undefined;
-  const emitter: EventEmitter = client;
-  return new Promise((resolve, reject) => {
-    emitter.once('ready', resolve);
-    emitter.once('close', () => reject(new Error('the connection was closed')));
-  });
-}
-
-function whatToDo(client: RedisClient, cause: unknown): string {
-  const [endpoint] = clientEndpoints(client);
-  const where = "Its address is set by the option 'redis' of DelayQueueModule.forRoot() or createDelayQueueAdmin().";
-  const isAbsent = cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
-  if (!isAbsent || client.isCluster || (client as Redis).options.sentinels || !endpoint || !isLocal(endpoint))
-    return where;
-  return `${where} To start a Redis there: docker run --rm -p ${endpoint.port}:6379 redis:8, or redis-server --port ${endpoint.port}.`;
 }

@@ -1,6 +1,6 @@
 import type { Partition } from '../broker.interface.js';
 
-/** The keys and channels of one partition. All share the hash tag `{prefix:topic:partition}`, so one cluster slot. */
+/** The keys and the channel of one partition. All share the hash tag `{prefix:topic:partition}`, so one cluster slot. */
 export interface PartitionKeys {
   /** ZSET: stored id → due time */
   readonly scheduled: string;
@@ -24,27 +24,39 @@ export interface PartitionKeys {
   readonly channel: string;
 }
 
-/** What each key of a partition or of a group holds, as a letter that set-keys-aside.lua reads. */
-const TYPES: Readonly<Record<string, 'z' | 'h' | 's'>> = {
-  scheduled: 'z',
-  inflight: 'z',
-  messages: 'h',
-  deliveries: 'h',
-  dead: 'z',
-  errors: 'h',
-  keyed: 'z',
-  owner: 's',
-  meta: 'h',
-  answered: 's',
-  members: 'z',
-  holdings: 'h',
+/** The keys and the channel of one topic, with the hash tag `{prefix:topic}`. */
+export interface TopicKeys {
+  /** HASH: partitions, protocol */
+  readonly config: string;
+  /** ZSET: member → end of its session */
+  readonly members: string;
+  /** HASH: member → partitions it says it holds */
+  readonly holdings: string;
+  /** Channel: members came, went, or changed what they hold */
+  readonly channel: string;
+}
+
+/** The type of each key of a partition or of a group. */
+const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
+  scheduled: 'ZSET',
+  inflight: 'ZSET',
+  messages: 'HASH',
+  deliveries: 'HASH',
+  dead: 'ZSET',
+  errors: 'HASH',
+  keyed: 'ZSET',
+  owner: 'STRING',
+  meta: 'HASH',
+  answered: 'STRING',
+  members: 'ZSET',
+  holdings: 'HASH',
 };
 
 /**
- * The type that a key has to have, as set-keys-aside.lua reads it; `undefined` for those that all of a topic hangs on, which
- * nobody but an operator may replace.
+ * The type that a key has to have; `undefined` for the keys that all of a topic depends on, which nobody but an operator may
+ * replace.
  */
-export function typeOfKey(key: string): string | undefined {
+export function typeOfKey(key: string): 'ZSET' | 'HASH' | 'STRING' | undefined {
   const [, suffix = ''] = /\}:([a-z]+)(?::[^}]*)?$/.exec(key) ?? [];
   return TYPES[suffix];
 }
@@ -62,6 +74,21 @@ export class RedisKeys {
     this.#prefix = prefix;
   }
 
+  /** A key, and a channel, that are used only to find out what the user may do. */
+  get probe(): string {
+    return `{${this.#prefix}:probe}`;
+  }
+
+  /** STREAM: what the processes of the fleet tell about their work */
+  get events(): string {
+    return `{${this.#prefix}:events}`;
+  }
+
+  /** ZSET, all scores 0: the topics that were ever used */
+  get topics(): string {
+    return `{${this.#prefix}:topics}`;
+  }
+
   partition({ topic, index }: Partition): PartitionKeys {
     let known = this.#partitions.get(topic);
     if (!known) this.#partitions.set(topic, (known = []));
@@ -73,39 +100,14 @@ export class RedisKeys {
     return `{${this.#prefix}:${topic}:${index}}:answered:${caller}`;
   }
 
-  /** A key, and a channel, that are used only to find out what the user may do. */
-  probe(): string {
-    return `{${this.#prefix}:probe}`;
-  }
-
-  /** STREAM: what the processes of the fleet tell of their work */
-  events(): string {
-    return `{${this.#prefix}:events}`;
-  }
-
-  /** ZSET, all scores 0: the topics that were ever used */
-  topics(): string {
-    return `{${this.#prefix}:topics}`;
-  }
-
-  /** ZSET: member → end of its session */
-  members(topic: string): string {
-    return `{${this.#prefix}:${topic}}:members`;
-  }
-
-  /** HASH: member → partitions it says it holds */
-  holdings(topic: string): string {
-    return `{${this.#prefix}:${topic}}:holdings`;
-  }
-
-  /** Channel: members came, went, or changed what they hold */
-  membersChannel(topic: string): string {
-    return `{${this.#prefix}:${topic}}:changes`;
-  }
-
-  /** HASH: partitions, protocol */
-  config(topic: string): string {
-    return `{${this.#prefix}:${topic}}:config`;
+  topic(topic: string): TopicKeys {
+    const tag = `{${this.#prefix}:${topic}}`;
+    return {
+      config: `${tag}:config`,
+      members: `${tag}:members`,
+      holdings: `${tag}:holdings`,
+      channel: `${tag}:changes`,
+    };
   }
 }
 

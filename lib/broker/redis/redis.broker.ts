@@ -1,51 +1,18 @@
 import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
-import { encodeFailureRecord } from '../../messages/failure-record.js';
-import type { Failure } from '../../messages/failure.js';
-import { toStoredId } from '../../messages/stored-id.js';
-import type {
-  AcquireResult,
-  Broker,
-  CallId,
-  CancelResult,
-  ClaimRequest,
-  ClaimResult,
-  DueTime,
-  ExtendStatus,
-  Member,
-  NewMessage,
-  Partition,
-  PartitionSignal,
-  PartitionStats,
-  PublishResult,
-  Receipt,
-  RenewResult,
-  RescheduleResult,
-  SettleStatus,
-  Settlement,
-  StoredMessage,
-  TopicConfig,
-  Unsubscribe,
-} from '../broker.interface.js';
-import { MAX_BATCH, PROTOCOL_VERSION } from '../broker.interface.js';
-import { assertDelays, assertDue, assertDues, assertLength } from '../assert-times.js';
+import type { Broker, BrokerLink, Partition, PartitionSignal, Unsubscribe } from '../broker.interface.js';
 import { ServerClock } from '../server-clock.js';
-import { decodeSignal } from './partition-signal.js';
-import { encodeDueTime, encodeMessages } from './publish-arguments.js';
-import { RedisAdminStore } from './redis-admin-store.js';
 import type { IoRedis, RedisClient } from './redis-clients.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
-import { RedisDeadLetterStore } from './redis-dead-letter-store.js';
 import { RedisKeys } from './redis-keys.js';
-import { RedisLink } from './redis-link.js';
+import { RedisOperations } from './redis-operations.js';
 import type { RedisSettings } from './redis-settings.js';
-import * as replies from './replies.js';
+import { decodeSignal } from './replies.js';
 import { type ScriptObserver, ScriptRunner } from './script-runner.js';
 import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
-import { encodeSettlements } from './settlement-arguments.js';
 
 export interface RedisBrokerOptions {
   readonly ioredis: IoRedis;
@@ -58,13 +25,22 @@ export interface RedisBrokerOptions {
   readonly onScript?: ScriptObserver | undefined;
 }
 
-/** Keeps messages in Redis. Each method names keys and arguments of a script; what it does is in `lua/`. */
-export class RedisBroker implements Broker {
-  readonly link: RedisLink;
+/**
+ * Makes a broker on Redis. ioredis is loaded only now: a test with a broker in memory never waits for it, and importing the
+ * library takes a third of the time.
+ */
+export async function createRedisBroker(options: Omit<RedisBrokerOptions, 'ioredis'>): Promise<RedisBroker> {
+  // So that webpack, and what is built on it, keeps everything in one file.
+  const ioredis = await import(/* webpackMode: "eager" */ 'ioredis');
+  return new RedisBroker({ ioredis, ...options });
+}
+
+/** Keeps messages in Redis: the operations, and the connections, clock and signals that they need. */
+export class RedisBroker extends RedisOperations implements Broker {
+  readonly link: BrokerLink;
   readonly eventLog: RedisEventLog;
-  readonly admin: RedisAdminStore;
-  readonly deadLetters: RedisDeadLetterStore;
   readonly #connection: RedisConnection;
+  readonly #clock: Clock;
   readonly #serverClock: ServerClock;
   readonly #scripts: ScriptRunner;
   readonly #subscriber: SignalSubscriber;
@@ -72,27 +48,28 @@ export class RedisBroker implements Broker {
   readonly #log: Log;
 
   constructor({ ioredis, redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
-    this.#connection = new RedisConnection(ioredis, redis, log, connectTimeout);
-    this.#serverClock = new ServerClock(clock);
-    this.#scripts = new ScriptRunner({
-      connection: this.#connection,
-      clock,
-      serverClock: this.#serverClock,
-      log,
-      onScript,
-    });
-    this.#subscriber = new SignalSubscriber({ connection: this.#connection, clock, log });
-    this.link = new RedisLink({
-      connection: this.#connection,
-      subscriber: this.#subscriber,
-      clock,
-      serverClock: this.#serverClock,
-    });
-    this.#keys = new RedisKeys(prefix);
-    this.eventLog = new RedisEventLog(this.#connection, this.#scripts, this.#keys.events());
-    this.admin = new RedisAdminStore(this.#connection, this.#scripts, this.#keys);
-    this.deadLetters = new RedisDeadLetterStore(this.#connection, this.#scripts, this.#keys);
+    const connection = new RedisConnection(ioredis, redis, log, connectTimeout, clock);
+    const serverClock = new ServerClock(clock);
+    const subscriber = new SignalSubscriber({ connection, clock, log });
+    const scripts = new ScriptRunner({ connection, clock, serverClock, log, onScript });
+    const keys = new RedisKeys(prefix);
+    super({ connection, scripts, keys, now: () => serverClock.now() });
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#serverClock = serverClock;
+    this.#scripts = scripts;
+    this.#subscriber = subscriber;
+    this.#keys = keys;
     this.#log = log;
+    this.eventLog = new RedisEventLog({ connection, scripts, keys, clock });
+    this.link = {
+      get isUp() {
+        return connection.isUp('commands');
+      },
+      ping: () => this.#askTime(),
+      listen: () => subscriber.confirm(),
+      rebuild: (which) => connection.rebuild(which === 'calls' ? 'commands' : 'subscriber'),
+    };
   }
 
   /** The connection that commands go through. */
@@ -110,7 +87,7 @@ export class RedisBroker implements Broker {
     await this.#assertPermissions();
     await warnOfLosses(commands, address, this.#log);
     // So that the first timers and time stamps are right already.
-    await this.link.ping();
+    await this.#askTime();
     warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
     this.#log.log(`Connected to Redis at ${address}`);
     this.eventLog.start();
@@ -120,154 +97,6 @@ export class RedisBroker implements Broker {
     await this.eventLog.stop();
     this.#subscriber.close();
     this.#connection.close();
-  }
-
-  async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
-    assertDues(messages);
-    const k = this.#keys.partition(partition);
-    const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence];
-    encodeMessages(messages, args);
-    const answered = this.#keys.answered(partition, call.caller);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
-    return replies.publishResults(await this.#scripts.run('publish', keys, args), messages);
-  }
-
-  async cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult> {
-    const k = this.#keys.partition(partition);
-    const answered = this.#keys.answered(partition, call.caller);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.meta, answered];
-    const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId];
-    return replies.cancelResult(await this.#scripts.run('cancel', keys, args));
-  }
-
-  async reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult> {
-    assertDue(due);
-    const k = this.#keys.partition(partition);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, this.#keys.answered(partition, call.caller)];
-    const args = [this.#connection.publishCommand, k.channel, call.sequence, storedId, encodeDueTime(due)];
-    return replies.rescheduleResult(await this.#scripts.run('reschedule', keys, args));
-  }
-
-  async locate(partition: Partition, id: string): Promise<string[]> {
-    const { keyed } = this.#keys.partition(partition);
-    const name = toStoredId(id);
-    return this.#command([keyed], (redis) =>
-      redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH),
-    );
-  }
-
-  async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
-    assertLength('The lease', lease);
-    const k = this.#keys.partition(partition);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.errors, k.keyed, k.owner, k.meta];
-    return replies.claimResult(await this.#scripts.run('claim', keys, [member, max, lease, knownToken]));
-  }
-
-  async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
-    assertDelays(settlements);
-    const k = this.#keys.partition(partition);
-    const answered = this.#keys.answered(partition, call.caller);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta, answered];
-    const args: (string | number)[] = [this.#connection.publishCommand, k.channel, call.sequence];
-    encodeSettlements(settlements, args);
-    return replies.settleStatuses(await this.#scripts.run('settle', keys, args));
-  }
-
-  async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
-    assertLength('The lease', lease);
-    const k = this.#keys.partition(partition);
-    const args: (string | number)[] = [lease];
-    for (const { storedId, token } of receipts) args.push(storedId, token);
-    return replies.extendStatuses(await this.#scripts.run('extend', [k.inflight, k.deliveries], args));
-  }
-
-  async setAside(partition: Partition, { storedId, token }: Receipt, failure: Failure): Promise<string | undefined> {
-    const k = this.#keys.partition(partition);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors, k.keyed, k.meta];
-    const args = [storedId, token, encodeFailureRecord(failure, undefined)];
-    const [isAside, id] = await this.#scripts.run('set-aside', keys, args);
-    return isAside === 1 ? (id as string) : undefined;
-  }
-
-  async get(partition: Partition, storedId: string): Promise<StoredMessage | undefined> {
-    const k = this.#keys.partition(partition);
-    const keys = [k.scheduled, k.inflight, k.messages, k.deliveries, k.dead, k.errors];
-    return replies.storedMessage(storedId, await this.#scripts.run('get', keys, [storedId]));
-  }
-
-  async stats(partition: Partition): Promise<PartitionStats> {
-    const k = this.#keys.partition(partition);
-    return replies.partitionStats(
-      await this.#scripts.run('stats', [k.scheduled, k.inflight, k.dead, k.owner, k.meta], []),
-    );
-  }
-
-  async trimDead(
-    partition: Partition,
-    { maxAge = -1, maxCount = -1 }: { maxAge?: number | undefined; maxCount?: number | undefined },
-  ): Promise<number | undefined> {
-    const k = this.#keys.partition(partition);
-    const keys = [k.dead, k.messages, k.deliveries, k.errors, k.keyed];
-    const [, nextAt] = await this.#scripts.run('trim-dead', keys, [maxAge, maxCount]);
-    return replies.timeOrNone(nextAt);
-  }
-
-  async configure(topic: string, partitions: number): Promise<TopicConfig> {
-    const reply = await this.#scripts.run('configure', [this.#keys.config(topic)], [partitions, PROTOCOL_VERSION]);
-    await this.#scripts.run('note-topic', [this.#keys.topics()], [topic]);
-    return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
-  }
-
-  async configOf(topic: string): Promise<TopicConfig | undefined> {
-    const config = this.#keys.config(topic);
-    const [partitions, protocol] = await this.#command([config], (redis) =>
-      redis.hmget(config, 'partitions', 'protocol'),
-    );
-    return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
-  }
-
-  async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
-    const keys = [this.#keys.members(topic), this.#keys.holdings(topic)];
-    const args = [
-      this.#connection.publishCommand,
-      this.#keys.membersChannel(topic),
-      member,
-      session,
-      holdings.join(','),
-    ];
-    return replies.members(await this.#scripts.run('join', keys, args));
-  }
-
-  async leave(topic: string, member: string): Promise<void> {
-    const keys = [this.#keys.members(topic), this.#keys.holdings(topic)];
-    await this.#scripts.run('leave', keys, [this.#connection.publishCommand, this.#keys.membersChannel(topic), member]);
-  }
-
-  async hasMembers(topic: string): Promise<boolean> {
-    const members = this.#keys.members(topic);
-    const [, latestEnd] = await this.#command([members], (redis) =>
-      redis.zrange(members, '0', '0', 'REV', 'WITHSCORES'),
-    );
-    return latestEnd !== undefined && Number(latestEnd) > this.now();
-  }
-
-  async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
-    const k = this.#keys.partition(partition);
-    const [acquired, value] = await this.#scripts.run('acquire', [k.owner, k.meta], [member, session]);
-    return acquired === 1 ? { acquired: true, token: Number(value) } : { acquired: false, retryAt: Number(value) };
-  }
-
-  async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
-    // Two plain commands instead of a script, since this is all that an idle partition costs.
-    const k = this.#keys.partition(partition);
-    const [owner, head] = await this.#command([k.owner, k.scheduled], (redis) =>
-      Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
-    );
-    return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : replies.toScore(head[1]) };
-  }
-
-  async release(partition: Partition, member: string): Promise<void> {
-    await this.#scripts.run('release', [this.#keys.partition(partition).owner], [member]);
   }
 
   watchPartition(
@@ -283,7 +112,7 @@ export class RedisBroker implements Broker {
   }
 
   watchMembers(topic: string, listener: () => void, onListening?: () => void): Unsubscribe {
-    return this.#subscriber.subscribe(this.#keys.membersChannel(topic), listener, onListening);
+    return this.#subscriber.subscribe(this.#keys.topic(topic).channel, listener, onListening);
   }
 
   onAvailable(listener: () => void): () => void {
@@ -298,8 +127,8 @@ export class RedisBroker implements Broker {
 
   /** A command that is denied in the middle of a script would leave half of its work done. */
   async #assertPermissions(): Promise<void> {
-    const key = this.#keys.probe();
-    const denied = await this.#scripts.run('probe', [key], [this.#connection.publishCommand, key]);
+    const { probe } = this.#keys;
+    const denied = await this.#scripts.run('probe', { key: probe, channel: probe }, {});
     if (denied.length === 0) return;
     throw new ConfigurationError(
       `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/internals/redis-keys.md ` +
@@ -307,7 +136,9 @@ export class RedisBroker implements Broker {
     );
   }
 
-  async #command<T>(keys: readonly string[], send: (redis: RedisClient) => Promise<T>): Promise<T> {
-    return this.#scripts.mending(keys, () => this.#connection.send(send));
+  async #askTime(): Promise<void> {
+    const sentAt = this.#clock.now();
+    const [seconds, microseconds] = await this.#connection.send((redis) => redis.time());
+    this.#serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
   }
 }

@@ -1,6 +1,12 @@
 import { decodeFailureRecord } from '../../messages/failure-record.js';
 import {
   COUNTERS,
+  type EditResult,
+  type PartitionSignal,
+  type Position,
+  type DeadLetterPage,
+  type ListedDeadLetter,
+  type PeekedMessages,
   type CancelResult,
   type ClaimResult,
   type ClaimedMessage,
@@ -16,10 +22,11 @@ import {
 } from '../broker.interface.js';
 import type { Reply } from './script-runner.js';
 
-// What the scripts answer, by the position that the head of each Lua file gives.
+// What the scripts answer and publish, by the position that the head of each Lua file gives.
 
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
+const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
 const RESCHEDULE_RESULT = ['not-found', 'rescheduled', 'in-flight'] as const;
 const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
   0: 'stale',
@@ -31,6 +38,7 @@ const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'e
 
 const NUMBERS_PER_RECORD = 4;
 const FIELDS_PER_MEMBER = 3;
+const FIELDS_PER_PEEKED_MESSAGE = 6;
 
 /** @param messages those that were published; the due times of most follow from them */
 export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
@@ -49,6 +57,10 @@ export function cancelResult([result]: Reply): CancelResult {
 
 export function rescheduleResult([result]: Reply): RescheduleResult {
   return RESCHEDULE_RESULT[result as 0 | 1 | 2];
+}
+
+export function editResult([result]: Reply): EditResult {
+  return EDIT_RESULT[result as 0 | 1 | 2];
 }
 
 export function claimResult(reply: Reply): ClaimResult {
@@ -85,13 +97,48 @@ export function extendStatuses([digits]: Reply): ExtendStatus[] {
 
 export function storedMessage(storedId: string, reply: Reply): StoredMessage | undefined {
   if (reply.length === 0) return undefined;
-  const [state, envelope, at, deliveries, attempts, record] = reply;
+  const [state, at, ...fields] = reply;
+  return stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
+}
+
+/** Of `lua/list.lua` with all fields. */
+export function peekedMessages(state: StoredMessage['state'], [, more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: Position | undefined;
+  for (let i = 0; i < fields.length; i += FIELDS_PER_PEEKED_MESSAGE) {
+    const [storedId, at, ...rest] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
+    last = { storedId: storedId as string, at: toScore(at) };
+    if (typeof rest[0] === 'string') messages.push(stored({ ...last, state }, rest));
+  }
+  return { messages, next: more === 1 ? last : undefined };
+}
+
+/** Of `lua/list.lua` with failures only, or without a field. */
+export function deadLetterPage(withFailures: boolean, [now, more, ...fields]: Reply): DeadLetterPage {
+  const letters: ListedDeadLetter[] = [];
+  for (let i = 0; i < fields.length; i += withFailures ? 3 : 2) {
+    letters.push({
+      storedId: fields[i] as string,
+      diedAt: toScore(fields[i + 1]),
+      failure: withFailures ? decodeFailureRecord(fields[i + 2] as string)?.failure : undefined,
+    });
+  }
+  return { letters, next: more === 1 ? letters.at(-1) : undefined, now: now as number };
+}
+
+/** Whether each dead letter was there. */
+export function wereFound([digits]: Reply): boolean[] {
+  return Array.from(String(digits), (digit) => digit === '1');
+}
+
+function stored(
+  place: Pick<StoredMessage, 'storedId' | 'state' | 'at'>,
+  [envelope, deliveries, attempts, record]: Reply,
+): StoredMessage {
   const failures = decodeFailureRecord(record as string);
   return {
-    storedId,
-    state: state as StoredMessage['state'],
+    ...place,
     envelope: envelope as string,
-    at: toScore(at),
     deliveries: deliveries as number,
     attempts: attempts as number,
     failure: failures?.failure,
@@ -135,7 +182,18 @@ export function toScore(text: string | number | undefined): number {
   return Number(String(text).replace('inf', 'Infinity'));
 }
 
-/** Scripts say -1 where there is no time. */
+/** Scripts say -1 if there is no time. */
 export function timeOrNone(time: string | number | undefined): number | undefined {
   return time === undefined || Number(time) < 0 ? undefined : Number(time);
+}
+
+/** Reads what the scripts publish: `due <ms>` or `cancelled <token> <stored id>`. Anything else is not ours. */
+export function decodeSignal(message: string): PartitionSignal | undefined {
+  const [kind, number] = message.split(' ', 2);
+  const value = Number(number);
+  if (kind === 'due' && Number.isFinite(value)) return { kind, at: value };
+  if (kind === 'cancelled' && Number.isFinite(value)) {
+    return { kind, token: value, storedId: message.slice(kind.length + (number?.length ?? 0) + 2) };
+  }
+  return undefined;
 }

@@ -43,7 +43,7 @@ interface Channel {
 
 /**
  * Receives what other processes publish on channels. It subscribes until every channel is confirmed: again after each
- * reconnect, and on a new client if this one keeps failing where calls are answered.
+ * reconnect, and on a new client if this one keeps failing while calls are answered.
  */
 export class SignalSubscriber {
   readonly #connection: RedisConnection;
@@ -85,13 +85,13 @@ export class SignalSubscriber {
     if (this.#connection.isUp('subscriber')) this.#subscribeInTime(channel).catch(() => this.#tryAgain());
     else this.#tryAgain();
     return async () => {
-      // Where this fails the connection is gone, and the subscription with it.
+      // If this fails the connection is gone, and the subscription with it.
       if (this.#remove(name, listener)) await this.#send('unsubscribe', name).catch(() => {});
     };
   }
 
   /**
-   * Subscribes again to every channel. Where the subscriptions are there that changes nothing, and the answers prove that
+   * Subscribes again to every channel. If the subscriptions are there that changes nothing, and the answers prove that
    * the connection works.
    *
    * @throws BrokerUnavailableError
@@ -154,7 +154,7 @@ export class SignalSubscriber {
     return failures;
   }
 
-  /** Replaces the client where it is to blame: calls to the place of the channel are answered, and have been for a while. */
+  /** Replaces the client if it is to blame: calls to the node of the channel are answered, and have been for a while. */
   async #judge({ channel, error }: Failure): Promise<void> {
     if (!(await this.#answersCalls(channel))) {
       this.#failingSince = undefined;

@@ -5,9 +5,9 @@ import {
   type Broker,
   type CallId,
   type CancelResult,
+  type ClaimedMessage,
   type ClaimRequest,
   type ClaimResult,
-  type ClaimedMessage,
   type DueTime,
   type NewMessage,
   type Outcome,
@@ -175,7 +175,7 @@ export class BrokerBed {
     const unsubscribe = this.broker.watchPartition(this.partition, signals.listener);
     await this.broker.link.listen();
     const start = Math.floor(await this.time());
-    await this.broker.admin.resume(this.partition);
+    await this.broker.resume(this.partition);
     const isResumption = (signal: PartitionSignal): boolean =>
       signal.kind === 'due' && signal.at >= start && signal.at < start + LONG / 2;
     for (let count = 1; !(await signals.atLeast(count)).some(isResumption); count++);

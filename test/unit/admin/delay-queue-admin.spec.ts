@@ -15,18 +15,18 @@ async function open(protocol?: number) {
   await broker.configure('orders', PARTITIONS);
   if (protocol !== undefined) broker.configOf = async () => ({ partitions: PARTITIONS, protocol });
   const written: string[] = [];
-  const clear = broker.admin.clear.bind(broker.admin);
-  broker.admin.clear = async (...args) => {
+  const clear = broker.clear.bind(broker);
+  broker.clear = async (...args) => {
     written.push('clear');
     return clear(...args);
   };
-  const requeueDead = broker.deadLetters.requeueDead.bind(broker.deadLetters);
-  broker.deadLetters.requeueDead = async (...args) => {
+  const requeueDead = broker.requeueDead.bind(broker);
+  broker.requeueDead = async (...args) => {
     written.push('requeue');
     return requeueDead(...args);
   };
-  const removeDead = broker.deadLetters.removeDead.bind(broker.deadLetters);
-  broker.deadLetters.removeDead = async (...args) => {
+  const removeDead = broker.removeDead.bind(broker);
+  broker.removeDead = async (...args) => {
     written.push('remove');
     return removeDead(...args);
   };
@@ -86,8 +86,8 @@ describe('requeue of one dead letter by its name', () => {
     const { admin, broker, publish } = await open();
     const partition = await publish('a');
     const sent: unknown[] = [];
-    const requeueDead = broker.deadLetters.requeueDead.bind(broker.deadLetters);
-    broker.deadLetters.requeueDead = async (of, call, deaths, delay) => {
+    const requeueDead = broker.requeueDead.bind(broker);
+    broker.requeueDead = async (of, call, deaths, delay) => {
       sent.push(...deaths);
       return requeueDead(of, call, deaths, delay);
     };
@@ -125,8 +125,8 @@ describe('drain', () => {
     const { admin, broker, publish } = await open();
     for (let i = 0; i < 250; i++) await publish(`m${i}`, 'one key');
     const stop = new AbortController();
-    const clear = broker.admin.clear.bind(broker.admin);
-    broker.admin.clear = async (...args) => {
+    const clear = broker.clear.bind(broker);
+    broker.clear = async (...args) => {
       stop.abort();
       return clear(...args);
     };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.js';
-import type { PeekRequest } from '../../../lib/broker/admin-store.interface.js';
+import type { PeekRequest } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
@@ -19,8 +19,8 @@ async function open(partitions = 8): Promise<Bed> {
   const clock = new ManualClock();
   const broker = new MemoryBroker(clock);
   const requests: PeekRequest[] = [];
-  const peek = broker.admin.peek.bind(broker.admin);
-  broker.admin.peek = async (partition, request) => {
+  const peek = broker.peek.bind(broker);
+  broker.peek = async (partition, request) => {
     requests.push(request);
     return peek(partition, request);
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Member, Unsubscribe } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
@@ -14,20 +14,25 @@ import { turns } from '../../support/units/test-claimant.js';
 
 const clock = new ManualClock();
 
-/** A broker that is slow to join the first topic, and slow to leave any. */
-class SlowBroker extends MemoryBroker {
-  override async join(...[topic, ...rest]: Parameters<MemoryBroker['join']>): Promise<Member[]> {
-    if (topic === 'first') await turns(20);
-    return super.join(topic, ...rest);
-  }
-
-  override watchMembers(topic: string, listener: () => void): Unsubscribe {
-    const unsubscribe = super.watchMembers(topic, listener);
-    return async () => {
-      await turns(20);
-      await unsubscribe();
-    };
-  }
+/** It takes long to join the first topic, and long to leave any. */
+function slowBroker(): MemoryBroker {
+  const memory = new MemoryBroker(clock);
+  return wrapBroker(
+    memory,
+    async (call) => {
+      if (call.operation === 'join' && call.args[0] === 'first') await turns(20);
+      return call.run();
+    },
+    {
+      watchMembers: (topic, listener) => {
+        const unsubscribe = memory.watchMembers(topic, listener);
+        return async () => {
+          await turns(20);
+          await unsubscribe();
+        };
+      },
+    },
+  );
 }
 
 /** A runtime with one handler for the topics 'first' and 'second'. */
@@ -61,8 +66,8 @@ async function publish(broker: MemoryBroker, topic: string, count: number): Prom
 }
 
 describe('ConsumerRuntime', () => {
-  it('empties the first topic of a handler before the second, even if joining the first takes longer', async () => {
-    const broker = new SlowBroker(clock);
+  it('empties the first topic of a handler before the second, though it takes longer to take part in it', async () => {
+    const broker = slowBroker();
     for (const topic of ['second', 'first']) await publish(broker, topic, 20);
     const handled: string[] = [];
     const runtime = runtimeOn(broker, ([message]) => handled.push(message?.topic ?? ''));
@@ -73,8 +78,8 @@ describe('ConsumerRuntime', () => {
     await runtime.stop();
   });
 
-  it('lets messages that it claims while it leaves finish', async () => {
-    const broker = new SlowBroker(clock);
+  it('lets what it claims while it leaves finish', async () => {
+    const broker = slowBroker();
     const started: DelayedMessage[] = [];
     const ends: (() => void)[] = [];
     const runtime = runtimeOn(broker, async (messages) => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BrokerLink } from '../../../lib/broker/broker-link.interface.js';
-import type { Broker } from '../../../lib/broker/broker.interface.js';
+import type { Broker, BrokerLink } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/time/manual-clock.js';
 import { ProgressWatch, type Watched } from '../../../lib/consumer/progress-watch.js';
 import { type TopicProgress, patienceOf } from '../../../lib/topics/progress.js';

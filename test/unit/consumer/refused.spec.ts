@@ -70,7 +70,7 @@ class Bed {
     const claim = this.broker.claim.bind(this.broker);
     this.broker.claim = async (partition, request) => {
       this.sizes.push(request.max);
-      const due = await this.broker.admin.peek(partition, { state: 'due', limit: request.max, maxBytes: 1e6 });
+      const due = await this.broker.peek(partition, { state: 'due', limit: request.max, maxBytes: 1e6 });
       if (due.messages.some(({ storedId }) => this.bad.has(storedId))) throw refusal();
       return claim(partition, request);
     };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import {
@@ -16,21 +17,19 @@ import { resolveOptions } from '../../../lib/connection/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
 
-/** Records the stored messages, call by call. */
-class ListeningBroker extends MemoryBroker {
-  readonly calls: { readonly id: string; readonly headers: Readonly<Record<string, string>> }[][] = [];
-
-  override async publish(...args: Parameters<MemoryBroker['publish']>): ReturnType<MemoryBroker['publish']> {
-    this.calls.push(
-      args[2].map(({ storedId, envelope }) => ({ id: storedId, headers: decodeEnvelope(envelope).headers })),
-    );
-    return super.publish(...args);
-  }
-}
-
 function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
-  const broker = new ListeningBroker(clock);
+  // What is sent: the stored messages, call by call.
+  const calls: { readonly id: string; readonly headers: Readonly<Record<string, string>> }[][] = [];
+  const broker = wrapBroker(new MemoryBroker(clock), async (call) => {
+    if (call.operation === 'publish') {
+      const [, , messages] = call.args;
+      calls.push(
+        messages.map(({ storedId, envelope }) => ({ id: storedId, headers: decodeEnvelope(envelope).headers })),
+      );
+    }
+    return call.run();
+  });
   const { topicSettings } = resolveOptions({ defaults: { partitions: 1 } });
   const producer = new DelayQueueProducer({
     store: broker,
@@ -40,7 +39,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
     publishTimeout: 1000,
     middleware: resolveMiddleware(middleware).publish,
   });
-  return { broker, producer };
+  return { broker: { calls }, producer };
 }
 
 /** Adds a header to each message unless it already has that header. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
@@ -21,19 +22,13 @@ const NUMBERS = topic('numbers', {
   },
 });
 
-/** A broker that a test can make unreachable. */
-class Broker extends MemoryBroker {
-  reachable = true;
-
-  override async publish(...args: Parameters<MemoryBroker['publish']>): ReturnType<MemoryBroker['publish']> {
-    if (!this.reachable) throw new BrokerUnavailableError('out of reach');
-    return super.publish(...args);
-  }
-}
-
 function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
-  const broker = new Broker(clock);
+  const link = { isUp: true };
+  const broker = wrapBroker(new MemoryBroker(clock), async ({ operation, run }) => {
+    if (operation === 'publish' && !link.isUp) throw new BrokerUnavailableError('out of reach');
+    return run();
+  });
   const events = new DelayQueueEvents(() => () => {});
   const counts: Record<string, number> = {};
   const onFailed = countPublishes(
@@ -49,7 +44,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
     middleware: resolveMiddleware(middleware).publish,
     onFailed,
   });
-  return { broker, producer, counts };
+  return { link, producer, counts };
 }
 
 /** A value that does not compile, as JavaScript may pass it. */
@@ -86,9 +81,9 @@ describe.each([
     expect(counts).toMatchObject({ 'numbers refused': 1 });
   });
 
-  it('as failed if they are not confirmed', async () => {
-    const { broker, producer, counts } = setUp(...middleware);
-    broker.reachable = false;
+  it('as failed where they are not confirmed', async () => {
+    const { link, producer, counts } = setUp(...middleware);
+    link.isUp = false;
     await expect(producer.publish('jobs', 1)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
     const both = producer.publishMany('jobs', [{ payload: 1 }, { payload: 2 }]);
     await expect(both).rejects.toMatchObject({ code: 'PUBLISH_MANY' });
@@ -129,7 +124,7 @@ describe('a publish that middleware has stopped', () => {
     expect(stopped.counts).toEqual({});
 
     const hidden = setUp({ publish: async (_messages, next) => next().catch(untyped(() => [{ id: 'a' }])) });
-    hidden.broker.reachable = false;
+    hidden.link.isUp = false;
     await hidden.producer.publish('jobs', 1);
     expect(hidden.counts).toEqual({ 'jobs failed': 1 });
   });

@@ -26,7 +26,7 @@ class Bed {
         if (this.failing) throw new BrokerUnavailableError('down');
         return this.handled.has(topic);
       },
-      admin: { topics: async () => this.known },
+      topics: async () => this.known,
     },
     clock: this.clock,
     events: { wants: () => true, emit: (_kind, event) => void this.errors.push(event as BackgroundError) },

@@ -1,18 +1,16 @@
--- Makes a member the owner of a partition, where nobody else is.
+-- Makes a member the owner of a partition, unless another member is.
 --
--- KEYS  1 owner STRING   2 meta HASH
--- ARGV  1 member         2 session (ms)
+-- KEYS  owner STRING, meta HASH
+-- ARGV  member, session (ms)
 -- Reply {now_us, 1, the partition's highest token}, or {now_us, 0, when the owner's session ends, epoch ms}
 -- Cost  O(1)
 
 -- @include now
 -- @include token
-local owner, meta = KEYS[1], KEYS[2]
-local member, session = ARGV[1], ARGV[2]
 
 local holder = redis.call('GET', owner)
 local remaining = redis.call('PTTL', owner)
--- An owner without an end to its session was not written by this script; waiting for it would be for ever.
+-- An owner without an end to its session was not written by this script, and would never give the partition up.
 if holder and holder ~= member and remaining >= 0 then return { now_us, 0, now + remaining } end
 local highest = highest_token(redis.call('HGET', meta, 'delivered'))
 redis.call('SET', owner, member, 'PX', session)

@@ -1,8 +1,8 @@
 -- Appends what a process did to the stream that the fleet's events are read from, and removes the oldest.
 --
--- KEYS  1 events STREAM
--- ARGV  1 events to keep, about   2 process   3 sequence   4 number of the events   5 events dropped before
---       6 the events, JSON
+-- KEYS  events STREAM
+-- ARGV  keep (about how many events), process, sequence, count (of the events), dropped (events before),
+--       entry (the events, JSON)
 -- Reply {now_us, offset}
 --       offset   events that were ever appended, these included; the entry's id is 'offset-0', so that a reader sees from
 --                two ids how many events were between them
@@ -11,12 +11,10 @@
 -- May be run again with the same arguments: readers leave out an entry whose process and sequence they have seen.
 
 -- @include now
-local events = KEYS[1]
-local keep, process, sequence, count, dropped = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)[1]
 local offset = (last and tonumber(string.match(last[1], '^%d+')) or 0) + tonumber(count)
-local oldest = string.format('%d', math.max(0, offset - keep))
+local oldest = string.format('%d', math.max(0, offset - tonumber(keep)))
 redis.call('XADD', events, 'MINID', '~', oldest, 'LIMIT', 1000, string.format('%d-0', offset),
-  'p', process, 's', sequence, 'n', count, 'd', dropped, 'e', ARGV[6])
+  'p', process, 's', sequence, 'n', count, 'd', dropped, 'e', entry)
 return { now_us, offset }

@@ -1,25 +1,22 @@
 -- Hands messages to the owner of the partition: those whose lease ended first, then those that are due.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
---       5 errors HASH      6 keyed ZSET      7 owner STRING    8 meta HASH
--- ARGV  1 member   2 max   3 lease (ms)   4 known token
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, owner STRING, meta HASH
+-- ARGV  member, max, lease (ms), known_token
 -- Reply {now_us, status, token, next, repaired, records, then 2 a message: stored id, envelope}
 --       status   1 claimed, 2 paused, 0 not the owner (then nothing follows)
---       next     earliest due time or end of a lease, epoch ms; -1 where nothing waits
+--       next     earliest due time or end of a lease, epoch ms; -1 if nothing waits
 --       records  4 numbers a message with spaces: token, delivery, attempt, due ms; commas between messages
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
--- What it cannot do it refuses before it has written anything, as with a lease that is no number.
+-- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
 -- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
 -- are returned as they are.
 
 -- @include now
-local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local errors, keyed, owner, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local member, max, lease, known = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local most, lease_ms, known = tonumber(max), tonumber(lease), tonumber(known_token)
+-- @include times
 -- @include record
 -- @include forget
--- @include times
 -- @include count
 -- @include token
 
@@ -28,8 +25,8 @@ local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
 local MAX_LEASE = 315576000000
 
 if redis.call('GET', owner) ~= member then return { now_us, 0 } end
-if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
-  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[3])
+if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
 end
 
 local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
@@ -39,13 +36,13 @@ redis.call('ZCARD', keyed)
 redis.call('HLEN', messages)
 redis.call('HLEN', deliveries)
 redis.call('HLEN', errors)
--- Never below what the owner has given out: its receipts must not fit a second time.
+-- Never below what the owner knows: receipts must not fit a second time.
 local token = math.max(highest_token(state[2]), known)
 local reply = { now_us, 1, token, -1, 0, '' }
 local announced = {}
 local taken, bytes, repaired = 0, 0, 0
 -- As text, since Redis turns a number into one with 17 digits, which takes long.
-local deadline = string.format('%d', now + lease)
+local deadline = string.format('%d', now + lease_ms)
 
 local function announce(id, envelope, record)
   taken = taken + 1
@@ -54,8 +51,8 @@ local function announce(id, envelope, record)
   bytes = bytes + #envelope
 end
 
--- What was cancelled or replaced while in flight, and whose delivery nobody will settle any more: it ends, or waits for
--- its new time. The id is in neither set. Answers whether that was so.
+-- Ends what was cancelled while in flight, or schedules what was replaced, once nobody will settle its delivery any more. The
+-- id is in neither set. Answers whether the message was one of those.
 local function conclude(id, delivery, mark)
   if mark == 'c' then
     forget({ id })
@@ -118,7 +115,7 @@ local function repeat_lost()
     for i = first, math.min(first + CHUNK - 1, #latest) do ids[#ids + 1] = latest[i] end
     local records = redis.call('HMGET', deliveries, unpack(ids))
     for i = 1, #ids do
-      if taken < max then
+      if taken < most then
         local at, delivery, attempt, due, mark = parse_record(records[i])
         local envelope = at > known and redis.call('HGET', messages, ids[i])
         if envelope then
@@ -136,10 +133,10 @@ end
 local rounds = 0
 local function proceed()
   rounds = rounds + 1
-  return taken < max and bytes < MAX_BYTES and rounds <= ROUNDS
+  return taken < most and bytes < MAX_BYTES and rounds <= ROUNDS
 end
 
--- How many of the ids to take, by the size of their messages; one at least. Where no large message was ever published
+-- How many of the ids to take, by the size of their messages; one at least. If no large message was ever published,
 -- their sizes need not be asked for.
 local function fitting(ids)
   if not state[3] then return #ids end
@@ -157,7 +154,7 @@ elseif state[1] then
   reply[2] = 2
 else
   while proceed() do
-    local limit = math.min(CHUNK, max - taken)
+    local limit = math.min(CHUNK, most - taken)
     local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)
     local count = fitting(ids)
     for i = count + 1, #ids do ids[i] = nil end
@@ -166,7 +163,7 @@ else
       local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
       local ended = {}
       for i = 1, #ids do
-        -- In both sets only where there was a damage; the message waits, and must not be early.
+        -- A message is in both sets only after damage from outside; it waits, and must not be early.
         if waiting[i] then repaired = repaired + 1 else ended[#ended + 1] = ids[i] end
       end
       if #ended > 0 then deliver(ended) end
@@ -174,7 +171,7 @@ else
     if count < limit then break end
   end
   while proceed() do
-    local limit = math.min(CHUNK, max - taken)
+    local limit = math.min(CHUNK, most - taken)
     local head = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
     if #head == 0 then break end
     local ids, dues = {}, {}
@@ -193,8 +190,8 @@ else
   end
 end
 
--- A lease that ends later than any lease can was not given here, and nobody will settle what it is for: it is over.
-local last = taken < max and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
+-- A lease that ends later than any lease can was not given here, and nobody will settle its delivery: so it ends now.
+local last = taken < most and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
 if last[2] and tonumber(last[2]) > now + MAX_LEASE then
   redis.call('ZADD', inflight, string.format('%d', now), last[1])
   repaired = repaired + 1

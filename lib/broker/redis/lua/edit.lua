@@ -1,15 +1,13 @@
--- Gives a message that waits another envelope, unless somebody else has done so meanwhile.
+-- Gives a message that waits another envelope, unless it has changed meanwhile.
 --
--- KEYS  1 scheduled ZSET   2 messages HASH   3 meta HASH   4 answered STRING, the caller's latest call
--- ARGV  1 sequence   2 stored id   3 the envelope that it has   4 the envelope that it gets
+-- KEYS  scheduled ZSET, messages HASH, meta HASH, answered STRING (the caller's latest call)
+-- ARGV  sequence, id, expected (the envelope that it has), envelope (that it gets)
 -- Reply {now_us, 1 edited | 2 it has another envelope | 0 it does not wait}
 -- Cost  O(length of the envelopes)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
 -- @include now
-local scheduled, messages, meta, answered = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local sequence, id, expected, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 -- @include answered
 -- @include largest
 -- @include types

@@ -1,28 +1,28 @@
 -- Renews leases.
 --
--- KEYS  1 inflight ZSET   2 deliveries HASH
--- ARGV  1 lease (ms)      then 2 a delivery: stored id, token
+-- KEYS  inflight ZSET, deliveries HASH
+-- ARGV  lease (ms), ... (2 a delivery: stored id, token)
 -- Reply {now_us, one digit a delivery: 1 extended, 0 lost, 2 the message was cancelled}
 -- Cost  O(n log size), n <= 200
 
 -- @include now
-local inflight, deliveries = KEYS[1], KEYS[2]
-local lease = tonumber(ARGV[1])
+local lease_ms = tonumber(lease)
+-- @include times
 -- @include record
 
-if not (lease and lease >= 0 and lease <= MAX_NUMBER) then
-  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. ARGV[1])
+if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
+  return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
 end
-local deadline = now + lease
+local deadline = now + lease_ms
 
 local ids = {}
-for i = 2, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
+for i = FIRST, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, members = {}, {}
 for n = 1, #ids do
   local current, _, _, _, mark = parse_record(records[n])
-  if current == 0 or current ~= tonumber(ARGV[2 * n + 1]) then
+  if current == 0 or current ~= tonumber(ARGV[FIRST + 2 * n - 1]) then
     statuses[n] = '0'
   elseif mark == 'c' then
     statuses[n] = '2'

@@ -1,15 +1,13 @@
 -- Joins a topic's group, or stays in it: the heartbeat. Members whose session has ended are removed.
 --
--- KEYS  1 members ZSET     2 holdings HASH
--- ARGV  1 wake command     2 members channel   3 member   4 session (ms)   5 partitions held, 'n,n,…'
+-- KEYS  members ZSET, holdings HASH
+-- ARGV  wake_command, channel (of the members), member, session (ms), held (partitions, 'n,n,…')
 -- Reply {now_us, then 3 a member, in order of their session's end: id, end of session ms, partitions held}
 -- Cost  O(m), m members, at most 1,000
 
 -- @include now
-local members, holdings = KEYS[1], KEYS[2]
-local wake_command, members_channel, member, session, held = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 
-local changed = redis.call('ZADD', members, now + session, member) == 1
+local changed = redis.call('ZADD', members, now + tonumber(session), member) == 1
 local all = redis.call('ZRANGE', members, 0, 999, 'WITHSCORES')
 local fields = redis.call('HGETALL', holdings)
 local holdings_of = {}
@@ -34,5 +32,5 @@ for i = 1, #all, 2 do
     reply[#reply + 1] = holdings_of[id] or ''
   end
 end
-if changed then redis.call(wake_command, members_channel, member) end
+if changed then redis.call(wake_command, channel, member) end
 return reply

@@ -1,10 +1,10 @@
 -- Notes that a topic is in use. Its name is in a slot of its own, so `configure` cannot do it.
 --
--- KEYS  1 topics ZSET, all scores 0
--- ARGV  1 topic
+-- KEYS  topics ZSET (all scores 0)
+-- ARGV  topic
 -- Reply {now_us}
 -- Cost  O(log topics)
 
 -- @include now
-redis.call('ZADD', KEYS[1], 0, ARGV[1])
+redis.call('ZADD', topics, 0, topic)
 return { now_us }

@@ -1,18 +1,16 @@
--- Tries every command that the broker uses on keys, to find out before the first message whether the user may run them. Leaves
--- nothing behind.
+-- Tries every command that the broker uses on keys, to find out before the first message whether the user may run them. It
+-- leaves nothing behind.
 --
--- KEYS  1 a key of no use otherwise
--- ARGV  1 wake command   2 a channel of no use otherwise
+-- KEYS  key ANY (of no use otherwise)
+-- ARGV  wake_command, channel (of no use otherwise)
 -- Reply {now_us, then what Redis said to each command that it denied}
 -- Cost  O(1)
 
 -- @include now
-local key = KEYS[1]
-local wake_command, channel = ARGV[1], ARGV[2]
 
 local reply = { now_us }
 
--- A denied key or channel, in 6.2 and 7.0; then any denial in newer ones and in Valkey.
+-- A denied key or channel in 6.2 and 7.0, then any denial in newer versions and in Valkey.
 local DENIALS = { 'NOPERM', 'The user executing', 'ACL failure in script' }
 
 local function is_denial(refusal)

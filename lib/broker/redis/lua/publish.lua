@@ -1,27 +1,23 @@
 -- Stores new messages and schedules them.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
---       5 dead ZSET        6 errors HASH     7 keyed ZSET      8 meta HASH
---       9 answered STRING, the caller's latest call
--- ARGV  1 wake command     2 wake channel    3 sequence
---       4 due times: one for all, or one a message with commas; '+ms' from now, or epoch ms
---       5 on duplicate: a letter for all, or one a message; e reject, i ignore, r replace, n: cannot be one
---       then 2 a message: stored id, envelope
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence,
+--       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
+--       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, n: there can be none),
+--       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}
 --       base      epoch ms that delays were added to
 --       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
 --       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
 -- Cost  O(n log size), n <= 200
 --
--- What it cannot do, as with a due time that is no number, it refuses before it has written anything.
--- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So it is no
--- duplicate of itself, and a message that was handled meanwhile does not come to life again.
+-- Arguments that it cannot use, such as a due time that is not a number, are refused before anything is written.
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a
+-- message is not a duplicate of itself, and one that was handled meanwhile does not come back.
 
 -- @include now
-local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local dead, errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
-local due_specs, on_duplicates = ARGV[4], ARGV[5]
+-- @include times
 -- @include due-time
 -- @include record
 -- @include wake
@@ -29,14 +25,11 @@ local due_specs, on_duplicates = ARGV[4], ARGV[5]
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
--- @include times
 -- @include count
 
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
 local earliest
-
-local FIRST = 6
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -68,7 +61,7 @@ local function publish_over(id, envelope, due, on_duplicate)
   local current_due = to_time(score or replaced_until(mark) or last_due or now)
 
   if not state then
-    -- An envelope in no set, left by a damage from outside: nobody will ever deliver it.
+    -- An envelope in no set, left by damage from outside: nobody will ever deliver it.
     add('repaired', 1)
     forget({ id })
     store(id, envelope, due)
@@ -100,7 +93,7 @@ if string.find(due_specs, ',', 1, true) then
   for spec in string.gmatch(due_specs, '[^,]+') do
     if spec ~= last then
       last, due = spec, due_time(spec, now_up)
-      if not (due and due >= 0 and due <= MAX_NUMBER) then return refusal(spec) end
+      if not (due and due >= 0 and due <= MAX_TIME) then return refusal(spec) end
       score = string.format('%d', due)
     end
     dues[#dues + 1] = due
@@ -108,11 +101,11 @@ if string.find(due_specs, ',', 1, true) then
   end
 else
   due_of_all = due_time(due_specs, now_up)
-  if not (due_of_all and due_of_all >= 0 and due_of_all <= MAX_NUMBER) then return refusal(due_specs) end
+  if not (due_of_all and due_of_all >= 0 and due_of_all <= MAX_TIME) then return refusal(due_specs) end
   score_of_all = string.format('%d', due_of_all)
 end
 
--- By place the envelopes that are there already, by id what came in this call; nil where there can be neither.
+-- By place: the envelopes that are there already. By id: what came in this call. nil if there can be neither.
 local known
 if on_duplicates ~= 'n' then
   local ids = {}
@@ -137,7 +130,7 @@ for at = FIRST, #ARGV, 2 do
   end
 end
 
--- Ids with a key of their own are looked for in all at once: mostly there are none.
+-- All ids are searched at once for those with a key of their own: mostly there are none.
 if string.find(table.concat(members), '\0', 1, true) then
   for at = 2, #members, 2 do
     if string.find(members[at], '\0', 1, true) then

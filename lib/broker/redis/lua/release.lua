@@ -1,10 +1,10 @@
--- Gives a partition up, where the member owns it.
+-- Gives a partition up if the member owns it.
 --
--- KEYS  1 owner STRING
--- ARGV  1 member
+-- KEYS  owner STRING
+-- ARGV  member
 -- Reply {now_us}
 -- Cost  O(1)
 
 -- @include now
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+if redis.call('GET', owner) == member then redis.call('DEL', owner) end
 return { now_us }

@@ -1,9 +1,9 @@
 -- Schedules dead letters again, with no attempt spent. Deliveries count on, and the last failure is kept.
 --
--- KEYS  1 scheduled ZSET   2 messages HASH   3 deliveries HASH   4 dead ZSET
---       5 errors HASH      6 keyed ZSET      7 meta HASH         8 answered STRING, the caller's latest call
--- ARGV  1 wake command     2 wake channel    3 sequence          4 delay (ms)
---       then 3 a dead letter: stored id, its death (epoch ms), an envelope in place of the stored one or ''
+-- KEYS  scheduled ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, delay (ms),
+--       ... (3 a dead letter: stored id, its death, epoch ms, an envelope in place of the stored one or '')
 -- Reply {now_us, one digit a dead letter: 1 requeued, 0 there is none of that death}
 -- Cost  O(n log size), n <= 200; one envelope at most
 --
@@ -11,10 +11,8 @@
 -- died again meanwhile stays dead.
 
 -- @include now
-local scheduled, messages, deliveries, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local errors, keyed, meta, answered = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
-local delay = tonumber(ARGV[4])
+local delay_ms = tonumber(delay)
+-- @include times
 -- @include record
 -- @include envelopes
 -- @include wake
@@ -25,14 +23,14 @@ local delay = tonumber(ARGV[4])
 -- @include dead-ids
 -- @include largest
 
-local FIRST, STRIDE = 5, 3
+local STRIDE = 3
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
-if not (delay and delay >= 0 and delay <= MAX_NUMBER) then
-  return redis.error_reply('REFUSED the delay is no number of milliseconds: ' .. ARGV[4])
+if not (delay_ms and delay_ms >= 0 and delay_ms <= MAX_TIME) then
+  return redis.error_reply('REFUSED the delay is no number of milliseconds: ' .. delay)
 end
-local due = now_up + delay
+local due = now_up + delay_ms
 assert_sets(scheduled, dead, keyed)
 assert_hashes(messages, deliveries, errors, meta)
 

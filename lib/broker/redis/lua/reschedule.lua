@@ -1,9 +1,8 @@
 -- Moves a message that waits to another due time. All else of it stays as it is.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH
---       5 answered STRING, the caller's latest call
--- ARGV  1 wake command     2 wake channel    3 sequence        4 stored id
---       5 due ('+ms' from now, or epoch ms)   6 earlier, for only where it is
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
+--       when ('earlier': only if that is earlier; or 'always')
 -- Reply {now_us, 1 rescheduled | 2 in flight | 0 not found}
 -- Cost  O(log size)
 --
@@ -11,23 +10,21 @@
 -- counted once, and what others have done to the message meanwhile stays done.
 
 -- @include now
-local scheduled, inflight, messages, deliveries, answered = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local wake_command, wake_channel, sequence, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+-- @include times
 -- @include due-time
 -- @include record
 -- @include envelopes
 -- @include wake
 -- @include answered
 -- @include types
--- @include times
 
 local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
-local due = due_time(ARGV[5], now_up)
-if not (due and due >= 0 and due <= MAX_NUMBER) then
-  return redis.error_reply('REFUSED the due time is no time: ' .. ARGV[5])
+local due = due_time(due_spec, now_up)
+if not (due and due >= 0 and due <= MAX_TIME) then
+  return redis.error_reply('REFUSED the due time is no time: ' .. due_spec)
 end
 assert_sets(scheduled, inflight)
 assert_hashes(messages, deliveries)
@@ -41,7 +38,7 @@ elseif redis.call('ZSCORE', inflight, id) then
 end
 
 if result == RESCHEDULED then
-  if ARGV[6] == 'earlier' then due = math.min(due, to_time(redis.call('ZSCORE', scheduled, id))) end
+  if when == 'earlier' then due = math.min(due, to_time(redis.call('ZSCORE', scheduled, id))) end
   local head_before = head_due()
   redis.call('ZADD', scheduled, due, id)
   local record = redis.call('HGET', deliveries, id)

@@ -1,19 +1,16 @@
 -- Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it. Its envelope stays as it is.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH   5 dead ZSET
---       6 errors HASH      7 keyed ZSET      8 meta HASH
--- ARGV  1 stored id        2 token of its delivery; zero for none: it is due, or its lease has ended
---       3 failure JSON
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH
+-- ARGV  id, token (of its delivery; 0 for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
--- Cost  O(log size); where the id of a delivery is no text, O(1,000)
+-- Cost  O(log size); if the id of a delivery is not text, O(1,000)
 --
 -- May be run again with the same arguments: it finds nothing then.
 
 -- @include now
-local scheduled, inflight, messages, deliveries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local dead, errors, keyed, meta = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local id, token, failure = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local delivery_token = tonumber(token)
+-- @include times
 -- @include record
 -- @include types
 -- @include count
@@ -25,14 +22,14 @@ local CHUNK, LATEST = 100, 1000
 assert_sets(scheduled, inflight, dead, keyed)
 assert_hashes(messages, deliveries, errors, meta)
 
--- Clients read what is no text with other characters in place of its bytes, so they cannot name it. Its token can.
+-- Clients read an id that is not text with other characters in place of its bytes, so they cannot name it; the token can.
 local function delivered_as_no_text()
   local latest = redis.call('ZREVRANGE', inflight, 0, LATEST - 1)
   for first = 1, #latest, CHUNK do
     local last = math.min(first + CHUNK - 1, #latest)
     local records = redis.call('HMGET', deliveries, unpack(latest, first, last))
     for i = first, last do
-      if parse_record(records[i - first + 1]) == token and as_text(latest[i]) ~= latest[i] then return latest[i] end
+      if parse_record(records[i - first + 1]) == delivery_token and as_text(latest[i]) ~= latest[i] then return latest[i] end
     end
   end
 end
@@ -43,12 +40,12 @@ local function is_over(set)
 end
 
 local is_meant
-if token == 0 then
+if delivery_token == 0 then
   is_meant = is_over(scheduled) or is_over(inflight)
 else
   local current = parse_record(redis.call('HGET', deliveries, id))
-  if current ~= token then id = delivered_as_no_text() end
-  -- What was cancelled or replaced meanwhile ends, or waits for its new time, when its lease has ended.
+  if current ~= delivery_token then id = delivered_as_no_text() end
+  -- What was cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.
   is_meant = id and select(5, parse_record(redis.call('HGET', deliveries, id))) == ''
 end
 if not is_meant then return { now_us, 0, '' } end
@@ -59,6 +56,6 @@ redis.call('ZREM', inflight, id)
 id = give_text_id(id)
 redis.call('ZADD', dead, now, id)
 redis.call('HSET', errors, id, failure)
-redis.call('HSET', deliveries, id, format_record(0, delivery, token == 0 and attempt or math.max(0, attempt - 1), due or now))
+redis.call('HSET', deliveries, id, format_record(0, delivery, delivery_token == 0 and attempt or math.max(0, attempt - 1), due or now))
 add('died', 1)
 return { now_us, 1, id }

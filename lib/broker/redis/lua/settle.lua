@@ -1,24 +1,21 @@
--- Ends deliveries. Each outcome counts only where its token is that of the current delivery.
+-- Ends deliveries. An outcome counts only if its token is that of the current delivery.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 messages HASH   4 deliveries HASH   5 dead ZSET
---       6 errors HASH      7 keyed ZSET      8 meta HASH       9 answered STRING, the caller's latest call
--- ARGV  1 wake command     2 wake channel    3 sequence
---       4 outcomes: a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
---         x the same since it expired, b back at once (release), p put off
---       5 tokens, one a delivery, each with a space behind
---       then 1 a delivery: stored id
---       then 2 a delivery whose outcome is no ack, in the same order: delay ms, failure JSON
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence,
+--       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
+--         x the same since it expired, b back at once, p put off),
+--       tokens (one a delivery, each with a space behind),
+--       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON)
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
---       its delivery was no success}
+--       its delivery did not succeed}
 -- Cost  O(n log size), n <= 200
 --
--- What it cannot do, as with a delay that is no number, it refuses before it has written anything.
+-- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
 -- @include now
-local scheduled, inflight, messages, deliveries, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local errors, keyed, meta, answered = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
+-- @include times
 -- @include record
 -- @include wake
 -- @include forget
@@ -29,10 +26,10 @@ local wake_command, wake_channel, sequence = ARGV[1], ARGV[2], ARGV[3]
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
 
-local outcomes, tokens = ARGV[4], {}
+local tokens_of = {}
 
 -- As includes/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
--- keys, and `forget`, which is then the first to write, asks for some of those itself.
+-- keys, and `forget`, which then writes first, checks some of those itself.
 redis.call('ZCARD', inflight)
 redis.call('HLEN', meta)
 local function assert_others()
@@ -44,23 +41,23 @@ local function assert_others()
 end
 if outcomes ~= 'a' then assert_others() end
 
-local total, BEFORE = 0, 5
-for token in string.gmatch(ARGV[5], '%d+ ') do
+local total = 0
+for token in string.gmatch(tokens, '%d+ ') do
   total = total + 1
-  tokens[total] = token
+  tokens_of[total] = token
 end
-local detail = BEFORE + total + 1
+local detail = FIRST + total
 
 local delays = {}
 for at = detail, #ARGV, 2 do
   local delay = tonumber(ARGV[at])
   delays[at] = delay
-  if not (delay and delay >= 0 and delay <= MAX_NUMBER) then
+  if not (delay and delay >= 0 and delay <= MAX_TIME) then
     return redis.error_reply('REFUSED the delay of an outcome is no number of milliseconds: ' .. ARGV[at])
   end
 end
 
-local ids = { unpack(ARGV, BEFORE + 1, BEFORE + total) }
+local ids = { unpack(ARGV, FIRST, FIRST + total - 1) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
@@ -87,7 +84,7 @@ local function remove(id, counter)
   count(counter)
 end
 
--- Ends the delivery that a record tells of; answers the digit.
+-- Ends the delivery of a record; answers the digit.
 local function settle(id, token, outcome, delay, failure, record)
   local current, delivery, attempt, due, mark = parse_record(record)
   if current ~= token or token == 0 or ended[id] then
@@ -129,14 +126,14 @@ local function settle(id, token, outcome, delay, failure, record)
   return '1'
 end
 
--- What nearly all are: the current delivery, of a message without a mark. To take its record apart would cost more than all
--- else of its ack. The token has its space behind.
+-- Nearly all are the current delivery of a message without a mark. To parse their records would cost more than all the rest of
+-- an ack. The token has its space behind.
 local function is_plain(record, token)
   return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
 end
 
 for n = 1, total do
-  local id, token = ids[n], tokens[n]
+  local id, token = ids[n], tokens_of[n]
   local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
   if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
     ended[id] = true

@@ -1,11 +1,10 @@
 -- Counts what a partition holds.
 --
--- KEYS  1 scheduled ZSET   2 inflight ZSET   3 dead ZSET   4 owner STRING   5 meta HASH
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH
 -- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', then the fields of meta and their values}
 -- Cost  O(log size)
 
 -- @include now
-local scheduled, inflight, dead, owner, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 -- @include times
 
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]

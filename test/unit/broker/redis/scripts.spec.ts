@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { typeOfKey } from '../../../../lib/broker/redis/redis-keys.js';
 import { SCRIPT_NAMES, scriptOf } from '../../../../lib/broker/redis/scripts.js';
+import { readScript, scriptTable } from '../../../../scripts/setup/lua-scripts.mjs';
 
 const FOLDER = new URL('../../../../lib/broker/redis/lua/', import.meta.url);
 
@@ -30,15 +33,36 @@ function section(lines: readonly string[], title: string): string | undefined {
   return [lines[start], ...rest.slice(0, length === -1 ? undefined : length)].join(' ');
 }
 
+/** What a section of the head lists, without what explains it. */
+function listed(lines: readonly string[], title: string): string[] {
+  const text = (section(lines, title) ?? '').slice(title.length).replaceAll(/\([^)]*\)/g, '');
+  return text.split(',').flatMap((each) => each.trim() || []);
+}
+
+function localsOf(table: string, all: readonly string[]): string {
+  if (all.length === 0) return '';
+  return `local ${all.join(', ')} = ${all.map((_, n) => `${table}[${n + 1}]`).join(', ')}\n`;
+}
+
+/** Reads a script that is no file. */
+function planted(headLine: string, body: string): () => unknown {
+  return () => readScript('planted.lua', () => `-- Does something.\n--\n${headLine}\n\n${body}\n`);
+}
+
 const INCLUDES = names('includes/');
 
 describe('the Lua scripts', () => {
+  it('are in the table as their heads say; npm run build writes it', () => {
+    expect(read('script-table.ts')).toBe(scriptTable());
+  });
+
   it('are those of the folder', () => {
     expect(SCRIPT_NAMES.toSorted()).toEqual(names('.').toSorted());
   });
 
   for (const name of SCRIPT_NAMES) {
     describe(`'${name}'`, () => {
+      const path = fileURLToPath(new URL(`${name}.lua`, FOLDER));
       const source = read(`${name}.lua`);
       const lines = head(source);
 
@@ -49,17 +73,17 @@ describe('the Lua scripts', () => {
         expect(section(lines, 'Cost')).toMatch(/O\(/);
       });
 
-      it('names in its header every key and argument that it uses', () => {
-        const { source: whole } = scriptOf(name);
-        for (const kind of ['KEYS', 'ARGV']) {
-          const used = [...whole.matchAll(new RegExp(`\\b${kind}\\[(\\d+)\\]`, 'g'))].map(([, number]) =>
-            Number(number),
-          );
-          const named = [...(section(lines, kind) ?? '').matchAll(/(?<= )(\d+) [a-z]/g)].map(([, number]) =>
-            Number(number),
-          );
-          const most = Math.max(0, ...used);
-          expect(named.slice(0, most)).toEqual(Array.from({ length: most }, (_, i) => i + 1));
+      it('gets its keys and arguments in the order of its head', () => {
+        const { source: whole, keys, args, takesMore } = scriptOf(name);
+        expect(keys).toEqual(listed(lines, 'KEYS').map((each) => each.split(' ')[0]));
+        expect([...args, ...(takesMore ? ['...'] : [])]).toEqual(listed(lines, 'ARGV'));
+        expect(whole).toContain(localsOf('KEYS', keys) + localsOf('ARGV', args));
+        expect(whole).not.toMatch(/(?<!= .*)(KEYS|ARGV)\[\d/);
+      });
+
+      it('says of each key the type that it is set aside for not having', () => {
+        for (const [, key = '', type] of (section(lines, 'KEYS') ?? '').matchAll(/\b([a-z]+) (ZSET|HASH|STRING)\b/g)) {
+          expect([undefined, type]).toContain(typeOfKey(`{dq:orders:0}:${key}`));
         }
       });
 
@@ -80,11 +104,10 @@ describe('the Lua scripts', () => {
         expect(sha).toBe(createHash('sha1').update(whole).digest('hex'));
       });
 
-      it('includes what its includes need, before it uses it', () => {
+      it('needs each of its includes', () => {
         for (const [line, include] of source.matchAll(/^-- @include (\S+)$/gm)) {
-          const needs = /^-- Needs: (.*)\.$/m.exec(read(`includes/${include}.lua`))?.[1]?.split(', ') ?? [];
-          const before = source.slice(0, source.indexOf(line));
-          for (const needed of needs) expect(before).toMatch(new RegExp(`^local .*\\b${needed}\\b`, 'm'));
+          const without = (file: string): string => readFileSync(file, 'utf8').replace(`${line}\n`, '');
+          expect(() => readScript(path, without), include).toThrow(/ uses '\w+', which neither its head nor/);
         }
       });
 
@@ -120,5 +143,36 @@ describe('the Lua scripts', () => {
     expect(flagged.source).toBe(`#!lua flags=no-writes\n${plain.source}`);
     expect(flagged.sha).not.toBe(plain.sha);
     expect(flagged.sha).toBe(createHash('sha1').update(flagged.source).digest('hex'));
+  });
+});
+
+describe('a Lua script is refused', () => {
+  it.each([
+    ['a key that it does not use', '-- KEYS  owner STRING, meta HASH', 'return { owner }', "names 'meta'"],
+    ['an argument that it does not use', '-- ARGV  member, lease (ms)', 'return { lease }', "names 'member'"],
+    ['further arguments that it does not use', '-- ARGV  ... (ids)', 'return { 1 }', "names 'ARGV'"],
+    ['a key of no type', '-- KEYS  owner', 'return { owner }', "'owner' among its KEYS"],
+    ['an argument by no name', '-- ARGV  1 member', 'return { member }', "'1 member' among its ARGV"],
+  ])('whose head names %s', (_, headLine, body, message) => {
+    expect(planted(headLine, body)).toThrow(message);
+  });
+
+  it.each([
+    ['a key that its head lacks', 'return { owner, meta }', "uses 'meta'"],
+    ['a key by its number', 'return { owner, KEYS[1] }', "uses 'KEYS'"],
+    ['an argument by its number', 'return { owner, ARGV[1] }', "uses 'ARGV'"],
+    ['a function before it is declared', 'local a = f(owner)\nlocal function f(b) return b end\nreturn a', "uses 'f'"],
+    ['a global variable', 'for i = 1, 2 do total = i end\nreturn { owner }', "uses 'total'"],
+  ])('that uses %s', (_, body, message) => {
+    expect(planted('-- KEYS  owner STRING', body)).toThrow(message);
+  });
+
+  it('that has no head', () => {
+    expect(() => readScript('planted.lua', () => 'return 1\n')).toThrow('does not begin with a comment');
+  });
+
+  it('but not for a name in a comment, in a text, or of a field', () => {
+    const body = "-- about total\nlocal text = 'total \\' of'\nreturn { total = text, owner.total }";
+    expect(planted('-- KEYS  owner STRING', body)).not.toThrow();
   });
 });

@@ -1,6 +1,6 @@
 -- Needs: answered, sequence.
--- A caller numbers its calls to a partition and makes one after another, so its latest answer is enough to tell the repeat
--- of a call whose reply was lost.
+-- A caller numbers its calls to a partition and makes one after another, so its latest answer is enough to recognize the
+-- repeat of a call whose reply was lost.
 local REMEMBER_MS = 120000
 
 local function earlier_answer()

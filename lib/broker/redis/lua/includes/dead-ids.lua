@@ -1,6 +1,6 @@
 -- Needs: dead.
--- Which of the dead letters in ARGV are still there: `stride` arguments each from `first` on, the first two of them stored
--- id and death. Answers those found, as { n = its number, id = its stored id }, and a status for each: '1' found, '0' not.
+-- Which of the dead letters in ARGV are still there. Each has `stride` arguments from `first` on, which begin with its stored id
+-- and its death. Answers those found, as { n = number, id = stored id }, and a status for each: '1' found, '0' not.
 local function dead_ids(first, stride)
   local ids, deaths = {}, {}
   for i = first, #ARGV, stride do

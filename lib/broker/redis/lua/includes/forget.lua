@@ -1,10 +1,10 @@
 -- Needs: messages, deliveries, errors, keyed.
--- Removes all that is stored of the given messages but their place in a set. At most 200 at a time. Where it fails, it has
--- removed nothing, if `deliveries` is a hash.
+-- Removes all that is stored of the given messages, except their place in a set; at most 200 at a time. If it fails, nothing is
+-- removed, provided that `deliveries` is a hash.
 local function forget(ids)
   if #ids == 0 then return end
   local has_errors = redis.call('HLEN', errors) > 0
-  -- Ids with a key of their own are looked for in all at once: mostly there are none.
+  -- All ids are searched at once for those with a key of their own: mostly there are none.
   if string.find(table.concat(ids), '\0', 1, true) then
     local with_key = {}
     for i = 1, #ids do

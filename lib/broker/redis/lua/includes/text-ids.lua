@@ -1,8 +1,8 @@
 -- Needs: messages, deliveries, errors, keyed.
--- Stored ids are text in UTF-8. What another program has written under an id that is none gets one that is: clients could
--- not name it.
+-- Stored ids are text in UTF-8. What another program has written under an id that is not text gets one that is, since clients
+-- could not name it.
 
--- How many bytes from `at` on are one character of UTF-8, 0 where they are none.
+-- How many bytes from `at` on are one character of UTF-8; 0 if none are.
 local function character_length(text, at)
   local first, second = string.byte(text, at, at + 1)
   if first < 0x80 then return 1 end
@@ -17,7 +17,7 @@ local function character_length(text, at)
   return length
 end
 
--- The same text, with each byte that is part of none as '\xHH'.
+-- The same text, with each byte that is not part of a character as '\xHH'.
 local function as_text(id)
   if not string.find(id, '[\128-\255]') then return id end
   local parts, at = {}, 1
@@ -30,7 +30,7 @@ local function as_text(id)
   return table.concat(parts)
 end
 
--- Moves what is stored under an id that is no text to one that is, but for its place in a set; answers the id it has now.
+-- Moves what is stored under an id that is not text to one that is, except its place in a set; answers the new id.
 local function give_text_id(id)
   local name = as_text(id)
   if name == id then return id end

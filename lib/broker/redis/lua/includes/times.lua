@@ -1,6 +1,6 @@
--- Times are numbers of milliseconds from 0 to this, the latest that clients can hold. Arguments that are none are refused
--- before anything is written, since NaN has a place in no set. Scores may be anything that other programs have written,
--- infinite numbers and parts of a millisecond among them.
+-- Times are numbers of milliseconds from 0 to this, the latest that clients can hold. Other arguments are refused
+-- before anything is written, since NaN has a place in no set. Scores may be any number that another program has written,
+-- infinite or with parts of a millisecond.
 local MAX_TIME = 8640000000000000
 
 -- A score as a whole number of milliseconds within the bounds.

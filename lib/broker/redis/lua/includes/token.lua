@@ -1,5 +1,5 @@
--- The partition's highest token, as `delivered` of its meta tells. Where that is damaged, more than was ever given out: the
--- microseconds of the clock, of which there were more than deliveries.
+-- The partition's highest token, from `delivered` of its meta. If that is damaged, more than was ever given out: the clock's
+-- microseconds, of which there were more than deliveries.
 local function highest_token(delivered)
   if not delivered then return 0 end
   local token = tonumber(delivered)

@@ -1,12 +1,12 @@
--- Needs: scheduled, wake_command, wake_channel.
+-- Needs: scheduled, wake_command, channel.
 local function head_due()
   local head = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
   return head[2] and tonumber(head[2]) or nil
 end
 
--- Tells the partition's owner where `due` comes before what was the head.
+-- Signals the partition's owner if `due` comes before what was the head.
 local function wake(head_before, due)
   if due and (not head_before or due < head_before) then
-    redis.call(wake_command, wake_channel, string.format('due %d', due))
+    redis.call(wake_command, channel, string.format('due %d', due))
   end
 end

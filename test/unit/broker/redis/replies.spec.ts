@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeSignal } from '../../../../lib/broker/redis/partition-signal.js';
+import { decodeSignal } from '../../../../lib/broker/redis/replies.js';
 import { toStoredId } from '../../../../lib/messages/stored-id.js';
 import { shown } from '../../../support/shown.js';
 

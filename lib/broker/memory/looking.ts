@@ -1,0 +1,79 @@
+import { SEPARATOR, fromStoredId } from '../../messages/stored-id.js';
+import type { PartitionStats, PeekRequest, PeekedMessages, StoredMessage } from '../broker.interface.js';
+import type { MemoryPartition } from './memory-partition.js';
+
+// What changes nothing: see the scripts of the same names, and `list` for the lists.
+
+export function get(partition: MemoryPartition, storedId: string): StoredMessage | undefined {
+  for (const state of ['scheduled', 'in-flight', 'dead'] as const) {
+    const at = partition.set(state).score(storedId);
+    if (at !== undefined) return stored(partition, state, storedId, at);
+  }
+  return undefined;
+}
+
+export function locate(partition: MemoryPartition, id: string): string[] {
+  const found = [...partition.messages.keys()].filter(
+    (storedId) => storedId.includes(SEPARATOR) && fromStoredId(storedId).id === id,
+  );
+  return found.toSorted();
+}
+
+export function peek(partition: MemoryPartition, { state, after, limit, maxBytes }: PeekRequest): PeekedMessages {
+  const isDue = state === 'due';
+  const until = isDue ? partition.now : Infinity;
+  const left = messagesIn(partition, isDue ? 'scheduled' : state, after && { member: after.storedId, score: after.at });
+  const asked = left.filter(({ at }) => at <= until);
+  const messages: StoredMessage[] = [];
+  let bytes = 0;
+  for (const message of asked.slice(0, limit)) {
+    if (bytes >= maxBytes) break;
+    messages.push(message);
+    bytes += sizeOf(message);
+  }
+  const last = messages.at(-1);
+  const more = last && asked.length > messages.length;
+  return { messages, next: more ? { at: last.at, storedId: last.storedId } : undefined };
+}
+
+export function stats(partition: MemoryPartition): PartitionStats {
+  const { scheduled, inflight, dead, owner, paused, counters } = partition;
+  return {
+    scheduled: scheduled.size,
+    due: scheduled.upTo(partition.now).length,
+    inFlight: inflight.size,
+    dead: dead.size,
+    nextDueAt: partition.nextDueAt,
+    owner: owner?.member,
+    paused,
+    counters: { ...counters },
+  };
+}
+
+/** The messages of a state in order of {@link StoredMessage.at}; all of them, or those behind a place. */
+export function messagesIn(
+  partition: MemoryPartition,
+  state: StoredMessage['state'],
+  after?: { readonly member: string; readonly score: number },
+): StoredMessage[] {
+  return partition
+    .set(state)
+    .behind(after)
+    .map(({ member, score }) => stored(partition, state, member, score));
+}
+
+function stored(
+  partition: MemoryPartition,
+  state: StoredMessage['state'],
+  storedId: string,
+  at: number,
+): StoredMessage {
+  const { delivery = 0, attempt = 0 } = partition.deliveries.get(storedId) ?? {};
+  const { failure, history } = partition.errors.get(storedId) ?? { failure: undefined, history: [] };
+  const envelope = partition.messages.get(storedId) as string;
+  return { storedId, state, envelope, at, deliveries: delivery, attempts: attempt, failure, history };
+}
+
+function sizeOf({ envelope, failure, history }: StoredMessage): number {
+  return Buffer.byteLength(envelope) + (failure ? Buffer.byteLength(JSON.stringify({ ...failure, history })) : 0);
+}

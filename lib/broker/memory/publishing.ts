@@ -1,0 +1,111 @@
+import { assertDue, assertDues } from '../assert-times.js';
+import type {
+  CallId,
+  CancelResult,
+  ClearResult,
+  DueTime,
+  EditResult,
+  EnvelopeEdit,
+  NewMessage,
+  PublishResult,
+  RescheduleResult,
+} from '../broker.interface.js';
+import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
+
+// Publishing, and changing what waits: see the scripts of the same names.
+
+/** Most messages that one call clears. */
+const MOST_CLEARED = 100;
+
+export function publish(partition: MemoryPartition, call: CallId, messages: readonly NewMessage[]): PublishResult[] {
+  assertDues(messages);
+  return partition.once(call, () => partition.waking(() => messages.map((message) => publishOne(partition, message))));
+}
+
+function publishOne(
+  partition: MemoryPartition,
+  { storedId, envelope, due: spec, onDuplicate }: NewMessage,
+): PublishResult {
+  const due = partition.dueTime(spec);
+  const isNew = !partition.messages.has(storedId);
+  if (!isNew && onDuplicate !== 'replace') {
+    const record = partition.deliveries.get(storedId);
+    const laterDue = record?.mark?.kind === 'replaced' ? record.mark.due : record?.due;
+    const dueAt = partition.scheduled.score(storedId) ?? laterDue ?? due;
+    return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
+  }
+  partition.messages.set(storedId, envelope);
+  partition.counters.published++;
+  if (partition.inflight.score(storedId) !== undefined) {
+    // It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
+    (partition.deliveries.get(storedId) as DeliveryRecord).mark = { kind: 'replaced', due };
+  } else {
+    partition.dead.delete(storedId);
+    partition.errors.delete(storedId);
+    partition.deliveries.delete(storedId);
+    partition.scheduled.set(storedId, due);
+  }
+  return { status: isNew ? 'created' : 'replaced', dueAt: due };
+}
+
+export function cancel(partition: MemoryPartition, call: CallId, storedId: string): CancelResult {
+  return partition.once(call, () => {
+    if (partition.scheduled.score(storedId) !== undefined) {
+      partition.remove(storedId, partition.scheduled);
+      partition.counters.cancelled++;
+      return 'cancelled';
+    }
+    const record = partition.deliveries.get(storedId);
+    if (!record || partition.inflight.score(storedId) === undefined) return 'not-found';
+    record.mark = { kind: 'cancelled' };
+    partition.signal({ kind: 'cancelled', storedId, token: record.token });
+    return 'in-flight';
+  });
+}
+
+export function reschedule(partition: MemoryPartition, call: CallId, storedId: string, due: DueTime): RescheduleResult {
+  assertDue(due);
+  return partition.once(call, () => partition.waking(() => move(partition, storedId, partition.dueTime(due))));
+}
+
+export function runNow(partition: MemoryPartition, call: CallId, storedId: string): RescheduleResult {
+  return partition.once(call, () =>
+    partition.waking(() => {
+      const due = partition.scheduled.score(storedId) ?? Infinity;
+      return move(partition, storedId, Math.min(due, partition.nowUp));
+    }),
+  );
+}
+
+function move(partition: MemoryPartition, storedId: string, due: number): RescheduleResult {
+  if (partition.scheduled.score(storedId) === undefined) {
+    return partition.inflight.score(storedId) === undefined ? 'not-found' : 'in-flight';
+  }
+  partition.scheduled.set(storedId, due);
+  const record = partition.deliveries.get(storedId);
+  if (record) record.due = due;
+  return 'rescheduled';
+}
+
+export function edit(
+  partition: MemoryPartition,
+  call: CallId,
+  { storedId, expected, envelope }: EnvelopeEdit,
+): EditResult {
+  return partition.once(call, () => {
+    if (partition.scheduled.score(storedId) === undefined) return 'not-waiting';
+    if (partition.messages.get(storedId) !== expected) return 'changed';
+    partition.messages.set(storedId, envelope);
+    return 'edited';
+  });
+}
+
+export function clear(partition: MemoryPartition, call: CallId, state: 'scheduled' | 'dead'): ClearResult {
+  return partition.once(call, () => {
+    const set = partition.set(state);
+    const first = set.upTo(Infinity, MOST_CLEARED);
+    for (const { member } of first) partition.remove(member, set);
+    if (state === 'scheduled') partition.counters.cancelled += first.length;
+    return { removed: first.length, more: first.length === MOST_CLEARED };
+  });
+}

@@ -1,0 +1,259 @@
+// Made from the heads of the scripts by scripts/setup/lua-scripts.mjs; `npm run build` writes it anew.
+import acquire from './acquire.lua';
+import appendEvents from './append-events.lua';
+import cancel from './cancel.lua';
+import claim from './claim.lua';
+import clear from './clear.lua';
+import configure from './configure.lua';
+import edit from './edit.lua';
+import extend from './extend.lua';
+import get from './get.lua';
+import join from './join.lua';
+import leave from './leave.lua';
+import list from './list.lua';
+import noteTopic from './note-topic.lua';
+import pause from './pause.lua';
+import probe from './probe.lua';
+import publish from './publish.lua';
+import release from './release.lua';
+import removeDead from './remove-dead.lua';
+import requeueDead from './requeue-dead.lua';
+import reschedule from './reschedule.lua';
+import resume from './resume.lua';
+import setAside from './set-aside.lua';
+import setKeysAside from './set-keys-aside.lua';
+import settle from './settle.lua';
+import stats from './stats.lua';
+import trimDead from './trim-dead.lua';
+
+export type Argument = string | number;
+
+/** The scripts by their names. */
+export const SCRIPTS = {
+  acquire,
+  'append-events': appendEvents,
+  cancel,
+  claim,
+  clear,
+  configure,
+  edit,
+  extend,
+  get,
+  join,
+  leave,
+  list,
+  'note-topic': noteTopic,
+  pause,
+  probe,
+  publish,
+  release,
+  'remove-dead': removeDead,
+  'requeue-dead': requeueDead,
+  reschedule,
+  resume,
+  'set-aside': setAside,
+  'set-keys-aside': setKeysAside,
+  settle,
+  stats,
+  'trim-dead': trimDead,
+} as const;
+
+/** The keys and arguments that each script takes, by their names. */
+export interface ScriptParameters {
+  acquire: { owner: string; meta: string; member: Argument; session: Argument };
+  'append-events': {
+    events: string;
+    keep: Argument;
+    process: Argument;
+    sequence: Argument;
+    count: Argument;
+    dropped: Argument;
+    entry: Argument;
+  };
+  cancel: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    answered: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    id: Argument;
+  };
+  claim: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    keyed: string;
+    owner: string;
+    meta: string;
+    member: Argument;
+    max: Argument;
+    lease: Argument;
+    known_token: Argument;
+  };
+  clear: {
+    set: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    answered: string;
+    sequence: Argument;
+    counter: Argument;
+  };
+  configure: { config: string; partitions: Argument; protocol: Argument };
+  edit: {
+    scheduled: string;
+    messages: string;
+    meta: string;
+    answered: string;
+    sequence: Argument;
+    id: Argument;
+    expected: Argument;
+    envelope: Argument;
+  };
+  extend: { inflight: string; deliveries: string; lease: Argument; rest: readonly Argument[] };
+  get: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    id: Argument;
+  };
+  join: {
+    members: string;
+    holdings: string;
+    wake_command: Argument;
+    channel: Argument;
+    member: Argument;
+    session: Argument;
+    held: Argument;
+  };
+  leave: { members: string; holdings: string; wake_command: Argument; channel: Argument; member: Argument };
+  list: {
+    set: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    keyed: string;
+    limit: Argument;
+    max_bytes: Argument;
+    since: Argument;
+    till: Argument;
+    fields: Argument;
+    is_dead: Argument;
+    after_score: Argument;
+    after_id: Argument;
+  };
+  'note-topic': { topics: string; topic: Argument };
+  pause: { meta: string };
+  probe: { key: string; wake_command: Argument; channel: Argument };
+  publish: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    answered: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    due_specs: Argument;
+    on_duplicates: Argument;
+    rest: readonly Argument[];
+  };
+  release: { owner: string; member: Argument };
+  'remove-dead': {
+    dead: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    keyed: string;
+    answered: string;
+    sequence: Argument;
+    rest: readonly Argument[];
+  };
+  'requeue-dead': {
+    scheduled: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    answered: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    delay: Argument;
+    rest: readonly Argument[];
+  };
+  reschedule: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    answered: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    id: Argument;
+    due_spec: Argument;
+    when: Argument;
+  };
+  resume: { meta: string; wake_command: Argument; channel: Argument };
+  'set-aside': {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    id: Argument;
+    token: Argument;
+    failure: Argument;
+  };
+  'set-keys-aside': { key: string; aside: string; expected_type: Argument };
+  settle: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    answered: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    outcomes: Argument;
+    tokens: Argument;
+    rest: readonly Argument[];
+  };
+  stats: { scheduled: string; inflight: string; dead: string; owner: string; meta: string };
+  'trim-dead': {
+    dead: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    keyed: string;
+    max_age: Argument;
+    max_count: Argument;
+  };
+}

@@ -1,0 +1,323 @@
+import { encodeFailureRecord } from '../../messages/failure-record.js';
+import type { Failure } from '../../messages/failure.js';
+import { toStoredId } from '../../messages/stored-id.js';
+import { assertDelays, assertDue, assertDues, assertLength } from '../assert-times.js';
+import {
+  type AcquireResult,
+  type BrokerOperations,
+  type CallId,
+  type CancelResult,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClearResult,
+  type DeadLetterLimits,
+  type DeadLetterPage,
+  type DeadLetterQuery,
+  type Death,
+  type DueTime,
+  type EditResult,
+  type EnvelopeEdit,
+  type ExtendStatus,
+  MAX_BATCH,
+  type Member,
+  type NewMessage,
+  PROTOCOL_VERSION,
+  type Partition,
+  type PartitionStats,
+  type PeekRequest,
+  type PeekedMessages,
+  type PublishResult,
+  type Receipt,
+  type RenewResult,
+  type Requeue,
+  type RescheduleResult,
+  type SettleStatus,
+  type Settlement,
+  type StoredMessage,
+  type TopicConfig,
+} from '../broker.interface.js';
+import type { RedisConnection } from './redis-connection.js';
+import type { Argument } from './lua/script-table.js';
+import type { PartitionKeys, RedisKeys } from './redis-keys.js';
+import * as replies from './replies.js';
+import { encodeDueTime, encodeMessages, encodeSettlements } from './script-arguments.js';
+import type { Given, Reply, ScriptRunner } from './script-runner.js';
+import type { ScriptName } from './scripts.js';
+
+/** Most topics that one call answers. */
+const TOPICS_PER_CALL = 1000;
+
+/** Most bytes of failures in a page of dead letters. */
+const DEAD_LETTER_BYTES = 262_144;
+
+export interface RedisOperationsOptions {
+  readonly connection: RedisConnection;
+  readonly scripts: ScriptRunner;
+  readonly keys: RedisKeys;
+  /** The server's clock, epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** The operations on Redis. Each gives a script its arguments by name and reads its reply; what a script does is in `lua/`. */
+export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
+  readonly #connection: RedisConnection;
+  readonly #scripts: ScriptRunner;
+  readonly #keys: RedisKeys;
+  readonly #now: () => number;
+
+  constructor({ connection, scripts, keys, now }: RedisOperationsOptions) {
+    this.#connection = connection;
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
+  async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+    assertDues(messages);
+    const { due_specs, on_duplicates, rest } = encodeMessages(messages);
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      due_specs,
+      on_duplicates,
+      rest,
+    };
+    return replies.publishResults(await this.#run('publish', partition, given), messages);
+  }
+
+  async cancel(partition: Partition, call: CallId, id: string): Promise<CancelResult> {
+    return replies.cancelResult(
+      await this.#run('cancel', partition, { answered: this.#answered(partition, call), sequence: call.sequence, id }),
+    );
+  }
+
+  async reschedule(partition: Partition, call: CallId, id: string, due: DueTime): Promise<RescheduleResult> {
+    assertDue(due);
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      id,
+      due_spec: encodeDueTime(due),
+      when: 'always',
+    };
+    return replies.rescheduleResult(await this.#run('reschedule', partition, given));
+  }
+
+  async runNow(partition: Partition, call: CallId, id: string): Promise<RescheduleResult> {
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      id,
+      due_spec: '+0',
+      when: 'earlier',
+    };
+    return replies.rescheduleResult(await this.#run('reschedule', partition, given));
+  }
+
+  async edit(
+    partition: Partition,
+    call: CallId,
+    { storedId: id, expected, envelope }: EnvelopeEdit,
+  ): Promise<EditResult> {
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, id, expected, envelope };
+    return replies.editResult(await this.#run('edit', partition, given));
+  }
+
+  async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
+    const set = this.#keys.partition(partition)[state];
+    const counter = state === 'scheduled' ? 'cancelled' : '';
+    const [removed, more] = await this.#run('clear', partition, {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      set,
+      counter,
+    });
+    return { removed: removed as number, more: more === 1 };
+  }
+
+  async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
+    assertLength('The lease', lease);
+    return replies.claimResult(await this.#run('claim', partition, { member, max, lease, known_token: knownToken }));
+  }
+
+  async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
+    assertDelays(settlements);
+    const { outcomes, tokens, rest } = encodeSettlements(settlements);
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, outcomes, tokens, rest };
+    return replies.settleStatuses(await this.#run('settle', partition, given));
+  }
+
+  async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
+    assertLength('The lease', lease);
+    const rest: Argument[] = [];
+    for (const { storedId, token } of receipts) rest.push(storedId, token);
+    return replies.extendStatuses(await this.#run('extend', partition, { lease, rest }));
+  }
+
+  async setAside(partition: Partition, { storedId, token }: Receipt, failure: Failure): Promise<string | undefined> {
+    const given = { id: storedId, token, failure: encodeFailureRecord(failure, undefined) };
+    const [isAside, id] = await this.#run('set-aside', partition, given);
+    return isAside === 1 ? (id as string) : undefined;
+  }
+
+  async pause(partition: Partition): Promise<void> {
+    await this.#run('pause', partition, {});
+  }
+
+  async resume(partition: Partition): Promise<void> {
+    await this.#run('resume', partition, {});
+  }
+
+  async get(partition: Partition, id: string): Promise<StoredMessage | undefined> {
+    return replies.storedMessage(id, await this.#run('get', partition, { id }));
+  }
+
+  async locate(partition: Partition, id: string): Promise<string[]> {
+    const { keyed } = this.#keys.partition(partition);
+    const name = toStoredId(id);
+    return this.#scripts.call([keyed], (redis) =>
+      redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH),
+    );
+  }
+
+  async peek(partition: Partition, { state, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
+    const stored = state === 'due' ? 'scheduled' : state;
+    const { scheduled, inflight, dead } = this.#keys.partition(partition);
+    const reply = await this.#run('list', partition, {
+      set: { scheduled, 'in-flight': inflight, dead }[stored],
+      limit,
+      max_bytes: maxBytes,
+      since: '-inf',
+      till: state === 'due' ? 'now' : 'inf',
+      fields: 'edf',
+      is_dead: state === 'dead' ? 1 : 0,
+      after_score: after?.at ?? '',
+      after_id: after?.storedId ?? '',
+    });
+    return replies.peekedMessages(stored, reply);
+  }
+
+  async stats(partition: Partition): Promise<PartitionStats> {
+    return replies.partitionStats(await this.#run('stats', partition, {}));
+  }
+
+  async listDead(
+    partition: Partition,
+    { after, since, until, limit, withFailures }: DeadLetterQuery,
+  ): Promise<DeadLetterPage> {
+    const reply = await this.#run('list', partition, {
+      set: this.#keys.partition(partition).dead,
+      limit,
+      max_bytes: DEAD_LETTER_BYTES,
+      since: since ?? '-inf',
+      till: until ?? 'now',
+      fields: withFailures ? 'f' : '',
+      is_dead: 1,
+      after_score: after?.diedAt ?? '',
+      after_id: after?.storedId ?? '',
+    });
+    return replies.deadLetterPage(withFailures, reply);
+  }
+
+  async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
+    assertLength('The delay', delay);
+    const rest = deaths.flatMap(({ storedId, diedAt, envelope = '' }) => [storedId, diedAt, envelope]);
+    return replies.wereFound(
+      await this.#run('requeue-dead', partition, {
+        answered: this.#answered(partition, call),
+        sequence: call.sequence,
+        delay,
+        rest,
+      }),
+    );
+  }
+
+  async removeDead(partition: Partition, call: CallId, deaths: readonly Death[]): Promise<boolean[]> {
+    const rest = deaths.flatMap(({ storedId, diedAt }) => [storedId, diedAt]);
+    return replies.wereFound(
+      await this.#run('remove-dead', partition, {
+        answered: this.#answered(partition, call),
+        sequence: call.sequence,
+        rest,
+      }),
+    );
+  }
+
+  async trimDead(partition: Partition, { maxAge = -1, maxCount = -1 }: DeadLetterLimits): Promise<number | undefined> {
+    const [, nextAt] = await this.#run('trim-dead', partition, { max_age: maxAge, max_count: maxCount });
+    return replies.timeOrNone(nextAt);
+  }
+
+  async topics(): Promise<string[]> {
+    const all: string[] = [];
+    let page: string[];
+    do {
+      const last = all.at(-1);
+      page = await this.#connection.send((redis) =>
+        redis.zrangebylex(this.#keys.topics, last === undefined ? '-' : `(${last}`, '+', 'LIMIT', 0, TOPICS_PER_CALL),
+      );
+      all.push(...page);
+    } while (page.length === TOPICS_PER_CALL);
+    return all;
+  }
+
+  async configure(topic: string, partitions: number): Promise<TopicConfig> {
+    const given = { partitions, protocol: PROTOCOL_VERSION };
+    const reply = await this.#scripts.run('configure', this.#keys.topic(topic), given);
+    await this.#scripts.run('note-topic', {}, { topics: this.#keys.topics, topic });
+    return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
+  }
+
+  async configOf(topic: string): Promise<TopicConfig | undefined> {
+    const { config } = this.#keys.topic(topic);
+    const [partitions, protocol] = await this.#scripts.call([config], (redis) =>
+      redis.hmget(config, 'partitions', 'protocol'),
+    );
+    return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
+  }
+
+  async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
+    const given = { member, session, held: holdings.join(',') };
+    return replies.members(await this.#scripts.run('join', this.#keys.topic(topic), given));
+  }
+
+  async leave(topic: string, member: string): Promise<void> {
+    await this.#scripts.run('leave', this.#keys.topic(topic), { member });
+  }
+
+  async hasMembers(topic: string): Promise<boolean> {
+    const { members } = this.#keys.topic(topic);
+    const [, latestEnd] = await this.#scripts.call([members], (redis) =>
+      redis.zrange(members, '0', '0', 'REV', 'WITHSCORES'),
+    );
+    return latestEnd !== undefined && Number(latestEnd) > this.#now();
+  }
+
+  async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
+    const [acquired, value] = await this.#run('acquire', partition, { member, session });
+    return acquired === 1 ? { acquired: true, token: Number(value) } : { acquired: false, retryAt: Number(value) };
+  }
+
+  async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
+    // Two plain commands instead of a script, since this is all that an idle partition costs.
+    const k = this.#keys.partition(partition);
+    const [owner, head] = await this.#scripts.call([k.owner, k.scheduled], (redis) =>
+      Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
+    );
+    return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : replies.toScore(head[1]) };
+  }
+
+  async release(partition: Partition, member: string): Promise<void> {
+    await this.#run('release', partition, { member });
+  }
+
+  /** Where a caller's latest call is remembered, so that its repeat is recognized. */
+  #answered(partition: Partition, { caller }: CallId): string {
+    return this.#keys.answered(partition, caller);
+  }
+
+  #run<N extends ScriptName>(name: N, partition: Partition, given: Given<N, PartitionKeys>): Promise<Reply> {
+    return this.#scripts.run(name, this.#keys.partition(partition), given);
+  }
+}

@@ -1,0 +1,80 @@
+import { encodeFailureRecord } from '../../messages/failure-record.js';
+import type { DueTime, NewMessage, Outcome, Settlement } from '../broker.interface.js';
+import type { Argument } from './lua/script-table.js';
+
+const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
+  reject: 'e',
+  ignore: 'i',
+  replace: 'r',
+  impossible: 'n',
+};
+
+const OUTCOMES: Readonly<Record<Outcome['kind'], string>> = {
+  ack: 'a',
+  retry: 'r',
+  dead: 'd',
+  release: 'b',
+  'put-off': 'p',
+};
+
+/** Dead, and the attempt is given back. */
+const DEAD_UNSPENT = 'u';
+
+/** The same since the message came too late, which is counted. */
+const EXPIRED = 'x';
+
+/** The messages as `lua/publish.lua` reads them. */
+export function encodeMessages(messages: readonly NewMessage[]) {
+  const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
+  const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
+  const rest: Argument[] = [];
+  for (const { storedId, envelope } of messages) rest.push(storedId, envelope);
+  return {
+    due_specs: dues.map(({ due }) => encodeDueTime(due)).join(','),
+    on_duplicates: onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join(''),
+    rest,
+  };
+}
+
+/** The settlements as `lua/settle.lua` reads them. */
+export function encodeSettlements(settlements: readonly Settlement[]) {
+  const rest: Argument[] = settlements.map(({ storedId }) => storedId);
+  let letters = '';
+  for (const { outcome } of settlements) {
+    letters += letterOf(outcome);
+    if (outcome.kind !== 'ack') rest.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
+  }
+  const areAcks = rest.length === settlements.length;
+  return {
+    outcomes: areAcks ? OUTCOMES.ack : letters,
+    tokens: settlements.map(({ token }) => `${token} `).join(''),
+    rest,
+  };
+}
+
+/** As `lua/includes/due-time.lua` reads it. */
+export function encodeDueTime(due: DueTime): string {
+  return 'after' in due ? `+${due.after}` : String(due.at);
+}
+
+/** What all messages have in common is sent, and read, once. */
+function oneOrAll(
+  messages: readonly NewMessage[],
+  areAlike: (a: NewMessage, b: NewMessage) => boolean,
+): readonly NewMessage[] {
+  const [first] = messages;
+  return first && messages.every((message) => areAlike(message, first)) ? [first] : messages;
+}
+
+function isSame(a: DueTime, b: DueTime): boolean {
+  return 'after' in a ? 'after' in b && a.after === b.after : 'at' in b && a.at === b.at;
+}
+
+function failureOf(outcome: Outcome): string {
+  return 'failure' in outcome ? encodeFailureRecord(outcome.failure, outcome.failedAttempt) : '';
+}
+
+function letterOf(outcome: Outcome): string {
+  if (outcome.kind !== 'dead' || outcome.spent !== false) return OUTCOMES[outcome.kind];
+  return outcome.failure.reason === 'expired' ? EXPIRED : DEAD_UNSPENT;
+}

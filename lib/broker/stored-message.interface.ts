@@ -1,0 +1,127 @@
+import type { FailedAttempt } from '../messages/failed-attempt.js';
+import type { Failure } from '../messages/failure.js';
+
+export interface StoredMessage {
+  readonly storedId: string;
+  readonly state: 'scheduled' | 'in-flight' | 'dead';
+  readonly envelope: string;
+  /**
+   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Epoch milliseconds; any number if another
+   * program wrote it.
+   */
+  readonly at: number;
+  readonly deliveries: number;
+  readonly attempts: number;
+  readonly failure: Failure | undefined;
+  /** The latest attempts that failed, the last one first; at most 10. */
+  readonly history: readonly FailedAttempt[];
+}
+
+// ── lists ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `due`: the scheduled messages whose time has come. */
+export type PeekedState = StoredMessage['state'] | 'due';
+
+/** A place in the order of a state; its message may be gone. */
+export interface Position {
+  /** As {@link StoredMessage.at}. */
+  readonly at: number;
+  readonly storedId: string;
+}
+
+export interface PeekRequest {
+  readonly state: PeekedState;
+  /** The page begins behind this place. */
+  readonly after?: Position | undefined;
+  /** Most messages wanted, 1 to `MAX_BATCH`. */
+  readonly limit: number;
+  /** Stops early once envelopes and failures add up to this, at most 1 MiB; one message comes in any case. */
+  readonly maxBytes: number;
+}
+
+export interface PeekedMessages {
+  /** In order of {@link StoredMessage.at}, equal ones in order of the bytes of their stored ids. */
+  readonly messages: readonly StoredMessage[];
+  /** Where the next page begins; `undefined` if this was the last. */
+  readonly next: Position | undefined;
+}
+
+// ── dead letters ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * One death of a message. A message that was requeued and died again has another one, so that what was decided about the
+ * first death does not happen to the second.
+ */
+export interface Death {
+  readonly storedId: string;
+  /** Epoch milliseconds. */
+  readonly diedAt: number;
+}
+
+export interface DeadLetterQuery {
+  /** The page begins behind this dead letter, which may be gone. */
+  readonly after?: Death | undefined;
+  /** Only those that died at this time or later, epoch milliseconds. */
+  readonly since?: number | undefined;
+  /** Only those that died before this time, epoch milliseconds. @defaultValue all that have died by now */
+  readonly until?: number | undefined;
+  /** Most of them, 1 to `MAX_BATCH`; fewer come if their failures are long. */
+  readonly limit: number;
+  /** Whether to bring their failures along. */
+  readonly withFailures: boolean;
+}
+
+export interface ListedDeadLetter extends Death {
+  /** `undefined` if none is stored, or none was asked for. */
+  readonly failure: Failure | undefined;
+}
+
+export interface DeadLetterPage {
+  /** In order of death, equal ones in order of their stored ids. */
+  readonly letters: readonly ListedDeadLetter[];
+  /** Where the next page begins; `undefined` if this was the last. */
+  readonly next: Death | undefined;
+  /** The broker's clock when it looked, in whole milliseconds. */
+  readonly now: number;
+}
+
+/** A dead letter that is to be scheduled again. */
+export interface Requeue extends Death {
+  /** Takes the place of the stored one. */
+  readonly envelope?: string | undefined;
+}
+
+export interface DeadLetterLimits {
+  /** Milliseconds. @defaultValue no limit */
+  readonly maxAge?: number | undefined;
+  /** @defaultValue no limit */
+  readonly maxCount?: number | undefined;
+}
+
+// ── counts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const COUNTERS = [
+  'published',
+  'delivered',
+  'acked',
+  'retried',
+  'died',
+  'cancelled',
+  'expired',
+  'stale',
+  'repaired',
+] as const;
+export type PartitionCounters = Readonly<Record<(typeof COUNTERS)[number], number>>;
+
+export interface PartitionStats {
+  readonly scheduled: number;
+  /** How many of the scheduled ones are due. */
+  readonly due: number;
+  readonly inFlight: number;
+  readonly dead: number;
+  readonly nextDueAt: number | undefined;
+  readonly owner: string | undefined;
+  readonly paused: boolean;
+  /** Since the partition was created. */
+  readonly counters: PartitionCounters;
+}

@@ -1,0 +1,39 @@
+import { type Broker, type BrokerOperations, OPERATIONS, type OperationName } from './broker.interface.js';
+
+/** One call of an operation. */
+export type BrokerCall = {
+  readonly [O in OperationName]: {
+    readonly operation: O;
+    readonly about: (typeof OPERATIONS)[O];
+    readonly args: Parameters<BrokerOperations[O]>;
+    /** Makes the call; may be called several times, or not at all. */
+    readonly run: () => ReturnType<BrokerOperations[O]>;
+  };
+}[OperationName];
+
+/** Answers, or rejects, in the place of a call. */
+export type Around = (call: BrokerCall) => Promise<unknown>;
+
+/**
+ * The same broker with something around each of its operations.
+ *
+ * @param instead takes the place of other members of the broker
+ */
+export function wrapBroker<B extends Broker>(
+  broker: B,
+  around: Around,
+  instead: Partial<Omit<Broker, OperationName>> = {},
+): B {
+  return new Proxy(broker, {
+    get(target, name) {
+      if (Object.hasOwn(instead, name)) return Reflect.get(instead, name) as unknown;
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      const method = value.bind(target) as (...args: unknown[]) => unknown;
+      if (!Object.hasOwn(OPERATIONS, name)) return method;
+      const operation = name as OperationName;
+      return async (...args: unknown[]) =>
+        around({ operation, about: OPERATIONS[operation], args, run: () => method(...args) } as BrokerCall);
+    },
+  });
+}

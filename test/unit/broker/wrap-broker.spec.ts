@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { type Broker, OPERATIONS, OPERATION_NAMES } from '../../../lib/broker/broker.interface.js';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { ManualClock } from '../../../lib/time/manual-clock.js';
+
+const PARTITION = { topic: 'orders', index: 1 };
+
+describe('wrapBroker', () => {
+  it('puts its function around every operation', async () => {
+    const calls: BrokerCall[] = [];
+    const broker = wrapBroker(new MemoryBroker(new ManualClock()), async (call) => void calls.push(call));
+    for (const name of OPERATION_NAMES) {
+      const subject = { partition: [PARTITION], topic: ['orders'], all: [] }[OPERATIONS[name]];
+      await (broker[name] as (...args: unknown[]) => Promise<unknown>)(...subject, 'more');
+    }
+
+    expect(calls.map(({ operation }) => operation)).toEqual(OPERATION_NAMES);
+    for (const { operation, about, args } of calls) {
+      expect([operation, about]).toEqual([operation, OPERATIONS[operation]]);
+      expect(args).toEqual({ partition: [PARTITION, 'more'], topic: ['orders', 'more'], all: ['more'] }[about]);
+    }
+  });
+
+  it('makes the call as often as the function says, and answers what the function does', async () => {
+    const memory = new MemoryBroker(new ManualClock());
+    const broker = wrapBroker(memory, async (call) => {
+      if (call.operation !== 'join') return call.run();
+      const [topic] = call.args;
+      if (topic === 'lost') throw new Error('not joined');
+      await call.run();
+      return (await call.run()).map(({ id }) => ({ id: `${id}!`, expiresAt: 0, holdings: [] }));
+    });
+
+    expect(await broker.join('orders', 'm', 1000, [])).toEqual([{ id: 'm!', expiresAt: 0, holdings: [] }]);
+    await expect(broker.join('lost', 'm', 1000, [])).rejects.toThrow('not joined');
+    expect([await memory.hasMembers('orders'), await memory.hasMembers('lost')]).toEqual([true, false]);
+  });
+
+  it('leaves all else to the broker, unless something takes its place', async () => {
+    const clock = new ManualClock();
+    const memory = new MemoryBroker(clock);
+    const link: Broker['link'] = { ...memory.link, isUp: false };
+    const broker = wrapBroker(memory, async ({ run }) => run(), { link });
+    const signals: unknown[] = [];
+    broker.watchPartition(PARTITION, (signal) => signals.push(signal));
+    await broker.resume(PARTITION);
+
+    expect(broker.now()).toBe(clock.now());
+    expect(broker.link).toBe(link);
+    expect(memory.link.isUp).toBe(true);
+    expect(broker.knownTopics).toEqual([]);
+    expect(signals).toEqual([{ kind: 'due', at: Math.floor(clock.now()) }]);
+  });
+});
