@@ -287,10 +287,7 @@ export class DelayQueueAdmin {
     await this.#inEachPartition(topic, (admin, partition) => admin.resume(partition));
   }
 
-  async #inEachPartition(
-    topic: TopicRef,
-    act: (broker: Broker, partition: Partition) => Promise<void>,
-  ): Promise<void> {
+  async #inEachPartition(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<void>): Promise<void> {
     const name = checkedTopicName(topic);
     const { broker } = this.#dependencies;
     await this.#served(async () => {

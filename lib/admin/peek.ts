@@ -74,8 +74,7 @@ async function listPage(
   const count = (await broker.configOf(topic))?.partitions ?? 0;
   const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
   const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
-  const fetch: FetchMessages = (partition, after) =>
-    broker.peek(partition, { state, after, limit: perCall, maxBytes });
+  const fetch: FetchMessages = (partition, after) => broker.peek(partition, { state, after, limit: perCall, maxBytes });
   const lists = partitionsOf(topic, count).map(
     (partition) => new PartitionList(partition, start.get(partition.index), fetch),
   );

@@ -138,10 +138,17 @@ export interface BrokerOperations {
   release(partition: Partition, member: string): Promise<void>;
 }
 
-export type OperationName = keyof BrokerOperations;
+/**
+ * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
+ * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `join`, `leave`,
+ * `acquire`, `renew` and `release` are about who owns them.
+ *
+ * @publicApi
+ */
+export type BrokerOperation = keyof BrokerOperations;
 
 /** What an operation is about, by its first parameter. */
-type AboutOf<O extends OperationName> =
+type AboutOf<O extends BrokerOperation> =
   Parameters<BrokerOperations[O]> extends [Partition, ...unknown[]]
     ? 'partition'
     : Parameters<BrokerOperations[O]> extends [string, ...unknown[]]
@@ -180,9 +187,9 @@ export const OPERATIONS = {
   clear: 'partition',
   pause: 'partition',
   resume: 'partition',
-} as const satisfies { readonly [O in OperationName]: AboutOf<O> };
+} as const satisfies { readonly [O in BrokerOperation]: AboutOf<O> };
 
-export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly BrokerOperation[];
 
 /** Ends a subscription. */
 export type Unsubscribe = () => Promise<void>;

@@ -1,15 +1,15 @@
-import { type Broker, type BrokerOperations, OPERATIONS, type OperationName } from './broker.interface.js';
+import { type Broker, type BrokerOperation, type BrokerOperations, OPERATIONS } from './broker.interface.js';
 
 /** One call of an operation. */
 export type BrokerCall = {
-  readonly [O in OperationName]: {
+  readonly [O in BrokerOperation]: {
     readonly operation: O;
     readonly about: (typeof OPERATIONS)[O];
     readonly args: Parameters<BrokerOperations[O]>;
     /** Makes the call; may be called several times, or not at all. */
     readonly run: () => ReturnType<BrokerOperations[O]>;
   };
-}[OperationName];
+}[BrokerOperation];
 
 /** Answers, or rejects, in the place of a call. */
 export type Around = (call: BrokerCall) => Promise<unknown>;
@@ -22,7 +22,7 @@ export type Around = (call: BrokerCall) => Promise<unknown>;
 export function wrapBroker<B extends Broker>(
   broker: B,
   around: Around,
-  instead: Partial<Omit<Broker, OperationName>> = {},
+  instead: Partial<Omit<Broker, BrokerOperation>> = {},
 ): B {
   return new Proxy(broker, {
     get(target, name) {
@@ -31,7 +31,7 @@ export function wrapBroker<B extends Broker>(
       if (typeof value !== 'function') return value;
       const method = value.bind(target) as (...args: unknown[]) => unknown;
       if (!Object.hasOwn(OPERATIONS, name)) return method;
-      const operation = name as OperationName;
+      const operation = name as BrokerOperation;
       return async (...args: unknown[]) =>
         around({ operation, about: OPERATIONS[operation], args, run: () => method(...args) } as BrokerCall);
     },

@@ -2,12 +2,13 @@ import type { InjectionToken } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { shareClass } from '../copies.js';
 import { type Duration, parseDuration } from '../time/duration.js';
+import type { BrokerOperation } from '../broker/broker.interface.js';
 import { assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import { type TopicRef, assertName, checkedTopicName } from '../messages/topic.js';
-import type { BrokerOperation, FaultOptions } from './faults.js';
+import type { FaultOptions } from './faults.js';
 import {
   type HarnessDeadLetter,
   type RecordedMessage,

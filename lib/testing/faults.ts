@@ -1,18 +1,9 @@
-import { OPERATION_NAMES, type OperationName } from '../broker/broker.interface.js';
+import { type BrokerOperation, OPERATION_NAMES } from '../broker/broker.interface.js';
 import type { BrokerCall } from '../broker/wrap-broker.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-
-/**
- * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
- * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `join`, `leave`,
- * `acquire`, `renew` and `release` are about who owns them.
- *
- * @publicApi
- */
-export type BrokerOperation = OperationName;
 
 /**
  * How operations fail.
