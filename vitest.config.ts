@@ -49,8 +49,6 @@ export default defineConfig({
           name: 'in-process',
           include: ['test/**/*.spec.ts', 'sample/**/*.spec.ts'],
           exclude: ['test/extended/**', 'test/fleet/**', 'test/package/**'],
-          // To load Nest anew for each file would double the time.
-          isolate: false,
           sequence: { groupOrder: 0 },
           // A test of leaks asks for a garbage collection.
           execArgv: ['--expose-gc'],

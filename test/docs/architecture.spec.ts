@@ -1,9 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scriptNames } from './support/library.js';
 import { inBackticks, readDocument, section, table } from './support/markdown.js';
-import { classesIn, filesIn } from './support/source.js';
+import { classesIn, declaredIn, filesIn } from './support/source.js';
 
 const architecture = readDocument('docs/internals/architecture.md');
 const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');
@@ -11,7 +11,7 @@ const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'R
 describe('docs/internals/architecture.md', () => {
   it('names every folder of the library', () => {
     const folders = readdirSync('lib', { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const named = inBackticks(section(architecture, 'Layers'));
+    const named = inBackticks(section(architecture, 'Folders'));
     for (const { name } of folders) expect(named).toContain(`lib/${name}`);
   });
 
@@ -19,6 +19,19 @@ describe('docs/internals/architecture.md', () => {
     const rows = table(section(architecture, 'What each class is responsible for'), 'class');
     for (const name of [...classesIn('lib/consumer'), ...classesIn('lib/producer')])
       expect(rows.keys()).toContain(name);
+  });
+
+  it('names only what exists', () => {
+    const rows = table(section(architecture, 'What each class is responsible for'), 'class');
+    const sources = readdirSync('lib', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+    const declared = new Set(sources.flatMap((path) => declaredIn(readDocument(`lib/${path}`))));
+    expect([...rows.keys()].filter((name) => !declared.has(name))).toEqual([]);
+    const paths = Array.from(
+      section(architecture, 'Folders').matchAll(/`(\w+\/[\w./-]+\.\w+)`/g),
+      ([, path = '']) => path,
+    );
+    expect(paths.length).toBeGreaterThan(8);
+    expect(paths.filter((path) => !existsSync(`lib/${path}`))).toEqual([]);
   });
 
   it('says what every class of the testing kit is responsible for', () => {
