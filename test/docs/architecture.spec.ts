@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scriptNames } from './support/library.js';
-import { inBackticks, readDocument, section, table } from './support/markdown.js';
-import { classesIn, declaredIn, filesIn } from './support/source.js';
+import { scriptNames } from '../support/docs/library.js';
+import { inBackticks, readDocument, section, table } from '../support/docs/markdown.js';
+import { classesIn, declaredIn, filesIn } from '../support/docs/source.js';
 
 const architecture = readDocument('docs/internals/architecture.md');
 const records = filesIn('docs/decisions').filter((path) => basename(path) !== 'README.md');

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MemoryProgram } from './support/compiler.js';
-import { isFault, isWholeProgram, toModule } from './support/excerpts.js';
-import { codeBlocks, DOCUMENTS, readDocument } from './support/markdown.js';
+import { MemoryProgram } from '../support/docs/compiler.js';
+import { isFault, isWholeProgram, toModule } from '../support/docs/excerpts.js';
+import { codeBlocks, DOCUMENTS, readDocument } from '../support/docs/markdown.js';
 
 const blocks = DOCUMENTS.flatMap((path) =>
   codeBlocks(readDocument(path))

@@ -6,7 +6,7 @@ import { deployment } from './drivers/deployment.js';
 import { health } from './drivers/health.js';
 import { operations } from './drivers/operations.js';
 import { tracing } from './drivers/tracing.js';
-import { driveDocuments } from './support/driven-document.js';
+import { driveDocuments } from '../support/docs/driven-document.js';
 
 useKitBed();
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anchors, DOCUMENTS, links, readDocument } from './support/markdown.js';
+import { anchors, DOCUMENTS, links, readDocument } from '../support/docs/markdown.js';
 
 const PACKED = [...DOCUMENTS, 'CHANGELOG.md', 'SECURITY.md'];
 const SAMPLES = readdirSync('sample').map((name) => join('sample', name, 'README.md'));

@@ -1,8 +1,8 @@
 import { type Metric, Registry } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
-import { anchors, readDocument, section, table } from './support/markdown.js';
-import { type KnownMetric, faultsIn, valuesOf } from './support/promql.js';
+import { anchors, readDocument, section, table } from '../support/docs/markdown.js';
+import { type KnownMetric, faultsIn, valuesOf } from '../support/docs/promql.js';
 
 const FOLDER = 'docs/monitoring';
 const document = readDocument(`${FOLDER}/README.md`);

@@ -5,7 +5,7 @@ import { chartOf } from '../../bench/report/chart.js';
 import { CHART, DOCUMENT, fillDocument, proseOf, regionsOf } from '../../bench/report/document.js';
 import { readLatest } from '../../bench/report/json.js';
 import { FULL } from '../../bench/sizes.js';
-import { readDocument } from './support/markdown.js';
+import { readDocument } from '../support/docs/markdown.js';
 
 const document = readDocument(DOCUMENT);
 const latest = readLatest();

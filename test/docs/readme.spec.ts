@@ -6,9 +6,9 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { until } from '../support/waiting.js';
-import { MemoryProgram } from './support/compiler.js';
-import { isWholeProgram } from './support/excerpts.js';
-import { codeBlocks, readDocument } from './support/markdown.js';
+import { MemoryProgram } from '../support/docs/compiler.js';
+import { isWholeProgram } from '../support/docs/excerpts.js';
+import { codeBlocks, readDocument } from '../support/docs/markdown.js';
 
 const readme = readDocument('README.md');
 const quickStart = codeBlocks(readme).find(isWholeProgram);

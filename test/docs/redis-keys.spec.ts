@@ -15,8 +15,8 @@ import { decodeEnvelope, encodeEnvelope } from '../../lib/messages/envelope.js';
 import { partitionOf } from '../../lib/messages/partitioner.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
-import { codeBlocks, inBackticks, readDocument, section, table } from './support/markdown.js';
-import { scriptCommands } from './support/library.js';
+import { codeBlocks, inBackticks, readDocument, section, table } from '../support/docs/markdown.js';
+import { scriptCommands } from '../support/docs/library.js';
 
 const text = readDocument('docs/internals/redis-keys.md');
 const rights = section(text, 'Rights of a Redis user');

@@ -9,7 +9,7 @@ import { pipeline } from './drivers/pipeline.js';
 import { publishing } from './drivers/publishing.js';
 import { redis } from './drivers/redis.js';
 import { testing } from './drivers/testing.js';
-import { driveDocuments } from './support/driven-document.js';
+import { driveDocuments } from '../support/docs/driven-document.js';
 
 useKitBed();
 

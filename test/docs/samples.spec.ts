@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readDocument, section, table } from './support/markdown.js';
+import { readDocument, section, table } from '../support/docs/markdown.js';
 
 const samples = readdirSync('sample').toSorted();
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { codeBlocks, readDocument } from '../docs/support/markdown.js';
+import { codeBlocks, readDocument } from '../support/docs/markdown.js';
 import { onceARun } from '../support/package/once-a-run.js';
 import { packLibrary } from '../support/package/packed-library.js';
 import { runProgram } from '../support/package/run-program.js';

@@ -3,8 +3,8 @@ import { DelayedHandler, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
 import { onOwnRedis } from '../../support/app/bed.js';
 import { Gate } from '../../support/waiting.js';
-import { bootApplication } from '../support/application.js';
-import type { DrivenDocument } from '../support/driven-document.js';
+import { bootApplication } from '../../support/docs/application.js';
+import type { DrivenDocument } from '../../support/docs/driven-document.js';
 
 /** Orders hang, but for the hopeless one, which cannot be handled. */
 @Injectable()

@@ -3,8 +3,8 @@ import { DelayedHandler, DelayQueueAdmin, type DelayedMessage, UnrecoverableErro
 import { expect, it, vi } from 'vitest';
 import { type RunningApp, onOwnRedis } from '../../support/app/bed.js';
 import { eventually } from '../../support/waiting.js';
-import type { DrivenDocument } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
+import type { DrivenDocument } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
 
 const TOPIC = 'order.timeout';
 

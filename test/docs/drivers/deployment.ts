@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DelayedHandler } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
 import { Gate, eventually } from '../../support/waiting.js';
-import { bootApplication, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
+import { bootApplication, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 export function deployment(document: DrivenDocument): void {
   document.drive('Processes that only publish #1', onlyPublishing);

@@ -3,8 +3,8 @@ import { DelayedHandler, DelayQueueEvents, type FleetEvent, UnrecoverableError }
 import { expect, it, vi } from 'vitest';
 import { type Bed, type RunningApp, onOwnRedis } from '../../support/app/bed.js';
 import { eventually } from '../../support/waiting.js';
-import { bootApplication, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
+import { bootApplication, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 /** Where the events are with the default prefix, which the block has. */
 const STREAM = '{dq:events}';

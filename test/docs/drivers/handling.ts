@@ -1,10 +1,10 @@
 import { type DelayQueueMiddleware, DelayQueueModule, HandlerTimeoutError } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
 import { SECOND, START } from '../../support/kit/kit-bed.js';
-import { type Application, bootApplication } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
-import { type FetchCall, noAnswer, status, stubFetch } from '../support/stub-fetch.js';
+import { type Application, bootApplication } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
+import { type FetchCall, noAnswer, status, stubFetch } from '../../support/docs/stub-fetch.js';
 
 /** All messages of a topic in one partition, as those of a batch are. */
 const ONE_PARTITION = [DelayQueueModule.forRoot({ defaults: { partitions: 1 } })];

@@ -3,9 +3,9 @@ import type { HealthCheckResult } from '@nestjs/terminus';
 import { DelayedHandler, DelayQueueHealth } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
 import { onOwnRedis } from '../../support/app/bed.js';
-import { request, serveApplication } from '../support/application.js';
-import type { DrivenDocument } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
+import { request, serveApplication } from '../../support/docs/application.js';
+import type { DrivenDocument } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
 
 @Injectable()
 class Orders {

@@ -3,9 +3,9 @@ import { DelayQueueProducer } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { Scrape } from '../../support/readings/prometheus-text.js';
-import { request } from '../support/application.js';
-import type { DrivenDocument } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
+import { request } from '../../support/docs/application.js';
+import type { DrivenDocument } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
 
 export function metrics(document: DrivenDocument): void {
   document.drive('Metrics #1', (run) => {

@@ -3,9 +3,9 @@ import { type DynamicModule, Injectable } from '@nestjs/common';
 import { CLS_ID, ClsModule, ClsService } from 'nestjs-cls';
 import { DelayedHandler, DelayQueueProducer } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
-import { type Application, bootApplication, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
-import type { Declared } from '../support/run-block.js';
+import { type Application, bootApplication, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
+import type { Declared } from '../../support/docs/run-block.js';
 
 /** How handlers find out which id they have; each test says it. */
 const context = { currentId: (): unknown => undefined };

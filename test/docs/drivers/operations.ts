@@ -3,8 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { randomUUID } from 'node:crypto';
 import { DelayedHandler, DelayQueueModule, type DelayedMessage, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, inject, it, vi } from 'vitest';
-import { type Application, bootApplication, bootPublisher } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
+import { type Application, bootApplication, bootPublisher } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 const TOPIC = 'order.timeout';
 const MEMBER = /^\S+:\d+:[0-9a-f-]{36}$/;

@@ -4,9 +4,9 @@ import { DelayedHandler } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { expect, it, vi } from 'vitest';
 import { bootBuilt } from '../../support/kit/kit-bed.js';
-import { bootApplication, clientOf, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
+import { bootApplication, clientOf, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
 
 const CONFIGURED = 'redis://redis.example.com:6390';
 

@@ -12,10 +12,10 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { IsString } from 'class-validator';
 import { DelayedHandler, type DelayedMessage, UnrecoverableError } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
-import { bootApplication, request, serveApplication } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
-import { status, stubFetch } from '../support/stub-fetch.js';
+import { bootApplication, request, serveApplication } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
+import { status, stubFetch } from '../../support/docs/stub-fetch.js';
 
 export function pipeline(document: DrivenDocument): void {
   document.drive('Guards, interceptors, pipes and filters #1', guard);

@@ -1,9 +1,9 @@
 import { InvalidPayloadError, type TopicRef } from 'nestjs-delay-queue';
 import { expect, it, vi } from 'vitest';
 import { MINUTE, START } from '../../support/kit/kit-bed.js';
-import { bootApplication, bootPublisher } from '../support/application.js';
-import type { DrivenDocument } from '../support/driven-document.js';
-import { classIn } from '../support/run-block.js';
+import { bootApplication, bootPublisher } from '../../support/docs/application.js';
+import type { DrivenDocument } from '../../support/docs/driven-document.js';
+import { classIn } from '../../support/docs/run-block.js';
 
 const [CUSTOMER_7, CUSTOMER_8] = ['customer-7', 'customer-8'].map((key) => ({ id: 'reminder', key }));
 

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { clientOf, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
+import { clientOf, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 export function redis(document: DrivenDocument): void {
   document.drive('Which Redis #1', whichRedis);

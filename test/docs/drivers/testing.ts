@@ -4,8 +4,8 @@ import { DelayedHandler, DelayQueueModule, DelayQueueProducer } from 'nestjs-del
 import { DelayQueueHarness, DelayQueueTestingModule } from 'nestjs-delay-queue/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { DAY, boot } from '../../support/kit/kit-bed.js';
-import { bootApplication, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
+import { bootApplication, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 @Injectable()
 class Orders {

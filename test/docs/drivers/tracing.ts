@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DelayedHandler } from 'nestjs-delay-queue';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { SpanLog } from '../../support/readings/span-log.js';
-import { bootApplication, modulesMade } from '../support/application.js';
-import type { DrivenDocument, Run } from '../support/driven-document.js';
+import { bootApplication, modulesMade } from '../../support/docs/application.js';
+import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 @Injectable()
 class Orders {

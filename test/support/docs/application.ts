@@ -10,7 +10,7 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { type MockInstance, onTestFinished, vi } from 'vitest';
-import { START, boot } from '../../support/kit/kit-bed.js';
+import { START, boot } from '../kit/kit-bed.js';
 
 /** A booted application, by the names that the documents have for its parts. */
 export interface Application {

@@ -19,7 +19,7 @@ export const CONTEXT = './support/excerpt-context.js';
 
 /** What an excerpt may name without an import, by module; the first that has a name gives it. */
 const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
-  [CONTEXT, exportsOf('test/docs/support/excerpt-context.ts')],
+  [CONTEXT, exportsOf('test/support/docs/excerpt-context.ts')],
   ['nestjs-delay-queue', exportsOf('lib/index.ts')],
   ['nestjs-delay-queue/testing', exportsOf('lib/testing/index.ts')],
   ['ioredis', ['Redis']],
