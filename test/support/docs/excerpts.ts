@@ -15,7 +15,7 @@ export function isWholeProgram({ code }: CodeBlock): boolean {
 }
 
 /** The module of what the documents have introduced, or leave to their reader: `producer`, `AppModule`. */
-export const CONTEXT = './support/excerpt-context.js';
+export const CONTEXT = '../support/docs/excerpt-context.js';
 
 /** What an excerpt may name without an import, by module; the first that has a name gives it. */
 const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
