@@ -9,13 +9,13 @@ export interface Log {
 /** Longest text of an error's message in a log line, in characters. */
 const MAX_LENGTH = 300;
 
-/** What an error says, as a part of a log line. */
+/** The first line of an error's message, short enough for a log line. */
 export function firstLine(text: string): string {
   const [line = ''] = text.split('\n', 1);
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
 }
 
-/** An id as a part of a log line: whatever it contains, the line stays one line. */
+/** An id in quotes for a log line: whatever it contains, the line stays one line. */
 export function quoted(id: string): string {
   const text = id.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => JSON.stringify(character).slice(1, -1));
   return `'${text}'`;

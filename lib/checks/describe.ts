@@ -13,7 +13,7 @@ function shortened(text: string): string {
 /** Most items that a line of the log names. */
 const MAX_NAMED = 10;
 
-/** Such as `a, b, c and 5 more`: the first ten, and how many there are beside them. */
+/** Such as `a, b, c and 5 more`: the first ten, and how many more there are. */
 export function enumerate(items: readonly string[]): string {
   const named = items.slice(0, MAX_NAMED).join(', ');
   return items.length > MAX_NAMED ? `${named} and ${items.length - MAX_NAMED} more` : named;

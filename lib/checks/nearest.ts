@@ -1,14 +1,14 @@
 /**
- * The name that was probably meant: among those that differ in a third of their letters at most, the one that differs least,
- * the first of several. A letter that is wrong, missing, added or swapped with the next one is one difference; upper and
- * lower case is none.
+ * The name that was probably meant: the one that differs least, if at most a third of its letters differ; the first one if
+ * several do equally. A letter that is wrong, missing, added or swapped with the next one is one difference. Case does not
+ * count.
  */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
   let found: string | undefined;
   let fewest = Infinity;
   for (const name of known) {
     const limit = Math.floor(Math.max(given.length, name.length) / 3);
-    // What differs in length differs at least as much; this also spares most of the work where many names are known.
+    // Names differ by at least as much as their lengths do, which rules out most of a long list at once.
     if (Math.abs(given.length - name.length) > limit) continue;
     const differences = differencesBetween(given.toLowerCase(), name.toLowerCase());
     if (differences > limit || differences >= fewest) continue;
@@ -18,7 +18,7 @@ export function nearest(given: string, known: Iterable<string>): string | undefi
   return found;
 }
 
-/** ` Did you mean 'name'?`, to be put behind the sentence that says what is wrong; empty if nothing known is like it. */
+/** ` Did you mean 'name'?`, to append to the sentence that says what is wrong; empty if no known name is similar. */
 export function didYouMean(given: string, known: Iterable<string>): string {
   const name = nearest(given, known);
   return name === undefined ? '' : ` Did you mean '${name}'?`;

@@ -2,7 +2,7 @@ import { ConfigurationError, InvalidArgumentError } from '../errors/options.erro
 import { describe } from './describe.js';
 import { didYouMean } from './nearest.js';
 
-/** Whether it is an object of properties, and not a Map, an array or an instance of anything. */
+/** Whether it is a plain object, and not a Map, an array or an instance of a class. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -16,13 +16,13 @@ export function isWithin(value: unknown, min: number, max: number): value is num
 
 /**
  * @param name such as `consumer`, or `The publish options`
- * @throws InvalidArgumentError if `value` is no object, or has a property that is not `allowed`
+ * @throws InvalidArgumentError if `value` is not an object, or has a property that is not `allowed`
  */
 export function assertOptions(name: string, value: unknown, allowed: readonly string[]): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object. Given: ${describe(value)}.`);
   }
-  // Not `Object.keys`, whose array would be made for every message.
+  // `Object.keys` would make an array for every message.
   for (const property in value) {
     if (Object.hasOwn(value, property) && !allowed.includes(property)) {
       throw new InvalidArgumentError(
@@ -33,7 +33,7 @@ export function assertOptions(name: string, value: unknown, allowed: readonly st
   }
 }
 
-/** @throws InvalidArgumentError where `value` is no whole number from `min` to `max` */
+/** @throws InvalidArgumentError if `value` is not a whole number from `min` to `max` */
 export function assertInteger(
   name: string,
   value: unknown,
@@ -44,7 +44,7 @@ export function assertInteger(
   }
 }
 
-/** @throws InvalidArgumentError where `value` is none of `allowed` */
+/** @throws InvalidArgumentError if `value` is not one of `allowed` */
 export function assertOneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): asserts value is T {
   if (!allowed.includes(value as T)) {
     throw new InvalidArgumentError(
@@ -54,7 +54,7 @@ export function assertOneOf<T extends string>(name: string, value: unknown, allo
 }
 
 /**
- * Runs checks of options that the application gave: what is an argument error to the checks is a configuration error to it.
+ * Runs checks of options that the application gave, and turns their argument errors into configuration errors.
  *
  * @param where what the options belong to, such as `DelayQueueModule`
  * @throws ConfigurationError instead of an InvalidArgumentError

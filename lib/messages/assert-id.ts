@@ -3,7 +3,7 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_ID_LENGTH } from '../checks/limits.js';
 import { SEPARATOR } from './stored-id.js';
 
-/** @throws InvalidArgumentError where it is not 1 to 256 characters that Redis can keep apart */
+/** @throws InvalidArgumentError unless it has 1 to 256 characters that Redis can keep apart */
 export function assertId(what: 'id' | 'key', value: unknown): asserts value is string {
   const fault = faultOf(value);
   if (fault) throw new InvalidArgumentError(`${what} ${fault}. Given: ${describe(value)}.`);
@@ -17,7 +17,7 @@ function faultOf(value: unknown): string | undefined {
   return 'must not contain the character U+0000 or half a surrogate pair';
 }
 
-/** Whether a message with this id and key can be named by callers; other programs may have stored any. */
+/** Whether callers can name a message with this id or key; other programs may have stored anything. */
 export function isName({ id, key }: { id: string; key: string }): boolean {
   return faultOf(id) === undefined && (key === id || faultOf(key) === undefined);
 }
@@ -25,7 +25,7 @@ export function isName({ id, key }: { id: string; key: string }): boolean {
 /** How callers name a message: by its id, or by its id and its key. */
 export type MessageName = string | { id: string; key: string };
 
-/** @throws InvalidArgumentError where it is neither an id nor an id with a key */
+/** @throws InvalidArgumentError if it is neither an id nor an id with a key */
 export function assertMessageName(name: unknown): asserts name is MessageName {
   if (typeof name !== 'object' || name === null) return assertId('id', name);
   const { id, key } = name as Record<string, unknown>;

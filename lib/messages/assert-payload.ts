@@ -12,8 +12,8 @@ export interface PayloadRules {
 }
 
 /**
- * Checks what the handler would be given, which is not always what was published: without a serializer, JSON makes a string
- * of a `Date`.
+ * Checks what the handler would get, which is not always what was published: without a serializer, JSON turns a `Date` into
+ * a string.
  *
  * @throws InvalidPayloadError, SchemaError
  * @throws SerializationError if the serializer cannot read what it has made

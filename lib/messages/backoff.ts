@@ -15,7 +15,7 @@ export type StoredBackoff =
       type: 'exponential';
       /** Wait before the second attempt. */
       delay: Duration;
-      /** What the wait is multiplied by each time; 1 to 10. @defaultValue 2 */
+      /** The wait is multiplied by this each time; 1 to 10. @defaultValue 2 */
       factor?: number;
       /** Longest wait. @defaultValue '5m' */
       maxDelay?: Duration;
@@ -39,7 +39,7 @@ export interface ResolvedBackoff {
   readonly jitter: number;
 }
 
-/** As `[delay, factor, maxDelay, jitter]`, the way it travels in an envelope. */
+/** `[delay, factor, maxDelay, jitter]`, as an envelope holds it. */
 export type EncodedBackoff = readonly [delay: number, factor: number, maxDelay: number, jitter: number];
 
 const DEFAULT_MAX_DELAY = 5 * 60_000;
@@ -48,7 +48,7 @@ const MAX_FACTOR = 10;
 /** 1 s, doubled each time, at most 5 min, with up to 20 % on top. */
 export const DEFAULT_BACKOFF: ResolvedBackoff = { delay: 1000, factor: 2, maxDelay: DEFAULT_MAX_DELAY, jitter: 0.2 };
 
-/** @throws InvalidArgumentError where it is no backoff that can be stored */
+/** @throws InvalidArgumentError if it is not a backoff that can be stored */
 export function resolveStoredBackoff(name: string, backoff: StoredBackoff): ResolvedBackoff {
   if (typeof backoff === 'function') {
     throw new InvalidArgumentError(
@@ -80,7 +80,7 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
  * @param random a number from 0 up to 1, for the jitter
  */
 export function backoffDelay(backoff: ResolvedBackoff, attempt: number, random = Math.random()): number {
-  // No wait times an infinite factor would be no number.
+  // Zero times infinity is not a number.
   const grown = backoff.delay === 0 ? 0 : backoff.delay * backoff.factor ** (attempt - 1);
   const wait = Math.min(grown, backoff.maxDelay);
   return Math.ceil(wait * (1 + backoff.jitter * random));
@@ -90,7 +90,7 @@ export function encodeBackoff({ delay, factor, maxDelay, jitter }: ResolvedBacko
   return [delay, factor, maxDelay, jitter];
 }
 
-/** @returns `undefined` where it was not written by {@link encodeBackoff}, or is out of the bounds of a backoff */
+/** @returns `undefined` if {@link encodeBackoff} did not write it, or if it is out of bounds */
 export function decodeBackoff(stored: unknown): ResolvedBackoff | undefined {
   if (!Array.isArray(stored) || stored.length !== 4) return undefined;
   const [delay, factor, maxDelay, jitter] = stored as unknown[];

@@ -1,16 +1,15 @@
 import { InvalidArgumentError } from '../errors/options.errors.js';
 
 /**
- * Takes what a handler of batches resolved with for the outcomes of its messages, where that is what
- * `Promise.allSettled()` gives.
+ * The outcomes of the messages of a batch, if the handler returned what `Promise.allSettled()` gives.
  *
  * @param count how many messages the handler was called with
- * @returns `undefined` where it is something else, which acknowledges all
- * @throws InvalidArgumentError where there is not one outcome for each message
+ * @returns `undefined` if the handler returned anything else, which acknowledges all messages
+ * @throws InvalidArgumentError if there is not one outcome for each message
  */
 export function resultsOf(resolved: unknown, count: number): readonly PromiseSettledResult<unknown>[] | undefined {
   if (!Array.isArray(resolved) || resolved.length === 0) return undefined;
-  // Not `every` of the array itself, which passes over the holes of a sparse one.
+  // `every` of the array itself would skip the holes of a sparse array.
   const results: readonly unknown[] = Array.from(resolved);
   if (!results.every(isSettledResult)) return undefined;
   if (results.length === count) return results;

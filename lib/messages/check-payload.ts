@@ -4,7 +4,7 @@ import { InvalidPayloadError } from '../errors/publishing.errors.js';
 /**
  * Checks a payload against the schema of its topic.
  *
- * @param payload as JSON gives it back: what the handler would be given
+ * @param payload as JSON gives it back, which is what the handler would get
  * @returns the schema's output
  * @throws InvalidPayloadError with what the schema found wrong
  * @throws what the schema itself throws

@@ -2,7 +2,7 @@ import type { FailedAttempt } from './failed-attempt.js';
 import type { Failure } from './failure.js';
 
 /**
- * A message that has become a dead letter, as `@OnDeadLetter` hooks are given it.
+ * A message that has become a dead letter, as `@OnDeadLetter` hooks get it.
  *
  * @publicApi
  */
@@ -11,7 +11,7 @@ export interface DeadLetter<T = unknown> {
   readonly key: string;
   readonly topic: string;
   readonly partition: number;
-  /** Not checked by a schema; `undefined` if it cannot be decoded, or not by the topic's serializer: {@link raw} has it. */
+  /** Not checked by a schema. `undefined` if it cannot be decoded or the serializer cannot read it; {@link raw} has it then. */
   readonly payload: T;
   readonly headers: Readonly<Record<string, string>>;
   /** Why it died. */

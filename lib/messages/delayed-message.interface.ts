@@ -18,7 +18,7 @@ export interface DelayedMessage<T = unknown> {
   /** When this delivery was due, on the Redis server's clock; for a retry, the end of its backoff. */
   readonly dueAt: Date;
   /**
-   * Aborts when going on makes no sense. Its reason is a `HandlerTimeoutError`, or a `DeliveryAbortedError` with the code
+   * Aborts when the handler should stop. Its reason is a `HandlerTimeoutError`, or a `DeliveryAbortedError` with the code
    * `LEASE_LOST`, `CANCELLED` or `SHUTDOWN`.
    */
   readonly signal: AbortSignal;

@@ -8,7 +8,7 @@ import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES } from '../checks/limits.js'
 import { toJson } from './payload-json.js';
 import type { StoredPayload } from './serializer.js';
 
-/** What is stored of a message beside its id and due time. Written once, when the message is published. */
+/** What is stored of a message besides its id and due time. Written once, when the message is published. */
 export interface Envelope extends StoredPayload {
   /** Epoch milliseconds, the publisher's estimate of the Redis server's clock. */
   readonly publishedAt: number;
@@ -59,7 +59,7 @@ const NO_OPTIONS: DecodedOptions = Object.freeze({
  * 16 bytes for a message without options.
  *
  * @throws SerializationError if JSON cannot hold the payload, or would change it
- * @throws PayloadTooLargeError where payload and headers are over 1 MiB
+ * @throws PayloadTooLargeError if payload and headers together exceed 1 MiB
  */
 export function encodeEnvelope(fields: EnvelopeFields): string {
   const payload = toJson(fields);
@@ -68,7 +68,7 @@ export function encodeEnvelope(fields: EnvelopeFields): string {
     options === undefined
       ? `[${Math.round(fields.publishedAt)},${payload}]`
       : `[${Math.round(fields.publishedAt)},${payload},${options}]`;
-  // A character is at most 3 bytes in UTF-8, so counting can be spared for what is short.
+  // A character has at most 3 bytes in UTF-8, so a short text need not be counted.
   if (envelope.length * 3 > MAX_PAYLOAD_BYTES) assertSize(payload, fields.headers);
   return envelope;
 }
@@ -76,9 +76,9 @@ export function encodeEnvelope(fields: EnvelopeFields): string {
 /**
  * The same envelope with another payload. Options that this version does not know stay, too.
  *
- * @throws SerializationError if JSON cannot hold the payload, if a serializer made the payload that is there and not the new
- *   one, or if the envelope was not written by {@link encodeEnvelope}
- * @throws PayloadTooLargeError where payload and headers are over 1 MiB
+ * @throws SerializationError if JSON cannot hold the payload, if a serializer made the stored payload but not the new one,
+ *   or if {@link encodeEnvelope} did not write the envelope
+ * @throws PayloadTooLargeError if payload and headers together exceed 1 MiB
  */
 export function withPayload(text: string, stored: StoredPayload): string {
   const { publishedAt, headers, serialized } = decodeEnvelope(text);
@@ -95,9 +95,9 @@ export function withPayload(text: string, stored: StoredPayload): string {
 }
 
 /**
- * Reads a stored envelope; all of it is within the bounds of what can be published.
+ * Reads a stored envelope. Everything in the result is within the bounds of what can be published.
  *
- * @throws SerializationError where it was not written by {@link encodeEnvelope}; nothing else is ever thrown
+ * @throws SerializationError if {@link encodeEnvelope} did not write it; it never throws anything else
  */
 export function decodeEnvelope(text: string): Envelope {
   const parts = parseJson(text);
@@ -121,7 +121,7 @@ function isEnvelope(
   return parts.length === 2 || parts[2] === null || isPlainObject(parts[2]);
 }
 
-/** Whoever wrote them may have been another program, or none that knew what it did. */
+/** Another program may have written them, so every value is checked. */
 function decodeOptions({ h, a, b, t, e, s }: { readonly [K in keyof EncodedOptions]: unknown }): DecodedOptions {
   const backoff = b === undefined ? undefined : decodeBackoff(b);
   if (h !== undefined && !isHeaders(h)) throw damaged('h', h, 'an object of strings');
@@ -180,7 +180,7 @@ function isHeaders(value: unknown): value is Record<string, string> {
   return isPlainObject(value) && Object.values(value).every((header) => typeof header === 'string');
 }
 
-/** @throws InvalidArgumentError where it is no object of strings */
+/** @throws InvalidArgumentError if it is not an object of strings */
 export function assertHeaders(headers: unknown): asserts headers is Record<string, string> {
   if (!isPlainObject(headers)) {
     throw new InvalidArgumentError(`headers must be an object of strings. Given: ${describe(headers)}.`);

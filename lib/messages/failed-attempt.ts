@@ -6,9 +6,9 @@ import type { Failure } from './failure.js';
  * @publicApi
  */
 export interface FailedAttempt {
-  /** When it had failed, on the Redis server's clock as this process estimates it. */
+  /** When it failed, on the Redis server's clock as the process estimated it. */
   readonly at: Date;
-  /** Which attempt it was, 1 for the first. They begin anew where a dead letter is requeued. */
+  /** Which attempt it was, 1 for the first. Counting begins anew when a dead letter is requeued. */
   readonly attempt: number;
   /** Name of the error's class. */
   readonly name: string;
@@ -18,7 +18,7 @@ export interface FailedAttempt {
   readonly duration: number;
 }
 
-/** Most attempts that are kept of a message, the latest ones. `lua/includes/history.lua` has the same. */
+/** How many failed attempts are kept of a message, the latest ones. `lua/includes/history.lua` has the same number. */
 export const MAX_HISTORY = 10;
 
 const MAX_NAME_LENGTH = 100;

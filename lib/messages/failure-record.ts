@@ -11,31 +11,31 @@ export interface FailureRecord {
   readonly history: readonly FailedAttempt[];
 }
 
-/** Behind it, nothing but the entries of the history. `lua/includes/history.lua` has the same. */
+/** Only the entries of the history follow it. `lua/includes/history.lua` has the same text. */
 const HISTORY = ',"history":[';
 
-/** A crash keeps the failure before it, and so on; a writer that is none of ours could nest them without end. */
+/** A crash keeps the failure before it, and so on. Another program could nest failures without end. */
 const MAX_NESTED = 10;
 
 /**
- * The last failure as JSON, with `history` as its last property. In the entries of the history braces are escaped, so that
- * a script can tell where one ends, and put those of earlier attempts behind.
+ * The last failure as JSON, with `history` as its last property. Braces in the entries of the history are escaped, so that a
+ * script can see where an entry ends and append those of earlier attempts.
  *
- * @param attempt the one that failed; `undefined` where the handler was not called
+ * @param attempt the one that failed; `undefined` if the handler was not called
  */
 export function encodeFailureRecord(failure: Failure, attempt: FailedAttempt | undefined): string {
   return `${JSON.stringify(failure).slice(0, -1)}${HISTORY}${attempt ? encodeAttempt(attempt) : ''}]}`;
 }
 
 /**
- * Reads what is stored of a message's failures; never throws. What of it was not written by {@link encodeFailureRecord} is
- * left out.
+ * Reads what is stored of a message's failures; never throws. Parts that {@link encodeFailureRecord} did not write are left
+ * out.
  *
- * @returns `undefined` for no text, and where not even the last failure can be read
+ * @returns `undefined` if there is no text, or if not even the last failure can be read
  */
 export function decodeFailureRecord(text: string): FailureRecord | undefined {
   if (text === '') return undefined;
-  // A script has put the entries of the history together, whatever they were; they must not cost the failure.
+  // A script has joined the entries of the history unread; a damaged one must not cost the failure.
   const stored = parseJson(text) ?? parseJson(`${text.split(HISTORY, 1).join()}}`);
   const failure = toFailure(stored);
   if (!failure) return undefined;
@@ -71,7 +71,7 @@ function isReason(value: unknown): value is FailureReason {
   return FAILURE_REASONS.includes(value as FailureReason);
 }
 
-/** One, or none where it is damaged. */
+/** The attempt, or nothing if it is damaged. */
 function toAttempts(stored: unknown): FailedAttempt[] {
   if (!isPlainObject(stored)) return [];
   const { at, attempt, name, message, duration } = stored;

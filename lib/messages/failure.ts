@@ -18,7 +18,7 @@ export type FailureReason =
   | 'expired'
   /** What is stored does not fit the schema of its topic. */
   | 'invalid'
-  /** What is stored of it cannot be decoded, or not settled; it is kept as it is. */
+  /** The stored record cannot be decoded, or Redis refuses to settle it; it is kept as it is. */
   | 'undecodable';
 
 const REASONS: Readonly<Record<FailureReason, true>> = {
@@ -43,9 +43,9 @@ export interface Failure {
   readonly message: string;
   readonly code?: string;
   readonly stack?: string;
-  /** What the attempt before failed with, where the last one ended without an error of its own. */
+  /** Why the attempt before failed, if the last one ended without an error of its own. */
   readonly lastError?: Failure;
-  /** What the schema found wrong, where the reason is `'invalid'`; the first 10. */
+  /** What the schema found wrong, if the reason is `'invalid'`; the first 10. */
   readonly issues?: readonly PayloadIssue[];
 }
 
@@ -62,7 +62,7 @@ export function toFailure(reason: FailureReason, error: unknown): Failure {
 }
 
 export function toInvalidFailure(error: InvalidPayloadError): Failure {
-  // A schema may throw one that another version of this package made.
+  // A schema may throw an error of another version of this package.
   return {
     ...toFailure('invalid', error),
     ...(Array.isArray(error.issues) && { issues: toPayloadIssues(error.issues) }),

@@ -11,7 +11,7 @@ interface Place {
 
 /** What is wrong with a value. */
 interface Fault {
-  /** Goes on after its path: `is NaN, which JSON would turn into null`. */
+  /** Follows its path in the message: `is NaN, which JSON would turn into null`. */
   readonly text: string;
   readonly advice: string;
   /** Whether a serializer may keep it. */
@@ -24,23 +24,22 @@ interface Found {
   readonly key: string | number;
 }
 
-/** Some objects make new ones whenever they are asked for their JSON, so the search for what JSON cannot hold has to end. */
+/** Some objects return new ones each time they are asked for their JSON, so the search needs a limit. */
 const MAX_SEARCHED = 100_000;
 
-/** How deep a payload is looked into without a list of what is still to be searched. */
+/** How deep the quick check goes by recursion. */
 const MAX_RECURSION = 50;
 
 const MAX_PATH_LENGTH = 200;
 
 const OR_SERIALIZE = `, or keep it with the option 'serializer' of the module or the topic (superjson fits)`;
 
-/** Built-in classes whose instances may have properties of their own, which are not what they hold. */
+/** Built-in classes whose content is not in their own properties. */
 const CONTAINERS: ReadonlySet<string> = new Set(['[object Map]', '[object Set]', '[object RegExp]']);
 
 /**
- * Writes a payload as JSON, and refuses what would come back as something else. It is no surprise that a `Date` comes back
- * as a string and an instance without its methods, that properties which are `undefined` are left out, and that a `toJSON()`
- * is heeded.
+ * Writes a payload as JSON, and refuses what would come back as something else. Some changes are expected and allowed: a
+ * `Date` becomes a string, an instance loses its methods, `undefined` properties are left out, and `toJSON()` is used.
  *
  * @throws SerializationError with the path of what JSON cannot hold, or would change
  */
@@ -63,7 +62,7 @@ export function toJson({ payload, serialized }: StoredPayload): string {
   return json;
 }
 
-/** A quick yes to nearly all payloads; a no means that a closer look is needed. To be called when JSON can hold the value. */
+/** Answers true for nearly all payloads; false means that a closer look is needed. Call it only if JSON can hold the value. */
 function isSurelyKept(value: unknown, depth: number): boolean {
   if (isKept(value)) return true;
   if (typeof value !== 'object' || value === null || depth === 0) return false;
@@ -75,7 +74,7 @@ function isSurelyKept(value: unknown, depth: number): boolean {
     return value instanceof Date && !Number.isNaN(value.getTime());
   }
   if (faultOfObject(value)) return false;
-  // Not `Object.values`, whose array would be made for every message.
+  // `Object.values` would make an array for every message.
   for (const key in value) {
     const property: unknown = (value as Record<string, unknown>)[key];
     if (property !== undefined && !isSurelyKept(property, depth - 1)) return false;
@@ -94,17 +93,17 @@ function refusal(name: string, found: Found | undefined, cause?: unknown): Seria
   return new SerializationError(`${pathOf(name, found)} ${text}. ${advice}${orElse}.`, { cause });
 }
 
-/** @param seen to be filled; given if there may be no end to the value, since JSON cannot hold it */
+/** @param seen collects what was searched; given if the value may be endless, since JSON cannot hold it */
 function findFault(root: unknown, seen?: Set<object>): Found | undefined {
   try {
     return new Search(seen).run(root);
   } catch {
-    // Whatever throws when it is looked at has thrown in JSON.stringify() too, which has said so.
+    // JSON.stringify() has thrown the same error already, and that one is reported.
     return undefined;
   }
 }
 
-/** Goes through a value without recursion: payloads may be nested deeper than the stack goes. */
+/** Searches a value without recursion, since payloads may be nested deeper than the stack allows. */
 class Search {
   readonly #seen: Set<object> | undefined;
   readonly #open: Place[] = [];
@@ -142,7 +141,7 @@ class Search {
     return undefined;
   }
 
-  /** What is wrong with a value itself; what it holds is searched later. */
+  /** What is wrong with the value itself; its content is searched later. */
   #faultOf(given: unknown, parent: Place, key: string | number): Fault | undefined {
     const value = whatJsonTakes(given, key);
     if (isKept(value)) return undefined;
@@ -160,7 +159,7 @@ class Search {
   }
 }
 
-/** So with nearly all values. */
+/** True for nearly all values. */
 function isKept(value: unknown): boolean {
   switch (typeof value) {
     case 'string':
@@ -173,11 +172,11 @@ function isKept(value: unknown): boolean {
   }
 }
 
-/** What `JSON.stringify()` goes on with: the answer of a `toJSON()`, which is not asked for its own. */
+/** What `JSON.stringify()` continues with: the result of `toJSON()`, whose own `toJSON()` is not called. */
 function whatJsonTakes(value: unknown, key: string | number): unknown {
   const { toJSON } = (value ?? {}) as { toJSON?: unknown };
   if (typeof toJSON !== 'function') return value;
-  // Spared, as what they answer is known: Dates are everywhere, and Buffers may be long.
+  // Not called, since the result is known: Dates are frequent, and Buffers may be long.
   if (types.isDate(value)) return Number.isNaN(value.getTime()) ? value : null;
   if (Buffer.isBuffer(value)) return null;
   return toJSON.call(value, String(key)) as unknown;
@@ -209,7 +208,7 @@ function faultOfPrimitive(value: unknown, isElement: boolean): Fault | undefined
 
 const BECOMES_NULL = 'which JSON would turn into null';
 
-/** Objects of which JSON keeps nothing, or not what they hold. An instance of the application's own classes is not one. */
+/** Objects whose content JSON loses. Instances of the application's own classes are not among them. */
 function faultOfObject(value: object): Fault | undefined {
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: string } } | null;
   if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
@@ -240,7 +239,7 @@ function nameOf(payload: unknown): string {
 function pathOf(name: string, { parent, key }: Found): string {
   const keys = [key];
   for (let place = parent; place.parent; place = place.parent) keys.push(place.key);
-  // The first is that of the payload in the object in which it is looked for.
+  // The first step leads from the object that holds the payload to the payload.
   keys.pop();
   const path = keys.reduceRight<string>((text, each) => `${text}${segment(each)}`, name);
   const half = MAX_PATH_LENGTH / 2;

@@ -16,16 +16,16 @@ export type TopicName = keyof DelayQueueTopics | (string & {});
 export type NamedTopic = Topic<unknown> | TopicName;
 
 /**
- * What may be published to a topic: what {@link DelayQueueTopics} says of the name `N`, else `T`. Where neither is known,
- * as of a plain string, anything. It is one conditional type in place of two overloads, so that the compiler's complaint is
- * about the payload; and it does not distribute, so that functions with type parameters can pass theirs on.
+ * What may be published to a topic: the type that {@link DelayQueueTopics} has for the name `N`, else `T`, else anything.
+ * One conditional type instead of two overloads lets the compiler complain about the payload. It does not distribute, so that
+ * functions with type parameters can pass theirs on.
  *
  * @publicApi
  */
 export type PublishedPayload<T, N extends TopicName> = [N] extends [keyof DelayQueueTopics] ? DelayQueueTopics[N] : T;
 
 /**
- * What the handler of these topics is given: a union if they are several, `unknown` if the compiler cannot know.
+ * What the handler of these topics gets: a union if there are several, `unknown` if the compiler cannot know.
  *
  * @publicApi
  */

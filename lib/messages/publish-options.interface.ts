@@ -14,25 +14,25 @@ export interface PublishOptions {
   id?: string;
   /** Places the message in a partition, 1 to 256 characters. @defaultValue the id */
   key?: string;
-  /** Due so long from now, 0 to 10 years. @defaultValue due at once */
+  /** Time from now until the message is due, 0 to 10 years. @defaultValue due at once */
   delay?: Duration;
   /**
    * Due at this time (a number is epoch milliseconds); a time in the past is due at once. Not together with `delay`.
    * @defaultValue due at once
    */
   deliverAt?: Date | number;
-  /** Deliveries in all that may fail before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
+  /** How many deliveries may fail before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
   attempts?: number;
   /** Wait between the attempts. @defaultValue the handler's */
   backoff?: StoredBackoff;
   /** Longest run of one handler call. @defaultValue the handler's */
   timeout?: Duration;
-  /** Not delivered within this time after it was due, the message is a dead letter. @defaultValue the topic's */
+  /** If it is not delivered within this time after it was due, the message becomes a dead letter. @defaultValue the topic's */
   expireAfter?: Duration;
-  /** Travels with the payload; for correlation ids and the like. @defaultValue none */
+  /** Stored with the payload, for example for correlation ids. @defaultValue none */
   headers?: Record<string, string>;
   /**
-   * What happens where the id exists: `'reject'` throws `DuplicateMessageError`, `'ignore'` leaves the first one as it is,
+   * What happens if the id exists: `'reject'` throws `DuplicateMessageError`, `'ignore'` leaves the first one as it is,
    * `'replace'` gives it the new payload, options and due time (a debounce). @defaultValue 'reject'
    */
   onDuplicate?: 'reject' | 'ignore' | 'replace';
@@ -49,6 +49,6 @@ export interface PublishedMessage {
   partition: number;
   /** When the message may be delivered, on the Redis server's clock. */
   dueAt: Date;
-  /** Whether the id existed: it was left as it is (`'ignore'`) or replaced (`'replace'`). */
+  /** Whether the id existed. The message was left as it is (`'ignore'`) or replaced (`'replace'`). */
   duplicate: boolean;
 }

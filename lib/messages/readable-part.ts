@@ -2,7 +2,7 @@ import { SerializationError } from '../errors/publishing.errors.js';
 import { type Envelope, decodeEnvelope } from './envelope.js';
 import { type PayloadSerializer, type StoredPayload, fromStored } from './serializer.js';
 
-/** What people want to see of an envelope; nothing of it if it cannot be decoded, and no payload if that cannot be read. */
+/** The part of an envelope that people look at. Empty if it cannot be decoded; without the payload if that cannot be read. */
 export function readablePart(
   topic: string,
   serializer: PayloadSerializer | undefined,
@@ -13,7 +13,7 @@ export function readablePart(
   return { payload: readablePayload(topic, serializer, decoded), headers: decoded.headers };
 }
 
-/** A payload as a handler would be given it; `undefined` if this process cannot read it. */
+/** A payload as a handler would get it; `undefined` if this process cannot read it. */
 export function readablePayload(
   topic: string,
   serializer: PayloadSerializer | undefined,

@@ -6,7 +6,7 @@ import { toFailure } from './failure.js';
 
 /**
  * Takes payloads into a form that JSON can hold, and back, so that handlers get a `Date`, a `Map` or a `BigInt` as it was
- * published. [superjson](https://github.com/flightcontrolhq/superjson) is one as it is.
+ * published. [superjson](https://github.com/flightcontrolhq/superjson) can be used as it is.
  *
  * @example
  * ```ts
@@ -16,9 +16,9 @@ import { toFailure } from './failure.js';
  * @publicApi
  */
 export interface PayloadSerializer {
-  /** What is stored of a payload. It goes through `JSON.stringify()`, so it has to be plain data; a promise is not. */
+  /** What to store for a payload. It goes through `JSON.stringify()`, so it has to be plain data and not a promise. */
   serialize(value: unknown): unknown;
-  /** The payload again. It is given what `JSON.parse()` makes of what is stored. */
+  /** The payload again, from what `JSON.parse()` makes of the stored text. */
   deserialize(json: unknown): unknown;
 }
 
@@ -29,9 +29,9 @@ export interface StoredPayload {
   readonly serialized?: true | undefined;
 }
 
-/** @throws InvalidArgumentError if it is no serializer */
+/** @throws InvalidArgumentError if it is not a serializer */
 export function assertSerializer(name: string, serializer: PayloadSerializer): void {
-  // A class with static functions serves as well, as superjson is one.
+  // superjson is a class with static functions.
   const given = serializer as Partial<PayloadSerializer> | null | undefined;
   if (typeof given?.serialize === 'function' && typeof given.deserialize === 'function') return;
   throw new InvalidArgumentError(
@@ -53,7 +53,7 @@ export function toStored(topic: string, serializer: PayloadSerializer | undefine
 }
 
 /**
- * What a handler is given. A payload that was published without a serializer is left as it is.
+ * What a handler gets. A payload that was published without a serializer is left as it is.
  *
  * @throws SerializationError if the serializer throws, or is missing
  */

@@ -5,10 +5,11 @@ export const SEPARATOR = '\0';
 
 /**
  * The name under which a message is stored in its partition. Ids are unique among the messages with the same key, and two
- * keys may share a partition; so a key of its own is part of the name. Id first: equal due times are delivered in this
- * order. A UUID is stored in short: Redis keeps each id twice, and most of them are UUIDs.
+ * keys may share a partition, so the name includes the key if it differs from the id. The id comes first, since messages with
+ * equal due times are delivered in the order of their names. A UUID is stored in short, since Redis keeps each id twice and
+ * most ids are UUIDs.
  *
- * @param short short form of the id, where that is known
+ * @param short short form of the id, if it is known
  */
 export function toStoredId(id: string, key = id, short = shortenUuid(id)): string {
   const name = short ?? (id.startsWith(MARK) ? MARK + id : id);
@@ -22,13 +23,13 @@ export function fromStoredId(storedId: string): { id: string; key: string } {
   return { id, key: end === -1 ? id : storedId.slice(end + 1) };
 }
 
-/** Whether it may be an id that is no text in UTF-8; this character is what stands for its bytes then. */
+/** Whether the id may not be UTF-8 text; this character replaces the bytes that are not. */
 export function mayBeNoText(storedId: string): boolean {
   return storedId.includes('\uFFFD');
 }
 
 function idOf(name: string): string {
   if (!name.startsWith(MARK)) return name;
-  // What no client writes is taken as it is, so that it can be told of.
+  // A form that no client writes is taken as it is, so that it can be reported.
   return name.startsWith(MARK, MARK.length) ? name.slice(MARK.length) : (lengthenUuid(name) ?? name);
 }

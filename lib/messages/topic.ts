@@ -7,8 +7,8 @@ import { MAX_NAME_LENGTH } from '../checks/limits.js';
 declare const publishedType: unique symbol;
 
 /**
- * A topic whose payload types the compiler knows; made by {@link topic}. `In` is what is published, `Out` what its handler
- * is given; they differ where a schema fills in defaults or transforms.
+ * A topic whose payload types the compiler knows; {@link topic} makes one. `In` is what is published, `Out` what its handler
+ * gets. They differ if a schema fills in defaults or transforms.
  *
  * @publicApi
  */
@@ -21,8 +21,8 @@ export interface Topic<In, Out = In> {
 }
 
 /**
- * Names a topic: a plain string, or a typed {@link Topic}. Without type arguments it is any topic, of whose payloads the
- * compiler knows nothing.
+ * Names a topic: a plain string, or a typed {@link Topic}. Without type arguments it is any topic, and the compiler knows
+ * nothing about its payloads.
  *
  * @publicApi
  */
@@ -34,9 +34,9 @@ const TOPIC_OPTIONS = ['schema'] as const;
  * Makes a typed topic, so that a payload of the wrong shape does not compile. With a schema, payloads are checked at run
  * time too: when they are published, and again before they are delivered, to the handler that was given this topic.
  *
- * @param options `schema` is a [Standard Schema](https://standardschema.dev), as of Zod, Valibot or ArkType. It is given
- * what JSON makes of the payload, so a `Date` is a string to it. The handler gets its output.
- * @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, or the schema is none
+ * @param options `schema` is a [Standard Schema](https://standardschema.dev), for example of Zod, Valibot or ArkType. It
+ * gets what JSON makes of the payload, so a `Date` is a string to it. The handler gets its output.
+ * @throws InvalidArgumentError if the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, or if the schema is not one
  *
  * @example
  * ```ts
@@ -59,12 +59,12 @@ export function topic<In, Out = In>(
   return Object.freeze({ name, schema: options.schema });
 }
 
-/** Its name, be it valid or not. */
+/** Its name, valid or not. */
 export function topicName(ref: TopicRef): string {
   return typeof ref === 'object' && ref !== null ? ref.name : ref;
 }
 
-/** @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -` */
+/** @throws InvalidArgumentError if the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -` */
 export function checkedTopicName(ref: TopicRef): string {
   const name = topicName(ref);
   assertName('topic', name);
@@ -77,9 +77,10 @@ export function schemaOf(ref: TopicRef): StandardSchemaV1 | undefined {
 }
 
 /**
- * Names become part of Redis keys, inside the hash tag; a brace would end the tag and tear a partition's keys apart.
+ * Names become part of Redis keys, inside the hash tag. A brace would end the tag and put a partition's keys into different
+ * slots.
  *
- * @throws InvalidArgumentError where the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`
+ * @throws InvalidArgumentError if the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`
  */
 export function assertName(what: string, name: unknown): asserts name is string {
   if (typeof name !== 'string' || name.length > MAX_NAME_LENGTH || !/^[A-Za-z0-9._:-]+$/.test(name)) {
@@ -89,7 +90,7 @@ export function assertName(what: string, name: unknown): asserts name is string 
   }
 }
 
-/** That a schema was asked for and is missing, as in a cycle of imports, must not go unnoticed: nothing would be checked. */
+/** A schema that is `undefined`, for example because of a cycle of imports, must not go unnoticed: nothing would be checked. */
 function assertSchema<S>(name: string, schema: S | undefined): asserts schema is S {
   // ArkType's schemas are functions, so the property is looked up on anything that can have one.
   const standard = (schema as Partial<StandardSchemaV1> | null | undefined)?.['~standard'];

@@ -7,7 +7,7 @@ export interface UuidText {
 }
 
 export const UUID_BYTES = 16;
-/** Three bytes are four letters; this one is left over, and is two of which the second has room to spare. */
+/** Three bytes make four letters. The last byte is left over and makes two, of which the second has unused bits. */
 const LAST = UUID_BYTES - 1;
 
 /** What short UUIDs begin with. */
@@ -21,18 +21,18 @@ const SHORT_LENGTH = MARK.length + 22;
 const DIGITS = Buffer.from('0123456789abcdef');
 /** Where the two digits of each byte stand. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-/** In the order of their codes: so short UUIDs are in the order of the long ones. */
+/** In the order of their codes, so that short UUIDs sort like the long ones. */
 const LETTERS = Buffer.from('-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz');
 
-/** More than any digit or letter stands for. */
+/** Larger than the value of any digit or letter. */
 const NEITHER = 0x80;
 const digitOf = valuesOf(DIGITS);
 const valueOf = valuesOf(LETTERS);
 
-/** Both forms, one after the other. Filled anew for each UUID: putting texts together takes several times as long. */
+/** Both forms, one after the other. Reused for each UUID, since joining texts takes several times as long. */
 const text = Buffer.from(LONG + MARK.padEnd(SHORT_LENGTH));
 const read = new Uint8Array(UUID_BYTES);
-/** What is taken apart, as bytes: asking a text for one character after another may take twice as long. */
+/** The text to decode, as bytes: reading a text character by character may take twice as long. */
 const given = Buffer.alloc(LONG_LENGTH);
 
 /** @param bytes {@link UUID_BYTES} of them */
@@ -43,14 +43,14 @@ export function toUuidText(bytes: Uint8Array): UuidText {
   return { long: both.slice(0, LONG_LENGTH), short: both.slice(LONG_LENGTH) };
 }
 
-/** @returns `undefined` where this is not the text of a UUID in small letters: no other has a short form */
+/** @returns `undefined` if this is not the text of a UUID in small letters, since no other text has a short form */
 export function shortenUuid(long: string): string | undefined {
   if (!readLong(long)) return undefined;
   writeShort(read);
   return text.toString('latin1', LONG_LENGTH);
 }
 
-/** @returns `undefined` where this is not the short form of a UUID */
+/** @returns `undefined` if this is not the short form of a UUID */
 export function lengthenUuid(short: string): string | undefined {
   if (!readShort(short)) return undefined;
   writeLong(read);
@@ -115,7 +115,7 @@ function readShort(short: string): boolean {
   return (seen | first | second) < NEITHER && spare === 0;
 }
 
-/** What each of these characters stands for, by its byte; for all other bytes {@link NEITHER}. */
+/** The value of each of these characters, by its byte; {@link NEITHER} for all other bytes. */
 function valuesOf(characters: Buffer): Uint8Array {
   const values = new Uint8Array(0x100).fill(NEITHER);
   characters.forEach((code, value) => (values[code] = value));

@@ -60,7 +60,7 @@ export class Activity {
    * Resolves once nothing goes on: no handler runs, and no call follows from what happened. A handler that takes longer
    * than the patience is not waited for, now or later.
    *
-   * @throws ConfigurationError where there is no end to it
+   * @throws ConfigurationError if it does not end
    */
   async quiet(): Promise<void> {
     const limit = this.#deliveries + ENDLESS;
