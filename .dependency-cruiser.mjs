@@ -2,7 +2,7 @@
 // plants what it has to refuse.
 
 /** What every folder may import. Its folders know each other, but no two files import each other. */
-const GROUND = ['errors', 'checks', 'time', 'log', 'copies', 'version'];
+const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 
 /** Types alone, so every folder may. */
 const EVERYWHERE = ['@standard-schema/spec'];
@@ -20,7 +20,7 @@ const LAYERS = {
   checks: {},
   time: { packages: ['ms'] },
   log: {},
-  copies: {},
+  'package-copies': {},
   version: {},
   messages: {},
   middleware: { folders: ['messages'] },
@@ -28,26 +28,26 @@ const LAYERS = {
   'broker/memory': { folders: ['broker', 'messages'] },
   'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
   events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
-  topics: { folders: ['events', 'broker', 'messages'] },
+  topics: { folders: ['broker', 'messages'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   consumer: { folders: BELOW_RUNTIME },
   admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
-  connection: { folders: [...RUNTIME, 'broker/redis'], packages: ['uuid'] },
+  composition: { folders: [...RUNTIME, 'broker/redis'], packages: ['uuid'] },
   // An application that only imports a decorator must not load the queue.
   decorators: { folders: ['messages'], packages: ['@nestjs/common'] },
   handlers: {
-    folders: ['decorators', 'connection', 'consumer', 'messages'],
+    folders: ['decorators', 'composition', 'consumer', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
   },
   module: {
-    folders: ['handlers', 'decorators', 'connection', ...RUNTIME],
+    folders: ['handlers', 'decorators', 'composition', ...RUNTIME],
     packages: ['@nestjs/common', '@nestjs/core'],
   },
-  index: { folders: ['module', 'handlers', 'decorators', 'connection', ...RUNTIME] },
+  index: { folders: ['module', 'handlers', 'decorators', 'composition', ...RUNTIME] },
   // The entries. The testing kit works with any test runner and depends on none.
   testing: {
-    folders: ['module', 'decorators', 'connection', 'broker', 'broker/memory', 'messages'],
+    folders: ['module', 'decorators', 'composition', 'broker', 'broker/memory', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
   },
   terminus: { folders: ['decorators', 'monitoring'], packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'] },

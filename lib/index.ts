@@ -11,7 +11,7 @@ export type {
   FleetEventsOptions,
   RedisSettings,
   TopicOptions,
-} from './connection/delay-queue-options.interface.js';
+} from './composition/delay-queue-options.interface.js';
 export type { DelayQueueAsyncOptions, DelayQueueOptionsFactory } from './module/delay-queue-async-options.interface.js';
 
 export {
@@ -56,7 +56,7 @@ export {
   ConnectedDelayQueueAdmin,
   createDelayQueueAdmin,
   type DelayQueueAdminOptions,
-} from './connection/create-delay-queue-admin.js';
+} from './composition/create-delay-queue-admin.js';
 export type {
   ClearCounts,
   ClearOptions,

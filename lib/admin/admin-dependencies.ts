@@ -1,7 +1,7 @@
 import type { Broker } from '../broker/broker.interface.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
-import { serveWithin } from '../time/retry.js';
+import { serveWithin } from '../broker/serve.js';
 
 /** What every operation of the admin works with. */
 export interface AdminDependencies {

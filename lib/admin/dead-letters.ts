@@ -2,7 +2,7 @@ import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interfa
 import type { Death, ListedDeadLetter, Requeue } from '../broker/broker.interface.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
-import { assertPayload } from '../messages/assert-payload.js';
+import { assertPayload } from '../messages/payload-schema.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker, CancelResult, Partition } from '../broker/broker.interface.js';
-import { shareClass } from '../copies.js';
+import { shareClass } from '../package-copies.js';
 import { assertMessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import type { Duration } from '../time/duration.js';

@@ -2,7 +2,7 @@ import { enumerate } from '../checks/describe.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
-import type { TopicProgress } from '../topics/progress.js';
+import type { TopicProgress } from '../topics/topic-progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './consumption-log.js';

@@ -1,4 +1,4 @@
-import type { Partition } from '../broker/broker.interface.js';
+import type { DeadLetterLimits, Partition } from '../broker/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
@@ -6,12 +6,6 @@ import type { ConsumerContext } from './consumer-context.js';
 
 /** How long a failed step waits for its repeat, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 5000;
-
-/** How many dead letters a partition keeps, and for how long in milliseconds. */
-export interface DeadLetterLimits {
-  readonly maxAge: number | undefined;
-  readonly maxCount: number | undefined;
-}
 
 /** Keeps the dead letters of an owned partition within their limits of age and number, a bounded step at a time. */
 export class DeadLetterTrimmer implements Startable {

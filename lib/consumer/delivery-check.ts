@@ -5,7 +5,7 @@ import { MAX_ID_LENGTH } from '../checks/limits.js';
 import { HandlerTimeoutError } from '../errors/handling.errors.js';
 import { InvalidPayloadError, SerializationError } from '../errors/publishing.errors.js';
 import { isName } from '../messages/assert-id.js';
-import { checkPayload } from '../messages/check-payload.js';
+import { checkPayload } from '../messages/payload-schema.js';
 import { type Envelope, decodeEnvelope } from '../messages/envelope.js';
 import { toFailure, toInvalidFailure } from '../messages/failure.js';
 import { fromStored } from '../messages/serializer.js';

@@ -1,5 +1,5 @@
 import { type ExtendStatus, MAX_BATCH, type Partition } from '../broker/broker.interface.js';
-import { callApart, isRefused } from '../broker/call-apart.js';
+import { splitIfRefused, isRefused } from '../broker/split-refused.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { DeliveryAbortedError, HandlerOverrunError } from '../errors/handling.errors.js';
 import { decodeEnvelope } from '../messages/envelope.js';
@@ -75,7 +75,7 @@ export class LeaseRenewer implements Startable {
     const { broker, clock } = this.#handling.context;
     const sentAt = clock.now();
     try {
-      const statuses = await callApart<Delivery, ExtendStatus | undefined>(
+      const statuses = await splitIfRefused<Delivery, ExtendStatus | undefined>(
         deliveries,
         (some) => broker.extend(this.#partition, this.#lease, some),
         (_, error) => this.#refused(error),

@@ -1,11 +1,11 @@
 import { type ClaimRequest, type ClaimResult, MAX_BATCH, type Partition } from '../broker/broker.interface.js';
-import { isRefused } from '../broker/call-apart.js';
+import { isRefused } from '../broker/split-refused.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { toFailure } from '../messages/failure.js';
-import { repeatUntilServed } from '../time/retry.js';
+import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
-import type { PartitionProgress } from '../topics/progress.js';
+import type { PartitionProgress } from '../topics/topic-progress.js';
 import { Delivery } from './delivery.js';
 import { DueTimer } from './due-timer.js';
 import type { Claimant } from './handler-slots.js';

@@ -1,11 +1,11 @@
 import type { Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
-import type { PartitionProgress } from '../topics/progress.js';
+import type { PartitionProgress } from '../topics/topic-progress.js';
 import { DeadLetterTrimmer } from './dead-letter-trimmer.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import { DeliveryReporter } from './delivery-reporter.js';
-import { type Destination, HandlerDestination } from './destination.js';
+import { type Destination, HandlerDestination } from './handler-destination.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { type PlannedCall, RunningDeliveries } from './running-deliveries.js';

@@ -2,7 +2,7 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { TimeUp, within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
-import { type TopicProgress, patienceOf } from '../topics/progress.js';
+import { type TopicProgress, patienceOf } from '../topics/topic-progress.js';
 import type { ConsumerContext } from './consumer-context.js';
 
 /** How often to look while a call may take its patience, so that a wedge is seen soon after. */

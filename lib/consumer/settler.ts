@@ -1,5 +1,5 @@
 import { MAX_BATCH, type Partition, type SettleStatus, type Settlement } from '../broker/broker.interface.js';
-import { callApart, isRefused } from '../broker/call-apart.js';
+import { splitIfRefused, isRefused } from '../broker/split-refused.js';
 import { describe } from '../checks/describe.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import { SerializationError } from '../errors/publishing.errors.js';
@@ -9,7 +9,7 @@ import { mayBeNoText } from '../messages/stored-id.js';
 import type { DeliveryOutcome } from '../middleware/middleware.interface.js';
 import { settleWithin } from '../middleware/middleware-layers.js';
 import { Loop } from '../time/loop.js';
-import { repeatUntilServed } from '../time/retry.js';
+import { repeatUntilServed } from '../broker/serve.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
@@ -93,7 +93,7 @@ export class Settler {
     const { settleLayers } = this.#context;
     const refused = new Map<PendingSettle, unknown>();
     const settle = (): Promise<readonly SettleStatus[]> =>
-      callApart(
+      splitIfRefused(
         batch,
         (some) => this.#call(some),
         (pending, error) => {

@@ -1,6 +1,6 @@
 import type { Member } from '../broker/broker.interface.js';
 import type { Startable } from '../time/startable.interface.js';
-import type { TopicProgress } from '../topics/progress.js';
+import type { TopicProgress } from '../topics/topic-progress.js';
 import { Membership, type Shareholder } from './membership.js';
 import { assignPartitions } from './partition-assignment.js';
 import { PartitionOwnership } from './partition-ownership.js';

@@ -1,5 +1,5 @@
 import { Observable, Subject, share } from 'rxjs';
-import { shareClass } from '../copies.js';
+import { shareClass } from '../package-copies.js';
 import type { FleetEvent } from './fleet-event.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 

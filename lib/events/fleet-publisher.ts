@@ -3,7 +3,7 @@ import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
-import { repeatUntilServed } from '../time/retry.js';
+import { repeatUntilServed } from '../broker/serve.js';
 import { EventsDroppedError } from '../errors/operation.errors.js';
 import type { EventSink, QueueEvents } from './queue-events.interface.js';
 import { type EncodedEvent, type FleetKind, encodeEntry, encodeEvent } from './fleet-codec.js';

@@ -10,8 +10,8 @@ import {
   optionalDuration,
   resolveBackoff,
   resolveLease,
-} from '../connection/option-checks.js';
-import type { ResolvedOptions } from '../connection/resolve-options.js';
+} from '../composition/option-checks.js';
+import type { ResolvedOptions } from '../composition/resolve-options.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 
 const HANDLER_OPTIONS = [

@@ -1,5 +1,5 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
-import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
 
 /**
  * Options of `DelayQueueModule.forRootAsync()`.

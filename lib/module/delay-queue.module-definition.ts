@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
-import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { MODULE_OPTIONS, connectionProviders, injectables, twinProviders } from './delay-queue.providers.js';
 

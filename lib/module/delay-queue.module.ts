@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
-import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
 import type { DelayQueueAsyncOptions } from './delay-queue-async-options.interface.js';
 import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
 

@@ -2,10 +2,10 @@ import { type ExistingProvider, type InjectionToken, Logger, type Provider } fro
 import { DiscoveryService } from '@nestjs/core';
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { asConfiguration } from '../checks/validate.js';
-import { type Backend, RedisBackend } from '../connection/backend.js';
-import { DelayQueueConnection } from '../connection/delay-queue.connection.js';
-import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
-import { twinsOf } from '../copies.js';
+import { type Backend, RedisBackend } from '../composition/backend.js';
+import { DelayQueueConnection } from '../composition/delay-queue.connection.js';
+import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
+import { twinsOf } from '../package-copies.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { DelayQueueEvents } from '../events/delay-queue.events.js';

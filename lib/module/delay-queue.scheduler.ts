@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
-import type { DelayQueueConnection } from '../connection/delay-queue.connection.js';
+import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
-import { warnOfCopies } from '../copies.js';
+import { warnOfCopies } from '../package-copies.js';
 import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';

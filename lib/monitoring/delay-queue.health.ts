@@ -1,13 +1,13 @@
 import type { Broker } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
-import { shareClass } from '../copies.js';
+import { shareClass } from '../package-copies.js';
 import type { UnhandledTopicError } from '../errors/operation.errors.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
 import { within } from '../time/deadline.js';
-import type { TopicProgress } from '../topics/progress.js';
+import type { TopicProgress } from '../topics/topic-progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
-import type { UnhandledTopics } from '../topics/unhandled-topics.js';
+import type { UnhandledTopics } from './unhandled-topics.js';
 import type { ConnectionHealth, HealthCheckOptions, HealthReport, TopicHealth } from './health-report.interface.js';
 import { TopicInspector } from './topic-inspector.js';
 

@@ -1,7 +1,7 @@
 import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
-import { serveWithin } from '../time/retry.js';
+import { serveWithin } from '../broker/serve.js';
 import type { MetricsReading, TopicBacklog } from './delay-queue-metrics.interface.js';
 
 /** How long a reading serves further scrapes, in milliseconds. */

@@ -7,7 +7,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { resultsOf } from '../messages/batch-results.js';
+import { resultsOf } from '../messages/handler-results.js';
 import { HandlerTimeoutError, RetryLaterError } from '../errors/handling.errors.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import {

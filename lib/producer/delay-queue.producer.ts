@@ -2,10 +2,10 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Broker, CancelResult } from '../broker/broker.interface.js';
 import { MessageChanges } from '../topics/message-changes.js';
 import type { Clock } from '../time/clock.js';
-import { shareClass } from '../copies.js';
+import { shareClass } from '../package-copies.js';
 import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
-import { serveWithin } from '../time/retry.js';
+import { serveWithin } from '../broker/serve.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -14,10 +14,10 @@ import type { PublishedMessage, PublishOptions } from '../messages/publish-optio
 import { toStored } from '../messages/serializer.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
-import { assertPayload } from '../messages/assert-payload.js';
+import { assertPayload } from '../messages/payload-schema.js';
 import { type GivenMessage, type PublishLayer, publishWithin } from '../middleware/middleware-layers.js';
 import { type PublishRequest, assertPublishOptions, toPublishRequest } from './publish-request.js';
-import { type Destination, type OnPublishFailed, Publisher } from './publisher.js';
+import { type Route, type OnPublishFailed, Publisher } from './publisher.js';
 
 export interface ProducerDependencies {
   readonly store: Pick<Broker, 'publish' | 'cancel' | 'reschedule' | 'locate' | 'now'>;
@@ -190,7 +190,7 @@ export class DelayQueueProducer {
   }
 
   async #publishChecked(topic: TopicRef, name: string, request: PublishRequest): Promise<PublishedMessage> {
-    return this.#publisher.publish(await this.#checkedDestination(topic, name, [request]), request);
+    return this.#publisher.publish(await this.#checkedRoute(topic, name, [request]), request);
   }
 
   async #publishAll(topic: TopicRef, messages: readonly GivenMessage[]): Promise<PublishedMessage[]> {
@@ -198,7 +198,7 @@ export class DelayQueueProducer {
     assertMessages(messages);
     const requests = this.#toRequests(name, messages);
     if (requests.length === 0) return [];
-    return this.#publisher.publishAll(await this.#checkedDestination(topic, name, requests), requests);
+    return this.#publisher.publishAll(await this.#checkedRoute(topic, name, requests), requests);
   }
 
   #toRequests(topic: string, messages: readonly GivenMessage[]): PublishRequest[] {
@@ -215,7 +215,7 @@ export class DelayQueueProducer {
   }
 
   /** Where messages go, if they fit the schema of their topic. */
-  async #checkedDestination(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Destination> {
+  async #checkedRoute(topic: TopicRef, name: string, requests: readonly PublishRequest[]): Promise<Route> {
     const schema = schemaOf(topic);
     const { serializer } = this.#dependencies.topics.settings(name);
     try {

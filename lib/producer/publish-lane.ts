@@ -7,9 +7,9 @@ import {
   type PublishResult,
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
-import { callApart } from '../broker/call-apart.js';
+import { splitIfRefused } from '../broker/split-refused.js';
 import { Loop } from '../time/loop.js';
-import { repeatUntilServed } from '../time/retry.js';
+import { repeatUntilServed } from '../broker/serve.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
 /** Most characters of the envelopes in one call, so that no call keeps Redis busy for long. */
@@ -114,7 +114,7 @@ export class PublishLane {
     this.#sent = publishes;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
     // A message that is refused must not fail those of other callers that travel with it.
-    const results = await callApart<NewMessage, PublishResult | Failed>(
+    const results = await splitIfRefused<NewMessage, PublishResult | Failed>(
       messagesOf(publishes),
       (messages) => this.#call(messages),
       (_, error) => new Failed(error),

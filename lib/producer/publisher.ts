@@ -16,8 +16,8 @@ export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition'> 
 /** Called for messages that were not published, with the reason; it does not throw. */
 export type OnPublishFailed = (topic: string, error: unknown, messages: number) => void;
 
-/** Where messages go. */
-export interface Destination {
+/** The topic that messages go to, and how many partitions it has. */
+export interface Route {
   readonly topic: string;
   readonly partitions: number;
 }
@@ -40,7 +40,7 @@ export class Publisher {
   }
 
   /** @throws DuplicateMessageError, BrokerUnavailableError */
-  publish({ topic, partitions }: Destination, request: PublishRequest): Promise<PublishedMessage> {
+  publish({ topic, partitions }: Route, request: PublishRequest): Promise<PublishedMessage> {
     const partition = partitionOf(request.key, partitions);
     return new Promise((resolve, reject) => {
       this.#lanes.get(topic, partition).publish([request], {
@@ -58,7 +58,7 @@ export class Publisher {
    * @returns in the order of the requests
    * @throws PublishManyError if some failed
    */
-  publishAll({ topic, partitions }: Destination, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
+  publishAll({ topic, partitions }: Route, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
     const parts = new Map<number, Part>();
     for (let place = 0; place < requests.length; place++) {
       const request = requests[place] as PublishRequest;
@@ -69,7 +69,7 @@ export class Publisher {
       part.places.push(place);
     }
     return new Promise((resolve, reject) => {
-      const outcome = new PublishOutcome(topic, requests.length, resolve, reject);
+      const outcome = new ManyOutcomes(topic, requests.length, resolve, reject);
       for (const [partition, { requests: messages, places }] of parts) {
         this.#lanes.get(topic, partition).publish(messages, {
           answered: (n, result) => {
@@ -106,7 +106,7 @@ export class Publisher {
 }
 
 /** Gathers what becomes of messages that were published together, until it is known for all. */
-class PublishOutcome {
+class ManyOutcomes {
   readonly #topic: string;
   readonly #resolve: (published: PublishedMessage[]) => void;
   readonly #reject: (error: PublishManyError) => void;

@@ -1,6 +1,6 @@
 import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import type { DelayQueueAsyncOptions } from '../module/delay-queue-async-options.interface.js';

@@ -1,6 +1,6 @@
 import type { InjectionToken } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { shareClass } from '../copies.js';
+import { shareClass } from '../package-copies.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 import type { BrokerOperation } from '../broker/broker.interface.js';
 import { assertOptions } from '../checks/validate.js';

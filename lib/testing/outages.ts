@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.js';
-import { sleep } from '../time/retry.js';
+import { sleep } from '../time/sleep.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 
 /** For how long calls fail at once, in milliseconds. */

@@ -1,9 +1,9 @@
 import type { Broker } from '../broker/broker.interface.js';
 import { MemoryBroker } from '../broker/memory/memory.broker.js';
 import { MAX_DELAY } from '../checks/limits.js';
-import type { Backend } from '../connection/backend.js';
-import type { DelayQueueModuleOptions } from '../connection/delay-queue-options.interface.js';
-import { type ResolvedOptions, resolveOptions } from '../connection/resolve-options.js';
+import type { Backend } from '../composition/backend.js';
+import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
+import { type ResolvedOptions, resolveOptions } from '../composition/resolve-options.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';

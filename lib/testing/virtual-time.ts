@@ -1,6 +1,6 @@
 import { type Duration, parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
-import { ManualClock } from '../time/manual-clock.js';
+import { ManualClock } from './manual-clock.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { Activity } from './activity.js';

@@ -1,6 +1,6 @@
 import type { CallId, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
-import { serveWithin } from '../time/retry.js';
+import { serveWithin } from '../broker/serve.js';
 
 export interface ChangeLaneOptions {
   readonly clock: Clock;

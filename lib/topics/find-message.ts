@@ -15,7 +15,7 @@ export interface SoughtMessage {
  * the message that has no key of its own, in the id's partition; if that is not there, those that have this id and a key
  * are tried one after another, from all partitions.
  *
- * @param locate as `MessageStore.locate`
+ * @param locate as `Broker.locate`
  * @param look looks at one place; `undefined`: the message is not there, or is not one that is meant
  * @returns what the first successful look has answered
  */

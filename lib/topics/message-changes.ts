@@ -1,7 +1,7 @@
 import type { Broker, CallId, CancelResult, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
-import { serveWithin } from '../time/retry.js';
+import { serveWithin } from '../broker/serve.js';
 import { assertMessageName, type MessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { ChangeLane } from './change-lane.js';

@@ -1,5 +1,5 @@
 import { MemoryBroker } from '../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../lib/time/manual-clock.js';
+import { ManualClock } from '../../lib/testing/manual-clock.js';
 import { describeBroker } from './broker-contract.js';
 
 describeBroker('MemoryBroker', async () => {

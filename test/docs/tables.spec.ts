@@ -3,7 +3,7 @@ import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-import { resolveOptions } from '../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../lib/composition/resolve-options.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { DEFAULT_PARTITIONS } from '../../lib/topics/topic-settings.interface.js';
 import { Library, type Member, scriptNames } from '../support/docs/library.js';

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
 import { vi } from 'vitest';
 import type { Broker } from '../../lib/broker/broker.interface.js';
-import type { DelayQueueConnection } from '../../lib/connection/delay-queue.connection.js';
+import type { DelayQueueConnection } from '../../lib/composition/delay-queue.connection.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
 

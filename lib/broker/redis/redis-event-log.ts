@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/clock.js';
-import { sleep } from '../../time/retry.js';
+import { sleep } from '../../time/sleep.js';
 import type { Startable } from '../../time/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { EventEntry, EventLog, EventReader } from '../broker.interface.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
-import { sleep } from '../../time/retry.js';
+import { sleep } from '../../time/sleep.js';
 import { within } from '../../time/deadline.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { Unsubscribe } from '../broker.interface.js';

@@ -7,7 +7,7 @@ import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { HOUR, MEMBERS, type Memory, PARTITION, STORED_IDS, step } from './operations.js';
 import { letTimePass } from './time-shift.js';

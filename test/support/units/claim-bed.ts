@@ -2,7 +2,7 @@ import type { Broker, ClaimRequest, ClaimResult, ClaimedMessage } from '../../..
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';
 

@@ -6,7 +6,7 @@ import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
 import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
 export const LEASE = 30_000;
 

@@ -6,7 +6,7 @@ import { PartitionRun } from '../../../lib/consumer/partition-run.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type EnvelopeFields, encodeEnvelope } from '../../../lib/messages/envelope.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { LEASE, testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';
 

@@ -4,7 +4,7 @@ import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { message } from '../../support/broker/broker-bed.js';
 
 const PARTITIONS = 8;

@@ -3,7 +3,7 @@ import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.js';
 import type { PeekRequest } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { message } from '../../support/broker/broker-bed.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ServerClock } from '../../../lib/broker/server-clock.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
 /** A server whose clock is `offset` ahead, and an exchange with it that takes a given time each way. */
 class Exchange {

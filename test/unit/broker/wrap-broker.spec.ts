@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Broker, OPERATIONS, OPERATION_NAMES } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
 const PARTITION = { topic: 'orders', index: 1 };
 

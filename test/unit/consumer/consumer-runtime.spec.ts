@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
 import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
 import { turns } from '../../support/units/test-claimant.js';
 

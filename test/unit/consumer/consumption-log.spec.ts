@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
 
 function start() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExtendStatus, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { Call, Delivery } from '../../../lib/consumer/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { ClaimBed, PAUSED, claimed, idle } from '../../support/units/claim-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
 

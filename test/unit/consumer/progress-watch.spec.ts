@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Broker, BrokerLink } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { ProgressWatch, type Watched } from '../../../lib/consumer/progress-watch.js';
-import { type TopicProgress, patienceOf } from '../../../lib/topics/progress.js';
+import { type TopicProgress, patienceOf } from '../../../lib/topics/topic-progress.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { testContext } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';

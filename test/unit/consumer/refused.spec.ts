@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimedMessage } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { Settler } from '../../../lib/consumer/settler.js';

@@ -30,7 +30,7 @@ describe('a decorator or a token', () => {
   });
 
   it('would be seen to load it', async () => {
-    expect(await foldersLoadedBy('lib/connection/delay-queue.connection.ts')).toEqual(
+    expect(await foldersLoadedBy('lib/composition/delay-queue.connection.ts')).toEqual(
       expect.arrayContaining(['admin', 'broker', 'consumer', 'events', 'monitoring', 'producer']),
     );
   });

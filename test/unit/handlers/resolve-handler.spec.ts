@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 import type { HandlerOptions } from '../../../lib/decorators/handler-options.interface.js';
 import { topic } from '../../../lib/messages/topic.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { shown } from '../../support/shown.js';
 import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
 

@@ -13,7 +13,7 @@ import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../../../lib/middleware/middleware.interface.js';
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import type { PublishedMessage, PublishOptions } from '../../../lib/messages/publish-options.interface.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Broker, Outcome, Settlement, SettleStatus } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';

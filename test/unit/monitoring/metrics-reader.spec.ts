@@ -5,7 +5,7 @@ import {
   type PartitionCounters,
   type PartitionStats,
 } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { type ConsumedTopic, MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
 import { LogBook } from '../../support/app/log-book.js';

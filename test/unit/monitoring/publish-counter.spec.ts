@@ -8,7 +8,7 @@ import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.in
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import { topic } from '../../../lib/messages/topic.js';
 import { countPublishes } from '../../../lib/monitoring/metrics-recorder.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Loop } from '../../../lib/time/loop.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
 /** A loop whose runs end when the test says so. */
 function build({ gather = false } = {}) {

@@ -2,7 +2,7 @@ import { Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
 import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
@@ -17,10 +17,10 @@ import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/res
 import { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
 import { MetricsRecorder, type MetricsRecorderOptions } from '../../../lib/monitoring/metrics-recorder.js';
 import { Loop } from '../../../lib/time/loop.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { Startable } from '../../../lib/time/startable.interface.js';
 import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
-import { UnhandledTopics } from '../../../lib/topics/unhandled-topics.js';
+import { UnhandledTopics } from '../../../lib/monitoring/unhandled-topics.js';
 import { SeededRandom } from '../../support/random.js';
 import { testContext, testHandling } from '../../support/units/handling.js';
 

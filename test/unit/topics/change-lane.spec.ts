@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ChangeLane } from '../../../lib/topics/change-lane.js';
 

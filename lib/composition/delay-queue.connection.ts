@@ -18,12 +18,12 @@ import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
 import { MetricsRecorder, countPublishes } from '../monitoring/metrics-recorder.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import { patienceOf } from '../topics/progress.js';
+import { patienceOf } from '../topics/topic-progress.js';
 import { TopicRegistry } from '../topics/topic.registry.js';
-import { UnhandledTopics } from '../topics/unhandled-topics.js';
+import { UnhandledTopics } from '../monitoring/unhandled-topics.js';
 import type { Backend } from './backend.js';
 import type { ResolvedOptions } from './resolve-options.js';
-import { SignalWatch } from './signal-watch.js';
+import { SignalWatch } from './sigterm-watch.js';
 
 export interface ConnectionSetup {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.js';
+import type { Clock, Timer } from '../time/clock.js';
 
 interface PendingTimer extends Timer {
   readonly fireAt: number;

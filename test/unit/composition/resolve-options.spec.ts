@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
-import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
 import { shown } from '../../support/shown.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 
 const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2 };
 

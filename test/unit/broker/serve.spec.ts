@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
-import { repeatUntilServed, serveWithin, sleep } from '../../../lib/time/retry.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { repeatUntilServed, serveWithin } from '../../../lib/broker/serve.js';
+import { sleep } from '../../../lib/time/sleep.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../../lib/time/manual-clock.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
-import { UnhandledTopics } from '../../../lib/topics/unhandled-topics.js';
+import { UnhandledTopics } from '../../../lib/monitoring/unhandled-topics.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,6 +1,6 @@
 import { ConfigurationError, type DelayQueueModuleOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 
 function resolve(fleetEvents: unknown) {
   return resolveOptions({ fleetEvents } as DelayQueueModuleOptions).fleetEvents;

@@ -1,6 +1,7 @@
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
-import type { Clock } from './clock.js';
-import { within } from './deadline.js';
+import type { Clock } from '../time/clock.js';
+import { within } from '../time/deadline.js';
+import { sleep } from '../time/sleep.js';
 
 const FIRST_PAUSE = 25;
 const LONGEST_PAUSE = 250;
@@ -57,19 +58,5 @@ export async function serveWithin<T>(clock: Clock, timeout: number, operation: (
       const detail = lastFailure?.message ?? 'the connection hangs';
       return new BrokerUnavailableError(`No answer from Redis in time: ${detail}`, { cause: lastFailure });
     },
-  });
-}
-
-/** Resolves after `delay` milliseconds, or as soon as the signal is aborted. */
-export function sleep(clock: Clock, delay: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const wake = (): void => {
-      timer.cancel();
-      signal.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = clock.setTimer(delay, wake);
-    signal.addEventListener('abort', wake);
   });
 }

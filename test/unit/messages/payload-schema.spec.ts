@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { InvalidPayloadError } from '../../../lib/errors/publishing.errors.js';
-import { checkPayload } from '../../../lib/messages/check-payload.js';
+import { checkPayload } from '../../../lib/messages/payload-schema.js';
 
 /** The same in three languages: a text of digits becomes a number, and the note has a default. */
 const SCHEMAS: Readonly<Record<string, StandardSchemaV1>> = {

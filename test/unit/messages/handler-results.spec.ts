@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resultsOf } from '../../../lib/messages/batch-results.js';
+import { resultsOf } from '../../../lib/messages/handler-results.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { shown } from '../../support/shown.js';
 

@@ -1,5 +1,5 @@
 import { HandlerTimeoutError } from '../errors/handling.errors.js';
-import { resultsOf } from '../messages/batch-results.js';
+import { resultsOf } from '../messages/handler-results.js';
 import { within } from '../time/deadline.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';

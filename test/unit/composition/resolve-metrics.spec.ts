@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../lib/errors/options.errors.js';
-import type { DelayQueueModuleOptions } from '../../../lib/connection/delay-queue-options.interface.js';
-import { resolveOptions } from '../../../lib/connection/resolve-options.js';
+import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { recordedMetrics } from '../../support/units/recorded-metrics.js';
 import { failureOf } from '../../support/units/wrong-options.js';
 

@@ -15,7 +15,7 @@ export function isRefused(error: unknown): boolean {
  * @returns in the order of the items
  * @throws what `onFailed` throws
  */
-export async function callApart<T, R>(
+export async function splitIfRefused<T, R>(
   items: readonly T[],
   call: (items: readonly T[]) => Promise<readonly R[]>,
   onFailed: (item: T, error: unknown) => R | Promise<R>,
@@ -27,7 +27,7 @@ export async function callApart<T, R>(
     if (items.length > 1 && isRefused(error)) {
       const middle = Math.ceil(items.length / 2);
       for (const half of [items.slice(0, middle), items.slice(middle)]) {
-        answers.push(...(await callApart(half, call, onFailed)));
+        answers.push(...(await splitIfRefused(half, call, onFailed)));
       }
     } else {
       for (const item of items) answers.push(await onFailed(item, error));
