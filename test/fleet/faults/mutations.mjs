@@ -14,7 +14,7 @@ export const mutations = [
     guard: 'owner check: only the owner of a partition claims',
     file: 'broker/redis/lua/claim.lua',
     find: "if redis.call('GET', owner) ~= member then return { now_us, 0 } end",
-    replace: '',
+    replace: "if redis.call('GET', owner) ~= member then redis.call('TIME') end",
     scenario: 'stopped-consumer',
   },
   {
@@ -35,7 +35,7 @@ export const mutations = [
     guard: 'lease extension: a running handler keeps its message',
     file: 'broker/redis/lua/extend.lua',
     find: "if #members > 0 then redis.call('ZADD', inflight, 'XX', unpack(members)) end",
-    replace: '',
+    replace: "if #members > 0 then redis.call('ZCARD', inflight) end",
     scenario: 'slow-handlers',
   },
   {
@@ -49,7 +49,7 @@ export const mutations = [
     guard: 'lease check before the start: a claim that was read too late is given back',
     file: 'consumer/delivery-check.ts',
     find: 'if (this.#isOver(delivery))',
-    replace: 'if (false)',
+    replace: 'if (delivery.attempt < 0)',
     scenario: 'blocked-event-loop',
   },
 ];
