@@ -1,5 +1,11 @@
-import { MAX_BATCH, type CallId, type Partition } from '../broker/broker.interface.js';
-import type { Death, ListedDeadLetter, Requeue } from '../broker/broker.interface.js';
+import {
+  MAX_BATCH,
+  type CallId,
+  type Death,
+  type ListedDeadLetter,
+  type Partition,
+  type Requeue,
+} from '../broker/broker.interface.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { assertPayload } from '../messages/payload-schema.js';

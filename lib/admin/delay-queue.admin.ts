@@ -273,7 +273,7 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async pause(topic: TopicRef): Promise<void> {
-    await this.#inEachPartition(topic, (admin, partition) => admin.pause(partition));
+    await this.#inEachPartition(topic, (broker, partition) => broker.pause(partition));
   }
 
   /**
@@ -284,7 +284,7 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async resume(topic: TopicRef): Promise<void> {
-    await this.#inEachPartition(topic, (admin, partition) => admin.resume(partition));
+    await this.#inEachPartition(topic, (broker, partition) => broker.resume(partition));
   }
 
   async #inEachPartition(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<void>): Promise<void> {

@@ -1,5 +1,4 @@
-import type { EditResult } from '../broker/broker.interface.js';
-import type { CallId, StoredMessage } from '../broker/broker.interface.js';
+import type { CallId, EditResult, StoredMessage } from '../broker/broker.interface.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';

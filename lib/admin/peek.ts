@@ -1,5 +1,10 @@
-import type { PeekedMessages, Position } from '../broker/broker.interface.js';
-import { MAX_BATCH, type Partition, type StoredMessage } from '../broker/broker.interface.js';
+import {
+  MAX_BATCH,
+  type Partition,
+  type PeekedMessages,
+  type Position,
+  type StoredMessage,
+} from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
