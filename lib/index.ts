@@ -25,6 +25,7 @@ export {
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
 export type { PublishedMessage, PublishOptions } from './messages/publish-options.interface.js';
+export type { ReplicaOptions } from './messages/replicas.js';
 export type { PayloadSerializer } from './messages/serializer.js';
 export { type Topic, type TopicRef, topic } from './messages/topic.js';
 export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
@@ -53,6 +54,7 @@ export type { SettleStatus } from './messages/settle-status.js';
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export {
+  checkRedis,
   ConnectedDelayQueueAdmin,
   createDelayQueueAdmin,
   type DelayQueueAdminOptions,
@@ -68,14 +70,18 @@ export type {
 } from './admin/bulk-options.js';
 export type { DeadLetterFilter } from './admin/dead-letter-filter.js';
 export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.js';
+export type { DoctorReport } from './admin/doctor.js';
+export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from './broker/inspection.interface.js';
 export type { MessageDetails } from './admin/message-details.js';
 export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
 export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
 
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
+export type { AbandonedRun, AbandonedRuns } from './topics/abandoned-run.interface.js';
 export type {
   ConnectionHealth,
+  SessionHealth,
   HealthCheckOptions,
   HealthReport,
   HealthStatus,
@@ -90,6 +96,7 @@ export type {
   MetricsReading,
   PublishOutcome,
   TopicBacklog,
+  TopicConsumption,
   TopicReading,
 } from './monitoring/delay-queue-metrics.interface.js';
 
@@ -120,6 +127,7 @@ export {
 export {
   DuplicateMessageError,
   InvalidPayloadError,
+  NotReplicatedError,
   PayloadTooLargeError,
   SchemaError,
   SerializationError,

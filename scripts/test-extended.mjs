@@ -7,6 +7,7 @@ import { report, runTests } from './checks/run-tests.mjs';
 import { ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
+import { tryToInstallFaketime } from './setup/faketime.mjs';
 import { startRedis } from './setup/redis.mjs';
 
 /** The tests that use ioredis, which have to pass with its older major version too. */
@@ -23,6 +24,7 @@ await runScript(async () => {
 async function testEverything() {
   await ensureDependencies();
   await ensureLibraryBuilt();
+  await tryToInstallFaketime();
   const redis = await startRedis();
   const env = { REDIS_URL: redis.url };
   try {

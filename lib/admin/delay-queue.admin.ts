@@ -20,6 +20,7 @@ import { clearTopic } from './clear-topic.js';
 import type { DeadLetterFilter } from './dead-letter-filter.js';
 import type { DeadLetterGroups } from './dead-letter-groups.js';
 import { DeadLetters } from './dead-letters.js';
+import { type DoctorReport, doctor } from './doctor.js';
 import { editPayload } from './edit-payload.js';
 import { type MessageDetails, toDetails } from './message-details.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
@@ -117,6 +118,24 @@ export class DelayQueueAdmin {
    */
   async peek(topic: TopicRef, state: PeekState, options: PeekOptions = {}): Promise<PeekPage> {
     return peek(this.#dependencies, checkedTopicName(topic), state, options);
+  }
+
+  /**
+   * Looks at a Redis for all that the promises of this library need: its version, settings, memory, disk, replicas, rights,
+   * signals and clock, and what other programs left. It says what each finding means and what to do. It changes nothing but for
+   * the trial of commands that every boot makes, which leaves nothing behind. It takes at most two times `publishTimeout`
+   * (`timeout` of `createDelayQueueAdmin()`), and never rejects: if Redis cannot be reached, that is the finding.
+   *
+   * @example
+   * ```ts
+   * const { findings } = await admin.doctor();
+   * for (const { level, check, message, advice } of findings) {
+   *   if (level !== 'ok') console.log(level, check, message, advice);
+   * }
+   * ```
+   */
+  async doctor(): Promise<DoctorReport> {
+    return doctor(this.#dependencies);
   }
 
   /**

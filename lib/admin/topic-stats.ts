@@ -1,4 +1,5 @@
 import type { Broker, PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import { liveSessions } from '../fleet/live-sessions.js';
 import { partitionsOf } from '../topics/partitions.js';
 
 /**
@@ -54,7 +55,7 @@ export interface TopicCounters {
  */
 export interface PartitionStatus extends TopicCounts {
   readonly partition: number;
-  /** The member id of the process that owns it. */
+  /** Names the process that owns it; `undefined` if none does, or its session has ended. */
   readonly owner: string | undefined;
 }
 
@@ -68,12 +69,12 @@ export interface TopicStats extends TopicCounts {
   readonly partitions: readonly PartitionStatus[];
 }
 
-/** Counts what a topic holds, with one call for each partition. */
+/** Counts what a topic holds, with one call for each partition and one for the sessions. */
 export async function countTopic(broker: Broker, topic: string): Promise<TopicStats> {
-  const config = await broker.configOf(topic);
+  const [config, live] = await Promise.all([broker.configOf(topic), liveSessions(broker)]);
   const partitions = await Promise.all(
     partitionsOf(topic, config?.partitions ?? 0).map(async (partition) =>
-      toStatus(partition.index, await broker.stats(partition)),
+      toStatus(partition.index, await broker.stats(partition), live),
     ),
   );
   const sum = (value: (status: PartitionStatus) => number): number =>
@@ -103,7 +104,7 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
   };
 }
 
-function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
+function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<string>): PartitionStatus {
   const { scheduled, due, inFlight, dead, owner, paused } = stats;
   const nextDueAt = stats.nextDueAt === undefined ? undefined : new Date(stats.nextDueAt);
   return {
@@ -115,7 +116,7 @@ function toStatus(partition: number, stats: PartitionStats): PartitionStatus {
     nextDueAt,
     oldestDueAt: due > 0 ? nextDueAt : undefined,
     paused,
-    owner,
+    owner: owner !== undefined && live.has(owner) ? owner : undefined,
     counters: toCounters(stats.counters),
   };
 }

@@ -1,7 +1,19 @@
 import type { Failure } from '../messages/failure.js';
+import type { ReplicaRequirement } from '../messages/replicas.js';
 import type { SettleStatus } from '../messages/settle-status.js';
 import type { EventLog } from './event-log.interface.js';
-import type { AcquireResult, Member, PartitionSignal, RenewResult, TopicConfig } from './group.interface.js';
+import type {
+  AcquireResult,
+  FleetLook,
+  FleetSignal,
+  Heartbeat,
+  PartitionSignal,
+  SessionRecord,
+  SessionSignal,
+  TopicConfig,
+  TopicList,
+} from './fleet.interface.js';
+import type { DoctorFinding } from './inspection.interface.js';
 import type {
   CallId,
   CancelResult,
@@ -19,6 +31,7 @@ import type {
   RescheduleResult,
   Settlement,
 } from './message-calls.interface.js';
+import type { Owner } from './owner.js';
 import type {
   DeadLetterLimits,
   DeadLetterPage,
@@ -33,10 +46,12 @@ import type {
 
 // Whoever uses the port imports it, and what its operations take and answer, from this file.
 export type * from './event-log.interface.js';
-export * from './group.interface.js';
+export * from './fleet.interface.js';
+export type * from './inspection.interface.js';
 export * from './message-calls.interface.js';
+export * from './owner.js';
 export * from './stored-message.interface.js';
-export type { SettleStatus };
+export type { ReplicaRequirement, SettleStatus };
 
 /**
  * What the runtime asks of the place where messages are kept. Each operation takes a bounded amount of work, rejects with
@@ -49,8 +64,17 @@ export interface BrokerOperations {
 
   // ── publishing and changing ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Answers in the order of the messages, 1 to `MAX_BATCH`. */
-  publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]>;
+  /**
+   * Answers in the order of the messages, 1 to `MAX_BATCH`.
+   *
+   * @param replicas answers only when so many replicas have confirmed the call, or its time is over; `confirmedBy` tells
+   */
+  publish(
+    partition: Partition,
+    call: CallId,
+    messages: readonly NewMessage[],
+    replicas?: ReplicaRequirement,
+  ): Promise<PublishResult[]>;
   cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
   /** Moves a message that waits to another due time; if it does not wait, nothing changes. */
   reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
@@ -71,7 +95,7 @@ export interface BrokerOperations {
    * Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it; its envelope stays as it is,
    * and no attempt is spent.
    *
-   * @param receipt of its current delivery; with the token 0, of a message that is due or whose lease has ended
+   * @param receipt of its current delivery; with {@link NO_TOKEN}, of a message that is due or whose lease has ended
    * @returns the stored id of the dead letter, which is a new one if the message's was not text; `undefined` if it was not
    * set aside, since it is gone, or no longer what the receipt says
    */
@@ -112,36 +136,55 @@ export interface BrokerOperations {
    */
   trimDead(partition: Partition, limits: DeadLetterLimits): Promise<number | undefined>;
 
-  // ── topics and their groups ───────────────────────────────────────────────────────────────────────────────────────
+  // ── topics ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The topics that were ever used, in the order of their bytes. */
   topics(): Promise<string[]>;
   /**
-   * Fixes the number of partitions of a topic at its first use and answers what is stored.
+   * Fixes the number of partitions of a topic at its first use and answers what is stored. It is stored twice: whichever copy is
+   * missing is written again from the other.
    *
    * @param partitions the number wanted if the topic is new
    */
   configure(topic: string, partitions: number): Promise<TopicConfig>;
   /** What is stored of a topic; `undefined` if it was never used. */
   configOf(topic: string): Promise<TopicConfig | undefined>;
-  /** Joins, or stays: `session` milliseconds from now the member counts as gone. Answers all live members, sorted by id. */
-  join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]>;
-  leave(topic: string, member: string): Promise<void>;
-  /** Whether the topic has a live member: a process that handles it. */
-  hasMembers(topic: string): Promise<boolean>;
-  acquire(partition: Partition, member: string, session: number): Promise<AcquireResult>;
+  /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */
+  configsOf(topics: readonly string[]): Promise<(TopicConfig | undefined)[]>;
+
+  // ── sessions and owners ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Says that this process lives, and looks who else does. */
+  heartbeat(heartbeat: Heartbeat): Promise<FleetLook>;
   /**
-   * Begins the owner's session anew. If another member turns out to be the owner, this is harmless: it renews its session
-   * itself, and claims are refused to everyone else all the same.
+   * Says that a process has left, unless its session was renewed after this heartbeat; the session is shown as such until somebody
+   * forgets it.
    */
-  renew(partition: Partition, member: string, session: number): Promise<RenewResult>;
-  release(partition: Partition, member: string): Promise<void>;
+  leave(heartbeat: Heartbeat): Promise<void>;
+  /** Removes sessions that have left or ended, and topic lists that no session names any more. */
+  forget(sessions: readonly string[]): Promise<void>;
+  /** All sessions, for those who look once; sorted by name. */
+  sessions(): Promise<SessionRecord[]>;
+  rememberTopics(list: TopicList): Promise<void>;
+  /** The lists of topics under these digests, in their order; `undefined` for those that are not there. */
+  rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]>;
+  /** Sends a signal to one session, or to all. */
+  tell(signal: FleetSignal): Promise<void>;
+  /**
+   * Makes `owner` the owner of a partition, if what is stored of its owner is exactly `replaces`; answers the repeat of a call
+   * that has succeeded as the call.
+   *
+   * @param replaces `undefined` if nothing is to be stored
+   */
+  acquire(partition: Partition, owner: Owner, replaces: Owner | undefined): Promise<AcquireResult>;
+  /** Gives a partition up, if exactly this is stored as its owner. The epoch stays. */
+  release(partition: Partition, owner: Owner): Promise<void>;
 }
 
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
- * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `join`, `leave`,
- * `acquire`, `renew` and `release` are about who owns them.
+ * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `heartbeat`, `leave`
+ * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition.
  *
  * @publicApi
  */
@@ -174,11 +217,15 @@ export const OPERATIONS = {
   removeDead: 'partition',
   configure: 'topic',
   configOf: 'topic',
-  join: 'topic',
-  leave: 'topic',
-  hasMembers: 'topic',
+  configsOf: 'all',
+  heartbeat: 'all',
+  leave: 'all',
+  forget: 'all',
+  sessions: 'all',
+  rememberTopics: 'all',
+  rememberedTopics: 'all',
+  tell: 'all',
   acquire: 'partition',
-  renew: 'partition',
   release: 'partition',
   topics: 'all',
   peek: 'partition',
@@ -207,8 +254,8 @@ export interface SignalSource {
     listener: (signal: PartitionSignal) => void,
     onListening?: () => void,
   ): Unsubscribe;
-  /** Calls the listener when members of the topic come, go, or change what they hold. The rest as above. */
-  watchMembers(topic: string, listener: () => void, onListening?: () => void): Unsubscribe;
+  /** Listens to the signals for a session and for all sessions. The rest as above. */
+  watchSession(session: string, listener: (signal: SessionSignal) => void, onListening?: () => void): Unsubscribe;
   /** Calls the listener each time the broker can be reached again by calls. */
   onAvailable(listener: () => void): () => void;
   /** Calls the listener with each error of a connection; whoever waits for a call gets its error from that call. */
@@ -220,9 +267,9 @@ export interface BrokerLink {
   /** Whether the connection for calls is up, as far as this process knows. */
   readonly isUp: boolean;
   /**
-   * Resolves once the broker has answered a call.
+   * Asks every server for its time, which keeps the estimates of their clocks right. Resolves once one of them has answered.
    *
-   * @throws BrokerUnavailableError
+   * @throws BrokerUnavailableError if none answers
    */
   ping(): Promise<void>;
   /**
@@ -233,13 +280,38 @@ export interface BrokerLink {
   listen(): Promise<void>;
   /** Ends a connection that is up and makes it anew. Calls under way on it fail, and may be repeated. */
   rebuild(connection: 'calls' | 'signals'): void;
+  /** The servers that this process cannot reach by calls, as far as it knows without asking: of a cluster, its masters. */
+  readonly unreachable: readonly UnreachableServer[];
+}
+
+/** A server that cannot be reached. */
+export interface UnreachableServer {
+  /** Host and port. */
+  readonly address: string;
+  /** When that was first noticed. */
+  readonly since: Date;
+  readonly error: Error;
 }
 
 /** Everything the runtime needs of the place where messages are kept. */
 export interface Broker extends BrokerOperations, SignalSource {
   readonly link: BrokerLink;
   readonly eventLog: EventLog;
-  /** The broker's clock as this process estimates it, epoch milliseconds with fractions. */
-  now(): number;
+  /**
+   * The broker's clock as this process estimates it, epoch milliseconds with fractions. Each node of a cluster has its own.
+   *
+   * @param partition about which that clock decides; without it the clock is the one that the sessions of the fleet go by
+   */
+  now(partition?: Partition): number;
+  /** Calls the listener when the estimate of a clock has changed by a millisecond or more, so that timers are set anew. */
+  onClockStep(listener: () => void): () => void;
+  /**
+   * Looks at all that the promises need of the place where messages are kept. Never rejects: what cannot be found out is a
+   * finding.
+   *
+   * @param patience longest time for an answer to one question, in milliseconds; at most two are asked one after the other
+   * @returns at least one finding for each check that applies, in the order of `DOCTOR_CHECKS`
+   */
+  inspect(patience: number): Promise<readonly DoctorFinding[]>;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
+import type { Owner } from './owner.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -36,6 +37,10 @@ export interface PublishResult {
   readonly status: 'created' | 'rejected' | 'ignored' | 'replaced';
   /** Due time of the message that is stored now, epoch milliseconds. */
   readonly dueAt: number;
+  /** Set in the first result of a call if its partition had no counters yet: it is new, or Redis has lost it. */
+  readonly isNewPartition?: true;
+  /** How many replicas had confirmed the call when it was answered; `undefined` if none were asked for. */
+  readonly confirmedBy?: number;
 }
 
 /**
@@ -66,27 +71,46 @@ export interface ClearResult {
 // ── delivering ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Proves that a settle belongs to the current delivery of a message. Tokens are drawn from one growing number a
- * partition, so a receipt fits neither a later delivery nor a later message with the same id.
+ * Proves that a settle belongs to the current delivery of a message: the token is the owner's epoch and the number of the
+ * delivery. The broker only compares it, so nothing that it forgets makes a receipt fit a later delivery, or a later message
+ * with the same id.
  */
 export interface Receipt {
   readonly storedId: string;
-  readonly token: number;
+  readonly token: string;
 }
 
+/** @param number counts the deliveries that an owner makes in its epoch, from 1 */
+export function tokenOf(epoch: string, number: number): string {
+  return `${epoch}.${number}`;
+}
+
+/** In place of a token: of no delivery. */
+export const NO_TOKEN = '0';
+
 export interface ClaimRequest {
-  /** The member that claims; it has to own the partition. */
-  readonly member: string;
+  /** Who claims; exactly this has to be stored as the owner of the partition. */
+  readonly owner: Owner;
+  /**
+   * Counts the claims of the owner, from 1. With the same number again it is a repeat, and is answered with the deliveries that
+   * the first call has made. A call with a number below the latest one changes nothing.
+   */
+  readonly sequence: number;
+  /** How many deliveries the owner has made so far; the next ones are numbered from there. */
+  readonly delivered: number;
   /** Most messages wanted, 1 to {@link MAX_BATCH}. */
   readonly max: number;
   /** For how long the deliveries belong to the member, in milliseconds. */
   readonly lease: number;
   /**
-   * The partition's highest token this owner knows. If deliveries with higher tokens exist, the reply that announced
-   * them was lost, and they are returned instead of new ones: so a claim may be repeated.
+   * Room for suspects: messages whose deliveries have ended with their lease more than once. One that may run in a group takes
+   * 1, and one that has to run alone takes all of it. @defaultValue {@link SUSPECT_ROOM}: as if no suspect ran
    */
-  readonly knownToken: number;
+  readonly room?: number;
 }
+
+/** Most suspects that run at once in a process. */
+export const SUSPECT_ROOM = 16;
 
 export interface ClaimedMessage extends Receipt {
   readonly envelope: string;
@@ -96,20 +120,25 @@ export interface ClaimedMessage extends Receipt {
   readonly attempt: number;
   /** Epoch milliseconds. */
   readonly dueAt: number;
+  /** How much of the room for suspects it takes; 0 for nearly all messages. */
+  readonly weight: number;
 }
 
 export type ClaimResult =
   | {
       readonly status: 'claimed' | 'paused';
       readonly messages: ClaimedMessage[];
-      /** The partition's highest token now. */
-      readonly token: number;
+      /** How many deliveries the owner has made now. */
+      readonly delivered: number;
       /** When there is something to claim again: next due time or next end of a lease; `undefined` if nothing waits. */
       readonly nextAt: number | undefined;
       /** How many entries had no envelope, and were removed. */
       readonly repaired: number;
+      /** Whether suspects wait that there was no room for. */
+      readonly heldBack: boolean;
     }
-  | { readonly status: 'not-owner' };
+  /** What is stored of the owner instead; `undefined` if nothing is. */
+  | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
 
 interface Failed {
   readonly failure: Failure;
@@ -130,6 +159,11 @@ export type Outcome =
 
 export interface Settlement extends Receipt {
   readonly outcome: Outcome;
+}
+
+/** Whether the broker keeps more once it has stored an outcome, so that it refuses it while it is full. */
+export function addsMemory({ outcome: { kind } }: Pick<Settlement, 'outcome'>): boolean {
+  return kind !== 'ack' && kind !== 'release';
 }
 
 export type ExtendStatus = 'extended' | 'lost' | 'cancelled';

@@ -3,6 +3,9 @@ import type { Clock } from '../time/clock.js';
 /** How fast two clocks may drift apart, as a share of time; crystal clocks stay well below 100 ppm. */
 const DRIFT = 0.0001;
 
+/** By how much an estimate has to change until timers that were set by it are set anew, in milliseconds. */
+const STEP = 1;
+
 /**
  * The broker's clock, estimated from its replies: a reply's time stamp was taken somewhere between sending and receiving,
  * so each exchange bounds the offset to half its round trip (Cristian's algorithm). The tightest bound is kept and
@@ -10,12 +13,27 @@ const DRIFT = 0.0001;
  */
 export class ServerClock {
   readonly #clock: Clock;
-  #offset = 0;
+  readonly #onStep: () => void;
+  #offset: number;
   #error = Infinity;
   #measuredAt = 0;
+  /** The offset when it last stepped. */
+  #toldOffset: number;
 
-  constructor(clock: Clock) {
+  /**
+   * @param onStep called when the estimate has changed by a millisecond or more: the server's clock was set, or is known better
+   * @param like what is assumed until the first reply: the offset of a clock that may be near
+   */
+  constructor(clock: Clock, onStep: () => void, like?: ServerClock) {
     this.#clock = clock;
+    this.#onStep = onStep;
+    this.#offset = like ? like.#offset : 0;
+    this.#toldOffset = this.#offset;
+  }
+
+  /** Whether there was a reply. */
+  get isMeasured(): boolean {
+    return this.#error !== Infinity;
   }
 
   /** Estimated time of the server, epoch milliseconds with fractions. */
@@ -38,5 +56,8 @@ export class ServerClock {
       this.#error = error;
       this.#measuredAt = receivedAt;
     }
+    if (Math.abs(this.#offset - this.#toldOffset) < STEP) return;
+    this.#toldOffset = this.#offset;
+    this.#onStep();
   }
 }

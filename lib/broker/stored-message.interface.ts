@@ -120,6 +120,7 @@ export interface PartitionStats {
   readonly inFlight: number;
   readonly dead: number;
   readonly nextDueAt: number | undefined;
+  /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;
   readonly paused: boolean;
   /** Since the partition was created. */

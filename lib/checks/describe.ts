@@ -2,8 +2,16 @@ import { inspect } from 'node:util';
 
 /** A value as it is shown in an error message: short, on one line, with its type visible. */
 export function describe(value: unknown): string {
-  const text = inspect(value, { depth: 1, breakLength: Infinity, maxStringLength: 60, maxArrayLength: 5 });
-  return shortened(text.replaceAll(/\s*\n\s*/g, ' '));
+  return shortened(inspected(value).replaceAll(/\s*\n\s*/g, ' '));
+}
+
+/** A value may say itself how it is shown, and fail at that. */
+function inspected(value: unknown): string {
+  try {
+    return inspect(value, { depth: 1, breakLength: Infinity, maxStringLength: 60, maxArrayLength: 5 });
+  } catch {
+    return `a value of type ${typeof value} that cannot be shown`;
+  }
 }
 
 function shortened(text: string): string {

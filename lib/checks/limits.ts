@@ -13,5 +13,8 @@ export const MAX_DELAY = 10 * 365.25 * 24 * 60 * 60 * 1000;
 /** Most partitions a topic can have. */
 export const MAX_PARTITIONS = 1024;
 
+/** Most replicas that can be asked to confirm a publish. */
+export const MAX_REPLICAS = 100;
+
 /** Most attempts a message can be given. */
 export const MAX_ATTEMPTS = 1000;

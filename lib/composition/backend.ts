@@ -47,13 +47,14 @@ export class RedisBackend implements Backend {
   }
 
   async createBroker(
-    { redis, prefix, publishTimeout }: ResolvedOptions,
+    { redis, prefix, publishTimeout, replicas }: ResolvedOptions,
     { log, metrics }: BrokerContext,
   ): Promise<{ broker: Broker; redis: object }> {
     const broker = await createRedisBroker({
       redis,
       prefix,
       connectTimeout: publishTimeout,
+      replicas,
       clock: this.clock,
       log,
       onScript: metrics && ((name, duration) => metrics.observeScript(name, duration / 1000)),

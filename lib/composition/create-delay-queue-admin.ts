@@ -1,4 +1,5 @@
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { DoctorReport } from '../admin/doctor.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { asConfiguration, assertOptions, isPlainObject } from '../checks/validate.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
@@ -9,7 +10,7 @@ import type { TopicOptions } from './delay-queue-options.interface.js';
 import { type ResolvedOptions, checkOptions, resolveTimeout } from './resolve-options.js';
 
 /**
- * How {@link createDelayQueueAdmin} connects.
+ * How {@link createDelayQueueAdmin} and {@link checkRedis} connect.
  *
  * @publicApi
  */
@@ -65,14 +66,7 @@ export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
  * @publicApi
  */
 export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}): Promise<ConnectedDelayQueueAdmin> {
-  const resolved = resolveAdminOptions(options);
-  const { log = console } = options;
-  const connection = await DelayQueueConnection.create({
-    name: 'createDelayQueueAdmin',
-    options: resolved,
-    backend: new RedisBackend(),
-    log,
-  });
+  const connection = await openConnection('createDelayQueueAdmin', options);
   try {
     await connection.broker.connect();
   } catch (error) {
@@ -82,8 +76,38 @@ export async function createDelayQueueAdmin(options: DelayQueueAdminOptions = {}
   return new ConnectedDelayQueueAdmin(connection);
 }
 
-function resolveAdminOptions(options: DelayQueueAdminOptions): ResolvedOptions {
-  return asConfiguration('createDelayQueueAdmin', () => {
+/**
+ * Looks at a Redis as `DelayQueueAdmin.doctor()` does, also at one that no application boots on: too old, without the rights
+ * that are needed, a replica, or away.
+ *
+ * @example
+ * ```ts
+ * const { findings } = await checkRedis({ redis: 'redis://localhost:6379' });
+ * process.exitCode = findings.some(({ level }) => level === 'error') ? 1 : 0;
+ * ```
+ *
+ * @throws ConfigurationError if an option is wrong
+ *
+ * @publicApi
+ */
+export async function checkRedis(options: DelayQueueAdminOptions = {}): Promise<DoctorReport> {
+  const connection = await openConnection('checkRedis', options);
+  try {
+    return await connection.admin.doctor();
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A connection that is not connected yet. */
+async function openConnection(name: string, options: DelayQueueAdminOptions): Promise<DelayQueueConnection> {
+  const resolved = resolveAdminOptions(name, options);
+  const { log = console } = options;
+  return DelayQueueConnection.create({ name, options: resolved, backend: new RedisBackend(), log });
+}
+
+function resolveAdminOptions(name: string, options: DelayQueueAdminOptions): ResolvedOptions {
+  return asConfiguration(name, () => {
     assertOptions('The options', options, ['redis', 'prefix', 'timeout', 'log', 'serializer', 'topics']);
     const { timeout, log: _, topics = {}, ...rest } = options;
     if (isPlainObject(topics)) {

@@ -2,6 +2,7 @@ import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import type { Duration } from '../time/duration.js';
 import type { Backoff } from '../messages/backoff.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
+import type { ReplicaOptions } from '../messages/replicas.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 
@@ -32,6 +33,11 @@ export interface DelayQueueModuleOptions {
   consumer?: false | ConsumerOptions;
   /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
+  /**
+   * How many replicas of Redis have to confirm each publish, and within which time; else it rejects with
+   * `NotReplicatedError`. A publish may ask for other numbers. @defaultValue none
+   */
+  replicas?: ReplicaOptions;
   /** Functions around publishes, handler calls and settles, such as for correlation ids; the first is the outermost. @defaultValue none */
   middleware?: readonly DelayQueueMiddleware[];
   /**
@@ -83,7 +89,7 @@ export interface TopicOptions {
   backoff?: Backoff;
   /** Longest run of one handler call; after it, its signal aborts and the attempt has failed. @defaultValue none */
   timeout?: Duration;
-  /** A message that is not delivered within this time after it was due becomes a dead letter. @defaultValue never */
+  /** A message whose first delivery is not within this time after it was due becomes a dead letter. @defaultValue never */
   expireAfter?: Duration;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;

@@ -18,7 +18,7 @@ import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
 import { MetricsRecorder, countPublishes } from '../monitoring/metrics-recorder.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
-import { patienceOf } from '../topics/topic-progress.js';
+import { patienceOf } from '../topics/progress.js';
 import { TopicRegistry } from '../topics/topic.registry.js';
 import { UnhandledTopics } from '../monitoring/unhandled-topics.js';
 import type { Backend } from './backend.js';
@@ -56,8 +56,8 @@ export class DelayQueueConnection {
   readonly producer: DelayQueueProducer;
   readonly admin: DelayQueueAdmin;
   readonly health: DelayQueueHealth;
-  /** Names this process among the members of every topic, and in what it tells the fleet. */
-  readonly #member = `${hostname()}:${process.pid}:${uuidv7()}`;
+  /** Names this process in the fleet. */
+  readonly #member = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
   readonly #topics: TopicRegistry;
   readonly #unhandled: UnhandledTopics;
   readonly #recorder: MetricsRecorder | undefined;
@@ -84,7 +84,15 @@ export class DelayQueueConnection {
 
     const events = eventsOf(broker);
     this.events = events;
-    this.#topics = new TopicRegistry(broker, options.topicSettings);
+    this.#topics = new TopicRegistry({
+      store: broker,
+      clock,
+      settingsOf: options.topicSettings,
+      onChanged: (error) => {
+        log.error(error.message);
+        events.emit('errors', { source: 'membership', error });
+      },
+    });
     this.#unhandled = new UnhandledTopics({ store: broker, clock, events, log });
     this.#fleetPublisher = this.#createFleetPublisher();
     this.producer = new DelayQueueProducer({
@@ -93,6 +101,7 @@ export class DelayQueueConnection {
       clock,
       events,
       publishTimeout: options.publishTimeout,
+      replicas: options.replicas,
       middleware: options.middleware.publish,
       onFailed: metrics && countPublishes(metrics, events),
       onSent: (topic) => this.#unhandled.published(topic),
@@ -104,7 +113,9 @@ export class DelayQueueConnection {
       topics: this.#topics,
       unhandled: this.#unhandled,
       configured: options.topics,
-      progress: () => this.#runtime?.progress ?? [],
+      progress: () => this.#runtime?.progress,
+      waitingForRoom: () => this.#runtime?.waitingForRoom ?? 0,
+      abandoned: () => this.#runtime?.abandoned ?? { count: 0, oldest: [] },
       patience: patienceOf(options.consumer?.heartbeat ?? 0),
     });
     this.#recorder = metrics && this.#createRecorder(metrics);
@@ -124,14 +135,17 @@ export class DelayQueueConnection {
   /**
    * Connects, and fixes the partitions of the topics that have settings of their own.
    *
-   * @throws BrokerUnavailableError with host and port if Redis cannot be reached
+   * @throws BrokerUnavailableError with host and port if Redis cannot be reached; a topic that a part of a Cluster does not
+   *   answer for is left for later
    * @throws ConfigurationError if Redis is too old, a topic has another number of partitions, or the metrics cannot work
    *   with this connection
    */
   async connect(): Promise<void> {
     this.#recorder?.start();
     await this.broker.connect();
-    await Promise.all(this.options.topics.map((topic) => this.#topics.partitions(topic)));
+    for (const { topic, error } of await this.#topics.load(this.options.topics)) {
+      this.log.warn(`Topic '${topic}' cannot be reached yet: ${error.message}`);
+    }
   }
 
   /**
@@ -211,7 +225,7 @@ export class DelayQueueConnection {
       clock: backend.clock,
       log,
       topics: () => this.#topics.known,
-      consumed: () => this.#runtime?.consumers ?? [],
+      consumed: () => this.#runtime?.progress.topics ?? [],
     });
     return new MetricsRecorder({ metrics, connection: name, events, reader });
   }

@@ -5,6 +5,7 @@ import { asConfiguration, assertInteger, assertOptions, isPlainObject } from '..
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
+import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
 import { assertName } from '../messages/topic.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
@@ -32,6 +33,8 @@ export interface ResolvedOptions {
   readonly redis: RedisSettings;
   readonly prefix: string;
   readonly publishTimeout: number;
+  /** Replicas that have to confirm each publish; `undefined`: none. */
+  readonly replicas: ReplicaRequirement | undefined;
   /** `undefined`: this process only publishes. */
   readonly consumer: ConsumerSettings | undefined;
   /** The first is the outermost. */
@@ -61,6 +64,7 @@ const MODULE_OPTIONS = [
   'defaults',
   'consumer',
   'publishTimeout',
+  'replicas',
   'middleware',
   'metrics',
   'fleetEvents',
@@ -112,7 +116,8 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
 export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions {
   assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
   assertNotFromFactory(options);
-  const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', publishTimeout } = options;
+  const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', replicas } = options;
+  const publishTimeout = resolveTimeout('publishTimeout', options.publishTimeout);
   const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
   const serializer = optionalSerializer('serializer', options.serializer);
   assertName('prefix', prefix);
@@ -123,7 +128,8 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     given: options,
     redis,
     prefix,
-    publishTimeout: resolveTimeout('publishTimeout', publishTimeout),
+    publishTimeout,
+    replicas: replicas === undefined ? undefined : resolveReplicas('replicas', replicas, publishTimeout),
     consumer: consumer === false ? undefined : resolveConsumer(consumer),
     middleware: resolveMiddleware(middleware),
     metrics: resolveMetrics(metrics),

@@ -1,4 +1,4 @@
-import { sessionOf } from '../consumer/membership.js';
+import { sessionLength } from '../fleet/session.js';
 import type { Log } from '../log.js';
 import type { Clock, Timer } from '../time/clock.js';
 
@@ -37,7 +37,7 @@ export class SignalWatch {
       this.#log.warn(
         `Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ` +
           `handlers: their messages come again up to ${lease / 1000} s later, with an attempt spent, and its ` +
-          `partitions wait up to ${sessionOf(heartbeat) / 1000} s for another process. Call app.enableShutdownHooks() ` +
+          `partitions wait up to ${sessionLength(heartbeat) / 1000} s for another process. Call app.enableShutdownHooks() ` +
           `before app.listen().`,
       );
     });

@@ -10,7 +10,7 @@ export interface ConsumerContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Names this process among the members of every topic. */
+  /** Names this process. */
   readonly member: string;
   /** Around each settle; the first is the outermost. */
   readonly settleLayers?: readonly SettleLayer[] | undefined;
@@ -23,6 +23,6 @@ export interface ConsumerSettings {
   /** For how long a delivery belongs to this process, unless its handler says otherwise. */
   readonly lease: number;
   readonly shutdownTimeout: number;
-  /** How often this process looks at its partitions and tells the others that it lives. */
+  /** Longest time after which this process tells the others that it lives. */
   readonly heartbeat: number;
 }

@@ -1,15 +1,21 @@
+import { repeatUntilServed } from '../broker/serve.js';
 import { enumerate } from '../checks/describe.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
-import type { TopicProgress } from '../topics/topic-progress.js';
+import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
+import type { Progress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
+import { AbandonedCalls } from './abandoned-calls.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './dead-letter-notifier.js';
 import { HandlerSlots, SlotPool } from './handler-slots.js';
-import type { MessageHandler } from './message-handler.interface.js';
+import { LeaseEnds } from './lease-ends.js';
+import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
+import { PartitionSharing } from './partition-sharing.js';
 import { ProgressWatch, type Watched } from './progress-watch.js';
+import { SuspectQuota } from './suspect-quota.js';
 import { TopicConsumer } from './topic-consumer.js';
 
 /** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
@@ -30,28 +36,36 @@ export interface ConsumerRuntimeOptions {
 export class ConsumerRuntime implements Startable, Watched {
   readonly #options: ConsumerRuntimeOptions;
   readonly #pool: SlotPool;
+  readonly #sharing: PartitionSharing;
   readonly #watch: ProgressWatch;
   readonly #notifier: DeadLetterNotifier;
+  readonly #abandoned: AbandonedCalls;
+  readonly #leaseEnds: LeaseEnds;
+  readonly #suspects = new SuspectQuota();
   readonly #log: ConsumptionLog;
-  #consumers: TopicConsumer[] = [];
+  readonly #stop = new AbortController();
   #unwatchBroker: (() => void) | undefined;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
-    const { context, settings, handlers, hooks } = options;
+    const { context, settings, handlers, hooks, topics: registry } = options;
+    const topics = handlers.flatMap((handler) => topicsOf(handler));
     this.#pool = new SlotPool(settings.concurrency);
+    this.#sharing = new PartitionSharing({ context, registry, heartbeat: settings.heartbeat, topics });
     this.#watch = new ProgressWatch(context, settings.heartbeat, this);
     this.#notifier = new DeadLetterNotifier(context, hooks);
-    this.#log = new ConsumptionLog(context.log, context.clock, handlers.flatMap(({ topics }) => topics).length);
+    this.#abandoned = new AbandonedCalls(context);
+    this.#leaseEnds = new LeaseEnds(context.clock);
+    this.#log = new ConsumptionLog(context.log, context.clock, topics.length);
   }
 
   /**
-   * Resolves once this process has its share of every topic's partitions.
+   * Resolves once this process has its share of the partitions; one that cannot be reached now is taken later.
    *
    * @throws ConfigurationError if a topic has another number of partitions, or another protocol version
-   * @throws BrokerUnavailableError if it cannot be reached, or does not let this process listen
+   * @throws BrokerUnavailableError if it does not let this process do what it has to
    */
   async start(): Promise<void> {
     if (this.#stopping) return;
@@ -61,46 +75,94 @@ export class ConsumerRuntime implements Startable, Watched {
 
   async #consume(): Promise<void> {
     const { context, handlers } = this.#options;
-    for (const { name, topics } of handlers) {
-      for (const { topic } of topics) this.#log.handles(name, topic);
+    for (const handler of handlers) {
+      for (const topic of topicsOf(handler)) this.#log.handles(handler.name, topic);
     }
-    const byHandler = await Promise.all(handlers.map(async (handler) => this.#consumersOf(handler)));
+    await this.#addConsumers();
     if (this.#stopping) return;
-    this.#consumers = byHandler.flat();
-    this.#unwatchBroker = context.broker.onAvailable(() => {
-      for (const consumer of this.#consumers) consumer.recover();
-    });
+    this.#unwatchBroker = context.broker.onAvailable(() => this.#recover());
     this.#watch.start();
-    await Promise.all(byHandler.map(startInOrder));
+    // One topic of a handler after the other, so that the first one's backlog is known before the second claims anything.
+    if (handlers.length > 0) await this.#sharing.start(handlers.map(topicsOf));
     await this.#watch.assertListening();
     this.#log.started();
   }
 
-  async #consumersOf(handler: MessageHandler): Promise<TopicConsumer[]> {
-    const { context, topics, settings } = this.#options;
-    const slots = new HandlerSlots(this.#pool, handler.concurrency);
-    const parts = { context, handler, slots, notifier: this.#notifier, watch: this.#watch };
-    const counts = await Promise.all(handler.topics.map(async ({ topic }) => topics.partitions(topic)));
-    return handler.topics.map((handled, priority) => {
-      const partitions = counts[priority] as number;
-      this.#log.knows(handled.topic, partitions);
-      const log = new TopicLog(this.#log, handled.topic);
-      return new TopicConsumer({ ...parts, handled, priority, log }, partitions, settings.heartbeat);
-    });
+  async #addConsumers(): Promise<void> {
+    const { topics, handlers, context } = this.#options;
+    const unreachable = await topics.load(handlers.flatMap(topicsOf));
+    for (const handler of handlers) {
+      const slots = new HandlerSlots(this.#pool, handler.concurrency);
+      for (const [priority, handled] of handler.topics.entries()) {
+        const place = { handler, handled, priority, slots };
+        const late = unreachable.find(({ topic }) => topic === handled.topic);
+        if (!late) this.#addConsumer(place);
+        else {
+          context.log.warn(`Topic '${late.topic}' is consumed once it can be reached: ${late.error.message}`);
+          void this.#addLate(place);
+        }
+      }
+    }
   }
 
-  /** How far this process has come, topic by topic. */
-  get progress(): TopicProgress[] {
-    return this.#consumers.map(({ progress }) => progress);
+  #addConsumer(place: TopicPlace): void {
+    const { context, topics } = this.#options;
+    const { topic } = place.handled;
+    const partitions = topics.knownPartitions(topic) as number;
+    this.#log.knows(topic, partitions);
+    const log = new TopicLog(this.#log, topic);
+    const { session } = this.#sharing;
+    const shared = {
+      notifier: this.#notifier,
+      abandoned: this.#abandoned,
+      leaseEnds: this.#leaseEnds,
+      suspects: this.#suspects,
+    };
+    this.#sharing.add(new TopicConsumer({ ...place, ...shared, context, topics, session, log }, partitions));
+  }
+
+  /** Never rejects. */
+  async #addLate(place: TopicPlace): Promise<void> {
+    const { context, topics } = this.#options;
+    const { topic } = place.handled;
+    try {
+      await repeatUntilServed(() => topics.partitions(topic), { clock: context.clock, signal: this.#stop.signal });
+      if (!this.#stopping) this.#addConsumer(place);
+    } catch (error) {
+      if (this.#stopping) return;
+      context.log.error(`Topic '${topic}' cannot be consumed: ${(error as Error).message}`);
+      context.events.emit('errors', { source: 'membership', topic, error });
+    }
+  }
+
+  /** How far this process has come. */
+  get progress(): Progress {
+    const { renewedAt, unansweredSince } = this.#sharing.session;
+    return { renewedAt, unansweredSince, topics: this.#consumers.map(({ progress }) => progress) };
+  }
+
+  /** Outcomes that wait until Redis has room. */
+  get waitingForRoom(): number {
+    return this.#consumers.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
   }
 
   retryClaims(): void {
     for (const consumer of this.#consumers) consumer.retryClaims();
   }
 
-  /** What this process consumes, one entry a topic. */
-  get consumers(): readonly Pick<TopicConsumer, 'topic' | 'holdings' | 'inFlight'>[] {
-    return this.#consumers;
+  /** To be called when the broker can be reached again: signals may have been lost. */
+  #recover(): void {
+    this.#sharing.session.refresh();
+    for (const consumer of this.#consumers) consumer.recover();
+  }
+
+  get #consumers(): TopicConsumer[] {
+    return this.#sharing.consumers;
+  }
+
+  /** Handler calls of this process that go on although their time is up. */
+  get abandoned(): AbandonedRuns {
+    return this.#abandoned.report;
   }
 
   /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
@@ -112,14 +174,16 @@ export class ConsumerRuntime implements Startable, Watched {
   async #drain(): Promise<void> {
     const { context, settings } = this.#options;
     const { clock, log } = context;
+    this.#stop.abort();
     this.#unwatchBroker?.();
     await this.#watch.stop();
+    await this.#abandoned.close();
     this.#log.stop();
-    if (this.#consumers.length === 0) return;
+    if (this.#options.handlers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
     // What the last claims bring is handled too, so nothing is idle before they are answered.
-    const handled = this.#forAll((consumer) => consumer.leave()).then(async () => this.#pool.idle());
+    const handled = this.#leave().then(async () => this.#pool.idle());
     await this.#atMost(settings.shutdownTimeout, handled);
     if (this.#pool.used > 0) {
       log.warn(this.#describeUnfinished());
@@ -135,7 +199,19 @@ export class ConsumerRuntime implements Startable, Watched {
       STOP_TIMEOUT,
       this.#forAll((consumer) => consumer.stop()),
     );
+    this.#leaseEnds.close();
     log.log(`Drained after ${Math.round(clock.now() - begunAt)} ms`);
+  }
+
+  /** What cannot be handed over goes to another process when the session ends. */
+  async #leave(): Promise<void> {
+    const { log, events } = this.#options.context;
+    try {
+      await this.#sharing.leave();
+    } catch (error) {
+      log.warn(`While leaving: ${(error as Error).message}`);
+      events.emit('errors', { source: 'membership', error });
+    }
   }
 
   #describeUnfinished(): string {
@@ -188,7 +264,14 @@ export class ConsumerRuntime implements Startable, Watched {
   }
 }
 
-/** One topic of a handler after the other, so that the first one's backlog is known before the second claims anything. */
-async function startInOrder(consumers: readonly TopicConsumer[]): Promise<void> {
-  for (const consumer of consumers) await consumer.start();
+/** A topic as one handler handles it. */
+interface TopicPlace {
+  readonly handler: MessageHandler;
+  readonly handled: HandledTopic;
+  readonly priority: number;
+  readonly slots: HandlerSlots;
+}
+
+function topicsOf(handler: MessageHandler): string[] {
+  return handler.topics.map(({ topic }) => topic);
 }

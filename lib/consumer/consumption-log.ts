@@ -33,8 +33,20 @@ const RESUMED: News = {
 
 const FAILING: News = {
   level: 'warn',
-  ofOne: (topic, detail) => `Heartbeats in topic '${topic}' fail: ${detail}`,
-  ofMany: (topics, detail) => `Heartbeats in ${topics} topics fail: ${detail}`,
+  ofOne: (topic, detail) => `Partitions of topic '${topic}' cannot be taken or given up: ${detail}`,
+  ofMany: (topics, detail) => `Partitions of ${topics} topics cannot be taken or given up: ${detail}`,
+};
+
+const FULL: News = {
+  level: 'warn',
+  ofOne: (topic) => `Redis is full: outcomes in topic '${topic}' wait until there is room; acknowledgements go on`,
+  ofMany: (topics) => `Redis is full: outcomes in ${topics} topics wait until there is room; acknowledgements go on`,
+};
+
+const ROOM_AGAIN: News = {
+  level: 'log',
+  ofOne: (topic) => `Redis has room again: the outcomes in topic '${topic}' that have waited are stored`,
+  ofMany: (topics) => `Redis has room again: the outcomes in ${topics} topics that have waited are stored`,
 };
 
 /** Logs what this process consumes, in a few lines however many topics there are; at level `debug` it has a line for each. */
@@ -99,6 +111,14 @@ export class ConsumptionLog {
     this.#tell(RESUMED, topic);
   }
 
+  full(topic: string): void {
+    this.#tell(FULL, topic);
+  }
+
+  hasRoomAgain(topic: string): void {
+    this.#tell(ROOM_AGAIN, topic);
+  }
+
   /** @param detail why */
   failing(topic: string, detail: string): void {
     this.#tell(FAILING, topic, detail);
@@ -157,6 +177,7 @@ export class TopicLog {
   /** As it was logged last. */
   #owned = '';
   #paused = new Set<number>();
+  readonly #full = new Set<number>();
   #isFailing = false;
 
   constructor(log: ConsumptionLog, topic: string) {
@@ -184,13 +205,24 @@ export class TopicLog {
     if (before > 0 && after === 0) this.#log.resumed(this.#topic);
   }
 
-  /** To be called with why a heartbeat has failed; tells the first failure of an outage. */
-  heartbeatFailed(message: string): void {
+  /** To be called when outcomes of a partition have begun to wait for room, or all that waited are stored. */
+  sawFull(index: number, full: boolean): void {
+    const before = this.#full.size;
+    if (full) this.#full.add(index);
+    else this.#full.delete(index);
+    const after = this.#full.size;
+    if (before === 0 && after > 0) this.#log.full(this.#topic);
+    if (before > 0 && after === 0) this.#log.hasRoomAgain(this.#topic);
+  }
+
+  /** To be called with why a partition could not be taken or given up; tells the first failure of an outage. */
+  cannotMove(message: string): void {
     if (!this.#isFailing) this.#log.failing(this.#topic, message);
     this.#isFailing = true;
   }
 
-  heartbeatAnswered(): void {
+  /** To be called once a partition was taken. */
+  canMove(): void {
     this.#isFailing = false;
   }
 }

@@ -1,8 +1,10 @@
 import { quoted } from '../log.js';
 import type { DeadLetter } from '../messages/dead-letter.interface.js';
+import { toFailure } from '../messages/failure.js';
 import { readablePart } from '../messages/readable-part.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import { toDate } from '../time/date.js';
+import { within } from '../time/deadline.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { DeadOutcome } from './verdict.js';
@@ -17,6 +19,9 @@ export interface DeadLetterHook {
 
 /** Dead letters whose hooks run at once. */
 const MAX_RUNNING = 10;
+
+/** How long a hook keeps its place among those, in milliseconds; one that takes longer may hang. */
+const PATIENCE = 30_000;
 
 /** Dead letters that wait for their hooks; beyond, a hook that is slow or hangs would fill the memory. */
 const MAX_WAITING = 1000;
@@ -43,7 +48,7 @@ export class DeadLetterNotifier {
     for (const hook of hooks) this.#hooks.set(hook.topic, [...(this.#hooks.get(hook.topic) ?? []), hook]);
   }
 
-  /** Dead letters whose hooks have not ended. */
+  /** Dead letters whose hooks have not ended, but for those that take too long. */
   get pending(): number {
     return this.#running + this.#waiting.length;
   }
@@ -99,14 +104,21 @@ export class DeadLetterNotifier {
 
   /** Never rejects. */
   async #call(hook: DeadLetterHook, letter: DeadLetter): Promise<void> {
+    const which = `for dead letter ${quoted(letter.id)} of topic '${letter.topic}'`;
+    const call = this.#callSafely(hook, letter, which);
+    try {
+      await within(this.#context.clock, PATIENCE, call);
+    } catch (error) {
+      this.#report(`${hook.name} has not ended ${which}; the others go on without waiting for it`, letter, error);
+    }
+  }
+
+  /** Never rejects. */
+  async #callSafely(hook: DeadLetterHook, letter: DeadLetter, which: string): Promise<void> {
     try {
       await hook.call(letter);
     } catch (error) {
-      this.#report(
-        `${hook.name} failed for dead letter ${quoted(letter.id)} of topic '${letter.topic}'`,
-        letter,
-        error,
-      );
+      this.#report(`${hook.name} failed ${which}`, letter, error);
     }
   }
 
@@ -126,7 +138,7 @@ export class DeadLetterNotifier {
       failure,
       attempts: spent ? attempt : attempt - 1,
       history: isStillDead ? stored.history : failedAttempt ? [failedAttempt] : [],
-      diedAt: toDate(isStillDead ? stored.at : Math.floor(broker.now())),
+      diedAt: toDate(isStillDead ? stored.at : Math.floor(broker.now(partition))),
       raw: envelope,
     };
   }
@@ -140,6 +152,12 @@ export class DeadLetterNotifier {
   #report(text: string, { topic, partition }: { topic: string; partition: number }, error: unknown): void {
     const { log, events } = this.#context;
     events.emit('errors', { source: 'hook', topic, partition, error });
-    log.error(text, error instanceof Error ? error.stack : String(error));
+    log.error(text, stackOf(error));
   }
+}
+
+/** A hook can throw anything, even what cannot be looked at. */
+function stackOf(error: unknown): string {
+  const { stack, message } = toFailure('failed', error);
+  return stack ?? message;
 }

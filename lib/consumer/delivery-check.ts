@@ -73,8 +73,9 @@ export class DeliveryCheck {
     const maxAttempts = envelope.attempts ?? settings.attempts;
     if (delivery.attempt > maxAttempts) return this.#crashed(delivery);
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
-    if (expireAfter !== undefined) {
-      const lateness = this.#context.broker.now() - delivery.dueAt;
+    // What was delivered before was not too late: it comes again after a failure, a crash or a shutdown.
+    if (expireAfter !== undefined && delivery.number === 1) {
+      const lateness = this.#context.broker.now(this.#partition) - delivery.dueAt;
       if (lateness > expireAfter) return expired(expireAfter, lateness);
     }
     // Only now: a payload whose reading kills the process has to use up its attempts.
@@ -131,7 +132,8 @@ export class DeliveryCheck {
       'crashed',
       new Error(`Attempt ${attempt - 1} was the last, and it never ended: its process crashed or lost its lease.`),
     );
-    return dead(stored?.failure ? { ...failure, lastError: stored.failure } : failure);
+    const lastError = stored?.failure?.reason === 'crashed' ? stored.failure.lastError : stored?.failure;
+    return dead(lastError ? { ...failure, lastError } : failure);
   }
 }
 

@@ -12,8 +12,12 @@ export class Delivery implements Receipt {
   readonly storedId: string;
   readonly id: string;
   readonly key: string;
-  readonly token: number;
+  readonly token: string;
+  /** Which delivery of the message it is, 1 for the first. */
+  readonly number: number;
   readonly attempt: number;
+  /** How much of the room for suspects it takes. */
+  readonly weight: number;
   readonly dueAt: number;
   readonly envelope: string;
   /** Until when the delivery surely belongs to this process; local clock, epoch milliseconds. */
@@ -28,12 +32,14 @@ export class Delivery implements Receipt {
   #controller: AbortController | undefined;
   #abortReason: DelayQueueError | undefined;
 
-  constructor(partition: Partition, claimed: Omit<ClaimedMessage, 'delivery'>, leaseEndsAt: number) {
+  constructor(partition: Partition, claimed: ClaimedMessage, leaseEndsAt: number) {
     this.partition = partition;
     this.storedId = claimed.storedId;
     ({ id: this.id, key: this.key } = fromStoredId(claimed.storedId));
     this.token = claimed.token;
+    this.number = claimed.delivery;
     this.attempt = claimed.attempt;
+    this.weight = claimed.weight;
     this.dueAt = claimed.dueAt;
     this.envelope = claimed.envelope;
     this.leaseEndsAt = leaseEndsAt;
@@ -42,8 +48,9 @@ export class Delivery implements Receipt {
   /** The same delivery, of a message that has another stored id by now. */
   renamed(storedId: string): Delivery {
     if (storedId === this.storedId) return this;
-    const { partition, token, attempt, dueAt, envelope, leaseEndsAt } = this;
-    return new Delivery(partition, { storedId, token, attempt, dueAt, envelope }, leaseEndsAt);
+    const { partition, token, number, attempt, weight, dueAt, envelope, leaseEndsAt } = this;
+    const claimed = { storedId, token, delivery: number, attempt, weight, dueAt, envelope };
+    return new Delivery(partition, claimed, leaseEndsAt);
   }
 
   /** Whether its outcome is decided; what its handler still does has no effect. */

@@ -1,28 +1,34 @@
 import type { Clock, Timer } from '../time/clock.js';
 
-/** Fires once when a point on the broker's clock is reached. Of several points the earliest counts. */
+/** The broker's clock, as this process estimates it. */
+export interface EstimatedClock {
+  /** Epoch milliseconds with fractions. */
+  now(): number;
+  /** Calls the listener when the estimate has stepped. Returns what ends that. */
+  onStep(listener: () => void): () => void;
+}
+
+/** Fires once when a point on the broker's clock is reached, also if that clock is set meanwhile. Of several points the earliest counts. */
 export class DueTimer {
   readonly #clock: Clock;
-  readonly #brokerNow: () => number;
+  readonly #brokerClock: EstimatedClock;
   readonly #onDue: () => void;
   #timer: Timer | undefined;
+  #unlisten: (() => void) | undefined;
   #at = Infinity;
 
-  /** @param brokerNow the broker's clock, epoch milliseconds */
-  constructor(clock: Clock, brokerNow: () => number, onDue: () => void) {
+  constructor(clock: Clock, brokerClock: EstimatedClock, onDue: () => void) {
     this.#clock = clock;
-    this.#brokerNow = brokerNow;
+    this.#brokerClock = brokerClock;
     this.#onDue = onDue;
   }
 
   /** @param at epoch milliseconds on the broker's clock; in the past: fires at once */
   arm(at: number): void {
     if (at >= this.#at) return;
-    this.disarm();
     this.#at = at;
-    const remaining = at - this.#brokerNow();
-    if (remaining <= 0) return this.#fire();
-    this.#timer = this.#clock.setTimer(Math.ceil(remaining), () => this.#elapsed());
+    this.#look();
+    if (this.#at !== Infinity) this.#unlisten ??= this.#brokerClock.onStep(() => this.#look());
   }
 
   /** When it fires, epoch milliseconds on the broker's clock; `Infinity` if it is not armed. */
@@ -33,17 +39,19 @@ export class DueTimer {
   disarm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#unlisten?.();
+    this.#unlisten = undefined;
     this.#at = Infinity;
   }
 
-  /** The estimate of the broker's clock may have changed while the timer ran. */
-  #elapsed(): void {
-    const remaining = this.#at - this.#brokerNow();
-    if (remaining <= 0) return this.#fire();
-    this.#timer = this.#clock.setTimer(Math.ceil(remaining), () => this.#elapsed());
-  }
-
-  #fire(): void {
+  /** Fires if it is time, else waits for as long as the broker's clock now says. */
+  #look(): void {
+    this.#timer?.cancel();
+    const remaining = this.#at - this.#brokerClock.now();
+    if (remaining > 0) {
+      this.#timer = this.#clock.setTimer(Math.ceil(remaining), () => this.#look());
+      return;
+    }
     this.disarm();
     this.#onDue();
   }

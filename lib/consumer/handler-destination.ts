@@ -7,19 +7,26 @@ import type { MessageHandler } from './message-handler.interface.js';
 
 /** Where the messages of a partition go. It knows nothing of claims, leases and settling, and they know nothing of it. */
 export interface Destination {
-  /** @param checked what is handed over together, one at least */
-  hand(checked: readonly CheckedDelivery[]): Handover;
+  /**
+   * Never rejects.
+   *
+   * @param checked what is handed over together, one at least
+   */
+  hand(checked: readonly CheckedDelivery[]): Promise<Handover>;
 }
 
-/** What comes of messages that were handed over. Neither promise rejects. */
+/** What has come of messages that were handed over. */
 export interface Handover {
   /** One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. */
-  readonly results: Promise<Results | undefined>;
-  /** Whoever has the messages may be at work on them until then; `undefined`: no longer than until the results are there. */
+  readonly results: Results | undefined;
+  /** Whoever has the messages is still at work on them, and has ended then; never rejects. `undefined`: has ended. */
   readonly ended: Promise<unknown> | undefined;
 }
 
 type Results = readonly PromiseSettledResult<unknown>[];
+
+/** The end of nearly all calls. */
+const FULFILLED: Handover = { results: undefined, ended: undefined };
 
 /** Hands messages to a handler of the application, and fails them when its time is up. */
 export class HandlerDestination implements Destination {
@@ -31,7 +38,7 @@ export class HandlerDestination implements Destination {
     this.#handler = handler;
   }
 
-  hand(checked: readonly CheckedDelivery[]): Handover {
+  hand(checked: readonly CheckedDelivery[]): Promise<Handover> {
     this.#announce(checked);
     const { clock } = this.#context;
     const startedAt = clock.now();
@@ -40,29 +47,30 @@ export class HandlerDestination implements Destination {
       delivery.startedAt = startedAt;
       limit = Math.min(limit, timeout);
     }
-    const results = this.#call(checked);
-    if (limit === Infinity) return { results, ended: undefined };
+    const call = this.#call(checked);
+    if (limit === Infinity) return call;
     // At the time limit the call has failed, whether or not the handler heeds its signals.
-    const inTime = within(clock, startedAt + limit - clock.now(), results, { error: () => abortAll(checked, limit) });
-    return { results: inTime.catch((error: unknown) => allFailed(checked, error)), ended: results };
+    const inTime = within(clock, startedAt + limit - clock.now(), call, { error: () => abortAll(checked, limit) });
+    return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: call }));
   }
 
   #announce(checked: readonly CheckedDelivery[]): void {
     const { broker, events } = this.#context;
     if (!events.wants('delivered')) return;
-    const now = broker.now();
     for (const { delivery } of checked) {
-      events.emit('delivered', { ...delivery.describe(), lateness: now - delivery.dueAt });
+      const lateness = broker.now(delivery.partition) - delivery.dueAt;
+      events.emit('delivered', { ...delivery.describe(), lateness });
     }
   }
 
   /** Never rejects. */
-  async #call(checked: readonly CheckedDelivery[]): Promise<Results | undefined> {
+  async #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
     try {
       const resolved = await this.#handler.handle(checked.map(({ message }) => message));
-      return this.#handler.batch === undefined ? undefined : resultsOf(resolved, checked.length);
+      if (this.#handler.batch === undefined) return FULFILLED;
+      return { results: resultsOf(resolved, checked.length), ended: undefined };
     } catch (error) {
-      return allFailed(checked, error);
+      return { results: allFailed(checked, error), ended: undefined };
     }
   }
 }

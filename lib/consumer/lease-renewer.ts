@@ -4,39 +4,51 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { DeliveryAbortedError, HandlerOverrunError } from '../errors/handling.errors.js';
 import { decodeEnvelope } from '../messages/envelope.js';
 import { Loop } from '../time/loop.js';
-import type { Startable } from '../time/startable.interface.js';
 import type { Call, Delivery } from './delivery.js';
 import type { RunningDeliveries } from './running-deliveries.js';
+import type { Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 
 /** A handler that runs for more leases may hang. */
 const LONG_RUN = 3;
 
+/** Whose leases are renewed. */
+export interface LeaseHolders {
+  readonly running: RunningDeliveries;
+  /** Those whose outcomes wait keep their leases, or their handlers would be called again. */
+  readonly settler: Pick<Settler, 'waiting'>;
+}
+
 /**
- * Renews the leases of a partition's running deliveries three times a lease, aborts those that are lost, and warns of handlers
- * that run for long. Without deliveries there is no timer.
+ * Renews the leases of a partition's running deliveries three times a lease, aborts those that turn out to be lost or cancelled,
+ * and warns of handlers that run for long. Without deliveries there is no timer.
  */
-export class LeaseRenewer implements Startable {
+export class LeaseRenewer {
   readonly #handling: TopicHandling;
   readonly #partition: Partition;
-  readonly #running: RunningDeliveries;
+  readonly #holders: LeaseHolders;
   readonly #ticks: Loop;
   readonly #renewals: Loop;
   /** Deliveries whose long run was reported. */
   readonly #overrun = new WeakSet<Delivery>();
 
-  constructor(handling: TopicHandling, partition: Partition, running: RunningDeliveries) {
+  constructor(handling: TopicHandling, partition: Partition, holders: LeaseHolders) {
     this.#handling = handling;
     this.#partition = partition;
-    this.#running = running;
+    this.#holders = holders;
     const { clock } = handling.context;
     this.#ticks = new Loop({ clock, run: () => this.#tick() });
     this.#renewals = new Loop({ clock, run: () => this.#renewAll() });
   }
 
-  /** To be called whenever a delivery has begun: its first renewal comes a third of a lease later at most. */
-  start(): void {
+  /**
+   * To be called whenever deliveries have begun: their first renewal comes a third of a lease later at most.
+   *
+   * @param leaseEndsAt the first end of leases that are new, epoch milliseconds on the local clock
+   */
+  start(leaseEndsAt: number): void {
     if (this.#ticks.resting) this.#ticks.later(this.#lease / 3);
+    this.#handling.leaseEnds.watch(this.#holders.running, leaseEndsAt);
   }
 
   async stop(): Promise<void> {
@@ -52,18 +64,22 @@ export class LeaseRenewer implements Startable {
     return this.#handling.handled.settings.lease;
   }
 
+  get #deliveries(): Delivery[] {
+    const { running, settler } = this.#holders;
+    return [...running.unsettled, ...settler.waiting];
+  }
+
   /** @returns when to come again, in milliseconds */
   #tick(): number | undefined {
-    if (this.#running.unsettled.length === 0) return undefined;
+    if (this.#deliveries.length === 0) return undefined;
     if (this.#handling.handled.settings.timeout === undefined) this.#tellOverruns();
-    if (this.#renewals.running) this.#abortExpired();
-    else this.#renewals.poke();
+    if (!this.#renewals.running) this.#renewals.poke();
     return this.#lease / 3;
   }
 
   /** Never rejects. */
   async #renewAll(): Promise<void> {
-    const deliveries = this.#running.unsettled;
+    const deliveries = this.#deliveries;
     const renewals: Promise<void>[] = [];
     for (let first = 0; first < deliveries.length; first += MAX_BATCH) {
       renewals.push(this.#renewBatch(deliveries.slice(first, first + MAX_BATCH)));
@@ -72,7 +88,8 @@ export class LeaseRenewer implements Startable {
   }
 
   async #renewBatch(deliveries: readonly Delivery[]): Promise<void> {
-    const { broker, clock } = this.#handling.context;
+    const { context, leaseEnds } = this.#handling;
+    const { broker, clock } = context;
     const sentAt = clock.now();
     try {
       const statuses = await splitIfRefused<Delivery, ExtendStatus | undefined>(
@@ -86,11 +103,10 @@ export class LeaseRenewer implements Startable {
         else delivery.leaseEndsAt = sentAt + this.#lease;
         if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));
       }
-      if (statuses.includes(undefined)) this.#abortExpired();
     } catch (error) {
       this.#tellError(error);
-      this.#abortExpired();
     }
+    leaseEnds.check();
   }
 
   /** One lease that cannot be renewed ends, and no other. */
@@ -107,19 +123,11 @@ export class LeaseRenewer implements Startable {
       log.error(`Renewing leases in topic '${topic}' failed`, (error as Error).stack);
   }
 
-  /** Without an answer of the broker the lease counts as lost when its time is over. */
-  #abortExpired(): void {
-    const now = this.#handling.context.clock.now();
-    for (const delivery of this.#running) {
-      if (delivery.leaseEndsAt <= now) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
-    }
-  }
-
   /** Tells once of each call that runs for long and is not limited, with all of its messages. */
   #tellOverruns(): void {
     const now = this.#handling.context.clock.now();
     const calls = new Map<Call | Delivery, Delivery[]>();
-    for (const delivery of this.#running.unsettled) {
+    for (const delivery of this.#holders.running.unsettled) {
       const { startedAt = now, call = delivery } = delivery;
       if (now - startedAt <= LONG_RUN * this.#lease || this.#overrun.has(delivery)) continue;
       this.#overrun.add(delivery);

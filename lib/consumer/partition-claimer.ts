@@ -1,15 +1,23 @@
-import { type ClaimRequest, type ClaimResult, MAX_BATCH, type Partition } from '../broker/broker.interface.js';
+import {
+  type ClaimRequest,
+  type ClaimResult,
+  MAX_BATCH,
+  NO_TOKEN,
+  type Owner,
+  type Partition,
+} from '../broker/broker.interface.js';
 import { isRefused } from '../broker/split-refused.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { toFailure } from '../messages/failure.js';
 import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
-import type { PartitionProgress } from '../topics/topic-progress.js';
+import type { PartitionProgress } from '../topics/progress.js';
 import { Delivery } from './delivery.js';
 import { DueTimer } from './due-timer.js';
 import type { Claimant } from './handler-slots.js';
 import type { SettleListener } from './settler.js';
+import type { SuspectRoom, SuspectTaker } from './suspect-quota.js';
 import type { TopicHandling } from './topic-handling.js';
 
 /** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */
@@ -18,28 +26,40 @@ const FIRST_CLAIM = 16;
 /** How long a claim that failed for good waits for the next, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
 
+/** How long a partition that is paused is left before the next look, since the signal of its resume may be lost; milliseconds. */
+const PAUSE_WHILE_PAUSED = 15_000;
+
 /** Whom a {@link PartitionClaimer} claims for. What had to be set aside, since it could not be claimed, is settled. */
-export interface ClaimTaker extends SettleListener {
+export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   readonly partition: Partition;
+  /** Whether nothing more should be claimed, since what was claimed cannot be settled; {@link PartitionClaimer.wake} ends this. */
+  readonly isCrowded: boolean;
   /**
-   * Takes what was claimed.
+   * Takes what was claimed; there are slots enough for the deliveries in full batches.
    *
-   * @param slots enough for the deliveries in full batches
    * @returns how many of the slots it uses
    */
-  take(deliveries: readonly Delivery[], slots: number): number;
-  /** Another process owns the partition. */
-  lost(): void;
+  take(deliveries: readonly Delivery[]): number;
+  /**
+   * This process does not own the partition any more.
+   *
+   * @param owner what is stored of its owner; `undefined` if nothing is
+   */
+  lost(owner: Owner | undefined): void;
 }
 
 /** Claims what falls due in one owned partition, when it falls due, as far as slots are free. One claim at a time. */
-export class PartitionClaimer implements Startable, Claimant {
+export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   readonly #handling: TopicHandling;
   readonly #taker: ClaimTaker;
   readonly #batch: number;
   readonly #timer: DueTimer;
   readonly #stop = new AbortController();
-  #knownToken: number;
+  readonly #owner: Owner;
+  /** Counts the claims. */
+  #sequence = 0;
+  /** How many deliveries the claims have made. */
+  #delivered = 0;
   /** The last claim took all it asked for, so there is more. */
   #backlog = false;
   /** Something may have become due while the claim was under way. */
@@ -52,22 +72,17 @@ export class PartitionClaimer implements Startable, Claimant {
   #unansweredSince: number | undefined;
   /** Ends the waiting for that answer; one that comes all the same is dropped. */
   #giveUp: ((reason: Error) => void) | undefined;
-  /** Whether the topic was paused at the latest claim. */
-  #paused = false;
 
-  /** @param token the partition's highest token when it was acquired */
-  constructor(handling: TopicHandling, taker: ClaimTaker, token: number) {
+  /** @param owner as whom this process owns the partition; new for each claimer */
+  constructor(handling: TopicHandling, taker: ClaimTaker, owner: Owner) {
     this.#handling = handling;
     this.#taker = taker;
     this.#batch = handling.handler.batch ?? 1;
-    this.#knownToken = token;
+    this.#owner = owner;
     const { clock, broker } = handling.context;
     this.#answeredAt = clock.now();
-    this.#timer = new DueTimer(
-      clock,
-      () => broker.now(),
-      () => this.#request(),
-    );
+    const brokerClock = { now: () => broker.now(taker.partition), onStep: broker.onClockStep.bind(broker) };
+    this.#timer = new DueTimer(clock, brokerClock, () => this.#request());
   }
 
   get priority(): number {
@@ -83,7 +98,7 @@ export class PartitionClaimer implements Startable, Claimant {
       partition: this.#taker.partition.index,
       answeredAt: this.#answeredAt,
       unansweredSince: this.#unansweredSince,
-      saturated: this.#handling.slots.keepsWaiting(this),
+      saturated: this.#taker.isCrowded || this.#handling.slots.keepsWaiting(this),
     };
   }
 
@@ -100,6 +115,7 @@ export class PartitionClaimer implements Startable, Claimant {
     this.#timer.disarm();
     this.#handling.slots.withdraw(this);
     await this.#claiming;
+    this.#handling.suspects.forget(this);
   }
 
   /** @param at when something may be due, epoch milliseconds on the broker's clock */
@@ -107,67 +123,72 @@ export class PartitionClaimer implements Startable, Claimant {
     if (!this.#stop.signal.aborted) this.#timer.arm(at);
   }
 
-  /**
-   * Takes the earliest due time as the owner sees it now and then.
-   *
-   * @param nextDueAt epoch milliseconds on the broker's clock
-   * @param grace how much of a delay is none, in milliseconds
-   * @returns whether something has been due for longer, and nothing here knew: the signal that should have said so is lost
-   */
-  notice(nextDueAt: number, grace: number): boolean {
-    const { context, slots } = this.#handling;
-    const awake = this.#claiming !== undefined || this.#paused || slots.keepsWaiting(this);
-    const missed = !awake && this.#timer.at > nextDueAt && context.broker.now() - nextDueAt > grace;
-    this.wake(nextDueAt);
-    return missed;
-  }
-
   /** Gives up a claim that is not answered and sends it again; what the first one may have made is returned then. */
   retry(): void {
     this.#giveUp?.(new BrokerUnavailableError('A claim was not answered'));
   }
 
+  lookAgain(): void {
+    this.#request();
+  }
+
   grant(slots: number): void {
-    this.#claiming = this.#claim(slots);
+    if (this.#mayClaim) this.#claiming = this.#claim(slots);
+    else {
+      this.#handling.slots.release(slots);
+      this.#handling.slots.withdraw(this);
+    }
+  }
+
+  get #mayClaim(): boolean {
+    return !this.#stop.signal.aborted && !this.#taker.isCrowded;
+  }
+
+  /** The clock that decides about this partition, epoch milliseconds. */
+  get #brokerNow(): number {
+    return this.#handling.context.broker.now(this.#taker.partition);
   }
 
   #request(): void {
     if (this.#claiming) this.#again = true;
-    else if (!this.#stop.signal.aborted) this.#handling.slots.request(this);
+    else if (this.#mayClaim) this.#handling.slots.request(this);
   }
 
   /** Never rejects. */
   async #claim(granted: number): Promise<void> {
-    const { context, slots, handled } = this.#handling;
+    const { context, slots, handled, suspects } = this.#handling;
     const { partition } = this.#taker;
     const max = granted * this.#batch;
     this.#again = false;
     this.#timer.disarm();
     let unused = granted;
-    let lost = false;
+    let lost: Extract<ClaimResult, { status: 'not-owner' }> | undefined;
     try {
-      const { result, sentAt } = await this.#send(max);
-      lost = result.status === 'not-owner';
-      if (result.status !== 'not-owner') {
+      const { result, sentAt, room } = await this.#send(max);
+      if (result.status === 'not-owner') {
+        lost = result;
+      } else {
         this.#backlog = result.messages.length >= max;
         this.#answeredAt = sentAt;
         const leaseEndsAt = sentAt + handled.settings.lease;
         const deliveries = result.messages.map((message) => new Delivery(partition, message, leaseEndsAt));
-        unused -= this.#taker.take(deliveries, granted);
+        unused -= this.#taker.take(deliveries);
         this.#plan(result);
+        if (result.heldBack) suspects.await(this, room);
       }
+      suspects.leave(room);
     } catch (error) {
       if (!this.#stop.signal.aborted) {
         context.log.error(`Claiming from topic '${partition.topic}' failed`, (error as Error).stack);
         this.#tellError(error);
-        this.wake(context.broker.now() + PAUSE_AFTER_FAILURE);
+        this.wake(this.#brokerNow + PAUSE_AFTER_FAILURE);
       }
     }
     this.#claiming = undefined;
     if (unused > 0) slots.release(unused);
-    if (this.#again && !lost && !this.#stop.signal.aborted) slots.request(this);
+    if (this.#again && !lost && this.#mayClaim) slots.request(this);
     else slots.withdraw(this);
-    if (lost) this.#taker.lost();
+    if (lost) this.#taker.lost(lost.owner);
   }
 
   /**
@@ -198,12 +219,12 @@ export class PartitionClaimer implements Startable, Claimant {
     for (const state of ['in-flight', 'due'] as const) {
       const { messages } = await broker.peek(partition, { state, limit: 1, maxBytes: 1 });
       for (const stored of messages) {
-        const storedId = await broker.setAside(partition, { storedId: stored.storedId, token: 0 }, failure);
+        const storedId = await broker.setAside(partition, { storedId: stored.storedId, token: NO_TOKEN }, failure);
         if (storedId === undefined) continue;
         this.#tellError(error);
-        const { envelope, attempts: attempt, at: dueAt } = stored;
-        const delivery = new Delivery(partition, { storedId, envelope, token: 0, attempt, dueAt }, 0);
-        this.#taker.settled(delivery, { outcome: { kind: 'dead', failure } }, 'settled');
+        const { envelope, deliveries, attempts: attempt, at: dueAt } = stored;
+        const claimed = { storedId, envelope, token: NO_TOKEN, delivery: deliveries, attempt, weight: 0, dueAt };
+        this.#taker.settled(new Delivery(partition, claimed, 0), { outcome: { kind: 'dead', failure } }, 'settled');
         return true;
       }
     }
@@ -212,14 +233,22 @@ export class PartitionClaimer implements Startable, Claimant {
 
   /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
   async #ask(max: number): Promise<AnsweredClaim> {
-    const { context, slots, handled } = this.#handling;
-    const { broker, clock, log, member } = context;
+    const { context, slots, handled, suspects } = this.#handling;
+    const { broker, clock, log } = context;
     const { partition } = this.#taker;
-    const request: ClaimRequest = { member, max, lease: handled.settings.lease, knownToken: this.#knownToken };
-    return repeatUntilServed(
+    const room = suspects.enter();
+    const request: ClaimRequest = {
+      owner: this.#owner,
+      sequence: ++this.#sequence,
+      delivered: this.#delivered,
+      max,
+      lease: handled.settings.lease,
+      ...room,
+    };
+    const answered = repeatUntilServed(
       async () => {
         const sentAt = clock.now();
-        return { sentAt, result: await this.#answer(sentAt, broker.claim(partition, request)) };
+        return { sentAt, room, result: await this.#answer(sentAt, broker.claim(partition, request)) };
       },
       {
         clock,
@@ -228,12 +257,19 @@ export class PartitionClaimer implements Startable, Claimant {
         onFailure: (error, failures) => {
           this.#tellError(error);
           if (failures > 1) return;
+          suspects.leave(room);
           log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
           // A partition that cannot be reached must not keep those of later topics waiting, which may be elsewhere.
           slots.withdraw(this);
         },
       },
     );
+    try {
+      return await answered;
+    } catch (error) {
+      suspects.leave(room);
+      throw error;
+    }
   }
 
   /** @throws what the call rejects with, or the reason for which it was given up */
@@ -255,18 +291,18 @@ export class PartitionClaimer implements Startable, Claimant {
     this.#handling.context.events.emit('errors', { source: 'claim', topic, partition, error });
   }
 
-  #plan({ status, token, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+  #plan({ status, delivered, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
     const { context, log } = this.#handling;
     const { topic, index } = this.#taker.partition;
-    this.#paused = status === 'paused';
-    log.sawPaused(index, this.#paused);
-    this.#knownToken = token;
+    log.sawPaused(index, status === 'paused');
+    this.#delivered = delivered;
     if (repaired > 0) {
       context.log.warn(
         `Repaired ${repaired} entries of topic '${topic}', partition ${index}, that were damaged or had no message`,
       );
     }
-    if (nextAt !== undefined) this.wake(nextAt);
+    if (nextAt === undefined) return;
+    this.wake(status === 'paused' ? Math.max(nextAt, context.broker.now() + PAUSE_WHILE_PAUSED) : nextAt);
   }
 }
 
@@ -274,4 +310,5 @@ export class PartitionClaimer implements Startable, Claimant {
 interface AnsweredClaim {
   readonly result: ClaimResult;
   readonly sentAt: number;
+  readonly room: SuspectRoom;
 }

@@ -1,6 +1,6 @@
-import type { Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
+import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
-import type { PartitionProgress } from '../topics/topic-progress.js';
+import type { PartitionProgress } from '../topics/progress.js';
 import { DeadLetterTrimmer } from './dead-letter-trimmer.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
@@ -8,15 +8,20 @@ import { DeliveryReporter } from './delivery-reporter.js';
 import { type Destination, HandlerDestination } from './handler-destination.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
-import { type PlannedCall, RunningDeliveries } from './running-deliveries.js';
+import { waitForEarlierRun } from './earlier-run.js';
+import { RunningDeliveries } from './running-deliveries.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
 
 /** Who holds a partition, as its run sees it. */
 export interface PartitionOwner {
-  /** The partition turned out to belong to another process. */
-  lost(): void;
+  /**
+   * The partition turned out not to belong to this process any more.
+   *
+   * @param owner what is stored instead; `undefined` if nothing is
+   */
+  lost(owner: Owner | undefined): void;
 }
 
 /**
@@ -32,114 +37,136 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
   readonly #renewer: LeaseRenewer;
-  /** What works only while the partition is owned. */
-  #owned: { readonly claimer: PartitionClaimer; readonly trimmer: DeadLetterTrimmer } | undefined;
+  readonly #trimmer: DeadLetterTrimmer;
+  /** Only while the partition is owned. */
+  #claimer: PartitionClaimer | undefined;
   #owner: PartitionOwner | undefined;
   #unsubscribe: Unsubscribe | undefined;
 
   constructor(handling: TopicHandling, partition: Partition) {
     this.#handling = handling;
     this.partition = partition;
-    const { context, handler } = handling;
+    const { context, handler, handled } = handling;
     this.#check = new DeliveryCheck(handling, partition);
     this.#destination = new HandlerDestination(context, handler);
     this.#settler = new Settler(context, partition, this);
     this.#reporter = new DeliveryReporter(context, handler.name);
-    this.#renewer = new LeaseRenewer(handling, partition, this.#running);
+    this.#renewer = new LeaseRenewer(handling, partition, {
+      running: this.#running,
+      settler: this.#settler,
+    });
+    this.#trimmer = new DeadLetterTrimmer(context, partition, handled.settings.deadLetter);
   }
 
   // ── owned or not ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Listens to the signals of the partition. Nobody waits for it: an owner looks now and then anyway. */
-  listen(): void {
-    this.#unsubscribe ??= this.#handling.context.broker.watchPartition(
+  /** Claims what falls due from now on. Nobody waits for the signals to come: once they do, it looks. */
+  start(holder: PartitionOwner, owner: Owner): void {
+    const { context } = this.#handling;
+    this.#unsubscribe ??= context.broker.watchPartition(
       this.partition,
       (signal) => this.#onSignal(signal),
       () => this.#onListening(),
     );
-  }
-
-  /**
-   * Claims what falls due from now on.
-   *
-   * @param token the partition's highest token when it was acquired
-   */
-  start(owner: PartitionOwner, token: number): void {
-    const { context, handled } = this.#handling;
-    const claimer = new PartitionClaimer(this.#handling, this, token);
-    const trimmer = new DeadLetterTrimmer(context, this.partition, handled.settings.deadLetter);
-    this.#owned = { claimer, trimmer };
-    this.#owner = owner;
-    claimer.start();
-    void trimmer.start();
+    this.#claimer = new PartitionClaimer(this.#handling, this, owner);
+    this.#owner = holder;
+    this.#claimer.start();
+    void this.#trimmer.start();
   }
 
   /** Claims nothing more; resolves once what the last claim has brought is on its way. */
   async stop(): Promise<void> {
-    const owned = this.#owned;
-    this.#owned = undefined;
-    await Promise.all([owned?.claimer.stop(), owned?.trimmer.stop()]);
+    const claimer = this.#claimer;
+    this.#claimer = undefined;
+    this.#trimmer.disowned();
+    await claimer?.stop();
+    // Another process need not wait.
+    for (const delivery of this.#running.waiting) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
   }
 
-  lost(): void {
-    this.#owner?.lost();
+  lost(owner: Owner | undefined): void {
+    this.#owner?.lost(owner);
   }
 
   /** `undefined` if another process owns the partition, or none. */
   get progress(): PartitionProgress | undefined {
-    return this.#owned?.claimer.progress;
-  }
-
-  /** See {@link PartitionClaimer.notice}. */
-  notice(nextDueAt: number, grace: number): boolean {
-    return this.#owned?.claimer.notice(nextDueAt, grace) ?? false;
+    return this.#claimer?.progress;
   }
 
   /** Sends a claim that is not answered again. */
   retryClaim(): void {
-    this.#owned?.claimer.retry();
+    this.#claimer?.retry();
   }
 
   // ── the way of a delivery ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Claimed: takes the deliveries, in calls of at most a batch, one a slot. */
-  take(deliveries: readonly Delivery[], slots: number): number {
-    const { calls, excess } = this.#running.plan(deliveries, { size: this.#handling.handler.batch ?? 1, slots });
-    for (const call of calls) this.#begin(call);
-    for (const delivery of excess) this.#settle(delivery, RELEASED);
-    if (deliveries.length > 0) this.#renewer.start();
-    return calls.length;
+  take(deliveries: readonly Delivery[]): number {
+    const { handler, leaseEnds, suspects } = this.#handling;
+    leaseEnds.check();
+    for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
+    const [first] = deliveries;
+    if (!first) return 0;
+    const fresh = deliveries.filter((delivery) => !this.#keepWaiting(delivery));
+    const size = handler.batch ?? 1;
+    for (let begin = 0; begin < fresh.length; begin += size) this.#begin(fresh.slice(begin, begin + size));
+    this.#renewer.start(first.leaseEndsAt);
+    return Math.ceil(fresh.length / size);
   }
 
-  #begin({ deliveries, after }: PlannedCall): void {
-    const call = new Call(deliveries, this.#handling.slots);
-    for (const delivery of deliveries) {
-      delivery.call = call;
-      // Its lease ended unnoticed, such as while the event loop was blocked. A message never runs twice at once here.
-      if (after) this.#running.get(delivery.storedId)?.abort(new DeliveryAbortedError('LEASE_LOST'));
-      this.#running.add(delivery);
+  /** A message never runs twice at once here: if it does still run, it waits, in no slot. Answers whether it does. */
+  #keepWaiting(delivery: Delivery): boolean {
+    const earlier = this.#running.runOf(delivery.storedId);
+    if (!earlier) return false;
+    // The lease of whatever came before may have ended unnoticed.
+    for (const before of [earlier, this.#running.addWaiting(delivery)]) {
+      before?.abort(new DeliveryAbortedError('LEASE_LOST'));
     }
-    call.ended = this.#deliver(call, after);
+    void this.#wait(delivery, earlier);
+    return true;
   }
 
   /** Never rejects. */
-  async #deliver({ deliveries }: Call, earlierRun: Promise<void> | undefined): Promise<void> {
-    if (earlierRun) await earlierRun;
+  async #wait(delivery: Delivery, earlier: Delivery): Promise<void> {
+    const [checked] = this.#sift([delivery], [await this.#check.check(delivery)]);
+    if (!checked) return;
+    this.#settle(delivery, await waitForEarlierRun(this.#handling, checked, earlier));
+    this.#running.remove(delivery);
+  }
 
+  #begin(deliveries: readonly Delivery[]): void {
+    const call = new Call(deliveries, this.#handling.slots);
+    for (const delivery of deliveries) {
+      delivery.call = call;
+      this.#running.add(delivery);
+    }
+    call.ended = this.#deliver(call);
+  }
+
+  /** Never rejects. */
+  async #deliver({ deliveries }: Call): Promise<void> {
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
     const checked = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
     if (checked.length === 0) return;
 
-    const { results, ended } = this.#destination.hand(checked);
-    const decided = await results;
+    const { results, ended } = await this.#destination.hand(checked);
     checked.forEach((one, i) => {
       // It may have been given back meanwhile; then no backoff function must be asked.
-      if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, decided?.[i]));
+      if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, results?.[i]));
     });
 
-    if (ended) await ended;
+    if (ended) await this.#abandon(checked, ended);
     for (const { delivery } of checked) this.#running.remove(delivery);
+  }
+
+  async #abandon(checked: readonly CheckedDelivery[], ended: Promise<unknown>): Promise<void> {
+    const { abandoned, handler } = this.#handling;
+    await abandoned.follow(
+      checked.map(({ delivery }) => delivery),
+      handler.name,
+      ended,
+    );
   }
 
   /** Settles what the check has decided, and what was given back while it took its time; answers what is left. */
@@ -161,7 +188,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     if (result?.status !== 'rejected') return ACKED;
     const { broker, clock } = this.#handling.context;
     const duration = delivery.startedAt === undefined ? 0 : clock.now() - delivery.startedAt;
-    return failedAttempt(result.reason, message, backoff, { at: broker.now(), duration });
+    return failedAttempt(result.reason, message, backoff, { at: broker.now(this.partition), duration });
   }
 
   /** The first verdict on a delivery counts. */
@@ -169,6 +196,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
     this.#settler.settle(delivery, verdict);
+    if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
     delivery.call?.settled();
   }
 
@@ -176,19 +204,31 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void {
     this.#reporter.report(delivery, verdict, effect);
     if (effect !== 'settled' || verdict.outcome.kind !== 'dead') return;
-    this.#owned?.trimmer.trim();
+    this.#trimmer.trim();
     this.#handling.notifier.notify(delivery, verdict.outcome, this.#handling.handled.settings.serializer);
+  }
+
+  waits(isWaiting: boolean): void {
+    this.#handling.log.sawFull(this.partition.index, isWaiting);
+    // Their leases were watched while their handlers ran.
+    if (isWaiting) this.#renewer.start(Infinity);
+    // While they were a crowd, nothing was claimed.
+    else this.#claimer?.wake(0);
+  }
+
+  get isCrowded(): boolean {
+    return this.#settler.isCrowded;
   }
 
   // ── the deliveries that are on their way ──────────────────────────────────────────────────────────────────────────
 
-  get running(): Iterable<Delivery> & { readonly size: number } {
+  get running(): RunningDeliveries {
     return this.#running;
   }
 
   /** Renews the leases now, since signals may have been lost. */
   renewLeases(): void {
-    if (this.#running.size > 0) void this.#renewer.renew();
+    if (this.#running.size + this.waitingForRoom > 0) void this.#renewer.renew();
   }
 
   /** Gives back what still runs: the signals abort, and the messages are at once free for another process. */
@@ -199,9 +239,19 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     }
   }
 
+  /** Whether nothing is on its way any more. */
+  get isIdle(): boolean {
+    return !this.#claimer && this.#running.size === 0 && this.#settler.unsettled === 0;
+  }
+
   /** Outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#settler.unsettled;
+  }
+
+  /** Outcomes that wait until Redis has room. */
+  get waitingForRoom(): number {
+    return this.#settler.waiting.length;
   }
 
   /** Resolves once every outcome is confirmed or given up. */
@@ -211,22 +261,21 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Ends everything: claiming, renewing, settling and listening. */
   async close(): Promise<void> {
-    await Promise.all([this.stop(), this.#renewer.stop(), this.#settler.stop()]);
+    await Promise.all([this.stop(), this.#renewer.stop(), this.#settler.stop(), this.#trimmer.stop()]);
     await this.#unsubscribe?.();
   }
 
   #onSignal(signal: PartitionSignal): void {
     if (signal.kind === 'due') {
-      this.#owned?.claimer.wake(signal.at);
+      this.#claimer?.wake(signal.at);
       return;
     }
-    const delivery = this.#running.get(signal.storedId);
-    if (delivery?.token === signal.token) delivery.abort(new DeliveryAbortedError('CANCELLED'));
+    this.#running.find(signal.storedId, signal.token)?.abort(new DeliveryAbortedError('CANCELLED'));
   }
 
   /** What was signalled before is lost: that something is due, or that a message in flight was cancelled. */
   #onListening(): void {
-    this.#owned?.claimer.wake(0);
+    this.#claimer?.wake(0);
     this.renewLeases();
   }
 }

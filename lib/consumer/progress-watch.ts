@@ -1,8 +1,8 @@
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
-import { TimeUp, within } from '../time/deadline.js';
+import { within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
-import { type TopicProgress, patienceOf } from '../topics/topic-progress.js';
+import { type Progress, patienceOf } from '../topics/progress.js';
 import type { ConsumerContext } from './consumer-context.js';
 
 /** How often to look while a call may take its patience, so that a wedge is seen soon after. */
@@ -13,7 +13,7 @@ const CONFIRMATION_TIMEOUT = 2000;
 
 /** Whom a {@link ProgressWatch} watches over. */
 export interface Watched {
-  readonly progress: readonly TopicProgress[];
+  readonly progress: Progress;
   /** Sends claims that are not answered again. */
   retryClaims(): void;
 }
@@ -28,7 +28,6 @@ export class ProgressWatch implements Startable {
   readonly #patience: number;
   readonly #stop = new AbortController();
   readonly #looks: Loop;
-  readonly #confirmations: Loop;
   #suspected = false;
   /** Epoch milliseconds on the local clock. What new connections did not help against they would not help against again. */
   #rebuiltAt = -Infinity;
@@ -40,7 +39,6 @@ export class ProgressWatch implements Startable {
     this.#patience = patienceOf(heartbeat);
     const { clock } = context;
     this.#looks = new Loop({ clock, run: () => this.#look() });
-    this.#confirmations = new Loop({ clock, run: () => this.#confirm() });
   }
 
   start(): void {
@@ -49,7 +47,7 @@ export class ProgressWatch implements Startable {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([this.#looks.stop(), this.#confirmations.stop()]);
+    await this.#looks.stop();
   }
 
   /**
@@ -63,24 +61,6 @@ export class ProgressWatch implements Startable {
       await this.#listen();
     } catch (error) {
       if (error instanceof BrokerUnavailableError && !error.transient) throw error;
-    }
-  }
-
-  /** To be called when a signal turns out to be lost. One may be; finds out whether any still come. */
-  async signalLost(): Promise<void> {
-    if (!this.#confirmations.running) await this.#confirmations.request();
-  }
-
-  /** Never rejects. */
-  async #confirm(): Promise<void> {
-    const { broker, log } = this.#context;
-    try {
-      await this.#listen();
-    } catch (error) {
-      // Of every other failure the broker knows, and subscribes again by itself.
-      if (!(error instanceof TimeUp) || this.#stop.signal.aborted) return;
-      log.warn('Signals do not come through any more, though the connection for them is up; it is made anew');
-      broker.link.rebuild('signals');
     }
   }
 
@@ -105,13 +85,16 @@ export class ProgressWatch implements Startable {
     return this.#patience / LOOKS;
   }
 
-  /** For how long the oldest claim or heartbeat has waited for its answer, in milliseconds. */
+  /**
+   * For how long the oldest claim or heartbeat has waited for its answer, in milliseconds. One that was sent before the latest
+   * answer came does not count: the connection works, and it is one server of several that does not answer.
+   */
   #longestWait(): number {
-    const now = this.#context.clock.now();
-    const waits = this.#watched.progress.flatMap(({ unansweredSince, owned }) => [
-      unansweredSince,
-      ...owned.map((p) => p.unansweredSince),
-    ]);
-    return Math.max(0, ...waits.map((since = now) => (since > this.#rebuiltAt ? now - since : 0)));
+    const { renewedAt, unansweredSince, topics } = this.#watched.progress;
+    const claims = topics.flatMap(({ owned }) => owned);
+    const answeredAt = Math.max(this.#rebuiltAt, renewedAt, ...claims.map((claim) => claim.answeredAt));
+    const waits = [unansweredSince, ...claims.map((claim) => claim.unansweredSince)];
+    const since = Math.min(...waits.filter((at) => at !== undefined && at > answeredAt).map(Number));
+    return since === Infinity ? 0 : this.#context.clock.now() - since;
   }
 }

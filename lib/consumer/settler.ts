@@ -1,7 +1,15 @@
-import { MAX_BATCH, type Partition, type SettleStatus, type Settlement } from '../broker/broker.interface.js';
+import { randomUUID } from 'node:crypto';
+import {
+  MAX_BATCH,
+  type Partition,
+  type SettleStatus,
+  type Settlement,
+  addsMemory,
+} from '../broker/broker.interface.js';
 import { splitIfRefused, isRefused } from '../broker/split-refused.js';
 import { describe } from '../checks/describe.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { firstLine, quoted } from '../log.js';
 import { type Failure, toFailure } from '../messages/failure.js';
@@ -13,6 +21,7 @@ import { repeatUntilServed } from '../broker/serve.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
+import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
 
 /** What a settle has led to; what came too late is reported by the settler. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
@@ -21,16 +30,16 @@ export type Effect = Exclude<SettleStatus, 'stale'>;
 export interface SettleListener {
   /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
-}
-
-interface PendingSettle {
-  readonly delivery: Delivery;
-  readonly verdict: Verdict;
+  /** Outcomes have begun to wait for room, or all that waited are stored. */
+  waits(isWaiting: boolean): void;
 }
 
 /**
  * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in
  * the next. While the broker cannot be reached they are kept, at most as many as may be handled at once.
+ *
+ * If the broker is full, those that make room go on, and the others wait, for as long as it takes: their leases have to be
+ * renewed, and nothing more should be claimed once they are a crowd.
  */
 export class Settler {
   readonly #context: ConsumerContext;
@@ -38,7 +47,12 @@ export class Settler {
   readonly #listener: SettleListener;
   readonly #abandoned = new AbortController();
   readonly #sending: Loop;
-  #pending: PendingSettle[] = [];
+  readonly #waiting = new WaitingOutcomes();
+  #pending: DecidedDelivery[] = [];
+  #sent: readonly DecidedDelivery[] = [];
+  #isWaiting = false;
+  /** Its own, so that its calls are not taken for repeats of those that this process made when it had the partition before. */
+  readonly #caller = randomUUID();
   #sequence = 0;
   #hasMiddlewareFailed = false;
 
@@ -51,7 +65,17 @@ export class Settler {
 
   /** Outcomes that are not confirmed yet. */
   get unsettled(): number {
-    return this.#pending.length;
+    return this.#pending.length + this.#sent.length + this.#waiting.size;
+  }
+
+  /** Deliveries whose outcomes wait until the broker has room. */
+  get waiting(): readonly Delivery[] {
+    return this.#waiting.deliveries;
+  }
+
+  /** Whether so many outcomes wait for room that nothing more should be claimed until all of them are stored. */
+  get isCrowded(): boolean {
+    return this.#waiting.isCrowd;
   }
 
   settle(delivery: Delivery, verdict: Verdict): void {
@@ -72,65 +96,117 @@ export class Settler {
     await this.#sending.stop();
   }
 
-  /** Never rejects. */
-  async #sendAll(): Promise<void> {
-    while (this.#pending.length > 0 && !this.#abandoned.signal.aborted) {
-      const batch = this.#pending.slice(0, MAX_BATCH);
-      try {
-        await this.#send(batch);
-        this.#pending.splice(0, batch.length);
-      } catch (error) {
-        if (!this.#abandoned.signal.aborted) {
-          this.#context.log.error(`Settling in topic '${this.#partition.topic}' failed: ${(error as Error).message}`);
-          this.#tellError('settle', error);
-          this.#pending.splice(0, batch.length);
-        }
-      }
+  /**
+   * Never rejects.
+   *
+   * @returns when to try again what waits for room, in milliseconds
+   */
+  async #sendAll(): Promise<number | undefined> {
+    const { clock } = this.#context;
+    while (!this.#abandoned.signal.aborted) {
+      this.#sent = this.#nextBatch();
+      if (this.#sent.length === 0) break;
+      const left = await this.#send(this.#sent);
+      if (this.#abandoned.signal.aborted) return undefined;
+      this.#sent = [];
+      if (left.length > 0) this.#putOff(left);
+      this.#noteWaiting();
+    }
+    return this.#waiting.pauseFrom(clock.now());
+  }
+
+  /** While something waits for room, only what makes room is sent at once. */
+  #nextBatch(): DecidedDelivery[] {
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, MAX_BATCH);
+      if (this.#waiting.size === 0) return batch;
+      const { adding, others } = splitByRoom(batch);
+      this.#waiting.add(adding);
+      if (others.length > 0) return others;
+    }
+    return this.#waiting.take(this.#context.clock.now());
+  }
+
+  /** What makes room was refused only for those that it has travelled with. */
+  #putOff(left: readonly DecidedDelivery[]): void {
+    const { adding, others } = splitByRoom(left);
+    this.#waiting.putBack(adding, this.#context.clock.now());
+    this.#pending.unshift(...others);
+  }
+
+  #noteWaiting(): void {
+    const isWaiting = this.#waiting.size > 0;
+    if (!isWaiting) this.#waiting.disperse();
+    if (isWaiting !== this.#isWaiting) this.#listener.waits(isWaiting);
+    this.#isWaiting = isWaiting;
+  }
+
+  /** @returns those for which there is no room. Never rejects. */
+  async #send(batch: readonly DecidedDelivery[]): Promise<readonly DecidedDelivery[]> {
+    try {
+      return await this.#settle(batch);
+    } catch (error) {
+      if (this.#abandoned.signal.aborted) return batch;
+      if (!this.#isWaiting) this.#tellError('settle', error);
+      if (isFull(error)) return batch;
+      this.#context.log.error(`Settling in topic '${this.#partition.topic}' failed: ${(error as Error).message}`);
+      return [];
     }
   }
 
-  async #send(batch: readonly PendingSettle[]): Promise<void> {
+  /** @returns those for which there is no room, though there was for others */
+  async #settle(batch: readonly DecidedDelivery[]): Promise<readonly DecidedDelivery[]> {
     const { settleLayers } = this.#context;
-    const refused = new Map<PendingSettle, unknown>();
-    const settle = (): Promise<readonly SettleStatus[]> =>
-      splitIfRefused(
+    const failed = new Map<DecidedDelivery, unknown>();
+    const settle = async (): Promise<readonly SettleStatus[]> => {
+      const statuses = await splitIfRefused<DecidedDelivery, SettleStatus>(
         batch,
         (some) => this.#call(some),
-        (pending, error) => {
-          if (!isRefused(error) || this.#abandoned.signal.aborted) throw error;
-          refused.set(pending, error);
+        (decided, error) => {
+          if (!(isRefused(error) || isFull(error)) || this.#abandoned.signal.aborted) throw error;
+          failed.set(decided, error);
           return 'stale';
         },
       );
+      const errors = [...failed.values()];
+      if (errors.length === batch.length && errors.every(isFull)) throw errors[0];
+      return statuses;
+    };
     const statuses = settleLayers
       ? await settleWithin(settleLayers, batch.map(toDeliveryOutcome), settle, (error) => this.#reportFault(error))
       : await settle();
-    for (const [i, pending] of batch.entries()) {
+    const left: DecidedDelivery[] = [];
+    for (const [i, decided] of batch.entries()) {
       const status = statuses[i] as SettleStatus;
-      if (refused.has(pending)) await this.#setAside(pending, refused.get(pending));
-      else if (status !== 'stale') this.#listener.settled(pending.delivery, pending.verdict, status);
-      else if (!(await this.#isNoText(pending))) this.#reportStale(pending.delivery);
+      const error = failed.get(decided);
+      if (isFull(error)) left.push(decided);
+      else if (error !== undefined) await this.#setAside(decided, error);
+      else if (status !== 'stale') this.#listener.settled(decided.delivery, decided.verdict, status);
+      else if (!(await this.#isNoText(decided))) this.#reportStale(decided.delivery);
     }
+    return left;
   }
 
-  async #call(batch: readonly PendingSettle[]): Promise<SettleStatus[]> {
-    const { broker, member } = this.#context;
-    const call = { caller: member, sequence: ++this.#sequence };
+  async #call(batch: readonly DecidedDelivery[]): Promise<SettleStatus[]> {
+    const { broker } = this.#context;
+    const call = { caller: this.#caller, sequence: ++this.#sequence };
     const settlements = batch.map(({ delivery: { storedId, token }, verdict: { outcome } }): Settlement => ({
       storedId,
       token,
       outcome,
     }));
-    return this.#served(() => broker.settle(this.#partition, call, settlements));
+    const canWait = settlements.some(addsMemory);
+    return this.#served(() => broker.settle(this.#partition, call, settlements), canWait);
   }
 
-  #served<T>(call: () => Promise<T>): Promise<T> {
+  /** @param canWait whether to give up if the broker is full, since what there is no room for is sent again later */
+  #served<T>(call: () => Promise<T>, canWait = false): Promise<T> {
     const { clock, log } = this.#context;
     return repeatUntilServed(call, {
       clock,
       signal: this.#abandoned.signal,
       // Handled messages must not be handled again because Redis refuses writes for a while.
-      worthRepeating: (error) => !error.refused,
+      worthRepeating: (error) => !error.refused && !(canWait && error.full),
       onFailure: (error, failures) => {
         if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
         this.#tellError('settle', error);
@@ -139,7 +215,7 @@ export class Settler {
   }
 
   /** What cannot be settled is no use in the partition: it would be delivered again and again. */
-  async #setAside({ delivery }: PendingSettle, error: unknown): Promise<void> {
+  async #setAside({ delivery }: DecidedDelivery, error: unknown): Promise<void> {
     const text = `What became of it cannot be stored: ${(error as Error).message}`;
     const failure = toFailure('undecodable', new SerializationError(text, { cause: error }));
     this.#tellError('settle', error);
@@ -157,7 +233,7 @@ export class Settler {
    *
    * @returns whether it was such a message, which is a dead letter now
    */
-  async #isNoText({ delivery, verdict: { outcome } }: PendingSettle): Promise<boolean> {
+  async #isNoText({ delivery, verdict: { outcome } }: DecidedDelivery): Promise<boolean> {
     if (outcome.kind !== 'dead' || !mayBeNoText(delivery.storedId)) return false;
     return this.#makeDead(delivery, outcome.failure);
   }
@@ -204,8 +280,12 @@ export class Settler {
   }
 }
 
+function isFull(error: unknown): boolean {
+  return error instanceof BrokerUnavailableError && error.full;
+}
+
 /** What is to become of a delivery, as middleware sees it. */
-function toDeliveryOutcome({ delivery, verdict: { outcome } }: PendingSettle): DeliveryOutcome {
+function toDeliveryOutcome({ delivery, verdict: { outcome } }: DecidedDelivery): DeliveryOutcome {
   const { partition, id, key, attempt, message } = delivery;
   return {
     topic: partition.topic,

@@ -1,69 +1,57 @@
-import type { Member } from '../broker/broker.interface.js';
-import type { Startable } from '../time/startable.interface.js';
-import type { TopicProgress } from '../topics/topic-progress.js';
-import { Membership, type Shareholder } from './membership.js';
-import { assignPartitions } from './partition-assignment.js';
+import type { Owner } from '../broker/broker.interface.js';
+import { assignPartitions } from '../fleet/assign-partitions.js';
+import { quoted } from '../log.js';
+import { within } from '../time/deadline.js';
+import { Loop } from '../time/loop.js';
+import type { PartitionProgress, TopicProgress } from '../topics/progress.js';
 import { PartitionOwnership } from './partition-ownership.js';
-import { PartitionRun } from './partition-run.js';
+import type { PartitionRun } from './partition-run.js';
 import type { TopicHandling } from './topic-handling.js';
 
+/** How long to wait for partitions that move before telling what this process owns, in milliseconds. */
+const PATIENCE = 2000;
+
 /** Consumes one topic: holds this process's share of its partitions, whoever else comes and goes. */
-export class TopicConsumer implements Startable, Shareholder {
+export class TopicConsumer {
+  /** How many partitions the topic has. */
+  readonly partitions: number;
   readonly #handling: TopicHandling;
-  readonly #membership: Membership;
-  readonly #runs: readonly PartitionRun[];
-  readonly #ownerships: readonly PartitionOwnership[];
+  /** Of the partitions that this process owns or is to own, and of those whose last messages it still handles. */
+  readonly #ownerships = new Map<number, PartitionOwnership>();
+  readonly #tellings: Loop;
+  /** The processes among whom the partitions were shared last. */
+  #fleet: readonly object[] | undefined;
+  #left = false;
 
-  /**
-   * @param partitions how many the topic has
-   * @param heartbeat milliseconds
-   */
-  constructor(handling: TopicHandling, partitions: number, heartbeat: number) {
+  constructor(handling: TopicHandling, partitions: number) {
     this.#handling = handling;
-    this.#membership = new Membership(handling, heartbeat, this);
-    this.#runs = Array.from(
-      { length: partitions },
-      (_, index) => new PartitionRun(handling, { topic: this.topic, index }),
-    );
-    this.#ownerships = this.#runs.map((run) => new PartitionOwnership(handling, run, this.#membership));
-  }
-
-  async start(): Promise<void> {
-    await this.#membership.start();
-  }
-
-  /** To be called when the broker can be reached again: looks at once, since signals may have been lost. */
-  recover(): void {
-    this.#membership.refresh();
-    for (const run of this.#runs) run.renewLeases();
-  }
-
-  /** Sends claims that are not answered again. */
-  retryClaims(): void {
-    for (const run of this.#runs) run.retryClaim();
+    this.partitions = partitions;
+    this.#tellings = new Loop({ clock: handling.context.clock, run: () => this.#tellShare() });
   }
 
   get topic(): string {
     return this.#handling.handled.topic;
   }
 
-  /** Partitions that this process owns. */
+  /** Partitions that this process owns, ascending. */
   get holdings(): number[] {
-    return this.#ownerships.filter(({ owned }) => owned).map(({ index }) => index);
+    const owned = [...this.#ownerships].filter(([, ownership]) => ownership.owned);
+    return owned.map(([index]) => index).toSorted((a, b) => a - b);
   }
 
   get progress(): TopicProgress {
+    const owned = this.#runs.map((run): PartitionProgress | undefined => run.progress);
     return {
       topic: this.topic,
-      heartbeatAt: this.#membership.answeredAt,
-      unansweredSince: this.#membership.unansweredSince,
-      owned: this.#runs.map(({ progress }) => progress).filter((progress) => progress !== undefined),
+      owned: owned.filter((one) => one !== undefined),
+      inFlight: this.inFlight,
+      abandoned: this.#handling.abandoned.count(this.topic),
     };
   }
 
-  /** Deliveries whose handlers run, or wait for an earlier run of the same message to end. */
+  /** Deliveries that are not decided yet. */
   get inFlight(): number {
-    return this.#runs.reduce((sum, { running }) => sum + running.size, 0);
+    return this.#runs.reduce((sum, { running }) => sum + running.unsettled.length, 0);
   }
 
   /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */
@@ -71,7 +59,7 @@ export class TopicConsumer implements Startable, Shareholder {
     return this.#runs.flatMap(({ running }) =>
       [...running]
         .filter(({ settled, startedAt }) => !settled && startedAt !== undefined)
-        .map(({ id }) => `'${id}' of topic '${this.topic}' in ${this.#handling.handler.name}`),
+        .map(({ id }) => `${quoted(id)} of topic '${this.topic}' in ${this.#handling.handler.name}`),
     );
   }
 
@@ -80,12 +68,60 @@ export class TopicConsumer implements Startable, Shareholder {
     return this.#runs.reduce((sum, { unsettled }) => sum + unsettled, 0);
   }
 
+  /** Outcomes that wait until Redis has room. */
+  get waitingForRoom(): number {
+    return this.#runs.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
+  }
+
+  /** Compares what this process holds with its share, and begins to take and to give up what differs. */
+  takeShare(): void {
+    if (this.#left) return;
+    const { session } = this.#handling;
+    if (session.live !== this.#fleet) {
+      this.#fleet = session.live;
+      const owners = assignPartitions(this.topic, this.partitions, session.handlersOf(this.topic));
+      for (const [index, owner] of owners.entries()) {
+        if (owner === session.id) this.#ownership(index).take();
+        else this.#ownerships.get(index)?.giveUp(owner);
+      }
+      this.#tellings.poke();
+    } else {
+      for (const ownership of this.#ownerships.values()) ownership.retry();
+    }
+    this.#dropDone();
+  }
+
+  /** Resolves once what {@link takeShare} has begun is done; a partition that cannot be reached keeps nobody waiting for long. */
+  async shared(): Promise<void> {
+    await this.#tellShare();
+  }
+
+  /** Looks whether Redis still has the owners of the partitions, since it has lost other things. */
+  verify(): void {
+    for (const ownership of this.#ownerships.values()) ownership.verify();
+  }
+
+  /** Another process is to own a partition that is stored as this process's. */
+  async wanted(index: number, owner: Owner): Promise<void> {
+    if (index < this.partitions) await this.#ownership(index).disclaim(owner);
+  }
+
+  /** To be called when the broker can be reached again: signals may have been lost. */
+  recover(): void {
+    for (const run of this.#runs) run.renewLeases();
+  }
+
+  /** Sends claims that are not answered again. */
+  retryClaims(): void {
+    for (const run of this.#runs) run.retryClaim();
+  }
+
   /** Stops the intake and hands the partitions over; handlers that run go on. */
   async leave(): Promise<void> {
-    await this.#membership.stop();
-    await Promise.all(this.#ownerships.map((ownership) => ownership.release()));
-    // Last, so that the others find the partitions free when they hear of it.
-    await this.#membership.leave();
+    this.#left = true;
+    const ownerships = [...this.#ownerships.values()];
+    for (const ownership of ownerships) ownership.giveUp();
+    await Promise.all(ownerships.map((ownership) => ownership.settled()));
   }
 
   /** Gives back what still runs; to be called once the shutdown timeout is over. */
@@ -99,23 +135,39 @@ export class TopicConsumer implements Startable, Shareholder {
   }
 
   async stop(): Promise<void> {
-    await this.#membership.stop();
-    await Promise.all(this.#runs.map((run) => run.close()));
+    this.#left = true;
+    await Promise.all([
+      this.#tellings.stop(),
+      ...Array.from(this.#ownerships.values(), (ownership) => ownership.close()),
+    ]);
   }
 
-  async takeShare(members: readonly Member[]): Promise<number | undefined> {
-    const before = this.holdings.join();
-    const share = new Set(assignPartitions(members, this.#runs.length).get(this.#handling.context.member));
-    const results = await Promise.allSettled(
-      this.#ownerships.map((ownership) => (share.has(ownership.index) ? ownership.hold() : ownership.release())),
-    );
-    const { holdings } = this;
-    this.#handling.log.owns(holdings);
-    // Tells the others what changed, so that they need not wait for a heartbeat.
-    if (holdings.join() !== before) this.#membership.refresh();
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
-    const retries = results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
-    return Math.min(...retries.filter((at) => at !== undefined));
+  get #runs(): PartitionRun[] {
+    return Array.from(this.#ownerships.values(), ({ run }) => run);
+  }
+
+  #ownership(index: number): PartitionOwnership {
+    let ownership = this.#ownerships.get(index);
+    if (!ownership) {
+      const partition = { topic: this.topic, index };
+      ownership = new PartitionOwnership(this.#handling, partition, () => this.#tellings.poke());
+      this.#ownerships.set(index, ownership);
+    }
+    return ownership;
+  }
+
+  async #tellShare(): Promise<void> {
+    const moves = Array.from(this.#ownerships.values(), (ownership) => ownership.settled());
+    await within(this.#handling.context.clock, PATIENCE, Promise.all(moves)).catch(() => {});
+    // At a shutdown it owns nothing soon, which goes without saying.
+    if (!this.#left) this.#handling.log.owns(this.holdings);
+  }
+
+  #dropDone(): void {
+    for (const [index, ownership] of this.#ownerships) {
+      if (!ownership.isDone) continue;
+      this.#ownerships.delete(index);
+      void ownership.close();
+    }
   }
 }

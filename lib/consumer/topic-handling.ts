@@ -1,9 +1,13 @@
+import type { Session } from '../fleet/session.js';
+import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { AbandonedCalls } from './abandoned-calls.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { TopicLog } from './consumption-log.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import type { HandlerSlots } from './handler-slots.js';
+import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
-import type { ProgressWatch } from './progress-watch.js';
+import type { SuspectQuota } from './suspect-quota.js';
 
 /** How this process handles a topic: what all partitions of the topic have in common. */
 export interface TopicHandling {
@@ -15,6 +19,10 @@ export interface TopicHandling {
   /** Shared by all topics of the handler. */
   readonly slots: HandlerSlots;
   readonly notifier: DeadLetterNotifier;
-  readonly watch: ProgressWatch;
+  readonly session: Session;
+  readonly topics: TopicRegistry;
+  readonly abandoned: AbandonedCalls;
+  readonly leaseEnds: LeaseEnds;
+  readonly suspects: SuspectQuota;
   readonly log: TopicLog;
 }

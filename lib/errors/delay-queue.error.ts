@@ -42,8 +42,13 @@ export function defineKind({ prototype }: ErrorClass, kind: string): void {
  * class has no kind of its own: for it, `instanceof` means what it always does.
  */
 function isInstance(type: ErrorClass, value: unknown): boolean {
-  if (Function.prototype[Symbol.hasInstance].call(type, value)) return true;
-  return Object.hasOwn(type.prototype, KINDS) && kindsOf(value).includes(kindsOf(type.prototype).at(-1));
+  try {
+    if (Function.prototype[Symbol.hasInstance].call(type, value)) return true;
+    return Object.hasOwn(type.prototype, KINDS) && kindsOf(value).includes(kindsOf(type.prototype).at(-1));
+  } catch {
+    // A value that cannot be looked at, such as a revoked proxy, is no error of this library.
+    return false;
+  }
 }
 
 function kindsOf(value: unknown): readonly unknown[] {

@@ -1,5 +1,6 @@
 import { enumerate } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
+import { quoted } from '../log.js';
 import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
@@ -46,7 +47,8 @@ export class RetryLaterError extends DelayQueueError {
 }
 
 /**
- * A handler ran longer than its `timeout`: the reason of the aborted signal, and the error of the failed attempt.
+ * A handler ran longer than its `timeout`: the reason of the aborted signal, and the error of the failed attempt. Also the error
+ * of an attempt that waited for that long, since an earlier one of the same message had not ended; its handler was not called.
  *
  * @publicApi
  */
@@ -60,8 +62,15 @@ export class HandlerTimeoutError extends DelayQueueError {
   constructor(
     /** The timeout that was exceeded, in milliseconds. */
     readonly timeout: number,
+    /** @param earlierAttempt the one that still ran, if the handler was not called */
+    earlierAttempt?: number,
   ) {
-    super(`The handler did not finish within its timeout of ${describeDuration(timeout)}.`);
+    const limit = `its timeout of ${describeDuration(timeout)}`;
+    super(
+      earlierAttempt === undefined
+        ? `The handler did not finish within ${limit}.`
+        : `The handler was not called within ${limit}: attempt ${earlierAttempt} of the message still runs in this process.`,
+    );
   }
 }
 
@@ -88,7 +97,7 @@ export class HandlerOverrunError extends DelayQueueError {
     /** @param lease milliseconds */
     lease: number,
   ) {
-    const which = enumerate(ids.map((id) => `'${id}'`));
+    const which = enumerate(ids.map(quoted));
     super(
       `${handler} has run for ${Math.round(duration / 1000)} s with ${ids.length === 1 ? 'message' : 'messages'} ${which} ` +
         `of topic '${topic}', longer than three leases of ${lease / 1000} s. While it runs its lease is renewed and its ` +

@@ -15,14 +15,22 @@ export class BrokerUnavailableError extends DelayQueueError {
   readonly transient: boolean;
   /** Whether Redis refuses only this call, because of what it carries or of what is stored there; others may be served. */
   readonly refused: boolean;
+  /** Whether Redis has reached its maxmemory. It takes what adds to its data again once there is room. */
+  readonly full: boolean;
 
   constructor(
     message: string,
-    { transient = true, refused = false, ...options }: ErrorOptions & { transient?: boolean; refused?: boolean } = {},
+    {
+      transient = true,
+      refused = false,
+      full = false,
+      ...options
+    }: ErrorOptions & { transient?: boolean; refused?: boolean; full?: boolean } = {},
   ) {
     super(message, options);
     this.transient = transient;
     this.refused = refused;
+    this.full = full;
   }
 }
 

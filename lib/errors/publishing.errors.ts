@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe } from '../checks/describe.js';
 import { toPayloadIssues } from '../checks/payload-issues.js';
+import { describeDuration } from '../time/duration.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /** How many issues the text of an `InvalidPayloadError` names. */
@@ -25,6 +26,37 @@ export class DuplicateMessageError extends DelayQueueError {
     super(
       `Topic '${topic}' already holds a message with id '${id}', which was left untouched. ` +
         `Publish with onDuplicate: 'ignore' to accept that, or 'replace' to give it the new payload and due time.`,
+    );
+  }
+}
+
+/**
+ * A message was stored, but fewer replicas confirmed it in time than the option `replicas` asks for. It may exist and be
+ * delivered; a failover may lose it. The library does not publish it again.
+ *
+ * @publicApi
+ */
+export class NotReplicatedError extends DelayQueueError {
+  static {
+    defineKind(this, 'NOT_REPLICATED');
+  }
+
+  readonly code = 'NOT_REPLICATED';
+
+  constructor(
+    readonly topic: string,
+    readonly id: string,
+    /** How many replicas confirmed it. */
+    readonly confirmed: number,
+    /** How many were asked for. */
+    readonly min: number,
+    /** How long they were waited for, in milliseconds. */
+    readonly timeout: number,
+  ) {
+    super(
+      `${confirmed} of ${min} replicas confirmed message '${id}' of topic '${topic}' within ${describeDuration(timeout)}. ` +
+        `It may exist and be delivered, but a failover may lose it. To wait for the replicas once more, publish it under the ` +
+        `same id with onDuplicate: 'ignore'. If this lasts, see that the primary has ${min} connected replicas (INFO replication).`,
     );
   }
 }

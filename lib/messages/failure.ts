@@ -52,9 +52,13 @@ export interface Failure {
 /** Longest text kept of an error's message and of its stack, in characters. */
 const MAX_TEXT_LENGTH = 4096;
 
+/** Longest text kept of an error's name and of its code, in characters. */
+const MAX_NAME_LENGTH = 200;
+
+/** Never throws, whatever the error is. */
 export function toFailure(reason: FailureReason, error: unknown): Failure {
-  if (!(error instanceof Error)) return { reason, name: typeof error, message: describe(error) };
   try {
+    if (!(error instanceof Error)) return { reason, name: typeof error, message: describe(error) };
     return { reason, ...textOf(error) };
   } catch (fault) {
     return { reason, name: 'Error', message: `An error that cannot be read: ${describe(fault)}` };
@@ -72,9 +76,9 @@ export function toInvalidFailure(error: InvalidPayloadError): Failure {
 function textOf(error: Error): Omit<Failure, 'reason'> {
   const { name, message, stack, code } = error as { [K in keyof NodeJS.ErrnoException]: unknown };
   return {
-    name: String(name),
+    name: String(name).slice(0, MAX_NAME_LENGTH),
     message: String(message).slice(0, MAX_TEXT_LENGTH),
-    ...(typeof code === 'string' && { code }),
+    ...(typeof code === 'string' && { code: code.slice(0, MAX_NAME_LENGTH) }),
     ...(typeof stack === 'string' && { stack: stack.slice(0, MAX_TEXT_LENGTH) }),
   };
 }

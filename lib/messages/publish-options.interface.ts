@@ -1,5 +1,6 @@
 import type { Duration } from '../time/duration.js';
 import type { StoredBackoff } from './backoff.js';
+import type { ReplicaOptions } from './replicas.js';
 
 /**
  * How one message is published. Times are on the Redis server's clock, so the clock of this machine does not matter.
@@ -27,7 +28,7 @@ export interface PublishOptions {
   backoff?: StoredBackoff;
   /** Longest run of one handler call. @defaultValue the handler's */
   timeout?: Duration;
-  /** If it is not delivered within this time after it was due, the message becomes a dead letter. @defaultValue the topic's */
+  /** If its first delivery is not within this time after it was due, the message becomes a dead letter. @defaultValue the topic's */
   expireAfter?: Duration;
   /** Stored with the payload, for example for correlation ids. @defaultValue none */
   headers?: Record<string, string>;
@@ -36,6 +37,11 @@ export interface PublishOptions {
    * `'replace'` gives it the new payload, options and due time (a debounce). @defaultValue 'reject'
    */
   onDuplicate?: 'reject' | 'ignore' | 'replace';
+  /**
+   * The publish resolves once so many replicas of Redis have confirmed it, and rejects with `NotReplicatedError` if fewer do
+   * in time. @defaultValue the module's
+   */
+  replicas?: ReplicaOptions;
 }
 
 /**

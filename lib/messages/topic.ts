@@ -77,13 +77,16 @@ export function schemaOf(ref: TopicRef): StandardSchemaV1 | undefined {
 }
 
 /**
- * Names become part of Redis keys, inside the hash tag. A brace would end the tag and put a partition's keys into different
- * slots.
- *
- * @throws InvalidArgumentError if the name is not 1 to 128 characters of `A-Z a-z 0-9 . _ : -`
+ * Whether a topic or a prefix may have this name: 1 to 128 characters of `A-Z a-z 0-9 . _ : -`. Names become part of Redis keys,
+ * inside the hash tag. A brace would end the tag and put a partition's keys into different slots.
  */
+export function isName(name: unknown): name is string {
+  return typeof name === 'string' && name.length <= MAX_NAME_LENGTH && /^[A-Za-z0-9._:-]+$/.test(name);
+}
+
+/** @throws InvalidArgumentError if it is no name for a topic or a prefix, see {@link isName} */
 export function assertName(what: string, name: unknown): asserts name is string {
-  if (typeof name !== 'string' || name.length > MAX_NAME_LENGTH || !/^[A-Za-z0-9._:-]+$/.test(name)) {
+  if (!isName(name)) {
     throw new InvalidArgumentError(
       `A ${what} must be 1 to ${MAX_NAME_LENGTH} characters of A-Z a-z 0-9 . _ : - Given: ${describe(name)}.`,
     );

@@ -3,7 +3,7 @@ import type { BackgroundErrorSource } from '../events/queue-events.interface.js'
 /**
  * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was kept or
  * replaced, as `onDuplicate` says. `refused`: nothing was stored, because the id existed or the message is not allowed.
- * `failed`: it was not confirmed, for example because Redis could not be reached.
+ * `failed`: it was not confirmed, for example because Redis could not be reached or too few replicas confirmed it.
  *
  * @publicApi
  */
@@ -38,6 +38,19 @@ export interface TopicBacklog {
 }
 
 /**
+ * What this process does for a topic that it handles.
+ *
+ * @publicApi
+ */
+export interface TopicConsumption {
+  readonly ownedPartitions: number;
+  /** Messages whose outcome is not decided yet. */
+  readonly inFlight: number;
+  /** Handler calls that go on although their time is up. */
+  readonly abandonedRuns: number;
+}
+
+/**
  * What this process knows of a topic at the time of a scrape.
  *
  * @publicApi
@@ -45,7 +58,7 @@ export interface TopicBacklog {
 export interface TopicReading {
   readonly topic: string;
   /** What this process does for the topic; `undefined` if it does not handle it. */
-  readonly consumed: { readonly ownedPartitions: number; readonly inFlight: number } | undefined;
+  readonly consumed: TopicConsumption | undefined;
   /** `undefined` if another process reports it, or Redis did not answer. */
   readonly backlog: TopicBacklog | undefined;
 }

@@ -1,15 +1,24 @@
-import type { Broker } from '../broker/broker.interface.js';
+import type { Broker, UnreachableServer } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import type { UnhandledTopicError } from '../errors/operation.errors.js';
 import { parseDuration } from '../time/duration.js';
 import { assertOptions } from '../checks/validate.js';
+import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
-import type { TopicProgress } from '../topics/topic-progress.js';
+import { liveSessions } from '../fleet/live-sessions.js';
+import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
+import type { Progress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { UnhandledTopics } from './unhandled-topics.js';
-import type { ConnectionHealth, HealthCheckOptions, HealthReport, TopicHealth } from './health-report.interface.js';
-import { TopicInspector } from './topic-inspector.js';
+import type {
+  ConnectionHealth,
+  HealthCheckOptions,
+  HealthReport,
+  SessionHealth,
+  TopicHealth,
+} from './health-report.interface.js';
+import { type InspectedTopic, TopicInspector } from './topic-inspector.js';
 
 const MAX_TIMEOUT = 60_000;
 
@@ -20,8 +29,12 @@ export interface HealthDependencies {
   readonly unhandled: UnhandledTopics;
   /** Topics to look at in addition to those that this process handles. */
   readonly configured: readonly string[];
-  /** What this process does with the topics it handles; empty if it only publishes. */
-  readonly progress: () => readonly TopicProgress[];
+  /** How far this process has come; `undefined` if it only publishes, or has not begun to consume. */
+  readonly progress: () => Progress | undefined;
+  /** How many outcomes of this process wait until Redis has room. */
+  readonly waitingForRoom: () => number;
+  /** The handler calls of this process that go on although their time is up. */
+  readonly abandoned: () => AbandonedRuns;
   /** See {@link TopicInspectorOptions.patience}. */
   readonly patience: number;
 }
@@ -61,27 +74,40 @@ export class DelayQueueHealth {
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
     assertOptions('The options of check', options, ['timeout']);
     const timeout = parseDuration('timeout', options.timeout ?? '2s', { min: 1, max: MAX_TIMEOUT });
-    const { broker, clock, unhandled } = this.#dependencies;
+    const { broker, clock, unhandled, waitingForRoom } = this.#dependencies;
+    const live = within(clock, timeout, liveSessions(broker)).catch(() => undefined);
     const [connection, found] = await Promise.all([
       this.#connection(timeout),
       Promise.all(
-        this.#topics().map(({ name, partitions }) =>
-          this.#inspector.inspect(name, partitions, () => this.#progressOf(name), timeout),
+        this.#topics().map((topic) =>
+          this.#inspector.inspect(topic, () => this.#progressOf(topic.topic), live, timeout),
         ),
       ),
       within(clock, timeout, unhandled.refresh()).catch(() => {}),
     ]);
     // Without a connection there is no progress either, but the process is not stuck, and a restart would mend nothing.
     const topics = connection.status === 'up' ? found : found.map((topic) => ({ ...topic, stalled: false }));
-    const failures = failuresOf(connection, topics);
-    const impairments = impairmentsOf(connection, topics, unhandled.unhandled);
+    const session = this.#session(connection.status === 'up' && (await live) !== undefined);
+    const failures = failuresOf(connection, session, topics);
+    const abandoned = this.#dependencies.abandoned();
+    const impairments = impairmentsOf({
+      connection,
+      servers: broker.link.unreachable,
+      session,
+      topics,
+      unhandled: unhandled.unhandled,
+      waitingForRoom: waitingForRoom(),
+      abandoned,
+    });
     return {
       status: failures.length > 0 ? 'down' : impairments.length > 0 ? 'degraded' : 'up',
       problems: [...failures, ...impairments],
       connection,
+      session,
       clockOffset: broker.now() - Date.now(),
       topics,
       unhandled: unhandled.unhandled.map(({ topic }) => topic),
+      abandoned,
     };
   }
 
@@ -101,36 +127,74 @@ export class DelayQueueHealth {
     };
   }
 
-  #topics(): { name: string; partitions: number }[] {
+  /** @param couldBeRenewed whether Redis answers where sessions are kept */
+  #session(couldBeRenewed: boolean): SessionHealth | undefined {
+    const { clock, progress, patience } = this.#dependencies;
+    const { renewedAt, topics } = progress() ?? { renewedAt: 0, topics: [] };
+    if (topics.length === 0) return undefined;
+    const isUp = clock.now() - renewedAt <= patience;
+    return { status: isUp ? 'up' : 'down', renewedAt: new Date(renewedAt), stalled: !isUp && couldBeRenewed };
+  }
+
+  #topics(): InspectedTopic[] {
     const { topics, configured, progress } = this.#dependencies;
-    const names = new Set([...progress().map(({ topic }) => topic), ...configured]);
-    return [...names].flatMap((name) => {
-      const partitions = topics.knownPartitions(name);
+    const names = new Set([...(progress()?.topics ?? []).map(({ topic }) => topic), ...configured]);
+    return [...names].flatMap((topic) => {
+      const partitions = topics.knownPartitions(topic);
       // The number is not known while the application boots, or if the boot has failed.
-      return partitions === undefined ? [] : [{ name, partitions }];
+      return partitions === undefined ? [] : [{ topic, partitions }];
     });
   }
 
-  #progressOf(name: string): TopicProgress | undefined {
-    return this.#dependencies.progress().find(({ topic }) => topic === name);
+  #progressOf(name: string) {
+    return this.#dependencies.progress()?.topics.find(({ topic }) => topic === name);
   }
 }
 
+/** A sentence about the handlers that go on although their time is up, if there are any. */
+function overtimeOf({ count, oldest }: AbandonedRuns): string[] {
+  const [first] = oldest;
+  if (!first) return [];
+  const { handler, topic, overtime } = first;
+  return [
+    `${counted(count, 'handler call')} of this process ${count === 1 ? 'goes' : 'go'} on although ` +
+      `${count === 1 ? 'its' : 'their'} time is up; the first is ${handler} of topic '${topic}', ${overtime} ms ago`,
+  ];
+}
+
 /** What keeps this process from working, a sentence each. */
-function failuresOf(connection: ConnectionHealth, topics: readonly TopicHealth[]): string[] {
+function failuresOf(
+  connection: ConnectionHealth,
+  session: SessionHealth | undefined,
+  topics: readonly TopicHealth[],
+): string[] {
   if (connection.status === 'down') return [`Redis cannot be reached: ${connection.error}`];
-  return topics
+  const ofTopics = topics
     .filter(({ stalled }) => stalled)
     .map(({ topic }) => `Topic '${topic}': this process makes no progress, though it is connected`);
+  return [...(session?.stalled ? ['This process sends no heartbeats, though it is connected'] : []), ...ofTopics];
+}
+
+interface Findings {
+  readonly connection: ConnectionHealth;
+  /** Those of a Cluster that cannot be reached. */
+  readonly servers: readonly UnreachableServer[];
+  readonly session: SessionHealth | undefined;
+  readonly topics: readonly TopicHealth[];
+  readonly unhandled: readonly UnhandledTopicError[];
+  /** How many outcomes wait until Redis has room. */
+  readonly waitingForRoom: number;
+  readonly abandoned: AbandonedRuns;
 }
 
 /** What makes messages wait or late, here or elsewhere, a sentence each. */
-function impairmentsOf(
-  connection: ConnectionHealth,
-  topics: readonly TopicHealth[],
-  unhandled: readonly UnhandledTopicError[],
-): string[] {
-  if (connection.status === 'down') return [];
+function impairmentsOf(findings: Findings): string[] {
+  const { connection, servers, session, topics, unhandled, waitingForRoom, abandoned } = findings;
+  if (connection.status === 'down') return overtimeOf(abandoned);
+  const ofServers = servers.map(
+    ({ address, since, error }) =>
+      `Redis at ${address} cannot be reached since ${since.toISOString()}: ${error.message}`,
+  );
   const ofTopics = topics.flatMap(({ topic, unowned, unreachable }) => [
     ...(unowned.length > 0 ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
     ...(unreachable.length > 0
@@ -141,5 +205,14 @@ function impairmentsOf(
     const meant = suggestion === undefined ? '' : `; did you mean '${suggestion}'?`;
     return `Topic '${topic}': this process publishes to it, and no process handles it${meant}`;
   });
-  return [...(connection.signals === 'down' ? ['Signals do not come through'] : []), ...ofTopics, ...ofUnhandled];
+  const ofSession =
+    session?.status === 'down' && !session.stalled
+      ? ['The session of this process cannot be renewed, so that no partition moves']
+      : [];
+  const ofSignals = connection.signals === 'down' ? ['Signals do not come through'] : [];
+  const ofRoom =
+    waitingForRoom > 0
+      ? [`Redis is full: ${counted(waitingForRoom, 'outcome')} of this process wait until there is room`]
+      : [];
+  return [...ofServers, ...ofSignals, ...ofSession, ...ofRoom, ...ofTopics, ...ofUnhandled, ...overtimeOf(abandoned)];
 }

@@ -1,9 +1,11 @@
+import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
 import type { Duration } from '../time/duration.js';
 
 /**
- * `down`: Redis cannot be reached, or this process makes no progress although messages are overdue. `degraded`: it works, but
- * partitions have no owner or cannot be reached, nobody handles a topic that this process publishes to, or signals do not
- * come through, so that messages wait or are late.
+ * `down`: Redis cannot be reached, or this process makes no progress although it could. `degraded`: it works, but a node of the
+ * Cluster cannot be reached, partitions have no owner or cannot be reached, its session is not renewed, nobody handles a topic
+ * that this process publishes to, Redis is full so that outcomes wait, or signals do not come through, so that messages wait or are late;
+ * or handlers go on although their time is up.
  *
  * @publicApi
  */
@@ -19,6 +21,8 @@ export interface HealthReport {
   /** What is wrong, a sentence each; empty if all is well. */
   readonly problems: readonly string[];
   readonly connection: ConnectionHealth;
+  /** This process's place in the fleet; `undefined` if it does not consume. */
+  readonly session: SessionHealth | undefined;
   /** How far Redis's clock is ahead of this machine's, in milliseconds, as last measured. */
   readonly clockOffset: number;
   /** The topics that this process handles, and those that the module's options name. */
@@ -28,6 +32,8 @@ export interface HealthReport {
    * that the processes that handle it have time to boot.
    */
   readonly unhandled: readonly string[];
+  /** Handler calls of this process that go on although their time is up. */
+  readonly abandoned: AbandonedRuns;
 }
 
 /**
@@ -43,6 +49,20 @@ export interface ConnectionHealth {
   readonly signals: 'up' | 'down';
   /** Why it is down. */
   readonly error: string | undefined;
+}
+
+/**
+ * Whether this process is known to live by the other processes of the fleet.
+ *
+ * @publicApi
+ */
+export interface SessionHealth {
+  /** `down`: no heartbeat was answered for 3 heartbeats. The process goes on with what it owns, and no partition moves to it. */
+  readonly status: 'up' | 'down';
+  /** When the latest heartbeat was answered. */
+  readonly renewedAt: Date;
+  /** Redis answers where sessions are kept, and all the same no heartbeat was answered for 3 heartbeats. */
+  readonly stalled: boolean;
 }
 
 /**
@@ -62,8 +82,8 @@ export interface TopicHealth {
   /** Messages in partitions of this process that wait although they are due; `undefined` if there are none. */
   readonly overdue: OverdueMessages | undefined;
   /**
-   * This process is connected, but makes no progress for 3 heartbeats: no heartbeat was answered; or messages are overdue
-   * and it is free to take them, but no claim was answered.
+   * This process is connected, but makes no progress for 3 heartbeats: messages are overdue and it is free to take them, but
+   * no claim was answered.
    */
   readonly stalled: boolean;
   /** As many handlers run as may, and partitions wait for one to end. Overdue messages do not mean `stalled` then. */

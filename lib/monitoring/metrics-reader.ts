@@ -2,7 +2,9 @@ import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../broker/serve.js';
-import type { MetricsReading, TopicBacklog } from './delay-queue-metrics.interface.js';
+import { liveSessions } from '../fleet/live-sessions.js';
+import type { TopicProgress } from '../topics/progress.js';
+import type { MetricsReading, TopicBacklog, TopicConsumption } from './delay-queue-metrics.interface.js';
 
 /** How long a reading serves further scrapes, in milliseconds. */
 const FRESH = 1000;
@@ -13,22 +15,13 @@ const TIMEOUT = 2000;
 /** Most partitions that are looked at at the same time, so that a scrape keeps nobody waiting. */
 const PARTITIONS_AT_ONCE = 32;
 
-/** What this process does for a topic now. */
-export interface ConsumedTopic {
-  readonly topic: string;
-  /** Partitions that it owns. */
-  readonly holdings: readonly number[];
-  /** Deliveries that it has not decided yet. */
-  readonly inFlight: number;
-}
-
 export interface MetricsReaderOptions {
-  readonly store: Pick<Broker, 'stats'> & { now(): number };
+  readonly store: Pick<Broker, 'stats' | 'sessions' | 'now'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of partitions of every topic that this process has used. */
   readonly topics: () => ReadonlyMap<string, number>;
-  readonly consumed: () => readonly ConsumedTopic[];
+  readonly consumed: () => readonly TopicProgress[];
 }
 
 /**
@@ -70,7 +63,7 @@ export class MetricsReader {
         const own = consumed.get(topic);
         return {
           topic,
-          consumed: own && { ownedPartitions: own.holdings.length, inFlight: own.inFlight },
+          consumed: own && consumptionOf(own),
           backlog: backlogs?.get(topic),
         };
       }),
@@ -78,7 +71,7 @@ export class MetricsReader {
   }
 
   /** @returns the topics that this process has to report; `undefined` if Redis did not answer */
-  async #backlogs(consumed: ReadonlyMap<string, ConsumedTopic>): Promise<Map<string, TopicBacklog> | undefined> {
+  async #backlogs(consumed: ReadonlyMap<string, TopicProgress>): Promise<Map<string, TopicBacklog> | undefined> {
     const { clock, log } = this.#options;
     try {
       const backlogs = await serveWithin(clock, TIMEOUT, () => this.#readAll(consumed));
@@ -91,13 +84,21 @@ export class MetricsReader {
     }
   }
 
-  async #readAll(consumed: ReadonlyMap<string, ConsumedTopic>): Promise<Map<string, TopicBacklog>> {
+  async #readAll(consumed: ReadonlyMap<string, TopicProgress>): Promise<Map<string, TopicBacklog>> {
     const { store, topics } = this.#options;
     const backlogs = new Map<string, TopicBacklog>();
+    if (topics().size === 0) return backlogs;
+    const live = await liveSessions(store);
+    const hasOwner = ({ owner }: PartitionStats): boolean => owner !== undefined && live.has(owner);
     for (const [topic, partitions] of topics()) {
       const first = await store.stats({ topic, index: 0 });
-      if (first.owner !== undefined && !consumed.get(topic)?.holdings.includes(0)) continue;
-      backlogs.set(topic, toBacklog([first, ...(await this.#others(topic, partitions))], store.now()));
+      const isOwn = consumed.get(topic)?.owned.some(({ partition }) => partition === 0);
+      if (hasOwner(first) && !isOwn) continue;
+      const all = [first, ...(await this.#others(topic, partitions))];
+      backlogs.set(topic, {
+        ...toBacklog(all, (index) => store.now({ topic, index })),
+        unownedPartitions: all.filter((stats) => !hasOwner(stats)).length,
+      });
     }
     return backlogs;
   }
@@ -115,20 +116,26 @@ export class MetricsReader {
   }
 }
 
+function consumptionOf({ owned, inFlight, abandoned }: TopicProgress): TopicConsumption {
+  return { ownedPartitions: owned.length, inFlight, abandonedRuns: abandoned };
+}
+
 /**
  * Adds up what the partitions of a topic hold.
  *
- * @param now the broker's clock, epoch milliseconds
+ * @param nowOf the clock that decides about a partition, epoch milliseconds
  */
-function toBacklog(partitions: readonly PartitionStats[], now: number): TopicBacklog {
+function toBacklog(
+  partitions: readonly PartitionStats[],
+  nowOf: (index: number) => number,
+): Omit<TopicBacklog, 'unownedPartitions'> {
   const sum = (value: (stats: PartitionStats) => number): number =>
     partitions.reduce((total, stats) => total + value(stats), 0);
   return {
     scheduled: sum(({ scheduled }) => scheduled),
     due: sum(({ due }) => due),
     dead: sum(({ dead }) => dead),
-    oldestOverdue: Math.max(0, ...partitions.map((stats) => overdueSeconds(stats, now))),
-    unownedPartitions: sum(({ owner }) => (owner === undefined ? 1 : 0)),
+    oldestOverdue: Math.max(0, ...partitions.map((stats, index) => overdueSeconds(stats, nowOf(index)))),
     pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),
   };
 }

@@ -1,5 +1,6 @@
 import type { Observable, Subscription } from 'rxjs';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { NotReplicatedError } from '../errors/publishing.errors.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
@@ -82,9 +83,10 @@ export function countPublishes(
   };
 }
 
-/** With all errors of the library but this one it is certain that nothing was stored. */
+/** With all errors of the library but these two it is certain that nothing was stored. */
 function failureOf(error: unknown): PublishOutcome {
-  return error instanceof DelayQueueError && !(error instanceof BrokerUnavailableError) ? 'refused' : 'failed';
+  const isUnknown = error instanceof BrokerUnavailableError || error instanceof NotReplicatedError;
+  return error instanceof DelayQueueError && !isUnknown ? 'refused' : 'failed';
 }
 
 /** The estimate of Redis's clock may make a lateness slightly negative, which a histogram does not take. */

@@ -1,7 +1,7 @@
 import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
-import type { PartitionProgress, TopicProgress } from '../topics/topic-progress.js';
+import type { PartitionProgress, TopicProgress } from '../topics/progress.js';
 import type { OverdueMessages, TopicHealth } from './health-report.interface.js';
 
 /** A partition as Redis has it; `undefined` if that is not known. */
@@ -14,6 +14,12 @@ export interface TopicInspectorOptions {
   readonly patience: number;
 }
 
+export interface InspectedTopic {
+  readonly topic: string;
+  /** How many it has. */
+  readonly partitions: number;
+}
+
 /** Compares what Redis has of a topic with how far this process has come. */
 export class TopicInspector {
   readonly #options: TopicInspectorOptions;
@@ -24,15 +30,16 @@ export class TopicInspector {
 
   /**
    * @param progressOf what this process does with the topic; called after Redis has answered, so that it is not older
+   * @param live the sessions that live; `undefined` if that is not known, such as while their part of a Cluster is away
    * @param timeout milliseconds
    */
   async inspect(
-    topic: string,
-    partitions: number,
+    { topic, partitions }: InspectedTopic,
     progressOf: () => TopicProgress | undefined,
+    live: Promise<ReadonlySet<string> | undefined>,
     timeout: number,
   ): Promise<TopicHealth> {
-    const looks = await this.#look(topic, partitions, timeout);
+    const [looks, sessions] = await Promise.all([this.#look(topic, partitions, timeout), live]);
     const progress = progressOf();
     const owned = progress?.owned ?? [];
     const numbers = (fits: (look: Look) => boolean): number[] =>
@@ -40,13 +47,14 @@ export class TopicInspector {
     return {
       topic,
       owned: owned.map(({ partition }) => partition),
-      unowned: numbers((look) => look !== undefined && look.owner === undefined),
+      unowned: numbers((look) => look !== undefined && !hasOwner(look, sessions)),
       unreachable: numbers((look) => look === undefined),
       paused: looks.some((look) => look?.paused),
-      overdue: this.#overdue(owned.map(({ partition }) => looks[partition])),
-      stalled:
-        this.#isLong(progress?.heartbeatAt) ||
-        owned.some((partition) => this.#isStalled(partition, looks[partition.partition])),
+      overdue: this.#overdue(
+        topic,
+        looks.map((look, index) => (owned.some(({ partition }) => partition === index) ? look : undefined)),
+      ),
+      stalled: owned.some((partition) => this.#isStalled(topic, partition, looks[partition.partition])),
       saturated: owned.some(({ saturated }) => saturated),
     };
   }
@@ -63,25 +71,29 @@ export class TopicInspector {
     return [...looks];
   }
 
-  #overdue(looks: readonly Look[]): OverdueMessages | undefined {
-    const late = looks.flatMap((look) => (look !== undefined && look.due > 0 ? [look] : []));
+  /** @param looks at the partitions of this process, by their numbers */
+  #overdue(topic: string, looks: readonly Look[]): OverdueMessages | undefined {
+    const { broker } = this.#options;
+    const late = looks.flatMap((look, index) => {
+      if (look === undefined || look.due === 0) return [];
+      const { due, nextDueAt = Infinity } = look;
+      return [{ due, nextDueAt, lateness: broker.now({ topic, index }) - nextDueAt }];
+    });
     if (late.length === 0) return undefined;
-    const oldest = Math.min(...late.map(({ nextDueAt = Infinity }) => nextDueAt));
     return {
       messages: late.reduce((sum, { due }) => sum + due, 0),
-      oldestDueAt: new Date(oldest),
-      lateness: Math.max(0, this.#options.broker.now() - oldest),
+      oldestDueAt: new Date(Math.min(...late.map(({ nextDueAt }) => nextDueAt))),
+      lateness: Math.max(0, ...late.map(({ lateness }) => lateness)),
     };
   }
 
-  #isStalled({ answeredAt, saturated }: PartitionProgress, look: Look): boolean {
+  #isStalled(topic: string, { partition: index, answeredAt, saturated }: PartitionProgress, look: Look): boolean {
     if (saturated || look?.nextDueAt === undefined || look.paused) return false;
-    const lateness = this.#options.broker.now() - look.nextDueAt;
-    return lateness > this.#options.patience && this.#isLong(answeredAt);
+    const { broker, clock, patience } = this.#options;
+    return broker.now({ topic, index }) - look.nextDueAt > patience && clock.now() - answeredAt > patience;
   }
+}
 
-  /** @param since epoch milliseconds on the local clock */
-  #isLong(since: number | undefined): boolean {
-    return since !== undefined && this.#options.clock.now() - since > this.#options.patience;
-  }
+function hasOwner({ owner }: PartitionStats, live: ReadonlySet<string> | undefined): boolean {
+  return owner !== undefined && (live === undefined || live.has(owner));
 }

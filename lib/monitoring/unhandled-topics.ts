@@ -1,4 +1,5 @@
 import type { Broker } from '../broker/broker.interface.js';
+import { type FleetStore, handledTopics } from '../fleet/live-sessions.js';
 import type { Clock } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Log } from '../log.js';
@@ -12,11 +13,8 @@ const FIRST_LOOK = 30_000;
 /** Shortest time between two looks at a topic, in milliseconds. */
 const PACE = 60_000;
 
-/** Most similar names that are tried, until one is found that is handled. */
-const MAX_SUGGESTIONS = 3;
-
 export interface UnhandledTopicsOptions {
-  readonly store: Pick<Broker, 'hasMembers' | 'topics'>;
+  readonly store: FleetStore & Pick<Broker, 'topics'>;
   readonly clock: Clock;
   readonly events: EventSink;
   readonly log: Log;
@@ -116,7 +114,8 @@ export class UnhandledTopics {
     const { name: topic } = watched;
     watched.lookedAt = clock.now();
     try {
-      if (await store.hasMembers(topic)) {
+      const handled = await handledTopics(store);
+      if (handled.has(topic)) {
         if (watched.told && isUnhandled(watched)) log.log(`Topic '${topic}' is handled now`);
         watched.wasHandled = true;
         watched.missed = 0;
@@ -125,7 +124,7 @@ export class UnhandledTopics {
       watched.missed++;
       if (!isUnhandled(watched)) return false;
       if (watched.told || this.#stopped) return true;
-      watched.told = new UnhandledTopicError(topic, await this.#meant(topic), this.#own?.hint(topic));
+      watched.told = new UnhandledTopicError(topic, await this.#meant(topic, handled), this.#own?.hint(topic));
       log.warn(watched.told.message);
       events.emit('errors', { source: 'unhandled', topic, error: watched.told });
       return true;
@@ -136,17 +135,11 @@ export class UnhandledTopics {
   }
 
   /** The most similar name among the topics that are handled. */
-  async #meant(topic: string): Promise<string | undefined> {
-    const { store } = this.#options;
+  async #meant(topic: string, handled: ReadonlySet<string>): Promise<string | undefined> {
     const own = this.#own?.topics ?? new Set();
-    const known = new Set([...own, ...(await store.topics())]);
+    const known = new Set([...own, ...(await this.#options.store.topics()).filter((name) => handled.has(name))]);
     known.delete(topic);
-    for (let looked = 0; looked < MAX_SUGGESTIONS; looked++) {
-      const name = nearest(topic, known);
-      if (name === undefined || own.has(name) || (await store.hasMembers(name))) return name;
-      known.delete(name);
-    }
-    return undefined;
+    return nearest(topic, known);
   }
 }
 

@@ -16,21 +16,24 @@ import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../messag
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { type GivenMessage, type PublishLayer, publishWithin } from '../middleware/middleware-layers.js';
-import { type PublishRequest, assertPublishOptions, toPublishRequest } from './publish-request.js';
+import {
+  type PublishDefaults,
+  type PublishRequest,
+  assertPublishOptions,
+  toPublishRequest,
+} from './publish-request.js';
 import { type Route, type OnPublishFailed, Publisher } from './publisher.js';
 
-export interface ProducerDependencies {
+export interface ProducerDependencies extends PublishDefaults {
   readonly store: Pick<Broker, 'publish' | 'cancel' | 'reschedule' | 'locate' | 'now'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
-  /** Longest time until a publish is confirmed or rejected, in milliseconds. */
-  readonly publishTimeout: number;
   /** Around each call; the first is the outermost. `undefined`: no middleware does anything there. */
   readonly middleware: readonly PublishLayer[] | undefined;
   /** Called for messages that are not published; the event `published` tells of all others. */
   readonly onFailed?: OnPublishFailed | undefined;
-  /** See {@link PublishLaneOptions.onSent}. */
+  /** Called with the topic when a call was answered: once for each call, not for each message. */
   readonly onSent?: ((topic: string) => void) | undefined;
 }
 
@@ -60,7 +63,11 @@ export class DelayQueueProducer {
     this.#dependencies = dependencies;
     const { store, clock, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
-    this.#publisher = new Publisher({ ...dependencies, timeout, caller });
+    const onSent = (topic: string, isNewPartition: boolean): void => {
+      dependencies.onSent?.(topic);
+      if (isNewPartition) void this.#restore(topic);
+    };
+    this.#publisher = new Publisher({ ...dependencies, timeout, caller, onSent });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
     this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }
@@ -75,6 +82,7 @@ export class DelayQueueProducer {
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
    * @throws DuplicateMessageError if the id exists; see `onDuplicate`
+   * @throws NotReplicatedError if it was stored, but fewer replicas confirmed it than `replicas` asks for
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions, and if middleware
    *   breaks its rules; besides, middleware may throw errors of its own
@@ -178,7 +186,7 @@ export class DelayQueueProducer {
       name = checkedTopicName(topic);
       const { store, topics } = this.#dependencies;
       const stored = toStored(name, topics.settings(name).serializer, payload);
-      const request = toPublishRequest(stored, options, store.now());
+      const request = toPublishRequest(stored, options, store.now(), this.#dependencies);
       const partitions = topics.knownPartitions(name);
       // Most calls: there is nothing to wait for.
       if (partitions !== undefined && !schemaOf(topic))
@@ -207,7 +215,7 @@ export class DelayQueueProducer {
     const { serializer } = topics.settings(topic);
     try {
       return messages.map(({ payload, options }) =>
-        toPublishRequest(toStored(topic, serializer, payload), options, now),
+        toPublishRequest(toStored(topic, serializer, payload), options, now, this.#dependencies),
       );
     } catch (error) {
       throw this.#failed(topic, error, messages.length);
@@ -231,6 +239,16 @@ export class DelayQueueProducer {
   #failed(topic: string, error: unknown, messages: number): unknown {
     this.#dependencies.onFailed?.(topic, error, messages);
     return error;
+  }
+
+  /** A partition is new when it is first published to, or again since Redis has lost it, and then perhaps the topic too. */
+  async #restore(topic: string): Promise<void> {
+    const { topics, events } = this.#dependencies;
+    try {
+      await topics.restore(topic);
+    } catch (error) {
+      events.emit('errors', { source: 'membership', topic, error });
+    }
   }
 
   async #partitions(topic: string): Promise<number> {

@@ -5,12 +5,14 @@ import {
   type NewMessage,
   type Partition,
   type PublishResult,
+  type ReplicaRequirement,
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { splitIfRefused } from '../broker/split-refused.js';
 import { Loop } from '../time/loop.js';
 import { repeatUntilServed } from '../broker/serve.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { isSameRequirement } from '../messages/replicas.js';
 
 /** Most characters of the envelopes in one call, so that no call keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
@@ -30,6 +32,7 @@ interface PendingPublish {
   readonly deadline: number;
   /** Place of the first message among those that were given. */
   readonly from: number;
+  readonly replicas: ReplicaRequirement | undefined;
   /** `undefined` once it was told. */
   sink: PublishSink | undefined;
 }
@@ -42,8 +45,12 @@ export interface PublishLaneOptions {
   readonly partition: Partition;
   /** Milliseconds. */
   readonly timeout: number;
-  /** Called with the topic when a call was answered: once for each call, not for each message. */
-  readonly onSent?: ((topic: string) => void) | undefined;
+  /**
+   * Called with the topic when a call was answered: once for each call, not for each message.
+   *
+   * @param isNewPartition the partition is new, or Redis has lost it
+   */
+  readonly onSent?: ((topic: string, isNewPartition: boolean) => void) | undefined;
 }
 
 /**
@@ -71,8 +78,9 @@ export class PublishLane {
    * Messages fail with a `BrokerUnavailableError` if they could not be confirmed in time.
    *
    * @param messages at least one
+   * @param replicas that have to confirm them; messages with different requirements do not travel together
    */
-  publish(messages: readonly NewMessage[], sink: PublishSink): void {
+  publish(messages: readonly NewMessage[], sink: PublishSink, replicas?: ReplicaRequirement): void {
     const { clock, timeout } = this.#options;
     const deadline = clock.now() + timeout;
     let from = 0;
@@ -80,13 +88,14 @@ export class PublishLane {
     for (let i = 0; i < messages.length; i++) {
       const more = (messages[i] as NewMessage).envelope.length;
       if (i > from && isTooMuch(i - from + 1, length + more)) {
-        this.#queue.push({ messages: messages.slice(from, i), length, deadline, from, sink });
+        this.#queue.push({ messages: messages.slice(from, i), length, deadline, from, replicas, sink });
         from = i;
         length = 0;
       }
       length += more;
     }
-    this.#queue.push({ messages: from === 0 ? messages : messages.slice(from), length, deadline, from, sink });
+    const last = from === 0 ? messages : messages.slice(from);
+    this.#queue.push({ messages: last, length, deadline, from, replicas, sink });
     this.#timer ??= clock.setTimer(timeout, () => this.#expire());
     this.#sending.poke();
   }
@@ -99,12 +108,13 @@ export class PublishLane {
   }
 
   #nextBatch(): PendingPublish[] {
+    const replicas = this.#queue[0]?.replicas;
     let count = 0;
     let length = 0;
     const end = this.#queue.findIndex((publish, i) => {
       count += publish.messages.length;
       length += publish.length;
-      return i > 0 && isTooMuch(count, length);
+      return i > 0 && (isTooMuch(count, length) || !isSameRequirement(publish.replicas, replicas));
     });
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
@@ -112,11 +122,12 @@ export class PublishLane {
   /** Never rejects: each message's sink is told what went wrong. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
     this.#sent = publishes;
+    const replicas = publishes[0]?.replicas;
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
     // A message that is refused must not fail those of other callers that travel with it.
     const results = await splitIfRefused<NewMessage, PublishResult | Failed>(
       messagesOf(publishes),
-      (messages) => this.#call(messages),
+      (messages) => this.#call(messages, replicas),
       (_, error) => new Failed(error),
     );
     let next = 0;
@@ -128,15 +139,15 @@ export class PublishLane {
     this.#lastFailure = undefined;
   }
 
-  async #call(messages: readonly NewMessage[]): Promise<PublishResult[]> {
+  async #call(messages: readonly NewMessage[], replicas: ReplicaRequirement | undefined): Promise<PublishResult[]> {
     const { store, clock, caller, partition, onSent } = this.#options;
     const call: CallId = { caller, sequence: ++this.#sequence };
-    const results = await repeatUntilServed(() => store.publish(partition, call, messages), {
+    const results = await repeatUntilServed(() => store.publish(partition, call, messages, replicas), {
       clock,
       signal: this.#abandon.signal,
       onFailure: (error) => (this.#lastFailure = error),
     });
-    onSent?.(partition.topic);
+    onSent?.(partition.topic, results[0]?.isNewPartition === true);
     return results;
   }
 

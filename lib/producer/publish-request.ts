@@ -8,6 +8,7 @@ import { assertHeaders, encodeEnvelope } from '../messages/envelope.js';
 import { MAX_ATTEMPTS, MAX_DELAY } from '../checks/limits.js';
 import type { StoredPayload } from '../messages/serializer.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
+import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { MessageIds } from './message-ids.js';
 
@@ -15,6 +16,16 @@ import { MessageIds } from './message-ids.js';
 export interface PublishRequest extends NewMessage {
   readonly id: string;
   readonly key: string;
+  /** Replicas that have to confirm it; `undefined`: none. */
+  readonly replicas: ReplicaRequirement | undefined;
+}
+
+/** What the options of a connection say of each publish. */
+export interface PublishDefaults {
+  /** Longest time until a publish is confirmed or rejected, in milliseconds. */
+  readonly publishTimeout: number;
+  /** Replicas that have to confirm a publish whose options do not say it; `undefined`: none. */
+  readonly replicas?: ReplicaRequirement | undefined;
 }
 
 const OPTIONS: readonly (keyof PublishOptions)[] = [
@@ -28,6 +39,7 @@ const OPTIONS: readonly (keyof PublishOptions)[] = [
   'expireAfter',
   'headers',
   'onDuplicate',
+  'replicas',
 ];
 
 const messageIds = new MessageIds();
@@ -44,6 +56,7 @@ export function toPublishRequest(
   { payload, serialized }: StoredPayload,
   options: PublishOptions = NO_OPTIONS,
   now: number,
+  defaults: PublishDefaults,
 ): PublishRequest {
   if (options !== NO_OPTIONS) assertPublishOptions(options);
   const { attempts, backoff, timeout, expireAfter, headers, onDuplicate = 'reject' } = options;
@@ -63,6 +76,7 @@ export function toPublishRequest(
     timeout: optionalDuration('timeout', timeout, 1),
     expireAfter: optionalDuration('expireAfter', expireAfter, 1),
   });
+  const { replicas, publishTimeout } = defaults;
   const due = optionalDueTime(options, now) ?? AT_ONCE;
   return {
     id,
@@ -71,6 +85,7 @@ export function toPublishRequest(
     envelope,
     due,
     onDuplicate: options.id === undefined ? 'impossible' : onDuplicate,
+    replicas: options.replicas === undefined ? replicas : resolveReplicas('replicas', options.replicas, publishTimeout),
   };
 }
 

@@ -1,11 +1,12 @@
 import type { Partition, PublishResult } from '../broker/broker.interface.js';
-import { DuplicateMessageError } from '../errors/publishing.errors.js';
+import { DuplicateMessageError, NotReplicatedError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
+import { type ReplicaRequirement, isSameRequirement } from '../messages/replicas.js';
 import { Lanes } from '../topics/lanes.js';
-import { PublishLane, type PublishLaneOptions } from './publish-lane.js';
+import { PublishLane, type PublishLaneOptions, type PublishSink } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 
 export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition'> {
@@ -22,8 +23,10 @@ export interface Route {
   readonly partitions: number;
 }
 
-/** The part of a call that belongs to one partition. */
+/** The part of a call that belongs to one partition and waits for the same replicas. */
 interface Part {
+  readonly partition: Partition;
+  readonly replicas: ReplicaRequirement | undefined;
   readonly requests: PublishRequest[];
   /** The place of each request in the call. */
   readonly places: number[];
@@ -33,23 +36,30 @@ interface Part {
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #lanes: Lanes<PublishLane>;
+  /** For messages that wait for replicas, so that the others need not wait with them. */
+  readonly #replicatedLanes: Lanes<PublishLane>;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
     this.#lanes = new Lanes((partition) => new PublishLane({ ...options, partition }));
+    const caller = `${options.caller}:replicated`;
+    this.#replicatedLanes = new Lanes((partition) => new PublishLane({ ...options, caller, partition }));
   }
 
-  /** @throws DuplicateMessageError, BrokerUnavailableError */
+  /** @throws DuplicateMessageError, NotReplicatedError, BrokerUnavailableError */
   publish({ topic, partitions }: Route, request: PublishRequest): Promise<PublishedMessage> {
-    const partition = partitionOf(request.key, partitions);
+    const { replicas } = request;
+    const partition = { topic, index: partitionOf(request.key, partitions) };
     return new Promise((resolve, reject) => {
-      this.#lanes.get(topic, partition).publish([request], {
+      const sink: PublishSink = {
         answered: (_, result) => {
-          if (result.status === 'rejected') reject(this.#refused(topic, request));
-          else resolve(this.#published({ topic, index: partition }, request, result));
+          const error = failureOf(topic, request, result);
+          if (error) reject(this.#failed(topic, error));
+          else resolve(this.#published(partition, request, result));
         },
         failed: (_, error) => reject(this.#failed(topic, error)),
-      });
+      };
+      this.#lane(partition, replicas).publish([request], sink, replicas);
     });
   }
 
@@ -59,29 +69,27 @@ export class Publisher {
    * @throws PublishManyError if some failed
    */
   publishAll({ topic, partitions }: Route, requests: readonly PublishRequest[]): Promise<PublishedMessage[]> {
-    const parts = new Map<number, Part>();
-    for (let place = 0; place < requests.length; place++) {
-      const request = requests[place] as PublishRequest;
-      const index = partitionOf(request.key, partitions);
-      let part = parts.get(index);
-      if (!part) parts.set(index, (part = { requests: [], places: [] }));
-      part.requests.push(request);
-      part.places.push(place);
-    }
+    const parts = partsOf(topic, partitions, requests);
     return new Promise((resolve, reject) => {
       const outcome = new ManyOutcomes(topic, requests.length, resolve, reject);
-      for (const [partition, { requests: messages, places }] of parts) {
-        this.#lanes.get(topic, partition).publish(messages, {
+      for (const { partition, replicas, requests: messages, places } of parts) {
+        const sink: PublishSink = {
           answered: (n, result) => {
             const request = messages[n] as PublishRequest;
             const place = places[n] as number;
-            if (result.status === 'rejected') outcome.failed(place, this.#refused(topic, request));
-            else outcome.published(place, this.#published({ topic, index: partition }, request, result));
+            const error = failureOf(topic, request, result);
+            if (error) outcome.failed(place, this.#failed(topic, error));
+            else outcome.published(place, this.#published(partition, request, result));
           },
           failed: (n, error) => outcome.failed(places[n] as number, this.#failed(topic, error)),
-        });
+        };
+        this.#lane(partition, replicas).publish(messages, sink, replicas);
       }
     });
+  }
+
+  #lane({ topic, index }: Partition, replicas: ReplicaRequirement | undefined): PublishLane {
+    return (replicas ? this.#replicatedLanes : this.#lanes).get(topic, index);
   }
 
   #published(
@@ -95,14 +103,41 @@ export class Publisher {
     return published;
   }
 
-  #refused(topic: string, { id }: PublishRequest): unknown {
-    return this.#failed(topic, new DuplicateMessageError(topic, id));
-  }
-
   #failed(topic: string, error: unknown): unknown {
     this.#options.onFailed?.(topic, error, 1);
     return error;
   }
+}
+
+/** One part for each partition, or several if its messages do not all wait for the same replicas. */
+function partsOf(topic: string, partitions: number, requests: readonly PublishRequest[]): Part[] {
+  const parts: Part[] = [];
+  const latest = new Map<number, Part>();
+  for (let place = 0; place < requests.length; place++) {
+    const request = requests[place] as PublishRequest;
+    const { replicas } = request;
+    const index = partitionOf(request.key, partitions);
+    let part = latest.get(index);
+    if (!part || !isSameRequirement(part.replicas, replicas)) {
+      part = { partition: { topic, index }, replicas, requests: [], places: [] };
+      latest.set(index, part);
+      parts.push(part);
+    }
+    part.requests.push(request);
+    part.places.push(place);
+  }
+  return parts;
+}
+
+/** Why a message counts as not published although the broker has answered. */
+function failureOf(
+  topic: string,
+  { id, replicas }: PublishRequest,
+  { status, confirmedBy = 0 }: PublishResult,
+): Error | undefined {
+  if (status === 'rejected') return new DuplicateMessageError(topic, id);
+  if (!replicas || confirmedBy >= replicas.min) return undefined;
+  return new NotReplicatedError(topic, id, confirmedBy, replicas.min, replicas.timeout);
 }
 
 /** Gathers what becomes of messages that were published together, until it is known for all. */

@@ -1,5 +1,5 @@
 import { type Aggregator, Counter, Gauge, Histogram, type Metric } from 'prom-client';
-import type { MetricsReading, TopicBacklog } from '../monitoring/delay-queue-metrics.interface.js';
+import type { MetricsReading, TopicBacklog, TopicConsumption } from '../monitoring/delay-queue-metrics.interface.js';
 import type { CheckedOptions } from './prometheus-options.js';
 
 export type Instruments = ReturnType<typeof createInstruments>;
@@ -36,8 +36,11 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
     script: histogram('script_duration_seconds', 'Round trip of a script to Redis.', 'script', buckets.script),
     up: gauge('up', 'Whether Redis answered this process: 1 or 0.', 'min'),
     clockOffset: gauge('clock_offset_seconds', "Redis's clock minus the clock of this machine.", 'max'),
-    inFlight: topicGauge('in_flight', 'Messages that this process is handling.', 'sum'),
-    ownedPartitions: topicGauge('owned_partitions', 'Partitions that this process owns.', 'sum'),
+    consumption: {
+      inFlight: topicGauge('in_flight', 'Messages that this process is handling.', 'sum'),
+      abandonedRuns: topicGauge('abandoned_runs', 'Handler calls that go on although their time is up.', 'sum'),
+      ownedPartitions: topicGauge('owned_partitions', 'Partitions that this process owns.', 'sum'),
+    } satisfies Record<keyof TopicConsumption, unknown>,
     backlog: {
       scheduled: topicGauge('scheduled', 'Messages that wait, those that are due among them.'),
       due: topicGauge('due', 'Messages whose time has come and that no process has claimed yet.'),
@@ -50,25 +53,30 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
 }
 
 /** All metrics as one list. */
-export function listInstruments({ backlog, ...others }: Instruments): Metric[] {
-  return [...Object.values(others), ...Object.values(backlog)] as Metric[];
+export function listInstruments({ consumption, backlog, ...others }: Instruments): Metric[] {
+  return [...Object.values(others), ...Object.values(consumption), ...Object.values(backlog)] as Metric[];
 }
 
 /** Sets every gauge to what was read, by one module or several of the same connection. A gauge shows only what was read. */
 export function showReadings(instruments: Instruments, readings: readonly MetricsReading[]): void {
-  const { up, clockOffset, inFlight, ownedPartitions, backlog } = instruments;
-  for (const gauge of [inFlight, ownedPartitions, ...Object.values(backlog)]) gauge.reset();
+  const { up, clockOffset, consumption, backlog } = instruments;
+  for (const gauge of [...Object.values(consumption), ...Object.values(backlog)]) gauge.reset();
   up.set(readings.every((reading) => reading.up) ? 1 : 0);
   for (const reading of readings) {
     clockOffset.set(reading.clockOffset);
     for (const topic of reading.topics) {
-      const labels = { topic: topic.topic };
-      if (topic.consumed) {
-        inFlight.set(labels, topic.consumed.inFlight);
-        ownedPartitions.set(labels, topic.consumed.ownedPartitions);
-      }
-      if (!topic.backlog) continue;
-      for (const [name, value] of Object.entries(topic.backlog)) backlog[name as keyof TopicBacklog].set(labels, value);
+      show(consumption, topic.consumed, topic.topic);
+      show(backlog, topic.backlog, topic.topic);
     }
   }
+}
+
+/** @param read one value for each of the gauges; `undefined` if another process tells */
+function show<K extends string>(
+  gauges: Readonly<Record<K, Gauge<'topic'>>>,
+  read: Readonly<Record<K, number>> | undefined,
+  topic: string,
+): void {
+  if (!read) return;
+  for (const [name, gauge] of Object.entries<Gauge<'topic'>>(gauges)) gauge.set({ topic }, read[name as K]);
 }

@@ -3,7 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { shareClass } from '../package-copies.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 import type { BrokerOperation } from '../broker/broker.interface.js';
-import { assertOptions } from '../checks/validate.js';
+import { MAX_REPLICAS } from '../checks/limits.js';
+import { assertInteger, assertOptions } from '../checks/validate.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
@@ -206,6 +207,18 @@ export class DelayQueueHarness {
   /** Brings the broker back. Callers that repeat their calls get through within 250 ms of the clock. */
   reconnect(): void {
     this.backend.outages.end();
+  }
+
+  /**
+   * Sets how many replicas Redis has to confirm publishes, 0 or more; before the first call there are enough for all. A publish
+   * whose option `replicas` asks for more is stored, and rejects with `NotReplicatedError` when its `timeout` has passed on the
+   * clock.
+   *
+   * @throws InvalidArgumentError
+   */
+  setReplicas(count: number): void {
+    assertInteger('count', count, { min: 0, max: MAX_REPLICAS });
+    this.backend.memory.replicas = count;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Broker, Partition, Receipt } from '../broker/broker.interface.js';
+import { type Broker, NO_TOKEN, type Partition, type Receipt } from '../broker/broker.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
 import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
 import type { Activity } from './activity.js';
@@ -38,8 +38,9 @@ export function testingBroker({ memory, activity, faults, outages, published }: 
 /** What took effect counts as published, even if its reply is lost. */
 async function recordPublished(call: BrokerCall, published: PublishedMessages): Promise<unknown> {
   if (call.operation !== 'publish') return call.run();
+  const [partition, id, messages] = call.args;
   const results = await call.run();
-  published.record(...call.args, results);
+  published.record(partition, id, messages, results);
   return results;
 }
 
@@ -61,7 +62,7 @@ function watchDeliveries(activity: Activity): (call: BrokerCall) => Promise<unkn
       for (const settlement of settlements) activity.ended(nameOf(partition, settlement));
     } else if (call.operation === 'setAside') {
       const [partition, receipt] = call.args;
-      if (receipt.token > 0) activity.ended(nameOf(partition, receipt));
+      if (receipt.token !== NO_TOKEN) activity.ended(nameOf(partition, receipt));
     }
     return call.run();
   };

@@ -1,5 +1,6 @@
 import type { CallId, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { serveWithin } from '../broker/serve.js';
 
 export interface ChangeLaneOptions {
@@ -26,13 +27,19 @@ export class ChangeLane {
 
   /**
    * @param operation makes the call; it is repeated under the same name until it is served
-   * @throws BrokerUnavailableError if it could not be confirmed in time
+   * @throws BrokerUnavailableError if it could not be confirmed in time. If those before it took all of it, it is not sent.
    */
   async send<T>(operation: (partition: Partition, call: CallId) => Promise<T>): Promise<T> {
     const { clock, caller, partition, timeout } = this.#options;
     const deadline = clock.now() + timeout;
     const call: CallId = { caller, sequence: ++this.#sequence };
-    const sending = this.#last.then(() => serveWithin(clock, deadline - clock.now(), () => operation(partition, call)));
+    const sending = this.#last.then(() => {
+      const remaining = deadline - clock.now();
+      if (remaining > 0) return serveWithin(clock, remaining, () => operation(partition, call));
+      throw new BrokerUnavailableError(
+        `Nothing was changed: for ${timeout} ms Redis did not answer the calls before this one.`,
+      );
+    });
     this.#last = sending.catch(() => {});
     return sending;
   }

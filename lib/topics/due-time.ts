@@ -12,7 +12,8 @@ type DueOptions = Pick<PublishOptions, 'delay' | 'deliverAt'>;
 const DUE_OPTIONS: readonly (keyof DueOptions)[] = ['delay', 'deliverAt'];
 
 /**
- * Checks when a message is due. A time in the past means at once.
+ * Checks when a message is due. A time that has passed means at once, like no delay: the message neither comes before what has
+ * waited, nor is it late already.
  *
  * @param now the broker's clock, epoch milliseconds
  * @returns `undefined` if neither `delay` nor `deliverAt` was given
@@ -35,7 +36,7 @@ export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): 
   if (at > now + MAX_DELAY) {
     throw new InvalidArgumentError(`deliverAt must be within 10 years from now. Given: ${describe(deliverAt)}.`);
   }
-  return { at: Math.max(0, Math.ceil(at)) };
+  return at <= now ? { after: 0 } : { at: Math.ceil(at) };
 }
 
 /**

@@ -1,23 +1,42 @@
-import type { Broker } from '../broker/broker.interface.js';
+import type { Broker, TopicConfig } from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
+import type { Clock } from '../time/clock.js';
+import { within } from '../time/deadline.js';
 import { assertProtocol } from './partitions.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
+/** How long a topic that does not answer keeps those waiting who need many topics, in milliseconds. */
+const PATIENCE = 3000;
+
+export interface TopicRegistryOptions {
+  readonly store: Pick<Broker, 'configure' | 'configsOf'>;
+  readonly clock: Clock;
+  readonly settingsOf: (topic: string) => TopicSettings;
+  /** Called if a topic turns out to have another number of partitions than this process works with. */
+  readonly onChanged: (error: ConfigurationError) => void;
+}
+
+/** A topic whose part of Redis does not answer now. */
+export interface UnreachableTopic {
+  readonly topic: string;
+  readonly error: BrokerUnavailableError;
+}
+
 /** What this process knows of each topic: its settings, and how many partitions it has. */
 export class TopicRegistry {
-  readonly #groups: Pick<Broker, 'configure'>;
-  readonly #settingsOf: (topic: string) => TopicSettings;
+  readonly #options: TopicRegistryOptions;
   readonly #settings = new Map<string, TopicSettings>();
   readonly #partitions = new Map<string, number>();
+  readonly #restoring = new Map<string, Promise<void>>();
 
-  constructor(groups: Pick<Broker, 'configure'>, settingsOf: (topic: string) => TopicSettings) {
-    this.#groups = groups;
-    this.#settingsOf = settingsOf;
+  constructor(options: TopicRegistryOptions) {
+    this.#options = options;
   }
 
   settings(topic: string): TopicSettings {
     let settings = this.#settings.get(topic);
-    if (!settings) this.#settings.set(topic, (settings = this.#settingsOf(topic)));
+    if (!settings) this.#settings.set(topic, (settings = this.#options.settingsOf(topic)));
     return settings;
   }
 
@@ -38,9 +57,71 @@ export class TopicRegistry {
    * @throws BrokerUnavailableError
    */
   async partitions(topic: string): Promise<number> {
-    const wanted = this.settings(topic).partitions;
-    const { partitions, protocol } = await this.#groups.configure(topic, wanted ?? DEFAULT_PARTITIONS);
+    const wanted = this.settings(topic).partitions ?? DEFAULT_PARTITIONS;
+    return this.#learn(topic, await this.#options.store.configure(topic, wanted));
+  }
+
+  /**
+   * Learns the numbers of many topics, with one call for all that Redis knows already.
+   *
+   * @returns those that cannot be reached now; all others are known
+   * @throws ConfigurationError as {@link partitions}
+   * @throws BrokerUnavailableError if Redis refuses for good
+   */
+  async load(topics: readonly string[]): Promise<UnreachableTopic[]> {
+    const { store, clock } = this.#options;
+    // If this fails each topic is asked for by itself, which may be in another part of Redis.
+    const configs = await within(clock, PATIENCE, store.configsOf(topics)).catch(() => []);
+    const loads = topics.map(async (topic, i): Promise<UnreachableTopic | undefined> => {
+      const config = configs[i];
+      if (config) {
+        this.#learn(topic, config);
+        return undefined;
+      }
+      try {
+        const error = (): Error => new BrokerUnavailableError(`Topic '${topic}' does not answer`);
+        await within(clock, PATIENCE, this.partitions(topic), { error });
+        return undefined;
+      } catch (error) {
+        if (error instanceof BrokerUnavailableError && error.transient) return { topic, error };
+        throw error;
+      }
+    });
+    return (await Promise.all(loads)).filter((one) => one !== undefined);
+  }
+
+  /**
+   * Writes again how many partitions a topic has, since Redis may have lost it. Calls during a call are one.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async restore(topic: string): Promise<void> {
+    let restoring = this.#restoring.get(topic);
+    if (!restoring) {
+      restoring = this.#restore(topic).finally(() => this.#restoring.delete(topic));
+      this.#restoring.set(topic, restoring);
+    }
+    await restoring;
+  }
+
+  async #restore(topic: string): Promise<void> {
+    const { store, onChanged } = this.#options;
+    const known = this.#partitions.get(topic);
+    if (known === undefined) return;
+    const { partitions } = await store.configure(topic, known);
+    if (partitions === known) return;
+    onChanged(
+      new ConfigurationError(
+        `Topic '${topic}' has ${partitions} partitions in Redis, and this process works with ${known}: Redis has lost the topic, ` +
+          `and a process with another configuration was the first to use it again. Give all processes the same number, and ` +
+          `restart those that have another one.`,
+      ),
+    );
+  }
+
+  #learn(topic: string, { partitions, protocol }: TopicConfig): number {
     assertProtocol(topic, protocol);
+    const wanted = this.settings(topic).partitions;
     if (wanted !== undefined && wanted !== partitions) {
       throw new ConfigurationError(
         `Topic '${topic}' has ${partitions} partitions, but this process is configured with ${wanted}. The number is ` +

@@ -23,7 +23,7 @@ const REST = '...';
 /** The words of Lua, and what every script has without declaring it. */
 const RESERVED = (
   'and break do else elseif end false for function goto if in local nil not or repeat return then true until while ' +
-  'redis string table math ipairs pairs tonumber tostring unpack select type'
+  'redis string table math ipairs pairs tonumber tostring unpack select type error'
 ).split(' ');
 
 /** Declares locals, the variables of a loop, or the parameters of a function. */

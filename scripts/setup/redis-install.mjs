@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
-
 import { SetupFailure } from './failure.mjs';
+import { prefixFor } from './package-manager.mjs';
 import { NEEDED_VERSION, findOnPath, findRedisServers } from './redis-binary.mjs';
 import { runQuietly } from './run.mjs';
 
@@ -73,14 +72,6 @@ export async function installRedis() {
   throw new SetupFailure(
     [...obstacles, '', whatIsMissing(), 'Choose one, then run this again:', ...advice()].join('\n'),
   );
-}
-
-/** How a manager's commands begin here; undefined if this user may not run them. */
-function prefixFor({ asRoot, environment = {} }) {
-  const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-  if (!asRoot || process.getuid() === 0) return ['env', ...assignments];
-  const allowed = spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0;
-  return allowed ? ['sudo', '-n', 'env', ...assignments] : undefined;
 }
 
 /** Only the installation itself has to succeed: for example, partly outdated package lists may be good enough. */

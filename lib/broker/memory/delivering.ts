@@ -1,58 +1,141 @@
 import type { Failure } from '../../messages/failure.js';
 import { assertDelays, assertLength } from '../assert-times.js';
-import type {
-  CallId,
-  ClaimRequest,
-  ClaimResult,
-  ClaimedMessage,
-  ExtendStatus,
-  Receipt,
-  SettleStatus,
-  Settlement,
+import {
+  SUSPECT_ROOM,
+  type CallId,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  type ExtendStatus,
+  NO_TOKEN,
+  type Receipt,
+  type SettleStatus,
+  type Settlement,
+  epochOf,
+  sessionOfOwner,
+  tokenOf,
 } from '../broker.interface.js';
 import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
 
 // From the claim of a message to its end: see the scripts of the same names.
 
-export function claim(partition: MemoryPartition, { member, max, lease, knownToken }: ClaimRequest): ClaimResult {
+/** From how many crashes on a message is a suspect, and a suspect runs alone. */
+const SUSPECT = 2;
+const ALONE = 3;
+
+export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimResult {
+  const { owner, sequence, lease, max, room } = request;
   assertLength('The lease', lease);
-  if (partition.owner?.member !== member) return { status: 'not-owner' };
-  const deadline = partition.now + lease;
-  const lost = partition.token > knownToken;
-  const paused = partition.paused && !lost;
-  const takeDue = (): ClaimedMessage[] => (paused ? [] : takeAllDue(partition, max, deadline));
-  const messages = lost ? repeatLost(partition, knownToken, max, deadline) : takeDue();
-  const nextAt = Math.min(partition.nextDueAt ?? Infinity, partition.inflight.first?.score ?? Infinity);
+  const epoch = epochOf(owner);
+  const isOwner = partition.owner === owner && sessionOfOwner(owner) !== undefined;
+  const latest = partition.latestClaim.epoch === epoch ? partition.latestClaim : { sequence: 0, delivered: 0 };
+  if (!isOwner || sequence < latest.sequence) return { status: 'not-owner', owner: partition.owner };
+
+  const isRepeat = sequence === latest.sequence;
+  const madeSome = isRepeat && latest.delivered > request.delivered;
+  const paused = partition.paused && !madeSome;
+  const deliveries = new Deliveries(partition, epoch, Math.max(latest.delivered, request.delivered), lease);
+  if (madeSome) deliveries.repeat(request.delivered, max);
+  else if (!isRepeat && !paused) deliveries.takeDue(max, room);
+  const { messages, delivered, held } = deliveries;
+  if (!isRepeat) partition.latestClaim = { epoch, sequence, delivered };
   return {
     status: paused ? 'paused' : 'claimed',
     messages,
-    token: partition.token,
-    nextAt: paused || nextAt === Infinity ? undefined : nextAt,
+    delivered,
+    nextAt: nextAt(partition, held > 0 && messages.length < max),
     repaired: 0,
+    heldBack: held > 0,
   };
 }
 
-function takeAllDue(partition: MemoryPartition, max: number, deadline: number): ClaimedMessage[] {
-  const { now } = partition;
-  const claimed: ClaimedMessage[] = [];
-  for (const { member: storedId } of partition.inflight.upTo(now)) {
-    if (claimed.length === max) return claimed;
-    const record = partition.deliveries.get(storedId) as DeliveryRecord;
-    if (!conclude(partition, storedId, record)) claimed.push(deliver(partition, storedId, record.due, deadline));
-  }
-  for (const { member: storedId, score } of partition.scheduled.upTo(now, max - claimed.length)) {
-    claimed.push(deliver(partition, storedId, score, deadline));
-  }
-  return claimed;
+/** @param isAllHeld whether the deliveries whose leases have ended are all held back */
+function nextAt({ nextDueAt, inflight, now }: MemoryPartition, isAllHeld: boolean): number | undefined {
+  const nextLease = [...inflight].find(({ score }) => !isAllHeld || score > now)?.score;
+  const at = Math.min(nextDueAt ?? Infinity, nextLease ?? Infinity);
+  return at === Infinity ? undefined : at;
 }
 
-function repeatLost(partition: MemoryPartition, knownToken: number, max: number, deadline: number): ClaimedMessage[] {
-  const lost = [...partition.inflight]
-    .map(({ member }) => ({ storedId: member, record: partition.deliveries.get(member) as DeliveryRecord }))
-    .filter(({ storedId, record }) => record.token > knownToken && !conclude(partition, storedId, record))
-    .slice(0, max);
-  for (const { storedId } of lost) partition.inflight.set(storedId, deadline);
-  return lost.map(({ storedId, record }) => announce(partition, storedId, record));
+/** How much room a message takes after so many crashes. */
+function weightOf(crashes: number): number {
+  return crashes >= ALONE ? SUSPECT_ROOM : crashes >= SUSPECT ? 1 : 0;
+}
+
+/** The deliveries of one claim. */
+class Deliveries {
+  readonly messages: ClaimedMessage[] = [];
+  delivered: number;
+  /** Suspects for which there was no room. */
+  held = 0;
+  readonly #partition: MemoryPartition;
+  readonly #epoch: string;
+  readonly #deadline: number;
+
+  /** @param delivered how many the owner has made before */
+  constructor(partition: MemoryPartition, epoch: string, delivered: number, lease: number) {
+    this.#partition = partition;
+    this.#epoch = epoch;
+    this.delivered = delivered;
+    this.#deadline = partition.now + lease;
+  }
+
+  takeDue(max: number, room = SUSPECT_ROOM): void {
+    const { now, inflight, scheduled, deliveries } = this.#partition;
+    let free = room;
+    for (const { member: storedId } of inflight.upTo(now)) {
+      if (this.messages.length === max) return;
+      const record = deliveries.get(storedId) as DeliveryRecord;
+      if (conclude(this.#partition, storedId, record)) continue;
+      const weight = weightOf(record.crashes + 1);
+      if (weight > free) {
+        this.held++;
+      } else {
+        free -= weight;
+        this.#redeliver(storedId, record);
+      }
+    }
+    for (const { member: storedId, score: due } of scheduled.upTo(now, max - this.messages.length)) {
+      const { delivery = 0, attempt = 0 } = deliveries.get(storedId) ?? {};
+      this.#deliver(storedId, { delivery: delivery + 1, attempt: attempt + 1, crashes: 0, due });
+    }
+  }
+
+  /**
+   * Answers the deliveries of this epoch with higher numbers than `known`, with new leases. What was cancelled or replaced
+   * meanwhile is left as it is, since the first reply may have arrived after all, and its handler may run.
+   */
+  repeat(known: number, max: number): void {
+    const { inflight, deliveries } = this.#partition;
+    const tokens = new Set<string>();
+    for (let number = known + 1; number <= this.delivered; number++) tokens.add(tokenOf(this.#epoch, number));
+    const lost = [...inflight]
+      .map(({ member }) => ({ storedId: member, record: deliveries.get(member) as DeliveryRecord }))
+      .filter(({ record }) => tokens.has(record.token) && !record.mark)
+      .slice(0, max);
+    for (const { storedId, record } of lost) this.#announce(storedId, record);
+  }
+
+  /** Delivers what was not settled before its lease has ended. Only what ran alone has spent an attempt by that. */
+  #redeliver(storedId: string, { delivery, attempt, crashes, due }: DeliveryRecord): void {
+    const spent = crashes >= ALONE ? attempt + 1 : attempt;
+    this.#deliver(storedId, { delivery: delivery + 1, attempt: spent, crashes: crashes + 1, due });
+  }
+
+  #deliver(storedId: string, counts: Omit<DeliveryRecord, 'token' | 'mark'>): void {
+    const { deliveries, scheduled, counters } = this.#partition;
+    const record: DeliveryRecord = { ...counts, token: tokenOf(this.#epoch, ++this.delivered) };
+    counters.delivered++;
+    deliveries.set(storedId, record);
+    scheduled.delete(storedId);
+    this.#announce(storedId, record);
+  }
+
+  #announce(storedId: string, { token, delivery, attempt, due, crashes }: DeliveryRecord): void {
+    const { inflight, messages } = this.#partition;
+    inflight.set(storedId, this.#deadline);
+    const envelope = messages.get(storedId) as string;
+    this.messages.push({ storedId, envelope, token, delivery, attempt, dueAt: due, weight: weightOf(crashes) });
+  }
 }
 
 /**
@@ -62,26 +145,8 @@ function repeatLost(partition: MemoryPartition, knownToken: number, max: number,
  */
 function conclude(partition: MemoryPartition, storedId: string, record: DeliveryRecord): boolean {
   if (record.mark?.kind === 'cancelled') end(partition, storedId, 'cancelled');
-  else if (record.mark?.kind === 'replaced') scheduleReplacement(partition, storedId, record, record.mark.due);
+  else if (record.mark?.kind === 'replaced') scheduleReplacement(partition, storedId, record.mark.due);
   return record.mark !== undefined;
-}
-
-function deliver(partition: MemoryPartition, storedId: string, due: number, deadline: number): ClaimedMessage {
-  const { delivery = 0, attempt = 0 } = partition.deliveries.get(storedId) ?? {};
-  const token = ++partition.counters.delivered;
-  const record: DeliveryRecord = { token, delivery: delivery + 1, attempt: attempt + 1, due };
-  partition.deliveries.set(storedId, record);
-  partition.scheduled.delete(storedId);
-  partition.inflight.set(storedId, deadline);
-  return announce(partition, storedId, record);
-}
-
-function announce(
-  partition: MemoryPartition,
-  storedId: string,
-  { token, delivery, attempt, due }: DeliveryRecord,
-): ClaimedMessage {
-  return { storedId, envelope: partition.messages.get(storedId) as string, token, delivery, attempt, dueAt: due };
 }
 
 export function settle(partition: MemoryPartition, call: CallId, settlements: readonly Settlement[]): SettleStatus[] {
@@ -103,7 +168,7 @@ function settleOne(partition: MemoryPartition, { storedId, token, outcome }: Set
   }
   if (record.mark?.kind === 'replaced') {
     if (outcome.kind === 'ack') partition.counters.acked++;
-    scheduleReplacement(partition, storedId, record, record.mark.due);
+    scheduleReplacement(partition, storedId, record.mark.due);
     return outcome.kind === 'ack' ? 'settled' : 'replaced';
   }
   switch (outcome.kind) {
@@ -146,12 +211,18 @@ export function setAside(
   failure: Failure,
 ): string | undefined {
   const { now } = partition;
-  const stored = partition.deliveries.get(storedId) ?? { token: 0, delivery: 0, attempt: 0, due: now };
+  const stored = partition.deliveries.get(storedId) ?? {
+    token: NO_TOKEN,
+    delivery: 0,
+    attempt: 0,
+    due: now,
+    crashes: 0,
+  };
   const waitsTill = partition.scheduled.score(storedId) ?? partition.inflight.score(storedId) ?? Infinity;
-  if (token === 0 ? waitsTill > now : stored.token !== token || stored.mark) return undefined;
+  if (token === NO_TOKEN ? waitsTill > now : stored.token !== token || stored.mark) return undefined;
   partition.scheduled.delete(storedId);
   partition.errors.set(storedId, { failure, history: [] });
-  die(partition, storedId, stored, token === 0 ? stored.attempt : Math.max(0, stored.attempt - 1));
+  die(partition, storedId, stored, token === NO_TOKEN ? stored.attempt : Math.max(0, stored.attempt - 1));
   return storedId;
 }
 
@@ -167,7 +238,7 @@ export function resume(partition: MemoryPartition): void {
 /** The record of the delivery that a receipt proves; `undefined` if the delivery is not the current one. */
 function currentRecord(partition: MemoryPartition, { storedId, token }: Receipt): DeliveryRecord | undefined {
   const record = partition.deliveries.get(storedId);
-  return token !== 0 && record?.token === token ? record : undefined;
+  return token !== NO_TOKEN && record?.token === token ? record : undefined;
 }
 
 function end(partition: MemoryPartition, storedId: string, counter: 'acked' | 'cancelled'): void {
@@ -175,14 +246,14 @@ function end(partition: MemoryPartition, storedId: string, counter: 'acked' | 'c
   partition.counters[counter]++;
 }
 
-function scheduleReplacement(partition: MemoryPartition, storedId: string, record: DeliveryRecord, due: number): void {
+function scheduleReplacement(partition: MemoryPartition, storedId: string, due: number): void {
   partition.errors.delete(storedId);
-  partition.schedule(storedId, record, due, 0);
+  partition.schedule(storedId, { delivery: 0 }, due, 0);
 }
 
 function die(partition: MemoryPartition, storedId: string, { delivery, due }: DeliveryRecord, attempt: number): void {
   partition.inflight.delete(storedId);
   partition.dead.set(storedId, partition.now);
-  partition.deliveries.set(storedId, { token: 0, delivery, attempt, due });
+  partition.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0 });
   partition.counters.died++;
 }

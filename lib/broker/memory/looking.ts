@@ -1,5 +1,11 @@
 import { SEPARATOR, fromStoredId } from '../../messages/stored-id.js';
-import type { PartitionStats, PeekRequest, PeekedMessages, StoredMessage } from '../broker.interface.js';
+import {
+  type PartitionStats,
+  type PeekRequest,
+  type PeekedMessages,
+  type StoredMessage,
+  sessionOfOwner,
+} from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
 
 // What changes nothing: see the scripts of the same names, and `list` for the lists.
@@ -44,7 +50,7 @@ export function stats(partition: MemoryPartition): PartitionStats {
     inFlight: inflight.size,
     dead: dead.size,
     nextDueAt: partition.nextDueAt,
-    owner: owner?.member,
+    owner: sessionOfOwner(owner),
     paused,
     counters: { ...counters },
   };

@@ -1,3 +1,4 @@
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { MAX_HISTORY } from '../../messages/failed-attempt.js';
 import type { FailureRecord } from '../../messages/failure-record.js';
 import type { Clock } from '../../time/clock.js';
@@ -5,7 +6,9 @@ import {
   COUNTERS,
   type CallId,
   type DueTime,
+  NO_TOKEN,
   type Outcome,
+  type Owner,
   type PartitionCounters,
   type PartitionSignal,
   type StoredMessage,
@@ -16,11 +19,13 @@ type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCoun
 
 /** What is kept of a message once it was delivered. */
 export interface DeliveryRecord {
-  /** 0 while the message is not in flight. */
-  token: number;
+  /** {@link NO_TOKEN} while the message is not in flight. */
+  token: string;
   delivery: number;
   attempt: number;
   due: number;
+  /** Deliveries in a row that ended with their lease, the current one not included. */
+  crashes: number;
   /** What happened to the message while it was in flight. */
   mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number };
 }
@@ -45,9 +50,11 @@ export class MemoryPartition {
   readonly counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly signal: (signal: PartitionSignal) => void;
   paused = false;
+  owner: Owner | undefined;
+  /** The latest claim; of another epoch than the owner's if this one has not claimed yet. */
+  latestClaim = { epoch: '', sequence: 0, delivered: 0 };
   readonly #clock: Clock;
   readonly #answered = new Map<string, { readonly sequence: number; readonly answer: unknown }>();
-  #owner: { readonly member: string; readonly expiresAt: number } | undefined;
 
   constructor({ clock, signal }: MemoryPartitionOptions) {
     this.#clock = clock;
@@ -68,25 +75,6 @@ export class MemoryPartition {
     return this.scheduled.first?.score;
   }
 
-  /** The highest token given out so far. */
-  get token(): number {
-    return this.counters.delivered;
-  }
-
-  /** The member that owns the partition, unless its session has ended. */
-  get owner(): { readonly member: string; readonly expiresAt: number } | undefined {
-    return this.#owner && this.#owner.expiresAt > this.#clock.now() ? this.#owner : undefined;
-  }
-
-  /** @param session milliseconds */
-  own(member: string, session: number): void {
-    this.#owner = { member, expiresAt: this.#clock.now() + session };
-  }
-
-  disown(): void {
-    this.#owner = undefined;
-  }
-
   set(state: StoredMessage['state']): SortedSet {
     return { scheduled: this.scheduled, 'in-flight': this.inflight, dead: this.dead }[state];
   }
@@ -99,7 +87,7 @@ export class MemoryPartition {
   schedule(storedId: string, { delivery }: Pick<DeliveryRecord, 'delivery'>, due: number, attempt: number): void {
     this.inflight.delete(storedId);
     this.scheduled.set(storedId, due);
-    this.deliveries.set(storedId, { token: 0, delivery, attempt, due });
+    this.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0 });
   }
 
   keepFailure(storedId: string, { failure, failedAttempt }: Extract<Outcome, { readonly failure: unknown }>): void {
@@ -122,6 +110,9 @@ export class MemoryPartition {
   once<T>({ caller, sequence }: CallId, run: () => T): T {
     const answered = this.#answered.get(caller);
     if (answered?.sequence === sequence) return answered.answer as T;
+    if (answered && answered.sequence > sequence) {
+      throw new BrokerUnavailableError('OUTDATED: a later call of the same caller was served');
+    }
     const answer = run();
     this.#answered.set(caller, { sequence, answer });
     return answer;

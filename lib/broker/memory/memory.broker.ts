@@ -2,26 +2,58 @@ import type { Clock } from '../../time/clock.js';
 import type {
   Broker,
   BrokerLink,
+  CallId,
+  DoctorFinding,
   EventLog,
   EventReader,
+  NewMessage,
   Partition,
   PartitionSignal,
+  PublishResult,
+  ReplicaRequirement,
+  SessionSignal,
   StoredMessage,
   Unsubscribe,
 } from '../broker.interface.js';
 import { listDead, removeDead, requeueDead, trimDead } from './dead-letters.js';
 import { claim, extend, pause, resume, setAside, settle } from './delivering.js';
-import { type MemoryTopic, acquire, configOf, configure, hasMembers, join, leave, release, renew } from './groups.js';
+import {
+  type MemoryFleet,
+  acquire,
+  configOf,
+  configsOf,
+  configure,
+  forget,
+  heartbeat,
+  leave,
+  release,
+  rememberTopics,
+  rememberedTopics,
+  sessions,
+  tell,
+  topics,
+} from './fleet.js';
 import { get, locate, messagesIn, peek, stats } from './looking.js';
 import { MemoryPartition } from './memory-partition.js';
 import { cancel, clear, edit, publish, reschedule, runNow } from './publishing.js';
+
+interface SessionWatcher {
+  readonly session: string;
+  readonly listener: (signal: SessionSignal) => void;
+}
+
+const IN_MEMORY: DoctorFinding = {
+  check: 'connection',
+  level: 'ok',
+  message: 'Messages are kept in the memory of this process, as in tests; there is no Redis to be looked at.',
+  advice: '',
+};
 
 /**
  * Keeps messages in this process, on a clock that a test can move. Several runtimes may share one instance, as the
  * processes of a fleet share a Redis. No signal is ever lost here, and no connection can fail.
  */
 export class MemoryBroker implements Broker {
-  publish = this.#onPartition(publish);
   cancel = this.#onPartition(cancel);
   reschedule = this.#onPartition(reschedule);
   runNow = this.#onPartition(runNow);
@@ -41,22 +73,36 @@ export class MemoryBroker implements Broker {
   requeueDead = this.#onPartition(requeueDead);
   removeDead = this.#onPartition(removeDead);
   trimDead = this.#onPartition(trimDead);
-  configure = this.#onTopic(configure);
-  configOf = this.#onTopic(configOf);
-  join = this.#onTopic(join);
-  leave = this.#onTopic(leave);
-  hasMembers = this.#onTopic(hasMembers);
+  topics = this.#onFleet(topics);
+  configure = this.#onFleet(configure);
+  configOf = this.#onFleet(configOf);
+  configsOf = this.#onFleet(configsOf);
+  heartbeat = this.#onFleet(heartbeat);
+  leave = this.#onFleet(leave);
+  forget = this.#onFleet(forget);
+  sessions = this.#onFleet(sessions);
+  rememberTopics = this.#onFleet(rememberTopics);
+  rememberedTopics = this.#onFleet(rememberedTopics);
+  tell = this.#onFleet(tell);
   acquire = this.#onPartition(acquire);
-  renew = this.#onPartition(renew);
   release = this.#onPartition(release);
 
-  readonly link: BrokerLink = { isUp: true, ping: async () => {}, listen: async () => {}, rebuild: () => {} };
+  readonly link: BrokerLink = {
+    isUp: true,
+    ping: async () => {},
+    listen: async () => {},
+    rebuild: () => {},
+    unreachable: [],
+  };
   readonly eventLog: EventLog = {
     append: async (entry) => this.#eventReaders.tell((reader) => reader.onEntry({ ...entry, missed: 0 })),
     follow: (reader) => this.#eventReaders.add(reader),
   };
+  /** How many replicas there are to confirm a publish. */
+  replicas = Infinity;
   readonly #clock: Clock;
-  readonly #topics = new Map<string, { readonly state: MemoryTopic; readonly watchers: Listeners<() => void> }>();
+  readonly #fleet: MemoryFleet;
+  readonly #sessionWatchers = new Listeners<SessionWatcher>();
   readonly #partitions = new Map<
     string,
     { readonly state: MemoryPartition; readonly watchers: Listeners<(signal: PartitionSignal) => void> }
@@ -65,26 +111,56 @@ export class MemoryBroker implements Broker {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#fleet = {
+      clock,
+      configs: new Map(),
+      sessions: new Map(),
+      handled: new Map(),
+      signal: ({ to, signal }) =>
+        this.#sessionWatchers.tell(({ session, listener }) => {
+          if (to === undefined || to === session) listener(signal);
+        }),
+    };
   }
 
   now(): number {
     return this.#clock.now();
   }
 
+  /** Its clock is the caller's own. */
+  onClockStep(): () => void {
+    return () => {};
+  }
+
   async connect(): Promise<void> {}
 
-  async close(): Promise<void> {}
-
-  async topics(): Promise<string[]> {
-    return this.knownTopics.filter((topic) => this.#topic(topic).state.config).toSorted();
+  async inspect(): Promise<DoctorFinding[]> {
+    return [IN_MEMORY];
   }
+
+  /** What it has answered takes effect at once; only the answer waits for replicas. */
+  async publish(
+    partition: Partition,
+    call: CallId,
+    messages: readonly NewMessage[],
+    replicas?: ReplicaRequirement,
+  ): Promise<PublishResult[]> {
+    const results = publish(this.#partition(partition).state, call, messages);
+    if (!replicas) return results;
+    if (this.replicas < replicas.min) {
+      await new Promise<void>((resolve) => this.#clock.setTimer(replicas.timeout, resolve));
+    }
+    return results.map((result) => ({ ...result, confirmedBy: this.replicas }));
+  }
+
+  async close(): Promise<void> {}
 
   watchPartition(partition: Partition, listener: (signal: PartitionSignal) => void): Unsubscribe {
     return this.#partition(partition).watchers.add(listener);
   }
 
-  watchMembers(topic: string, listener: () => void): Unsubscribe {
-    return this.#topic(topic).watchers.add(listener);
+  watchSession(session: string, listener: (signal: SessionSignal) => void): Unsubscribe {
+    return this.#sessionWatchers.add({ session, listener });
   }
 
   onAvailable(): () => void {
@@ -95,9 +171,8 @@ export class MemoryBroker implements Broker {
     return () => {};
   }
 
-  /** The topics that were asked for so far, whether or not they have a configuration. */
   get knownTopics(): string[] {
-    return [...this.#topics.keys()];
+    return topics(this.#fleet);
   }
 
   /** All that a topic holds in this state, in order of {@link StoredMessage.at}. */
@@ -105,7 +180,7 @@ export class MemoryBroker implements Broker {
     topic: string,
     state: StoredMessage['state'],
   ): { readonly partition: Partition; readonly stored: StoredMessage }[] {
-    const { partitions = 0 } = this.#topic(topic).state.config ?? {};
+    const { partitions = 0 } = configOf(this.#fleet, topic) ?? {};
     const places = Array.from({ length: partitions }, (_, index): Partition => ({ topic, index }));
     return places
       .flatMap((partition) =>
@@ -118,8 +193,8 @@ export class MemoryBroker implements Broker {
     return async (partition: Partition, ...args: A): Promise<R> => operation(this.#partition(partition).state, ...args);
   }
 
-  #onTopic<A extends unknown[], R>(operation: (topic: MemoryTopic, ...args: A) => R) {
-    return async (topic: string, ...args: A): Promise<R> => operation(this.#topic(topic).state, ...args);
+  #onFleet<A extends unknown[], R>(operation: (fleet: MemoryFleet, ...args: A) => R) {
+    return async (...args: A): Promise<R> => operation(this.#fleet, ...args);
   }
 
   #partition({ topic, index }: Partition) {
@@ -127,14 +202,6 @@ export class MemoryBroker implements Broker {
       const watchers = new Listeners<(signal: PartitionSignal) => void>();
       const signal = (message: PartitionSignal): void => watchers.tell((listener) => listener(message));
       return { state: new MemoryPartition({ clock: this.#clock, signal }), watchers };
-    });
-  }
-
-  #topic(name: string) {
-    return getOrAdd(this.#topics, name, () => {
-      const watchers = new Listeners<() => void>();
-      const announce = (): void => watchers.tell((listener) => listener());
-      return { state: { clock: this.#clock, config: undefined, members: new Map(), announce }, watchers };
     });
   }
 }

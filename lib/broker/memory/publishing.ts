@@ -19,7 +19,13 @@ const MOST_CLEARED = 100;
 
 export function publish(partition: MemoryPartition, call: CallId, messages: readonly NewMessage[]): PublishResult[] {
   assertDues(messages);
-  return partition.once(call, () => partition.waking(() => messages.map((message) => publishOne(partition, message))));
+  return partition.once(call, () =>
+    partition.waking(() => {
+      const isNew = partition.counters.published === 0;
+      const [first, ...others] = messages.map((message) => publishOne(partition, message));
+      return first ? [isNew ? { ...first, isNewPartition: true } : first, ...others] : [];
+    }),
+  );
 }
 
 function publishOne(

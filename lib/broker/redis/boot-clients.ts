@@ -4,16 +4,16 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import type { Clock } from '../../time/clock.js';
 import { TimeUp, within } from '../../time/deadline.js';
+import { MIN_VERSION } from './doctor/server-info.js';
 import { clientEndpoints, isLocal } from './redis-address.js';
 import { type RedisClient, assertFollowsSlots } from './redis-clients.js';
 import { isRefusedDatabase, isReply, textOf, withoutSecrets } from './redis-errors.js';
-
-/** Oldest Redis that has all commands the scripts use. */
-const MIN_VERSION = [6, 2] as const;
+import type { RedisNodes } from './redis-nodes.js';
 
 export interface BootOptions {
   readonly commands: RedisClient;
   readonly subscriber: RedisClient;
+  readonly nodes: RedisNodes;
   /** Host and port, for messages. */
   readonly address: string;
   /** Longest time until both are connected, in milliseconds. */
@@ -26,18 +26,17 @@ export interface BootOptions {
 }
 
 /**
- * Connects both clients and looks at the server's version. Its errors are read by somebody who may be running this for the
- * first time, so they say what to do.
+ * Connects both clients, and looks at the servers' version and at what they can do. Of a cluster, nodes that do not answer do
+ * not matter. Its errors are read by somebody who may be running this for the first time, so they say what to do.
  *
- * @returns whether the server has what came with Redis 7
  * @throws BrokerUnavailableError, ConfigurationError; the server's own error if it answered with one
  */
-export async function bootClients(options: BootOptions): Promise<boolean> {
+export async function bootClients(options: BootOptions): Promise<void> {
   const { clock, timeout, look, explain } = options;
   let hint: Promise<Error | undefined> | undefined;
   const timer = clock.setTimer(timeout / 2, () => (hint = look()));
   try {
-    return await within(clock, timeout, connect(options));
+    await within(clock, timeout, connect(options));
   } catch (error) {
     const cause = error instanceof ConfigurationError ? error : ((await (hint ?? explain())) ?? error);
     throw bootError(options, cause, error instanceof TimeUp);
@@ -46,33 +45,27 @@ export async function bootClients(options: BootOptions): Promise<boolean> {
   }
 }
 
-async function connect({ commands, subscriber, address }: BootOptions): Promise<boolean> {
+async function connect({ commands, subscriber, nodes, address }: BootOptions): Promise<void> {
   await Promise.all([commands, subscriber].map(connected));
   assertFollowsSlots(commands);
-  const version = readVersion(await commands.info('server'));
-  if (version[0] < MIN_VERSION[0] || (version[0] === MIN_VERSION[0] && version[1] < MIN_VERSION[1])) {
+  await nodes.askPatiently();
+  const old = nodes.masters.find(({ info }) => info?.isTooOld)?.info;
+  if (old) {
     throw new ConfigurationError(
-      `Redis at ${address} is version ${version.join('.')}; at least ${MIN_VERSION.join('.')} is needed.`,
+      `Redis at ${address} is version ${old.version.join('.')}; at least ${MIN_VERSION.join('.')} is needed.`,
     );
   }
-  return version[0] >= 7;
 }
 
 /** Resolves once a client is connected; a command of the application may have made it connect already. */
 async function connected(client: RedisClient): Promise<void> {
-  if (client.status === 'wait') return client.connect();
   if (client.status === 'ready') return undefined;
   const emitter: EventEmitter = client;
   return new Promise((resolve, reject) => {
     emitter.once('ready', resolve);
-    emitter.once('close', () => reject(new Error('the connection was closed')));
+    if (client.status === 'wait') client.connect().then(resolve, reject);
+    else emitter.once('close', () => reject(new Error('the connection was closed')));
   });
-}
-
-function readVersion(info: string): [number, number] {
-  // Valkey answers with the Redis version it is compatible with.
-  const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
-  return [Number(major ?? 0), Number(minor ?? 0)];
 }
 
 function bootError({ commands, address, timeout }: BootOptions, cause: unknown, isTimeUp: boolean): unknown {

@@ -1,4 +1,5 @@
 import type { Log } from '../../log.js';
+import type { Clock, Timer } from '../../time/clock.js';
 import { isConnectionLoss, rootOf, textOf } from './redis-errors.js';
 
 /** How long a connection may be gone without an error before that is logged, in milliseconds: one that is made anew at once is no outage. */
@@ -9,6 +10,7 @@ const PERIOD = 60_000;
 
 export interface OutageLogOptions {
   readonly address: string;
+  readonly clock: Clock;
   readonly log: Log;
   /** Finds out what an error comes from that does not say it. Takes a second or two at most, and never rejects. */
   readonly explain: (error: Error | undefined) => Promise<Error | undefined>;
@@ -28,7 +30,7 @@ export class OutageLog {
   #explained: { readonly of: Error; readonly as: Error } | undefined;
   /** What is still to be written, in order: a line waits for its cause. */
   #lines: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #isTelling = false;
 
   constructor(options: OutageLogOptions) {
@@ -51,10 +53,11 @@ export class OutageLog {
     // What follows from a loss does not say what caused it.
     if (error && !(this.#error && isConnectionLoss(error))) this.#error = rootOf(error);
     if (!this.#isTelling) return;
-    if (this.#away.size === 0) this.#since = performance.now();
+    const now = this.#options.clock.now();
+    if (this.#away.size === 0) this.#since = now;
     this.#away.add(connection);
-    if (this.#toldAt === undefined ? error : performance.now() - this.#toldAt >= PERIOD) this.#tell();
-    else if (this.#toldAt === undefined) this.#timer ??= setTimeout(() => this.#tell(), GRACE).unref();
+    if (this.#toldAt === undefined ? error : now - this.#toldAt >= PERIOD) this.#tell();
+    else if (this.#toldAt === undefined) this.#timer ??= this.#options.clock.setTimer(GRACE, () => this.#tell());
   }
 
   /** To be called when a connection is there again. */
@@ -83,10 +86,10 @@ export class OutageLog {
   }
 
   #tell(): void {
-    const { address, log } = this.#options;
+    const { address, clock, log } = this.#options;
     const state = this.#toldAt === undefined ? 'is lost' : `is still away after ${this.#duration()}`;
     this.#stopTimer();
-    this.#toldAt = performance.now();
+    this.#toldAt = clock.now();
     const explained = this.explained();
     this.#write(async () => log.warn(`Redis at ${address} ${state}: ${textOf((await explained) ?? CLOSED)}`));
   }
@@ -96,11 +99,11 @@ export class OutageLog {
   }
 
   #duration(): string {
-    return `${((performance.now() - this.#since) / 1000).toFixed(1)} s`;
+    return `${((this.#options.clock.now() - this.#since) / 1000).toFixed(1)} s`;
   }
 
   #stopTimer(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
   }
 }

@@ -1,20 +1,24 @@
+import { once } from 'node:events';
 import type { ConnectionOptions } from 'node:tls';
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import { addressOf, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
-import { isReadOnly, isRefusedDatabase } from './redis-errors.js';
+import { CONNECTION_CLOSED, isOfReplica, isRefusedDatabase } from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';
 
 export type RedisClient = Redis | Cluster;
 
 /** What is used of ioredis, which takes longer to load than all else: so it is handed over once it is needed. */
-export type IoRedis = Pick<typeof import('ioredis'), 'Cluster' | 'Redis'>;
+export type IoRedis = Pick<typeof import('ioredis'), 'Cluster' | 'Command' | 'Redis'>;
 
 /** What a client is for; the signals of other processes need one of their own. */
 export type Purpose = 'commands' | 'subscriber';
 
 /** What is sent must be answered within this time, in milliseconds; else the connection is taken for dead and made anew. */
 const SOCKET_TIMEOUT = 10_000;
+
+/** The same for a connection on which Redis waits for replicas, as long as a publish may take: 60 s. */
+const WAITING_SOCKET_TIMEOUT = 60_000 + SOCKET_TIMEOUT;
 
 /** Replies as ioredis 5 gives them, which does not know the option, whatever an application wants of its own. */
 const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
@@ -56,12 +60,12 @@ function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
 export type OpenClient = (purpose: Purpose) => RedisClient;
 
 /**
- * @param onReadOnly called when a call is refused since it has reached a replica; says whether to make its connection anew
+ * @param onReplica called when a call is refused since it has reached a replica; says whether to make its connection anew
  */
-export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReadOnly: () => boolean): OpenClient {
+export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReplica: () => boolean): OpenClient {
   const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({
     reconnectOnError: (error) => {
-      if (isReadOnly(error)) return onReadOnly();
+      if (isOfReplica(error)) return onReplica();
       // ioredis only tells of a SELECT that fails, and goes on in database 0. See docs/decisions/0043.
       return isRefusedDatabase(error) || (given.reconnectOnError?.(error) ?? false);
     },
@@ -86,6 +90,23 @@ export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReadOnly:
     return (purpose) => new ioredis.Cluster(settings.nodes, clusterOptions(purpose, settings.options));
   }
   return () => new ioredis.Redis({ ...settings, ...behaviour(settings) });
+}
+
+/**
+ * A further connection to the server of a client, on which Redis may wait for replicas. It connects again if the given client
+ * does, which a node of a Cluster does not: its slots may have another primary by then.
+ */
+export function openForReplicas(template: Redis): Redis {
+  const { retryStrategy } = template.options;
+  const client = template.duplicate({
+    ...BEHAVIOUR,
+    retryStrategy: retryStrategy ?? (() => null),
+    enableAutoPipelining: false,
+    socketTimeout: WAITING_SOCKET_TIMEOUT,
+  });
+  endSocketTimers(client);
+  client.on('error', (error: Error) => endIfRefused(client, error));
+  return client;
 }
 
 /** Where a client leads: host and port, for messages. */
@@ -167,6 +188,20 @@ export function assertFollowsSlots(client: RedisClient): void {
     'A Redis Cluster needs ioredis 6 or newer, and this client is of an older one, which does not notice that a slot it ' +
       'listens to has moved to another node. Install ioredis@6; if you gave the module a Cluster, make it with that.',
   );
+}
+
+/**
+ * Resolves unless a client's Sentinels are asked for the primary in vain: ioredis keeps what is sent meanwhile, and answers
+ * nothing until they know one.
+ *
+ * @throws what the Sentinels fail with
+ */
+export async function primaryKnown(client: RedisClient): Promise<void> {
+  if (client.isCluster || client.status === 'ready' || !(client as Redis).options.sentinels?.length) return;
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const closed = once(client, 'close', { signal }).then(() => Promise.reject(new Error(CONNECTION_CLOSED)));
+  await Promise.race([once(client, 'ready', { signal }), closed]).finally(() => waiting.abort());
 }
 
 /** The options of TLS with which a client talks to the servers that it asks first. */

@@ -1,5 +1,5 @@
 import type { Log } from '../../log.js';
-import { type Clock, SystemClock, type Timer } from '../../time/clock.js';
+import { type Clock, SystemClock } from '../../time/clock.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { DelayQueueError } from '../../errors/delay-queue.error.js';
 import { bootClients } from './boot-clients.js';
@@ -17,49 +17,36 @@ import {
   clientsOf,
   endIfRefused,
   endSocketTimers,
+  primaryKnown,
   tlsOf,
 } from './redis-clients.js';
 import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './redis-errors.js';
+import { RedisNodes } from './redis-nodes.js';
 import type { RedisSettings } from './redis-settings.js';
+import { ReplicaWatch } from './replica-watch.js';
 
 /** Longest time to find out why a connection fails, in milliseconds. */
 const DIAGNOSIS_TIME = 1000;
-
-/**
- * After the last READONLY, in milliseconds: by then calls go to the primary, and what is signalled comes from there. Signals
- * that were made anew at once could end at the same replica.
- */
-const SIGNALS_FOLLOW_AFTER = 500;
-
-/**
- * Calls that a replica refuses within this time, in milliseconds, were sent on the same connection: it takes longer until
- * there is another one.
- */
-const LEAVING_TIME = 50;
-
-/** Calls that a replica refuses within this time, in milliseconds, tell of one failover, which is worth one warning. */
-const FAILOVER_TIME = 10_000;
 
 /** The two connections of a module: one for commands, and one for the signals of other processes. */
 export class RedisConnection {
   readonly commands: RedisClient;
   /** Host and port, for messages. */
   readonly address: string;
-  readonly #log: Log;
+  /** The servers that calls go to. */
+  readonly nodes: RedisNodes;
   readonly #clock: Clock;
   readonly #timeout: number;
   readonly #outage: OutageLog;
   readonly #openClient: OpenClient;
   readonly #attachments: ((subscriber: RedisClient) => void)[] = [];
+  readonly #replicaWatch: ReplicaWatch;
+  /** Clients for reads that wait. */
+  readonly #others = new Set<RedisClient>();
   #subscriber: RedisClient;
-  #signalsFollow: Timer | undefined;
-  /** When a call was last refused by a replica, epoch milliseconds on the local clock. */
-  #readOnlyAt = -Infinity;
-  /** When a connection was last left for that, likewise. */
-  #leftAt = -Infinity;
   #opening: Promise<void> | undefined;
+  #primaryKnown: Promise<void> | undefined;
   #isOpen = false;
-  #isRedis7 = false;
   #closing = false;
   readonly #errorListeners = new Set<(error: Error) => void>();
 
@@ -68,16 +55,19 @@ export class RedisConnection {
    * @throws ConfigurationError if the settings have a keyPrefix, or a database that there cannot be
    */
   constructor(ioredis: IoRedis, settings: RedisSettings, log: Log, timeout: number, clock: Clock = new SystemClock()) {
-    this.#log = log;
     this.#clock = clock;
     this.#timeout = timeout;
-    this.#openClient = clientsOf(ioredis, settings, () => this.#followPrimary());
+    this.#openClient = clientsOf(ioredis, settings, () => !this.#closing && this.#replicaWatch.refused());
     this.commands = this.#openClient('commands');
     assertNoKeyPrefix(this.commands);
     assertDatabase(this.commands);
     this.address = addressOfClient(this.commands);
+    const { commands: client, address } = this;
+    this.nodes = new RedisNodes({ ioredis, client, address, clock });
+    this.#replicaWatch = new ReplicaWatch({ address, clock, log, follow: () => this.#leaveReplica() });
     this.#outage = new OutageLog({
-      address: this.address,
+      address,
+      clock,
       log,
       explain: async (error) => this.#explain(error, DIAGNOSIS_TIME),
     });
@@ -100,19 +90,19 @@ export class RedisConnection {
   /**
    * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. If it was
    * closed on purpose, the error is not transient: nobody opens it again.
+   *
+   * @param key what the command was about: in a cluster the error names the node that holds it
    */
-  toError(error: unknown): DelayQueueError {
+  toError(error: unknown, key?: string): DelayQueueError {
     if (this.#closing && isConnectionLoss(error)) return this.#closedError(withoutSecrets(error));
-    return toBrokerError(isConnectionLoss(error) ? (this.#outage.cause ?? error) : error, this.address);
-  }
-
-  /** Whether the server has what came with Redis 7: script flags, and pub/sub that stays on a partition's cluster node. */
-  get isRedis7(): boolean {
-    return this.#isRedis7;
+    const node = key === undefined || !this.commands.isCluster ? undefined : this.nodes.of(key);
+    const cause = isConnectionLoss(error) ? (node?.failure?.error ?? this.#outage.cause ?? error) : error;
+    return toBrokerError(cause, node ? `${node.address} of ${this.address}` : this.address);
   }
 
   /**
-   * Connects and looks at the server's version; once, however many ask for it.
+   * Connects, and looks at the servers' version and at what they can do; once, however many ask for it. Of a cluster, one node
+   * that answers is enough.
    *
    * @throws BrokerUnavailableError if it cannot be reached in time; the message has host and port
    * @throws ConfigurationError if it is older than Redis 6.2, or does not let this connection have its database, or a
@@ -125,9 +115,10 @@ export class RedisConnection {
 
   async #open(): Promise<void> {
     try {
-      this.#isRedis7 = await bootClients({
+      await bootClients({
         commands: this.commands,
         subscriber: this.#subscriber,
+        nodes: this.nodes,
         address: this.address,
         timeout: this.#timeout,
         clock: this.#clock,
@@ -153,11 +144,23 @@ export class RedisConnection {
    * Resolves once commands can be sent. Who publishes before the module is initialized, in a constructor or a factory, is
    * the one who connects.
    *
-   * @throws what {@link connect} throws; BrokerUnavailableError that does not pass, after that
+   * @throws what {@link connect} throws; BrokerUnavailableError if the Sentinels know no primary, and one that does not pass
+   *   after this was closed
    */
   async ready(): Promise<void> {
     if (this.#closing) throw this.#closedError(undefined);
     await this.connect();
+    await (this.#primaryKnown ??= this.#assertPrimary().finally(() => (this.#primaryKnown = undefined)));
+  }
+
+  /** @throws BrokerUnavailableError that says what the Sentinels fail with */
+  async #assertPrimary(): Promise<void> {
+    try {
+      await primaryKnown(this.commands);
+    } catch (error) {
+      const cause = this.#outage.cause ?? error;
+      throw this.toError(isConnectionLoss(cause) ? await this.#outage.explained() : cause);
+    }
   }
 
   /**
@@ -167,16 +170,16 @@ export class RedisConnection {
    */
   async send<T>(command: (redis: RedisClient) => Promise<T>): Promise<T> {
     try {
-      if (!this.#isOpen) await this.ready();
+      if (!this.isUp('commands')) await this.ready();
       return await command(this.commands);
     } catch (error) {
       throw this.toError(error);
     }
   }
 
-  /** The command by which scripts signal; known once connected. */
-  get publishCommand(): 'SPUBLISH' | 'PUBLISH' {
-    return this.#isRedis7 ? 'SPUBLISH' : 'PUBLISH';
+  /** Whether signals about a key stay on the cluster's node that holds it. See docs/decisions/0055. */
+  isSharded(key: string): boolean {
+    return this.commands.isCluster && this.nodes.of(key).traits.shardedPubSub;
   }
 
   /** Whether a connection takes commands; one that is half dead does so too. */
@@ -195,7 +198,7 @@ export class RedisConnection {
       if (this.isUp('commands')) this.commands.disconnect(true);
       return;
     }
-    this.#signalsFollow?.cancel();
+    this.#replicaWatch.close();
     this.#subscriber.disconnect();
     this.#subscriber = this.#openClient('subscriber');
     this.#watch(this.#subscriber, 'subscriber');
@@ -219,14 +222,16 @@ export class RedisConnection {
   /** A further client like that for commands, for reads that wait. What its connection fails with, its commands say. */
   openAnother(): RedisClient {
     const client = this.#openClient('commands');
+    this.#others.add(client);
     endSocketTimers(client);
     client.on('error', (error: Error) => endIfRefused(client, error));
+    client.on('end', () => this.#others.delete(client));
     return client;
   }
 
   close(): void {
     this.#closing = true;
-    this.#signalsFollow?.cancel();
+    this.#replicaWatch.close();
     this.#outage.close();
     this.commands.disconnect();
     this.#subscriber.disconnect();
@@ -239,30 +244,16 @@ export class RedisConnection {
     });
   }
 
-  /**
-   * The primary has become a replica, behind an address that leads to another server or will. ioredis makes the connection
-   * of the refused call anew; the one for signals is never refused anything, so it is made anew here.
-   *
-   * @returns whether the connection of the refused call is to be made anew: once, however many calls are refused on it
-   */
-  #followPrimary(): boolean {
-    if (this.#closing) return false;
-    const now = this.#clock.now();
-    if (now - this.#readOnlyAt > FAILOVER_TIME) {
-      this.#log.warn(`Redis at ${this.address} has become a read-only replica; the connections are made anew`);
-    }
-    this.#readOnlyAt = now;
-    this.#signalsFollow?.cancel();
-    this.#signalsFollow = this.#clock.setTimer(SIGNALS_FOLLOW_AFTER, () => this.rebuild('subscriber'));
-    if (now - this.#leftAt < LEAVING_TIME) return false;
-    this.#leftAt = now;
-    return true;
+  /** Makes those connections anew that only read, and so stay at a server that has become a replica. */
+  #leaveReplica(): void {
+    this.rebuild('subscriber');
+    for (const client of this.#others) client.disconnect(true);
   }
 
   /** What is behind an error of a connection that says little by itself. */
   async #explain(error: Error | undefined, patience: number): Promise<Error | undefined> {
     if (error && isTelling(error)) return error;
-    return (await diagnose(clientEndpoints(this.commands), tlsOf(this.commands), patience)) ?? error;
+    return (await diagnose(clientEndpoints(this.commands), tlsOf(this.commands), patience, this.#clock)) ?? error;
   }
 
   #watch(client: RedisClient, connection: Purpose): void {

@@ -9,18 +9,44 @@ const ADVICE: Readonly<Record<string, string>> = {
   NOAUTH: 'Redis asks for a password',
   WRONGPASS: 'Redis refused the user name or password',
   LOADING: 'Redis is still loading its data from disk',
-  MISCONF: 'Redis cannot write its data to disk and takes no writes',
-  CLUSTERDOWN: 'the Redis cluster is down',
+  MISCONF: 'Redis cannot write its data to disk and takes no writes; give its disk room, or see its log',
+  NOREPLICAS: 'fewer replicas follow this Redis than its setting min-replicas-to-write asks for, so it takes no writes',
+  BUSY: 'Redis is busy with a script that runs for too long; SCRIPT KILL ends it',
+  UNBLOCKED: 'this Redis has become a replica while a call waited',
+  CLUSTERDOWN: 'the Redis cluster is down, or no node of it serves this slot',
   MASTERDOWN: 'the Redis primary is down',
   TRYAGAIN: 'the Redis cluster is moving a slot',
+  ASK: 'the Redis cluster is moving a slot',
+  MOVED: 'the Redis cluster has moved a slot to another node',
+  OUTDATED: 'the call was delayed, and its caller has made others since',
   WRONGTYPE: 'a key of this module holds a value that it did not write',
 };
 
-/** Error replies that pass by themselves: a server that is starting, or a failover that is under way. */
-const PASSING = new Set(['LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN', 'READONLY']);
+/**
+ * Error replies that can pass while a caller waits: a server that is starting, a failover that is under way, a disk or a memory
+ * that is full until something is freed. All else stays as it is until somebody changes a setting.
+ */
+const PASSING = new Set([
+  'LOADING',
+  'CLUSTERDOWN',
+  'MASTERDOWN',
+  'TRYAGAIN',
+  'ASK',
+  'MOVED',
+  'READONLY',
+  'UNBLOCKED',
+  'NOREPLICAS',
+  'BUSY',
+  'MISCONF',
+  'OOM',
+  'OUTDATED',
+]);
 
 /** How Redis says inside a script that the user may not do something: 7.0 and 7.2, then from 7.4 on and Valkey. */
 const DENIED_IN_SCRIPT = ['The user executing the script', 'ACL failure in script'];
+
+/** How a replica answers WAIT; it has no code for that. */
+const WAIT_ON_REPLICA = 'WAIT cannot be used with replica instances';
 
 /** What an error of ioredis may have beside its message. */
 interface DetailedError extends Error {
@@ -38,7 +64,8 @@ export function toBrokerError(error: unknown, address: string): DelayQueueError 
   const text = textOf(cause);
   const transient = !isReply(cause) || PASSING.has(codeOf(text));
   const refused = isReply(cause) && isRefusal(cause.message);
-  return new BrokerUnavailableError(`Redis at ${address} failed: ${text}`, { cause, transient, refused });
+  const full = isReply(cause) && codeOf(cause.message) === 'OOM';
+  return new BrokerUnavailableError(`Redis at ${address} failed: ${text}`, { cause, transient, refused, full });
 }
 
 /** What an error means, in one line. */
@@ -100,15 +127,32 @@ function isRefusal(text: string): boolean {
 }
 
 /** What a server says of any call of a script that it cannot run, whatever the call carries. */
-const SYSTEMATIC = /ACL failure|not allowed|[Uu]nknown (?:Redis )?command|undeclared key|same slot|non[- ]local key/;
+const SYSTEMATIC =
+  /ACL failure|not allowed|[Uu]nknown (?:Redis )?command|undeclared key|same slot|non[- ]local key|SCRIPT KILL|compiling script/;
 
 /** Whether a key holds another type of value than this module writes. */
 export function isWrongType(text: string): boolean {
   return /\bWRONGTYPE\b/.test(text);
 }
 
+/** Whether Redis takes no writes since it has reached its maxmemory; scripts with the flag allow-oom can still write. */
+export function isFull(error: unknown): boolean {
+  return error instanceof Error && codeOf(error.message) === 'OOM';
+}
+
+/** Whether the server said that its user may not do something. */
+export function isDenial(text: string): boolean {
+  return codeOf(text) === 'NOPERM';
+}
+
+/** Whether the server refused a call for the state that it is in, and not for what was called or by whom. */
+export function isStateRefusal(text: string): boolean {
+  return PASSING.has(codeOf(text));
+}
+
 /** Inside a script Redis says it in other words, or puts the code somewhere into a longer text. */
 function codeOf(text: string): string {
+  if (text.includes(WAIT_ON_REPLICA)) return 'READONLY';
   if (DENIED_IN_SCRIPT.some((words) => text.includes(words))) return 'NOPERM';
   return Object.keys(ADVICE).find((code) => new RegExp(`\\b${code}\\b`).test(text)) ?? '';
 }
@@ -154,15 +198,32 @@ export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   // ioredis 5 puts this before what its ready check failed with.
   const text = error.message.replace(/^Ready check failed: /, '');
-  return error.name === 'MaxRetriesPerRequestError' || text === CONNECTION_CLOSED || text.startsWith(MAX_RETRIES);
+  return (
+    error.name === 'MaxRetriesPerRequestError' ||
+    text === CONNECTION_CLOSED ||
+    text.startsWith(PIPELINE_CUT) ||
+    text.startsWith(MAX_RETRIES) ||
+    NODE_AWAY.test(text)
+  );
 }
 
 export const CONNECTION_CLOSED = 'Connection is closed.';
+const PIPELINE_CUT = 'Command aborted due to connection close';
 const MAX_RETRIES = 'Reached the max retries per request limit';
+/** How a cluster's client gives up: the node that holds a key is away, or others lead to it in vain. */
+const NODE_AWAY = /^Too many Cluster redirections\. Last error: \w+: (Connection is closed\.|MOVED )/;
 
-/** Whether the server answered that it is a replica, to a command or out of a script. */
-export function isReadOnly(error: Error): boolean {
-  return codeOf(error.message) === 'READONLY';
+/**
+ * Whether the server says that it is a replica: it refuses a command, or what a script writes, or it became one while a read
+ * waited.
+ */
+export function isOfReplica(error: Error): boolean {
+  return ['READONLY', 'UNBLOCKED'].includes(codeOf(error.message));
+}
+
+/** Whether the node that answered is not the one, or soon not the one, that takes writes of the slot. */
+export function isMoved(error: unknown): boolean {
+  return isReply(error) && ['MOVED', 'ASK', 'TRYAGAIN', 'CLUSTERDOWN'].includes(codeOf(error.message));
 }
 
 export function isNoScript(error: unknown): boolean {

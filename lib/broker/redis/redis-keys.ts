@@ -16,7 +16,7 @@ export interface PartitionKeys {
   readonly errors: string;
   /** ZSET, all scores 0: the stored ids that have a key of their own */
   readonly keyed: string;
-  /** STRING with PX: the owner's member id */
+  /** STRING: the owner */
   readonly owner: string;
   /** HASH: paused, counters */
   readonly meta: string;
@@ -24,19 +24,28 @@ export interface PartitionKeys {
   readonly channel: string;
 }
 
-/** The keys and the channel of one topic, with the hash tag `{prefix:topic}`. */
+/** The key of one topic, with the hash tag `{prefix:topic}`. */
 export interface TopicKeys {
   /** HASH: partitions, protocol */
   readonly config: string;
-  /** ZSET: member → end of its session */
-  readonly members: string;
-  /** HASH: member → partitions it says it holds */
-  readonly holdings: string;
-  /** Channel: members came, went, or changed what they hold */
+}
+
+/**
+ * The keys and the channel of the fleet. A topic named `fleet` has the same hash tag, `{prefix:fleet}`; its key and those of
+ * partitions have other names behind it.
+ */
+export interface FleetKeys {
+  /** HASH: session → its latest heartbeat */
+  readonly sessions: string;
+  /** HASH: digest → the topics of that list */
+  readonly handled: string;
+  /** HASH: topic → the second copy of its config */
+  readonly topics: string;
+  /** Channel: signals to all sessions */
   readonly channel: string;
 }
 
-/** The type of each key of a partition or of a group. */
+/** The type of each key of a partition or of the fleet. */
 const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   scheduled: 'ZSET',
   inflight: 'ZSET',
@@ -48,8 +57,9 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   owner: 'STRING',
   meta: 'HASH',
   answered: 'STRING',
-  members: 'ZSET',
-  holdings: 'HASH',
+  sessions: 'HASH',
+  handled: 'HASH',
+  topics: 'HASH',
 };
 
 /**
@@ -67,47 +77,53 @@ export function asideOf(key: string): string {
 }
 
 export class RedisKeys {
-  readonly #prefix: string;
+  readonly fleet: FleetKeys;
+  readonly prefix: string;
   readonly #partitions = new Map<string, PartitionKeys[]>();
 
   constructor(prefix: string) {
-    this.#prefix = prefix;
+    this.prefix = prefix;
+    const tag = `{${prefix}:fleet}`;
+    this.fleet = {
+      sessions: `${tag}:sessions`,
+      handled: `${tag}:handled`,
+      topics: `${tag}:topics`,
+      channel: `${tag}:signals`,
+    };
   }
 
-  /** A key, and a channel, that are used only to find out what the user may do. */
-  get probe(): string {
-    return `{${this.#prefix}:probe}`;
+  /**
+   * A key, and a channel, that are used only to find out what the user may do.
+   *
+   * @param number another one for each, on any node of a cluster
+   */
+  probe(number: number): string {
+    return `{${this.prefix}:probe:${number}}`;
   }
 
   /** STREAM: what the processes of the fleet tell about their work */
   get events(): string {
-    return `{${this.#prefix}:events}`;
-  }
-
-  /** ZSET, all scores 0: the topics that were ever used */
-  get topics(): string {
-    return `{${this.#prefix}:topics}`;
+    return `{${this.prefix}:events}`;
   }
 
   partition({ topic, index }: Partition): PartitionKeys {
     let known = this.#partitions.get(topic);
     if (!known) this.#partitions.set(topic, (known = []));
-    return (known[index] ??= partitionKeys(`{${this.#prefix}:${topic}:${index}}`));
+    return (known[index] ??= partitionKeys(`{${this.prefix}:${topic}:${index}}`));
   }
 
   /** STRING with PX: the latest call of a caller, and its answer. */
   answered({ topic, index }: Partition, caller: string): string {
-    return `{${this.#prefix}:${topic}:${index}}:answered:${caller}`;
+    return `{${this.prefix}:${topic}:${index}}:answered:${caller}`;
   }
 
   topic(topic: string): TopicKeys {
-    const tag = `{${this.#prefix}:${topic}}`;
-    return {
-      config: `${tag}:config`,
-      members: `${tag}:members`,
-      holdings: `${tag}:holdings`,
-      channel: `${tag}:changes`,
-    };
+    return { config: `{${this.prefix}:${topic}}:config` };
+  }
+
+  /** Channel: signals to one session */
+  sessionChannel(session: string): string {
+    return `${this.fleet.channel}:${session}`;
   }
 }
 

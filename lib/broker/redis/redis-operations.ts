@@ -3,7 +3,6 @@ import type { Failure } from '../../messages/failure.js';
 import { toStoredId } from '../../messages/stored-id.js';
 import { assertDelays, assertDue, assertDues, assertLength } from '../assert-times.js';
 import {
-  type AcquireResult,
   type BrokerOperations,
   type CallId,
   type CancelResult,
@@ -19,61 +18,58 @@ import {
   type EnvelopeEdit,
   type ExtendStatus,
   MAX_BATCH,
-  type Member,
   type NewMessage,
-  PROTOCOL_VERSION,
+  SUSPECT_ROOM,
   type Partition,
   type PartitionStats,
   type PeekRequest,
   type PeekedMessages,
   type PublishResult,
   type Receipt,
-  type RenewResult,
+  type ReplicaRequirement,
   type Requeue,
   type RescheduleResult,
   type SettleStatus,
   type Settlement,
   type StoredMessage,
-  type TopicConfig,
+  addsMemory,
 } from '../broker.interface.js';
-import type { RedisConnection } from './redis-connection.js';
 import type { Argument } from './lua/script-table.js';
+import { RedisFleet, type RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import * as replies from './replies.js';
+import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeMessages, encodeSettlements } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
 
-/** Most topics that one call answers. */
-const TOPICS_PER_CALL = 1000;
-
 /** Most bytes of failures in a page of dead letters. */
 const DEAD_LETTER_BYTES = 262_144;
 
-export interface RedisOperationsOptions {
-  readonly connection: RedisConnection;
-  readonly scripts: ScriptRunner;
-  readonly keys: RedisKeys;
-  /** The server's clock, epoch milliseconds. */
-  readonly now: () => number;
+export interface RedisOperationsOptions extends RedisFleetOptions {
+  readonly replicated: ReplicatedCalls;
 }
 
 /** The operations on Redis. Each gives a script its arguments by name and reads its reply; what a script does is in `lua/`. */
-export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
-  readonly #connection: RedisConnection;
+export class RedisOperations extends RedisFleet implements Omit<BrokerOperations, 'connect'> {
   readonly #scripts: ScriptRunner;
+  readonly #replicated: ReplicatedCalls;
   readonly #keys: RedisKeys;
-  readonly #now: () => number;
 
-  constructor({ connection, scripts, keys, now }: RedisOperationsOptions) {
-    this.#connection = connection;
-    this.#scripts = scripts;
-    this.#keys = keys;
-    this.#now = now;
+  constructor(options: RedisOperationsOptions) {
+    super(options);
+    this.#scripts = options.scripts;
+    this.#replicated = options.replicated;
+    this.#keys = options.keys;
   }
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
-  async publish(partition: Partition, call: CallId, messages: readonly NewMessage[]): Promise<PublishResult[]> {
+  async publish(
+    partition: Partition,
+    call: CallId,
+    messages: readonly NewMessage[],
+    replicas?: ReplicaRequirement,
+  ): Promise<PublishResult[]> {
     assertDues(messages);
     const { due_specs, on_duplicates, rest } = encodeMessages(messages);
     const given = {
@@ -83,7 +79,11 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
       on_duplicates,
       rest,
     };
-    return replies.publishResults(await this.#run('publish', partition, given), messages);
+    if (!replicas) return replies.publishResults(await this.#run('publish', partition, given), messages);
+    const replicated = this.#replicated.newCall(replicas);
+    const reply = await this.#scripts.run('publish', this.#keys.partition(partition), given, { client: replicated });
+    const { confirmedBy } = replicated;
+    return replies.publishResults(reply, messages).map((result) => ({ ...result, confirmedBy }));
   }
 
   async cancel(partition: Partition, call: CallId, id: string): Promise<CancelResult> {
@@ -136,16 +136,18 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
     return { removed: removed as number, more: more === 1 };
   }
 
-  async claim(partition: Partition, { member, max, lease, knownToken }: ClaimRequest): Promise<ClaimResult> {
+  async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
+    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM } = request;
     assertLength('The lease', lease);
-    return replies.claimResult(await this.#run('claim', partition, { member, max, lease, known_token: knownToken }));
+    const given = { claimant: owner, sequence, delivered, max, lease, room, whole_room: SUSPECT_ROOM };
+    return replies.claimResult(await this.#run('claim', partition, given), owner);
   }
 
   async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
     assertDelays(settlements);
     const { outcomes, tokens, rest } = encodeSettlements(settlements);
     const given = { answered: this.#answered(partition, call), sequence: call.sequence, outcomes, tokens, rest };
-    return replies.settleStatuses(await this.#run('settle', partition, given));
+    return replies.settleStatuses(await this.#run('settle', partition, given, settlements.some(addsMemory)));
   }
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
@@ -223,14 +225,9 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
   async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
     assertLength('The delay', delay);
     const rest = deaths.flatMap(({ storedId, diedAt, envelope = '' }) => [storedId, diedAt, envelope]);
-    return replies.wereFound(
-      await this.#run('requeue-dead', partition, {
-        answered: this.#answered(partition, call),
-        sequence: call.sequence,
-        delay,
-        rest,
-      }),
-    );
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, delay, rest };
+    const isEdited = deaths.some(({ envelope }) => envelope !== undefined);
+    return replies.wereFound(await this.#run('requeue-dead', partition, given, isEdited));
   }
 
   async removeDead(partition: Partition, call: CallId, deaths: readonly Death[]): Promise<boolean[]> {
@@ -249,75 +246,18 @@ export class RedisOperations implements Omit<BrokerOperations, 'connect'> {
     return replies.timeOrNone(nextAt);
   }
 
-  async topics(): Promise<string[]> {
-    const all: string[] = [];
-    let page: string[];
-    do {
-      const last = all.at(-1);
-      page = await this.#connection.send((redis) =>
-        redis.zrangebylex(this.#keys.topics, last === undefined ? '-' : `(${last}`, '+', 'LIMIT', 0, TOPICS_PER_CALL),
-      );
-      all.push(...page);
-    } while (page.length === TOPICS_PER_CALL);
-    return all;
-  }
-
-  async configure(topic: string, partitions: number): Promise<TopicConfig> {
-    const given = { partitions, protocol: PROTOCOL_VERSION };
-    const reply = await this.#scripts.run('configure', this.#keys.topic(topic), given);
-    await this.#scripts.run('note-topic', {}, { topics: this.#keys.topics, topic });
-    return { partitions: Number(reply[0]), protocol: Number(reply[1]) };
-  }
-
-  async configOf(topic: string): Promise<TopicConfig | undefined> {
-    const { config } = this.#keys.topic(topic);
-    const [partitions, protocol] = await this.#scripts.call([config], (redis) =>
-      redis.hmget(config, 'partitions', 'protocol'),
-    );
-    return partitions ? { partitions: Number(partitions), protocol: Number(protocol) } : undefined;
-  }
-
-  async join(topic: string, member: string, session: number, holdings: readonly number[]): Promise<Member[]> {
-    const given = { member, session, held: holdings.join(',') };
-    return replies.members(await this.#scripts.run('join', this.#keys.topic(topic), given));
-  }
-
-  async leave(topic: string, member: string): Promise<void> {
-    await this.#scripts.run('leave', this.#keys.topic(topic), { member });
-  }
-
-  async hasMembers(topic: string): Promise<boolean> {
-    const { members } = this.#keys.topic(topic);
-    const [, latestEnd] = await this.#scripts.call([members], (redis) =>
-      redis.zrange(members, '0', '0', 'REV', 'WITHSCORES'),
-    );
-    return latestEnd !== undefined && Number(latestEnd) > this.#now();
-  }
-
-  async acquire(partition: Partition, member: string, session: number): Promise<AcquireResult> {
-    const [acquired, value] = await this.#run('acquire', partition, { member, session });
-    return acquired === 1 ? { acquired: true, token: Number(value) } : { acquired: false, retryAt: Number(value) };
-  }
-
-  async renew(partition: Partition, member: string, session: number): Promise<RenewResult> {
-    // Two plain commands instead of a script, since this is all that an idle partition costs.
-    const k = this.#keys.partition(partition);
-    const [owner, head] = await this.#scripts.call([k.owner, k.scheduled], (redis) =>
-      Promise.all([redis.getex(k.owner, 'PX', session), redis.zrange(k.scheduled, '0', '0', 'WITHSCORES')]),
-    );
-    return { owned: owner === member, nextDueAt: head[1] === undefined ? undefined : replies.toScore(head[1]) };
-  }
-
-  async release(partition: Partition, member: string): Promise<void> {
-    await this.#run('release', partition, { member });
-  }
-
   /** Where a caller's latest call is remembered, so that its repeat is recognized. */
   #answered(partition: Partition, { caller }: CallId): string {
     return this.#keys.answered(partition, caller);
   }
 
-  #run<N extends ScriptName>(name: N, partition: Partition, given: Given<N, PartitionKeys>): Promise<Reply> {
-    return this.#scripts.run(name, this.#keys.partition(partition), given);
+  /** @param adds see {@link ScriptRunner.run} */
+  #run<N extends ScriptName>(
+    name: N,
+    partition: Partition,
+    given: Given<N, PartitionKeys>,
+    adds?: boolean,
+  ): Promise<Reply> {
+    return this.#scripts.run(name, this.#keys.partition(partition), given, { adds });
   }
 }

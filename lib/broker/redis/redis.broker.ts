@@ -1,8 +1,20 @@
 import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
-import type { Broker, BrokerLink, Partition, PartitionSignal, Unsubscribe } from '../broker.interface.js';
-import { ServerClock } from '../server-clock.js';
+import type {
+  Broker,
+  BrokerLink,
+  DoctorFinding,
+  Partition,
+  PartitionSignal,
+  ReplicaRequirement,
+  SessionSignal,
+  Unsubscribe,
+} from '../broker.interface.js';
+import { type RedisParts, inspectedServer, probeKey, tryCommands } from './doctor/redis-server.js';
+import { checkServer, warnAtBoot } from './doctor/server-checks.js';
+import { decodeSessionSignal } from './fleet-records.js';
 import type { IoRedis, RedisClient } from './redis-clients.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
@@ -10,9 +22,12 @@ import { RedisKeys } from './redis-keys.js';
 import { RedisOperations } from './redis-operations.js';
 import type { RedisSettings } from './redis-settings.js';
 import { decodeSignal } from './replies.js';
+import { ReplicatedCalls, warnOfFewReplicas } from './replicated-calls.js';
 import { type ScriptObserver, ScriptRunner } from './script-runner.js';
-import { warnOfClockOffset, warnOfLosses } from './server-checks.js';
 import { SignalSubscriber } from './signal-subscriber.js';
+
+/** Longest time for an answer to what the boot asks a server about itself, in milliseconds. */
+const BOOT_PATIENCE = 1000;
 
 export interface RedisBrokerOptions {
   readonly ioredis: IoRedis;
@@ -20,6 +35,8 @@ export interface RedisBrokerOptions {
   readonly prefix: string;
   /** Longest time to wait for the first connection, in milliseconds. */
   readonly connectTimeout: number;
+  /** Replicas that have to confirm every publish; `undefined`: none, or only some publishes ask for them. */
+  readonly replicas?: ReplicaRequirement | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly onScript?: ScriptObserver | undefined;
@@ -39,26 +56,26 @@ export async function createRedisBroker(options: Omit<RedisBrokerOptions, 'iored
 export class RedisBroker extends RedisOperations implements Broker {
   readonly link: BrokerLink;
   readonly eventLog: RedisEventLog;
+  readonly #parts: RedisParts;
   readonly #connection: RedisConnection;
-  readonly #clock: Clock;
-  readonly #serverClock: ServerClock;
-  readonly #scripts: ScriptRunner;
   readonly #subscriber: SignalSubscriber;
+  readonly #replicated: ReplicatedCalls;
+  readonly #replicas: ReplicaRequirement | undefined;
   readonly #keys: RedisKeys;
   readonly #log: Log;
 
-  constructor({ ioredis, redis, prefix, connectTimeout, clock, log, onScript }: RedisBrokerOptions) {
+  constructor({ ioredis, redis, prefix, connectTimeout, replicas, clock, log, onScript }: RedisBrokerOptions) {
     const connection = new RedisConnection(ioredis, redis, log, connectTimeout, clock);
-    const serverClock = new ServerClock(clock);
     const subscriber = new SignalSubscriber({ connection, clock, log });
-    const scripts = new ScriptRunner({ connection, clock, serverClock, log, onScript });
+    const scripts = new ScriptRunner({ connection, clock, log, onScript });
+    const replicated = new ReplicatedCalls({ connection, clock });
     const keys = new RedisKeys(prefix);
-    super({ connection, scripts, keys, now: () => serverClock.now() });
+    super({ connection, scripts, replicated, keys });
+    this.#parts = { connection, scripts, subscriber, keys, clock };
     this.#connection = connection;
-    this.#clock = clock;
-    this.#serverClock = serverClock;
-    this.#scripts = scripts;
     this.#subscriber = subscriber;
+    this.#replicated = replicated;
+    this.#replicas = replicas;
     this.#keys = keys;
     this.#log = log;
     this.eventLog = new RedisEventLog({ connection, scripts, keys, clock });
@@ -66,7 +83,10 @@ export class RedisBroker extends RedisOperations implements Broker {
       get isUp() {
         return connection.isUp('commands');
       },
-      ping: () => this.#askTime(),
+      get unreachable() {
+        return connection.nodes.unreachable;
+      },
+      ping: async () => connection.send(() => connection.nodes.ask()),
       listen: () => subscriber.confirm(),
       rebuild: (which) => connection.rebuild(which === 'calls' ? 'commands' : 'subscriber'),
     };
@@ -77,26 +97,33 @@ export class RedisBroker extends RedisOperations implements Broker {
     return this.#connection.commands;
   }
 
-  now(): number {
-    return this.#serverClock.now();
+  now(partition?: Partition): number {
+    const key = partition ? this.#keys.partition(partition).scheduled : this.#keys.fleet.sessions;
+    return this.#connection.nodes.now(key);
+  }
+
+  onClockStep(listener: () => void): () => void {
+    return this.#connection.nodes.onStep(listener);
   }
 
   async connect(): Promise<void> {
     await this.#connection.connect();
-    const { commands, address } = this.#connection;
-    await this.#assertPermissions();
-    await warnOfLosses(commands, address, this.#log);
-    // So that the first timers and time stamps are right already.
-    await this.#askTime();
-    warnOfClockOffset(this.#serverClock.now() - Date.now(), address, this.#log);
-    this.#log.log(`Connected to Redis at ${address}`);
+    await this.#assertServed();
+    await warnAtBoot(inspectedServer(this.#parts, BOOT_PATIENCE), this.#log);
+    if (this.#replicas) await this.#checkReplicas(this.#replicas);
+    this.#log.log(`Connected to Redis at ${this.#connection.address}`);
     this.eventLog.start();
+  }
+
+  async inspect(patience: number): Promise<DoctorFinding[]> {
+    return checkServer(inspectedServer(this.#parts, patience));
   }
 
   async close(): Promise<void> {
     await this.eventLog.stop();
     this.#subscriber.close();
     this.#connection.close();
+    this.#replicated.close();
   }
 
   watchPartition(
@@ -111,8 +138,17 @@ export class RedisBroker extends RedisOperations implements Broker {
     return this.#subscriber.subscribe(this.#keys.partition(partition).channel, onMessage, onListening);
   }
 
-  watchMembers(topic: string, listener: () => void, onListening?: () => void): Unsubscribe {
-    return this.#subscriber.subscribe(this.#keys.topic(topic).channel, listener, onListening);
+  watchSession(session: string, listener: (signal: SessionSignal) => void, onListening?: () => void): Unsubscribe {
+    const onMessage = (message: string): void => {
+      const signal = decodeSessionSignal(message);
+      if (signal) listener(signal);
+    };
+    const subscriptions = [this.#keys.fleet.channel, this.#keys.sessionChannel(session)].map((channel) =>
+      this.#subscriber.subscribe(channel, onMessage, onListening),
+    );
+    return async () => {
+      await Promise.all(subscriptions.map(async (unsubscribe) => unsubscribe()));
+    };
   }
 
   onAvailable(listener: () => void): () => void {
@@ -125,20 +161,25 @@ export class RedisBroker extends RedisOperations implements Broker {
     return this.#connection.onError(listener);
   }
 
-  /** A command that is denied in the middle of a script would leave half of its work done. */
-  async #assertPermissions(): Promise<void> {
-    const { probe } = this.#keys;
-    const denied = await this.#scripts.run('probe', { key: probe, channel: probe }, {});
-    if (denied.length === 0) return;
+  /** A command that is refused in the middle of a script would leave half of its work done. */
+  async #assertServed(): Promise<void> {
+    const { connection } = this.#parts;
+    const refused = await tryCommands(this.#parts, probeKey(this.#parts));
+    if (refused.length === 0) return;
     throw new ConfigurationError(
-      `The user of Redis at ${this.#connection.address} may not do all that is needed; allow it, as docs/internals/redis-keys.md ` +
-        `says. Denied: ${denied.join('; ')}`,
+      `Redis at ${connection.address} refuses what is needed. Allow its user all that docs/internals/redis-keys.md names; if ` +
+        `the server does not know a command, use another one. Refused: ${refused.join('; ')}`,
     );
   }
 
-  async #askTime(): Promise<void> {
-    const sentAt = this.#clock.now();
-    const [seconds, microseconds] = await this.#connection.send((redis) => redis.time());
-    this.#serverClock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
+  async #checkReplicas({ min }: ReplicaRequirement): Promise<void> {
+    const { commands, address } = this.#connection;
+    try {
+      await this.#replicated.assertAllowed();
+    } catch (error) {
+      if (!(error instanceof BrokerUnavailableError) || error.transient) throw error;
+      throw new ConfigurationError(error.message, { cause: error });
+    }
+    await warnOfFewReplicas(commands, min, address, this.#log);
   }
 }

@@ -11,14 +11,17 @@ import {
   type ClaimResult,
   type ClaimedMessage,
   type ExtendStatus,
-  type Member,
   type NewMessage,
+  type Owner,
   type PartitionCounters,
   type PartitionStats,
   type PublishResult,
   type RescheduleResult,
   type SettleStatus,
   type StoredMessage,
+  epochOf,
+  sessionOfOwner,
+  tokenOf,
 } from '../broker.interface.js';
 import type { Reply } from './script-runner.js';
 
@@ -37,18 +40,19 @@ const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
 const NUMBERS_PER_RECORD = 4;
-const FIELDS_PER_MEMBER = 3;
 const FIELDS_PER_PEEKED_MESSAGE = 6;
 
 /** @param messages those that were published; the due times of most follow from them */
 export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
-  const [base, statuses = '', kept = ''] = String(answer).split(' ');
+  const [base, statuses = '', kept = '', isNew] = String(answer).split(' ');
   const keptDues = kept.split(',').values();
-  return messages.map(({ due }, i): PublishResult => {
+  const results = messages.map(({ due }, i): PublishResult => {
     const status = PUBLISH_STATUS[Number(statuses[i]) as 1 | 2 | 3 | 4];
     if (status === 'rejected' || status === 'ignored') return { status, dueAt: Number(keptDues.next().value) };
     return { status, dueAt: 'at' in due ? due.at : Number(base) + due.after };
   });
+  if (isNew) results[0] = { ...(results[0] as PublishResult), isNewPartition: true };
+  return results;
 }
 
 export function cancelResult([result]: Reply): CancelResult {
@@ -63,28 +67,44 @@ export function editResult([result]: Reply): EditResult {
   return EDIT_RESULT[result as 0 | 1 | 2];
 }
 
-export function claimResult(reply: Reply): ClaimResult {
-  const [status, token, nextAt, repaired, records] = reply as readonly [number, number, number, number, string];
-  if (status === 0) return { status: 'not-owner' };
+/** @param claimant the owner that has claimed; its epoch is part of all tokens */
+export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
+  if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
+  const [status, delivered, nextAt, repaired, records, suspects] = reply as ClaimHead;
+  const epoch = epochOf(claimant);
   const numbers = JSON.parse(`[${records.replaceAll(' ', ',')}]`) as number[];
   const messages: ClaimedMessage[] = [];
-  for (let i = 5, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
+  const [held, weights] = readSuspects(suspects);
+  for (let i = 6, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
     messages.push({
       storedId: reply[i] as string,
       envelope: reply[i + 1] as string,
-      token: numbers[n] as number,
+      token: tokenOf(epoch, numbers[n] as number),
       delivery: numbers[n + 1] as number,
       attempt: numbers[n + 2] as number,
       dueAt: numbers[n + 3] as number,
+      weight: weights?.get(messages.length) ?? 0,
     });
   }
   return {
     status: status === 2 ? 'paused' : 'claimed',
     messages,
-    token,
+    delivered,
     nextAt: timeOrNone(nextAt),
     repaired,
+    heldBack: held,
   };
+}
+
+type ClaimHead = readonly [number, number, number, number, string, string];
+
+/** Whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
+function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {
+  if (text === '') return [false, undefined];
+  const [held, ...pairs] = text.split(',').map(Number);
+  const weights = new Map<number, number>();
+  for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
+  return [held === 1, weights];
 }
 
 export function settleStatuses([digits]: Reply): SettleStatus[] {
@@ -156,25 +176,12 @@ export function partitionStats(reply: Reply): PartitionStats {
     inFlight: inFlight as number,
     dead: dead as number,
     nextDueAt: timeOrNone(nextDueAt),
-    owner: (owner as string) || undefined,
+    owner: sessionOfOwner(owner as string),
     paused: fields.has('paused'),
     counters: Object.fromEntries(
       COUNTERS.map((counter) => [counter, Number(fields.get(counter) ?? 0)]),
     ) as PartitionCounters,
   };
-}
-
-export function members(reply: Reply): Member[] {
-  const all: Member[] = [];
-  for (let i = 0; i < reply.length; i += FIELDS_PER_MEMBER) {
-    const holdings = reply[i + 2] as string;
-    all.push({
-      id: reply[i] as string,
-      expiresAt: reply[i + 1] as number,
-      holdings: (holdings.match(/\d+/g) ?? []).map(Number),
-    });
-  }
-  return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** A score as Redis writes it; another program may have given a member an infinite one. */
@@ -189,11 +196,11 @@ export function timeOrNone(time: string | number | undefined): number | undefine
 
 /** Reads what the scripts publish: `due <ms>` or `cancelled <token> <stored id>`. Anything else is not ours. */
 export function decodeSignal(message: string): PartitionSignal | undefined {
-  const [kind, number] = message.split(' ', 2);
-  const value = Number(number);
-  if (kind === 'due' && Number.isFinite(value)) return { kind, at: value };
-  if (kind === 'cancelled' && Number.isFinite(value)) {
-    return { kind, token: value, storedId: message.slice(kind.length + (number?.length ?? 0) + 2) };
+  const [kind, value] = message.split(' ', 2);
+  if (!value) return undefined;
+  if (kind === 'due' && Number.isFinite(Number(value))) return { kind, at: Number(value) };
+  if (kind === 'cancelled') {
+    return { kind, token: value, storedId: message.slice(kind.length + value.length + 2) };
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { encodeFailureRecord } from '../../messages/failure-record.js';
-import type { DueTime, NewMessage, Outcome, Settlement } from '../broker.interface.js';
+import { type DueTime, NO_TOKEN, type NewMessage, type Outcome, type Settlement } from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
 
 const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
@@ -22,6 +22,9 @@ const DEAD_UNSPENT = 'u';
 
 /** The same since the message came too late, which is counted. */
 const EXPIRED = 'x';
+
+/** What `lua/claim.lua` makes. Any other text of a receipt is of no delivery, and could be read as something else. */
+const TOKEN = /^[^ ]+\.\d+$/;
 
 /** The messages as `lua/publish.lua` reads them. */
 export function encodeMessages(messages: readonly NewMessage[]) {
@@ -47,7 +50,7 @@ export function encodeSettlements(settlements: readonly Settlement[]) {
   const areAcks = rest.length === settlements.length;
   return {
     outcomes: areAcks ? OUTCOMES.ack : letters,
-    tokens: settlements.map(({ token }) => `${token} `).join(''),
+    tokens: settlements.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join(''),
     rest,
   };
 }

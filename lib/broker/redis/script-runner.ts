@@ -1,6 +1,5 @@
 import type { Clock } from '../../time/clock.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import type { ServerClock } from '../server-clock.js';
 import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../log.js';
@@ -12,11 +11,14 @@ import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.
 type Scripts = Readonly<Record<ScriptName, Script>>;
 
 /**
- * Lets a script write although Redis has reached its maxmemory: all but those that add to it (publishing, appending
- * events) have to, since handling messages is what frees memory. Redis knows script flags since version 7; an older one
- * that is full has to be given room first.
+ * Lets a script write although Redis has reached its maxmemory: all that add nothing lasting have to, since handling messages
+ * is what frees memory. Redis 6.2 knows no script flags, but it refuses only the first write of a script, and no write that
+ * cannot take memory: such a one, of a key that does not exist, lets all others through.
  */
-const ALLOW_OOM = '#!lua flags=allow-oom\n';
+const EVEN_IF_FULL = { flag: '#!lua flags=allow-oom\n', redis6: "redis.call('DEL', KEYS[1] .. ':none')\n" } as const;
+
+/** Scripts that always add to what is stored: a full Redis refuses them before they have written anything. */
+const ADDING: ReadonlySet<ScriptName> = new Set<ScriptName>(['publish', 'append-events', 'edit']);
 
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];
@@ -29,33 +31,49 @@ export type Given<N extends ScriptName, P> = Omit<ScriptParameters[N], keyof P |
 /** Told of each script that was answered, and of its round trip in milliseconds. */
 export type ScriptObserver = (name: ScriptName, duration: number) => void;
 
+/** What scripts are sent through. */
+export interface ScriptClient {
+  evalsha(sha: string, keys: number, ...values: Argument[]): Promise<unknown>;
+  eval(source: string, keys: number, ...values: Argument[]): Promise<unknown>;
+}
+
 export interface ScriptRunnerOptions {
   readonly connection: RedisConnection;
   readonly clock: Clock;
-  readonly serverClock: ServerClock;
   readonly log: Log;
   readonly onScript: ScriptObserver | undefined;
+}
+
+export interface ScriptRunOptions {
+  readonly client?: ScriptClient | undefined;
+  readonly adds?: boolean | undefined;
 }
 
 /** Runs scripts by their hash; a server that does not have one (restarted, or flushed) is sent the source. */
 export class ScriptRunner {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
-  readonly #serverClock: ServerClock;
-  readonly #plain: Scripts;
-  readonly #flagged: Scripts;
+  readonly #adding: Scripts;
+  readonly #evenIfFull: Readonly<Record<keyof typeof EVEN_IF_FULL, Scripts>>;
+  readonly #names = new Map<string, ScriptName>();
   readonly #log: Log;
   readonly #observer: ScriptObserver | undefined;
 
-  constructor({ connection, clock, serverClock, log, onScript }: ScriptRunnerOptions) {
+  constructor({ connection, clock, log, onScript }: ScriptRunnerOptions) {
     this.#connection = connection;
     this.#clock = clock;
-    this.#serverClock = serverClock;
     this.#log = log;
     this.#observer = onScript;
-    this.#plain = allScripts('');
-    const { publish, 'append-events': appendEvents } = this.#plain;
-    this.#flagged = { ...allScripts(ALLOW_OOM), publish, 'append-events': appendEvents };
+    this.#adding = allScripts('');
+    this.#evenIfFull = { flag: allScripts(EVEN_IF_FULL.flag), redis6: allScripts(EVEN_IF_FULL.redis6) };
+    for (const scripts of [this.#adding, this.#evenIfFull.flag, this.#evenIfFull.redis6]) {
+      for (const { sha, name } of Object.values(scripts)) this.#names.set(sha, name);
+    }
+  }
+
+  /** The script with this hash; `undefined` if it is none of this version. */
+  nameOf(sha: string): ScriptName | undefined {
+    return this.#names.get(sha);
   }
 
   /**
@@ -64,18 +82,28 @@ export class ScriptRunner {
    *
    * @param place the keys and the channel of what the call is about
    * @param given what else the script takes, by name
+   * @param options.client what it is sent through
+   * @param options.adds whether this call adds to what is stored, so that a full Redis has to refuse it
    * @throws BrokerUnavailableError
    */
-  async run<N extends ScriptName, P extends object>(name: N, place: P, given: Given<N, P>): Promise<Reply> {
-    // By which command a script signals is known once connected.
-    if (!this.#connection.isOpen) await this.#connection.ready();
-    const script = (this.#connection.isRedis7 ? this.#flagged : this.#plain)[name];
-    const values = this.#valuesOf(script, place as Names, given as Names);
+  async run<N extends ScriptName, P extends object>(
+    name: N,
+    place: P,
+    given: Given<N, P>,
+    { client = this.#connection.commands, adds = ADDING.has(name) }: ScriptRunOptions = {},
+  ): Promise<Reply> {
+    // What the server can do, and how a script may write to a full one, is known once connected.
+    if (!this.#connection.isUp('commands')) await this.#connection.ready();
+    const [first = ''] = this.#adding[name].keys;
+    const key = ((place as Names)[first] ?? (given as Names)[first]) as string;
+    const { flag, redis6 } = this.#evenIfFull;
+    const script = (adds ? this.#adding : this.#connection.nodes.of(key).traits.scriptFlags ? flag : redis6)[name];
+    const values = this.#valuesOf(script, key, place as Names, given as Names);
     try {
-      return await this.#send(script, values);
+      return await this.#send(client, script, values);
     } catch (error) {
       const keys = values.slice(0, script.keys.length) as string[];
-      return this.#mend(keys, error, () => this.#send(script, values));
+      return this.#mend(keys, error, () => this.#send(client, script, values));
     }
   }
 
@@ -100,12 +128,12 @@ export class ScriptRunner {
    * @param error what the call failed with; it has written nothing
    */
   async #mend<T>(keys: readonly string[], error: unknown, call: () => Promise<T>): Promise<T> {
-    const failure = this.#connection.toError(error);
+    const failure = this.#connection.toError(error, keys[0]);
     if (!isWrongType(failure.message) || !(await this.#setAside(keys, failure))) throw failure;
     try {
       return await call();
     } catch (secondError) {
-      throw this.#connection.toError(secondError);
+      throw this.#connection.toError(secondError, keys[0]);
     }
   }
 
@@ -127,31 +155,35 @@ export class ScriptRunner {
     return true;
   }
 
-  /** The keys and arguments in the order of the script's head. */
-  #valuesOf({ keys, args, takesMore }: Script, place: Names, given: Names): Argument[] {
+  /**
+   * The keys and arguments in the order of the script's head.
+   *
+   * @param key one that the call is about
+   */
+  #valuesOf({ keys, args, takesMore }: Script, key: string, place: Names, given: Names): Argument[] {
     const values: Argument[] = [];
     for (const name of keys) values.push((place[name] ?? given[name]) as string);
     for (const name of args) {
-      if (name === 'wake_command') values.push(this.#connection.publishCommand);
+      if (name === 'wake_command') values.push(this.#connection.isSharded(key) ? 'SPUBLISH' : 'PUBLISH');
       else values.push((name === 'channel' ? place[name] : given[name]) as Argument);
     }
     if (takesMore) values.push(...(given['rest'] as readonly Argument[]));
     return values;
   }
 
-  async #send(script: Script, values: readonly Argument[]): Promise<Reply> {
-    const { commands } = this.#connection;
+  async #send(client: ScriptClient, script: Script, values: readonly Argument[]): Promise<Reply> {
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
-      reply = await commands.evalsha(script.sha, script.keys.length, ...values);
+      reply = await client.evalsha(script.sha, script.keys.length, ...values);
     } catch (error) {
       if (!isNoScript(error)) throw error;
       sentAt = this.#clock.now();
-      reply = await commands.eval(script.source, script.keys.length, ...values);
+      reply = await client.eval(script.source, script.keys.length, ...values);
     }
     const all = reply as [number, ...Reply];
-    this.#serverClock.observe(all[0] / 1000, sentAt);
+    // After the call, since it may have found out that another node holds the key.
+    this.#connection.nodes.of(values[0] as string).clock.observe(all[0] / 1000, sentAt);
     this.#observer?.(script.name, this.#clock.now() - sentAt);
     return all.slice(1);
   }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../time/clock.js';
 import type { Log } from '../../log.js';
 import { sleep } from '../../time/sleep.js';
-import { within } from '../../time/deadline.js';
+import { TimeUp, within } from '../../time/deadline.js';
+import { Loop } from '../../time/loop.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { Unsubscribe } from '../broker.interface.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -18,10 +19,15 @@ const LONGEST_PAUSE = 1000;
 const FIRST_PATIENCE = 2000;
 const LONGEST_PATIENCE = 60_000;
 
+/** Between two looks whether each connection of a cluster's signals still answers, in milliseconds. */
+const CHECK_PERIOD = 60_000;
+
 export interface SignalSubscriberOptions {
   readonly connection: RedisConnection;
   readonly clock: Clock;
   readonly log: Log;
+  /** Milliseconds. @defaultValue a minute */
+  readonly checkPeriod?: number;
 }
 
 interface Listener {
@@ -39,19 +45,25 @@ interface Channel {
   readonly listeners: Set<Listener>;
   /** Whether the server has confirmed it, on the connection that there is now. */
   confirmed: boolean;
+  /** The node of a cluster that has confirmed it: host and port. */
+  node: string | undefined;
 }
 
 /**
  * Receives what other processes publish on channels. It subscribes until every channel is confirmed: again after each
- * reconnect, and on a new client if this one keeps failing while calls are answered.
+ * reconnect, and on a new client if this one keeps failing while calls are answered. In a cluster it looks once a minute whether
+ * the connection to each node still answers.
  */
 export class SignalSubscriber {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #channels = new Map<string, Channel>();
+  readonly #checks: Loop;
   /** Counts the connections: what was confirmed on an earlier one holds no more. */
   #epoch = 0;
+  /** Nodes of a cluster whose connections have ended since their channels were confirmed. */
+  readonly #ended = new Set<string>();
   #closed = false;
   #trying = false;
   /** Ends the pause between two tries. */
@@ -60,7 +72,7 @@ export class SignalSubscriber {
   /** Since when subscriptions fail though calls are answered, epoch milliseconds on the local clock. */
   #failingSince: number | undefined;
 
-  constructor({ connection, clock, log }: SignalSubscriberOptions) {
+  constructor({ connection, clock, log, checkPeriod = CHECK_PERIOD }: SignalSubscriberOptions) {
     this.#connection = connection;
     this.#clock = clock;
     this.#log = log;
@@ -70,15 +82,27 @@ export class SignalSubscriber {
     connection.useSubscriber((client) => {
       client.on('message', deliver);
       client.on('smessage', deliver);
-      // By the second a cluster says that it has connected to one of its nodes anew, or to another one.
-      for (const event of ['ready', 'subscribersReady']) client.on(event, () => this.#beginAnew());
+      client.on('ready', () => this.#beginAnew());
+      // So a cluster says that it has connected to one of its nodes anew, or to another one, or that slots have moved.
+      client.on('subscribersReady', () => this.#beginAnew((channel) => this.#isElsewhere(channel)));
+      client.on('-node', (_connection: unknown, node?: string) => node !== undefined && this.#ended.add(node));
     });
+    connection.nodes.onTraits(() => this.#beginAnew());
+    this.#checks = new Loop({
+      clock,
+      run: async () => {
+        await this.#check();
+        return checkPeriod;
+      },
+    });
+    if (connection.commands.isCluster) this.#checks.later(checkPeriod);
   }
 
   /** @param onListening see {@link SignalSource.watchPartition} */
   subscribe(name: string, onMessage: Listener['onMessage'], onListening?: () => void): Unsubscribe {
     let channel = this.#channels.get(name);
-    if (!channel) this.#channels.set(name, (channel = { name, listeners: new Set(), confirmed: false }));
+    if (!channel)
+      this.#channels.set(name, (channel = { name, listeners: new Set(), confirmed: false, node: undefined }));
     const listener: Listener = { onMessage, onListening };
     channel.listeners.add(listener);
     // At once, and not behind a round of tries that waits for others.
@@ -91,14 +115,15 @@ export class SignalSubscriber {
   }
 
   /**
-   * Subscribes again to every channel. If the subscriptions are there that changes nothing, and the answers prove that
-   * the connection works.
+   * Resolves once every channel is confirmed, and each connection has answered once more.
    *
    * @throws BrokerUnavailableError
    */
   async confirm(): Promise<void> {
+    const channels = [...this.#channels.values()];
     try {
-      await Promise.all([...this.#channels.values()].map((channel) => this.#subscribe(channel)));
+      await Promise.all(channels.filter(({ confirmed }) => !confirmed).map((channel) => this.#subscribe(channel)));
+      await Promise.all(this.#oneOfEachNode().map((channel) => this.#ask(channel)));
     } catch (error) {
       this.#tryAgain();
       throw this.#connection.toError(error);
@@ -107,12 +132,15 @@ export class SignalSubscriber {
 
   close(): void {
     this.#closed = true;
+    void this.#checks.stop();
     this.#hurry.abort();
   }
 
-  #beginAnew(): void {
+  /** @param isLost of which channels the subscription is gone, or may be */
+  #beginAnew(isLost: (channel: Channel) => boolean = () => true): void {
     this.#epoch++;
-    for (const channel of this.#channels.values()) channel.confirmed = false;
+    for (const channel of this.#channels.values()) if (isLost(channel)) channel.confirmed = false;
+    this.#ended.clear();
     this.#hurry.abort();
     this.#tryAgain();
   }
@@ -183,29 +211,79 @@ export class SignalSubscriber {
     );
   }
 
+  /** Whether another node holds the channel now, or the connection to its node has ended. */
+  #isElsewhere({ name, node }: Channel): boolean {
+    return node === undefined || this.#ended.has(node) || this.#nodeOf(name) !== node;
+  }
+
+  #nodeOf(name: string): string | undefined {
+    const { nodes, subscriber } = this.#connection;
+    return nodes.addressOf(name, subscriber);
+  }
+
+  /** A confirmed channel for each connection; there is one to each node of a cluster that has any. */
+  #oneOfEachNode(): Channel[] {
+    const channels = new Map<string | undefined, Channel>();
+    for (const channel of this.#channels.values()) if (channel.confirmed) channels.set(channel.node, channel);
+    return [...channels.values()];
+  }
+
+  /** Never rejects. */
+  async #check(): Promise<void> {
+    if (this.#connection.isUp('subscriber'))
+      await Promise.all(this.#oneOfEachNode().map((channel) => this.#checkNode(channel)));
+  }
+
+  /** A connection that does not answer though the node does is made anew. Never rejects. */
+  async #checkNode(channel: Channel): Promise<void> {
+    try {
+      await within(this.#clock, ANSWER_TIMEOUT, this.#ask(channel));
+    } catch (error) {
+      if (error instanceof TimeUp && (await this.#answersCalls(channel)) && !this.#closed) {
+        this.#log.warn(
+          `Signals from Redis at ${channel.node} do not come through any more, though it answers calls; their connection is made anew`,
+        );
+        this.#connection.rebuild('subscriber');
+      }
+      this.#tryAgain();
+    }
+  }
+
+  /**
+   * Sees that the connection of a channel answers: by another channel beside it, which is left at once. ioredis keeps a list of
+   * all that was subscribed to, in which a channel that is subscribed to again stands twice.
+   */
+  async #ask({ name, node }: Channel): Promise<void> {
+    try {
+      await this.#send('subscribe', `${name}:check`);
+      await this.#send('unsubscribe', `${name}:check`);
+    } catch (error) {
+      for (const channel of this.#channels.values()) if (channel.node === node) channel.confirmed = false;
+      throw error;
+    }
+  }
+
   async #subscribeInTime(channel: Channel): Promise<void> {
     await within(this.#clock, ANSWER_TIMEOUT, this.#subscribe(channel));
   }
 
   async #subscribe(channel: Channel): Promise<void> {
     const epoch = this.#epoch;
-    try {
-      await this.#send('subscribe', channel.name);
-    } catch (error) {
-      if (epoch === this.#epoch) channel.confirmed = false;
-      throw error;
-    }
+    const node = this.#nodeOf(channel.name);
+    await this.#send('subscribe', channel.name);
     if (epoch !== this.#epoch || channel.confirmed) return;
     channel.confirmed = true;
+    channel.node = node;
     for (const { onListening } of channel.listeners) onListening?.();
   }
 
   async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
-    const { subscriber, isRedis7 } = this.#connection;
+    const { subscriber } = this.#connection;
+    const isSharded = this.#connection.isSharded(channel);
     // A cluster's client that was closed keeps what it is sent, and never answers it.
     if (this.#closed) throw new Error(CONNECTION_CLOSED);
-    if (command === 'subscribe') await (isRedis7 ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
-    else await (isRedis7 ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
+    if (command === 'subscribe') await (isSharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
+    else await (isSharded ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
   }
 
   /** @returns whether nobody listens to the channel any more */

@@ -33,7 +33,7 @@ end
 if redis.call('ZSCORE', inflight, id) then
   local token, delivery, attempt, due = parse_record(redis.call('HGET', deliveries, id))
   redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, due or now, 'c'))
-  redis.call(wake_command, channel, string.format('cancelled %d ', token) .. id)
+  redis.call(wake_command, channel, 'cancelled ' .. token .. ' ' .. id)
   remember(IN_FLIGHT)
   return { now_us, IN_FLIGHT }
 end

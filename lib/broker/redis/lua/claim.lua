@@ -1,59 +1,125 @@
 -- Hands messages to the owner of the partition: those whose lease ended first, then those that are due.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, owner STRING, meta HASH
--- ARGV  member, max, lease (ms), known_token
--- Reply {now_us, status, token, next, repaired, records, then 2 a message: stored id, envelope}
---       status   1 claimed, 2 paused, 0 not the owner (then nothing follows)
+-- ARGV  claimant (as it is stored as the owner: its epoch, a space, its session), sequence (of the claim),
+--       delivered (the number of the claimant's latest delivery), max, lease (ms), room (for suspects),
+--       whole_room (what it is while no suspect runs)
+-- Reply {now_us, status, delivered, next, repaired, records, suspects, then 2 a message: stored id, envelope},
+--       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
+--       status   1 claimed, 2 paused
 --       next     earliest due time or end of a lease, epoch ms; -1 if nothing waits
---       records  4 numbers a message with spaces: token, delivery, attempt, due ms; commas between messages
+--       records  4 numbers a message with spaces: number of the delivery, delivery, attempt, due ms; commas between messages
+--       suspects '' mostly; else with commas 1 if some were held back, or 0, and 2 numbers for each one that takes room: its
+--                place among the messages, from 0, and the room it takes
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
 --
+-- A delivery's token is the claimant's epoch, a dot and the number of the delivery. `claim` of meta is the latest claim:
+-- '<epoch> <sequence> <number of its latest delivery>'.
+--
+-- A message whose delivery ended with its lease may have killed its process, and is a suspect from the second time on. Suspects
+-- of two crashes run in groups, and those of more alone, so that the crash of a group is not held against the innocent: only
+-- what ran alone spends an attempt by its crash. What there is no room for stays as it is.
+--
 -- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
--- May be run again with the same arguments: the deliveries that the first run made have tokens above the known one, and
--- are returned as they are.
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the deliveries that the first run made as
+-- they are. A run that comes after a later claim changes nothing.
 
 -- @include now
-local most, lease_ms, known = tonumber(max), tonumber(lease), tonumber(known_token)
+local most, lease_ms, order, known = tonumber(max), tonumber(lease), tonumber(sequence), tonumber(delivered)
+local free, whole = tonumber(room), tonumber(whole_room)
 -- @include times
 -- @include record
 -- @include forget
 -- @include count
--- @include token
 
-local CHUNK, ROUNDS, MAX_BYTES = 100, 12, 1048576
+local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES = 100, 12, 6, 1048576
+-- From how many crashes on a message is a suspect, and a suspect runs alone.
+local SUSPECT, ALONE = 2, 3
 -- 10 years, the longest that can be asked for.
 local MAX_LEASE = 315576000000
 
-if redis.call('GET', owner) ~= member then return { now_us, 0 } end
+local stored_owner = redis.call('GET', owner) or ''
+local epoch = string.match(claimant, '^([^ ]+) .')
+if not epoch or stored_owner ~= claimant then return { now_us, 0, stored_owner } end
 if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
   return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
 end
+if not (order and order >= 1 and order <= MAX_TIME and known and known >= 0 and known <= MAX_TIME) then
+  return redis.error_reply('REFUSED the claim or its latest delivery has no number: ' .. sequence .. ', ' .. delivered)
+end
+if not (free and whole) then
+  return redis.error_reply('REFUSED the room for suspects is no number: ' .. room .. ', ' .. whole_room)
+end
 
-local state = redis.call('HMGET', meta, 'paused', 'delivered', 'largest')
+local state = redis.call('HMGET', meta, 'paused', 'claim', 'largest')
+
+-- The sequence of the latest claim in this epoch and the number of its latest delivery; 0 and 0 if there was none, or if what is
+-- stored of it is damaged.
+local function latest_claim()
+  local by, nth, latest_delivery = string.match(state[2] or '', '^([^ ]+) (%d+) (%d+)$')
+  if by ~= epoch then return 0, 0 end
+  nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
+  if nth > MAX_TIME or latest_delivery > MAX_TIME then return 0, 0 end
+  return nth, latest_delivery
+end
+
+local latest, highest = latest_claim()
+if order < latest then return { now_us, 0, stored_owner } end
+local is_repeat = order == latest
 -- As includes/types.lua, without a function for each. The type of `inflight` shows before the first write.
 redis.call('ZCARD', scheduled)
 redis.call('ZCARD', keyed)
 redis.call('HLEN', messages)
 redis.call('HLEN', deliveries)
-redis.call('HLEN', errors)
--- Never below what the owner knows: receipts must not fit a second time.
-local token = math.max(highest_token(state[2]), known)
-local reply = { now_us, 1, token, -1, 0, '' }
+local has_failures = redis.call('HLEN', errors) > 0
+-- Of the latest delivery. A number is never used again, whether the owner or this partition knows of it.
+local number_before = math.max(highest, known)
+local number = number_before
+local token_start = epoch .. '.'
+local reply = { now_us, 1, number, -1, 0, '', '' }
 local announced = {}
 local taken, bytes, repaired = 0, 0, 0
 -- As text, since Redis turns a number into one with 17 digits, which takes long.
 local deadline = string.format('%d', now + lease_ms)
 
-local function announce(id, envelope, record)
+-- The numbers of a delivery, with spaces.
+local function numbers_of(nth, delivery, attempt, due) return string.format('%d %d %d %d', nth, delivery, attempt, due) end
+
+local suspects, held = {}, 0
+
+-- How much room a message takes after so many crashes.
+local function room_for(crashes)
+  return crashes >= ALONE and whole or crashes >= SUSPECT and 1 or 0
+end
+
+local function announce(id, envelope, numbers, crashes)
+  local weight = room_for(crashes)
+  if weight > 0 then suspects[#suspects + 1] = string.format('%d,%d', taken, weight) end
   taken = taken + 1
-  announced[taken] = record
-  reply[2 * taken + 5], reply[2 * taken + 6] = id, envelope
+  announced[taken] = numbers
+  reply[2 * taken + 6], reply[2 * taken + 7] = id, envelope
   bytes = bytes + #envelope
+end
+
+-- Those of the ids, whose leases have ended, that there is room for.
+local function admitted(ids)
+  local records, result = redis.call('HMGET', deliveries, unpack(ids)), {}
+  for i = 1, #ids do
+    local _, _, _, _, mark, crashes = parse_record(records[i])
+    local needed = mark == '' and room_for(crashes + 1) or 0
+    if needed <= free then
+      free = free - needed
+      result[#result + 1] = ids[i]
+    else
+      held = held + 1
+    end
+  end
+  return result
 end
 
 -- Ends what was cancelled while in flight, or schedules what was replaced, once nobody will settle its delivery any more. The
 -- id is in neither set. Answers whether the message was one of those.
-local function conclude(id, delivery, mark)
+local function conclude(id, mark)
   if mark == 'c' then
     forget({ id })
     add('cancelled', 1)
@@ -63,7 +129,7 @@ local function conclude(id, delivery, mark)
   if not due then return false end
   redis.call('HDEL', errors, id)
   redis.call('ZADD', scheduled, due, id)
-  redis.call('HSET', deliveries, id, format_record(0, delivery, 0, due))
+  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due))
   return true
 end
 
@@ -74,25 +140,29 @@ local MANY, LONG_ENTRY = 24, string.rep('\0', 65)
 -- Makes deliveries of the given ids, which are in neither set any more. `dues`, as text, is nil for those whose lease ended.
 local function deliver(ids, dues)
   local envelopes = redis.call('HMGET', messages, unpack(ids))
-  -- Mostly all records are of messages in flight, so that these ids have none.
-  local has_records = redis.call('HLEN', deliveries) > redis.call('ZCARD', inflight)
+  -- Mostly all records are of messages in flight, so that these ids have none. Another program may have put entries in flight
+  -- that have no record; attempts that are spent have left a failure.
+  local has_records = has_failures or redis.call('HLEN', deliveries) > redis.call('ZCARD', inflight)
   local records = has_records and redis.call('HMGET', deliveries, unpack(ids)) or {}
   local members, fields, size, orphans = {}, {}, 0, {}
   local are_many = #ids >= MANY
   if are_many then members, fields, size = { 0, LONG_ENTRY }, { LONG_ENTRY, '' }, 2 end
   for i = 1, #ids do
     local id, envelope = ids[i], envelopes[i]
-    local _, delivery, attempt, last_due, mark = parse_record(records[i])
+    local _, delivery, attempt, last_due, mark, crashes = parse_record(records[i])
     if not envelope then
       orphans[#orphans + 1] = id
       repaired = repaired + 1
-    elseif dues or not conclude(id, delivery, mark) then
-      token = token + 1
-      local record = format_record(token, delivery + 1, attempt + 1, dues and dues[i] or last_due or now)
+    elseif dues or not conclude(id, mark) then
+      number = number + 1
+      local is_spent = dues or crashes >= ALONE or attempt == 0
+      local spent = is_spent and attempt + 1 or attempt
+      local numbers = numbers_of(number, delivery + 1, spent, dues and dues[i] or last_due or now)
+      local record = token_start .. numbers
       members[size + 1], members[size + 2] = deadline, id
-      fields[size + 1], fields[size + 2] = id, record
+      fields[size + 1], fields[size + 2] = id, dues and record or string.format('%s %d', record, crashes + 1)
       size = size + 2
-      announce(id, envelope, record)
+      announce(id, envelope, numbers, dues and 0 or crashes + 1)
     end
   end
   if size > 0 then
@@ -106,24 +176,29 @@ local function deliver(ids, dues)
   forget(orphans)
 end
 
-local function repeat_lost()
+-- The number of a delivery of this epoch; nil if the token is of another.
+local function number_of(token)
+  return string.sub(token, 1, #token_start) == token_start and tonumber(string.sub(token, #token_start + 1)) or nil
+end
+
+-- Answers what the first run delivered, with new leases. What was cancelled or replaced meanwhile is left as it is, since the
+-- first run's reply may have arrived after all, and its handler may run: it ends with its delivery or its lease.
+local function repeat_deliveries()
   -- The lost reply's deliveries have the latest leases, unless the outage was long; what is not found here is
   -- redelivered when its lease ends.
-  local latest = redis.call('ZREVRANGE', inflight, 0, 999)
-  for first = 1, #latest, CHUNK do
+  local latest_leases = redis.call('ZREVRANGE', inflight, 0, 999)
+  for first = 1, #latest_leases, CHUNK do
     local ids = {}
-    for i = first, math.min(first + CHUNK - 1, #latest) do ids[#ids + 1] = latest[i] end
+    for i = first, math.min(first + CHUNK - 1, #latest_leases) do ids[#ids + 1] = latest_leases[i] end
     local records = redis.call('HMGET', deliveries, unpack(ids))
     for i = 1, #ids do
       if taken < most then
-        local at, delivery, attempt, due, mark = parse_record(records[i])
-        local envelope = at > known and redis.call('HGET', messages, ids[i])
+        local token, delivery, attempt, due, mark, crashes = parse_record(records[i])
+        local nth = mark == '' and number_of(token)
+        local envelope = nth and nth > known and redis.call('HGET', messages, ids[i])
         if envelope then
-          redis.call('ZREM', inflight, ids[i])
-          if not conclude(ids[i], delivery, mark) then
-            redis.call('ZADD', inflight, deadline, ids[i])
-            announce(ids[i], envelope, format_record(at, delivery, attempt, due))
-          end
+          redis.call('ZADD', inflight, deadline, ids[i])
+          announce(ids[i], envelope, numbers_of(nth, delivery, attempt, due), crashes)
         end
       end
     end
@@ -148,17 +223,20 @@ local function fitting(ids)
   return #ids
 end
 
-if token > known then
-  repeat_lost()
+-- Redis 6.2 lets a script add nothing while its memory is full, unless it has removed something first.
+redis.call('HDEL', meta, '')
+if is_repeat and highest > known then
+  repeat_deliveries()
 elseif state[1] then
   reply[2] = 2
-else
-  while proceed() do
+elseif not is_repeat then
+  while rounds < ENDED_ROUNDS and proceed() do
     local limit = math.min(CHUNK, most - taken)
-    local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', 0, limit)
+    local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit)
     local count = fitting(ids)
     for i = count + 1, #ids do ids[i] = nil end
-    if count > 0 then
+    if count > 0 then ids = admitted(ids) end
+    if #ids > 0 then
       redis.call('ZREM', inflight, unpack(ids))
       local waiting = redis.call('ZMSCORE', scheduled, unpack(ids))
       local ended = {}
@@ -197,19 +275,22 @@ if last[2] and tonumber(last[2]) > now + MAX_LEASE then
   repaired = repaired + 1
 end
 
-local highest = string.format('%d', token)
-if token > 0 and state[2] ~= highest then redis.call('HSET', meta, 'delivered', highest) end
+if not is_repeat then redis.call('HSET', meta, 'claim', string.format('%s %d %d', epoch, order, number)) end
+if number > number_before then add('delivered', number - number_before) end
 if repaired > 0 then add('repaired', repaired) end
-reply[3] = token
+reply[3] = number
 reply[5] = repaired
 reply[6] = table.concat(announced, ',')
+if held > 0 or #suspects > 0 then
+  table.insert(suspects, 1, held > 0 and '1' or '0')
+  reply[7] = table.concat(suspects, ',')
+end
 
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
-local next_lease = redis.call('ZRANGE', inflight, 0, 0, 'WITHSCORES')[2]
+-- What is held back is claimed when there is room.
+local is_all_held = held > 0 and taken < most
+local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
 next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)
-if reply[2] == 2 then
-  next_due, next_lease = nil, nil
-end
 reply[4] = math.min(next_due or math.huge, next_lease or math.huge)
 if reply[4] == math.huge then reply[4] = -1 end
 return reply

@@ -22,7 +22,7 @@ local records = redis.call('HMGET', deliveries, unpack(ids))
 local statuses, members = {}, {}
 for n = 1, #ids do
   local current, _, _, _, mark = parse_record(records[n])
-  if current == 0 or current ~= tonumber(ARGV[FIRST + 2 * n - 1]) then
+  if current == NO_TOKEN or current ~= ARGV[FIRST + 2 * n - 1] then
     statuses[n] = '0'
   elseif mark == 'c' then
     statuses[n] = '2'

@@ -1,12 +1,12 @@
--- Leaves a topic's group.
+-- Marks a session as left, unless it was renewed after what is known of it.
 --
--- KEYS  members ZSET, holdings HASH
--- ARGV  wake_command, channel (of the members), member
+-- KEYS  sessions HASH
+-- ARGV  session, count (of its heartbeats, as far as it is known), left_record
 -- Reply {now_us}
--- Cost  O(log members)
+-- Cost  O(1)
 
 -- @include now
-
-redis.call('HDEL', holdings, member)
-if redis.call('ZREM', members, member) == 1 then redis.call(wake_command, channel, member) end
+local stored = redis.call('HGET', sessions, session)
+local renewed = tonumber(string.match(stored or '', '^(%d+) '))
+if not renewed or renewed <= tonumber(count) then redis.call('HSET', sessions, session, left_record) end
 return { now_us }

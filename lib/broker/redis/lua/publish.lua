@@ -6,7 +6,7 @@
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
 --       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, n: there can be none),
 --       ... (2 a message: stored id, envelope)
--- Reply {now_us, 'base statuses kept'}
+-- Reply {now_us, 'base statuses kept'}, with ' new' at its end if meta had not counted a message yet
 --       base      epoch ms that delays were added to
 --       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
 --       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
@@ -32,7 +32,11 @@ local head_before = head_due()
 local earliest
 
 local answer = earlier_answer()
-if answer then return { now_us, answer } end
+if answer then
+  -- WAIT speaks only of what its own connection has written, and a repeat may come over another one than the first run.
+  redis.call('PEXPIRE', answered, REMEMBER_MS)
+  return { now_us, answer }
+end
 
 local function note(due)
   if not earliest or due < earliest then earliest = due end
@@ -182,11 +186,13 @@ for n = 1, total do
     statuses[n] = status
   end
 end
+local is_new = false
 if created > 0 then
-  add('published', created)
+  is_new = add('published', created) == created
   hasten_moves(created)
 end
 answer = string.format('%d ', now_up) .. table.concat(statuses) .. ' ' .. table.concat(kept, ',')
+if is_new then answer = answer .. ' new' end
 remember(answer)
 wake(head_before, earliest)
 return { now_us, answer }

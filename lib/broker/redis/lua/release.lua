@@ -1,10 +1,11 @@
--- Gives a partition up if the member owns it.
+-- Gives a partition up, if exactly this owner is stored. The epoch stays, so that the next owner replaces something that was
+-- never stored before.
 --
 -- KEYS  owner STRING
--- ARGV  member
+-- ARGV  given_up (the owner), epoch
 -- Reply {now_us}
 -- Cost  O(1)
 
 -- @include now
-if redis.call('GET', owner) == member then redis.call('DEL', owner) end
+if redis.call('GET', owner) == given_up then redis.call('SET', owner, epoch) end
 return { now_us }

@@ -48,7 +48,7 @@ for i = 1, #found do
     members[#members + 1] = due
     members[#members + 1] = id
     fields[#fields + 1] = id
-    fields[#fields + 1] = format_record(0, delivery, 0, due)
+    fields[#fields + 1] = format_record(NO_TOKEN, delivery, 0, due)
     local envelope = ARGV[FIRST + STRIDE * (n - 1) + 2]
     if envelope ~= '' then
       redis.call('HSET', messages, id, envelope)

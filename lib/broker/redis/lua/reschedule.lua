@@ -44,7 +44,7 @@ if result == RESCHEDULED then
   local record = redis.call('HGET', deliveries, id)
   if record then
     local _, delivery, attempt = parse_record(record)
-    redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
+    redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due))
   end
   wake(head_before, due)
 end

@@ -7,11 +7,10 @@ import clear from './clear.lua';
 import configure from './configure.lua';
 import edit from './edit.lua';
 import extend from './extend.lua';
+import forgetSessions from './forget-sessions.lua';
 import get from './get.lua';
-import join from './join.lua';
 import leave from './leave.lua';
 import list from './list.lua';
-import noteTopic from './note-topic.lua';
 import pause from './pause.lua';
 import probe from './probe.lua';
 import publish from './publish.lua';
@@ -21,6 +20,7 @@ import requeueDead from './requeue-dead.lua';
 import reschedule from './reschedule.lua';
 import resume from './resume.lua';
 import setAside from './set-aside.lua';
+import setField from './set-field.lua';
 import setKeysAside from './set-keys-aside.lua';
 import settle from './settle.lua';
 import stats from './stats.lua';
@@ -38,11 +38,10 @@ export const SCRIPTS = {
   configure,
   edit,
   extend,
+  'forget-sessions': forgetSessions,
   get,
-  join,
   leave,
   list,
-  'note-topic': noteTopic,
   pause,
   probe,
   publish,
@@ -52,6 +51,7 @@ export const SCRIPTS = {
   reschedule,
   resume,
   'set-aside': setAside,
+  'set-field': setField,
   'set-keys-aside': setKeysAside,
   settle,
   stats,
@@ -60,7 +60,7 @@ export const SCRIPTS = {
 
 /** The keys and arguments that each script takes, by their names. */
 export interface ScriptParameters {
-  acquire: { owner: string; meta: string; member: Argument; session: Argument };
+  acquire: { owner: string; new_owner: Argument; replaces: Argument; is_first: Argument };
   'append-events': {
     events: string;
     keep: Argument;
@@ -93,10 +93,13 @@ export interface ScriptParameters {
     keyed: string;
     owner: string;
     meta: string;
-    member: Argument;
+    claimant: Argument;
+    sequence: Argument;
+    delivered: Argument;
     max: Argument;
     lease: Argument;
-    known_token: Argument;
+    room: Argument;
+    whole_room: Argument;
   };
   clear: {
     set: string;
@@ -109,7 +112,14 @@ export interface ScriptParameters {
     sequence: Argument;
     counter: Argument;
   };
-  configure: { config: string; partitions: Argument; protocol: Argument };
+  configure: {
+    config: string;
+    partitions: Argument;
+    max_partitions: Argument;
+    protocol: Argument;
+    max_protocol: Argument;
+    is_known: Argument;
+  };
   edit: {
     scheduled: string;
     messages: string;
@@ -121,6 +131,7 @@ export interface ScriptParameters {
     envelope: Argument;
   };
   extend: { inflight: string; deliveries: string; lease: Argument; rest: readonly Argument[] };
+  'forget-sessions': { sessions: string; handled: string; rest: readonly Argument[] };
   get: {
     scheduled: string;
     inflight: string;
@@ -130,16 +141,7 @@ export interface ScriptParameters {
     errors: string;
     id: Argument;
   };
-  join: {
-    members: string;
-    holdings: string;
-    wake_command: Argument;
-    channel: Argument;
-    member: Argument;
-    session: Argument;
-    held: Argument;
-  };
-  leave: { members: string; holdings: string; wake_command: Argument; channel: Argument; member: Argument };
+  leave: { sessions: string; session: Argument; count: Argument; left_record: Argument };
   list: {
     set: string;
     messages: string;
@@ -155,7 +157,6 @@ export interface ScriptParameters {
     after_score: Argument;
     after_id: Argument;
   };
-  'note-topic': { topics: string; topic: Argument };
   pause: { meta: string };
   probe: { key: string; wake_command: Argument; channel: Argument };
   publish: {
@@ -175,7 +176,7 @@ export interface ScriptParameters {
     on_duplicates: Argument;
     rest: readonly Argument[];
   };
-  release: { owner: string; member: Argument };
+  release: { owner: string; given_up: Argument; epoch: Argument };
   'remove-dead': {
     dead: string;
     messages: string;
@@ -228,6 +229,7 @@ export interface ScriptParameters {
     token: Argument;
     failure: Argument;
   };
+  'set-field': { record: string; field: Argument; value: Argument };
   'set-keys-aside': { key: string; aside: string; expected_type: Argument };
   settle: {
     scheduled: string;

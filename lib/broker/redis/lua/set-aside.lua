@@ -1,7 +1,7 @@
 -- Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it. Its envelope stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH
--- ARGV  id, token (of its delivery; 0 for none: it is due, or its lease has ended), failure (JSON)
+-- ARGV  id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
 -- Cost  O(log size); if the id of a delivery is not text, O(1,000)
@@ -9,7 +9,6 @@
 -- May be run again with the same arguments: it finds nothing then.
 
 -- @include now
-local delivery_token = tonumber(token)
 -- @include times
 -- @include record
 -- @include types
@@ -29,7 +28,7 @@ local function delivered_as_no_text()
     local last = math.min(first + CHUNK - 1, #latest)
     local records = redis.call('HMGET', deliveries, unpack(latest, first, last))
     for i = first, last do
-      if parse_record(records[i - first + 1]) == delivery_token and as_text(latest[i]) ~= latest[i] then return latest[i] end
+      if parse_record(records[i - first + 1]) == token and as_text(latest[i]) ~= latest[i] then return latest[i] end
     end
   end
 end
@@ -40,11 +39,11 @@ local function is_over(set)
 end
 
 local is_meant
-if delivery_token == 0 then
+if token == NO_TOKEN then
   is_meant = is_over(scheduled) or is_over(inflight)
 else
   local current = parse_record(redis.call('HGET', deliveries, id))
-  if current ~= delivery_token then id = delivered_as_no_text() end
+  if current ~= token then id = delivered_as_no_text() end
   -- What was cancelled or replaced meanwhile ends, or waits for its new time, once its lease has ended.
   is_meant = id and select(5, parse_record(redis.call('HGET', deliveries, id))) == ''
 end
@@ -56,6 +55,7 @@ redis.call('ZREM', inflight, id)
 id = give_text_id(id)
 redis.call('ZADD', dead, now, id)
 redis.call('HSET', errors, id, failure)
-redis.call('HSET', deliveries, id, format_record(0, delivery, delivery_token == 0 and attempt or math.max(0, attempt - 1), due or now))
+local spent = token == NO_TOKEN and attempt or math.max(0, attempt - 1)
+redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, spent, due or now))
 add('died', 1)
 return { now_us, 1, id }

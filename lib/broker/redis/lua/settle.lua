@@ -11,7 +11,8 @@
 --       its delivery did not succeed}
 -- Cost  O(n log size), n <= 200
 --
--- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written.
+-- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written. So is a call with
+-- an outcome that is no ack if Redis is full, unless the script may write all the same.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
 -- @include now
@@ -39,10 +40,14 @@ local function assert_others()
   redis.call('HLEN', messages)
   redis.call('HLEN', errors)
 end
-if outcomes ~= 'a' then assert_others() end
+if outcomes ~= 'a' then
+  assert_others()
+  -- Redis refuses only a write that may take memory, and only the first one of a script. This one changes nothing.
+  redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')
+end
 
 local total = 0
-for token in string.gmatch(tokens, '%d+ ') do
+for token in string.gmatch(tokens, '[^ ]+ ') do
   total = total + 1
   tokens_of[total] = token
 end
@@ -70,7 +75,7 @@ local function reschedule(id, due, delivery, attempt)
   if attempt < 0 then attempt = 0 end
   if not earliest then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
-  redis.call('HSET', deliveries, id, format_record(0, delivery, attempt, due))
+  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due))
   if not earliest or due < earliest then earliest = due end
 end
 
@@ -87,7 +92,7 @@ end
 -- Ends the delivery of a record; answers the digit.
 local function settle(id, token, outcome, delay, failure, record)
   local current, delivery, attempt, due, mark = parse_record(record)
-  if current ~= token or token == 0 or ended[id] then
+  if current ~= token or token == NO_TOKEN or ended[id] then
     count('stale')
     return '0'
   end
@@ -99,7 +104,7 @@ local function settle(id, token, outcome, delay, failure, record)
     assert_others()
     redis.call('ZREM', inflight, id)
     redis.call('HDEL', errors, id)
-    reschedule(id, replaced_until(mark), delivery, 0)
+    reschedule(id, replaced_until(mark), 0, 0)
     if outcome ~= 'a' then return '3' end
     count('acked')
   elseif outcome == 'a' then
@@ -114,7 +119,7 @@ local function settle(id, token, outcome, delay, failure, record)
       local spent = outcome == 'd' and attempt or math.max(0, attempt - 1)
       redis.call('ZADD', dead, now, id)
       keep(id, failure, delivery)
-      redis.call('HSET', deliveries, id, format_record(0, delivery, spent, due))
+      redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, spent, due))
       count('died')
       if outcome == 'x' then count('expired') end
     elseif outcome == 'p' then
@@ -145,7 +150,7 @@ for n = 1, total do
       delay, failure = delays[detail], ARGV[detail + 1]
       detail = detail + 2
     end
-    statuses[n] = settle(id, tonumber(token), outcome, delay, failure, records[n])
+    statuses[n] = settle(id, string.sub(token, 1, -2), outcome, delay, failure, records[n])
   end
 end
 

@@ -1,25 +1,31 @@
 -- Needs: MAX_TIME.
--- A record in `deliveries` is '[mark ]token delivery attempt due':
---   token     the receipt's token while the message is in flight, 0 when it is not
+-- A record in `deliveries` is '[mark ]token delivery attempt due[ crashes]':
+--   token     the receipt's token while the message is in flight, NO_TOKEN if it is not; text without a space
 --   delivery  deliveries so far
 --   attempt   attempts spent so far
 --   due       due time of the latest delivery, of the next one while the message waits for it; epoch ms
+--   crashes   deliveries in a row that ended with their lease and not with an outcome, the current one not included; left out
+--             if there are none
 --   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then; in front, so
 --             that a record without one begins with its token
 -- A record that is missing or damaged reads as that of a message that was never delivered. A number above MAX_TIME has lost its
 -- last digits, or is no time.
-
+local NO_TOKEN = '0'
 
 local function parse_record(record)
-  if not record then return 0, 0, 0, nil, '' end
+  if not record then return NO_TOKEN, 0, 0, nil, '', 0 end
+  -- Behind a mark is a token, which has a dot or is that of no delivery; behind a token is a number.
   local mark, rest = string.match(record, '^(%a%S*) +(.*)$')
-  local token, delivery, attempt, due = string.match(rest or record, '^(%d+) (%d+) (%d+) (%d+)$')
-  if not token then return 0, 0, 0, nil, '' end
-  token, delivery, attempt, due = tonumber(token), tonumber(delivery), tonumber(attempt), tonumber(due)
-  if token > MAX_TIME or delivery > MAX_TIME or attempt > MAX_TIME or due > MAX_TIME then
-    return 0, 0, 0, nil, ''
+  if rest and not string.find(rest, '^%S*%.') and not string.find(rest, '^0 ') then
+    mark, rest = nil, nil
   end
-  return token, delivery, attempt, due, mark or ''
+  local token, delivery, attempt, due, crashes = string.match(rest or record, '^([^ ]+) (%d+) (%d+) (%d+) ?(%d*)$')
+  if not token then return NO_TOKEN, 0, 0, nil, '', 0 end
+  delivery, attempt, due, crashes = tonumber(delivery), tonumber(attempt), tonumber(due), tonumber(crashes) or 0
+  if delivery > MAX_TIME or attempt > MAX_TIME or due > MAX_TIME or crashes > MAX_TIME then
+    return NO_TOKEN, 0, 0, nil, '', 0
+  end
+  return token, delivery, attempt, due, mark or '', crashes
 end
 
 -- When the message that has replaced this one is due; nil if none has.
@@ -29,6 +35,6 @@ local function replaced_until(mark)
 end
 
 local function format_record(token, delivery, attempt, due, mark)
-  local record = string.format('%d %d %d %d', token, delivery, attempt, due)
+  local record = string.format('%s %d %d %d', token, delivery, attempt, due)
   return mark and mark .. ' ' .. record or record
 end

@@ -5,19 +5,28 @@ export interface PartitionProgress {
   readonly answeredAt: number;
   /** When the claim that waits for its answer was sent. */
   readonly unansweredSince: number | undefined;
-  /** It waits for slots: as many handlers run as may. */
+  /** It waits for slots, since as many handlers run as may; or for Redis to have room for outcomes. */
   readonly saturated: boolean;
 }
 
-/** How far this process has come with a topic it handles. */
+/** What this process does for a topic that it handles. */
 export interface TopicProgress {
   readonly topic: string;
-  /** When the latest heartbeat that was answered ended, epoch milliseconds on the local clock. */
-  readonly heartbeatAt: number;
-  /** When the heartbeat began that waits for its answer. */
-  readonly unansweredSince: number | undefined;
   /** The partitions that this process owns. */
   readonly owned: readonly PartitionProgress[];
+  /** Deliveries that this process has not decided yet. */
+  readonly inFlight: number;
+  /** Handler calls of this process that go on although their time is up. */
+  readonly abandoned: number;
+}
+
+/** How far this process has come. Times are epoch milliseconds on the local clock. */
+export interface Progress {
+  /** When the latest heartbeat that was answered ended. */
+  readonly renewedAt: number;
+  /** When the heartbeat began that waits for its answer. */
+  readonly unansweredSince: number | undefined;
+  readonly topics: readonly TopicProgress[];
 }
 
 /** For how long nothing may be answered before that is a wedge, in heartbeats. */

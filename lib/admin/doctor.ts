@@ -1,0 +1,82 @@
+import { type Broker, type DoctorFinding, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+
+/**
+ * What `DelayQueueAdmin.doctor()` answers.
+ *
+ * @publicApi
+ */
+export interface DoctorReport {
+  /** In the order of the checks, which is always the same. If Redis cannot be reached, that is the only one. */
+  findings: DoctorFinding[];
+}
+
+/** Most topics that are looked at. */
+const MAX_TOPICS = 1000;
+
+/** Most topics that a message names. */
+const MAX_NAMED = 5;
+
+/** Looks at all that the promises need. Never rejects: what cannot be found out is a finding. */
+export async function doctor(dependencies: AdminDependencies): Promise<DoctorReport> {
+  const { broker, timeout } = dependencies;
+  try {
+    await served(dependencies, () => broker.link.ping());
+  } catch (error) {
+    return { findings: [unreachable(error)] };
+  }
+  const [findings, topics] = await Promise.all([broker.inspect(timeout / 2), checkTopics(dependencies)]);
+  return { findings: [...findings, topics] };
+}
+
+function unreachable(error: unknown): DoctorFinding {
+  return {
+    check: 'connection',
+    level: 'error',
+    message: textOf(error),
+    advice:
+      "Look at the option 'redis' and at whether Redis runs and can be reached from here. Nothing else was looked at.",
+  };
+}
+
+async function checkTopics(dependencies: AdminDependencies): Promise<DoctorFinding> {
+  try {
+    return await served(dependencies, () => findForeignTopics(dependencies.broker));
+  } catch (error) {
+    return {
+      check: 'topics',
+      level: 'warning',
+      message: `Which protocol the topics speak is unknown: ${textOf(error)}`,
+      advice: 'Look at what was refused, and allow it to the user of Redis.',
+    };
+  }
+}
+
+async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
+  const topics = await broker.topics();
+  const looked = topics.slice(0, MAX_TOPICS);
+  const configs = await Promise.all(looked.map((topic) => broker.configOf(topic)));
+  const foreign = looked.flatMap((topic, i) => {
+    const { protocol = PROTOCOL_VERSION } = configs[i] ?? {};
+    return protocol === PROTOCOL_VERSION ? [] : [`'${topic}' (protocol ${protocol})`];
+  });
+  const extent =
+    topics.length > looked.length ? `the first ${looked.length} of ${topics.length}` : String(topics.length);
+  if (foreign.length === 0) {
+    const message = `Of ${extent} topics under this prefix, all speak protocol ${PROTOCOL_VERSION}.`;
+    return { check: 'topics', level: 'ok', message, advice: '' };
+  }
+  const named = foreign.slice(0, MAX_NAMED).join(', ') + (foreign.length > MAX_NAMED ? ', …' : '');
+  return {
+    check: 'topics',
+    level: 'error',
+    message:
+      `Of ${extent} topics under this prefix, ${foreign.length} do not speak protocol ${PROTOCOL_VERSION} of this version: ` +
+      `${named}. Processes of this version do not boot with them.`,
+    advice: 'Use the version of this library that wrote them until they are empty, or another prefix.',
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,81 @@
+import type { Partition, Receipt } from './message-calls.interface.js';
+import type { Owner } from './owner.js';
+
+/** Version of the layout of keys and records; stored with each topic and compared at boot. */
+export const PROTOCOL_VERSION = 2;
+
+export interface TopicConfig {
+  readonly partitions: number;
+  readonly protocol: number;
+}
+
+// ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What a process says of itself with each heartbeat. */
+export interface Heartbeat {
+  /** Names the process: `host:pid:uuid`, new at each boot. */
+  readonly session: string;
+  /** Counts its heartbeats. */
+  readonly count: number;
+  /** For how long its session lasts without a heartbeat, in milliseconds. */
+  readonly length: number;
+  /** Names the list of topics that it handles; see {@link BrokerOperations.rememberTopics}. */
+  readonly digest: string;
+}
+
+/**
+ * A session as it is stored. Whether it has ended is for each process to find out, by whether its count grows; the time is only
+ * for those who look once.
+ */
+export interface SessionRecord extends Heartbeat {
+  /** When the process sent its latest heartbeat, by its estimate of the broker's clock; epoch milliseconds. */
+  readonly at: number;
+  /** Whether the process has left. */
+  readonly left: boolean;
+}
+
+export interface FleetLook {
+  /** Whether the session was not there: it is the first heartbeat, or Redis has lost the session. */
+  readonly isNew: boolean;
+  /** All sessions, sorted by name, the own one included. */
+  readonly sessions: readonly SessionRecord[];
+}
+
+/** The topics that a process handles, under a digest of the list: many processes handle the same topics. */
+export interface TopicList {
+  readonly digest: string;
+  readonly topics: readonly string[];
+}
+
+// ── owners ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type AcquireResult =
+  | { readonly acquired: true }
+  /** The owner that is stored instead; `undefined` if none is. */
+  | { readonly acquired: false; readonly owner: Owner | undefined };
+
+// ── signals ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type PartitionSignal =
+  /** Something may be due earlier than was known, at this time (epoch milliseconds). */
+  | { readonly kind: 'due'; readonly at: number }
+  /** A message in flight was cancelled. */
+  | ({ readonly kind: 'cancelled' } & Receipt);
+
+export type SessionSignal =
+  /** A session came or went, or handles other topics now. */
+  | { readonly kind: 'changed' }
+  /** Partitions that the session is to own were released. */
+  | { readonly kind: 'released' }
+  /** Another process is to own a partition that is stored as this session's. */
+  | { readonly kind: 'wanted'; readonly partition: Partition; readonly owner: Owner }
+  /** Another process cannot read which topics the session handles. */
+  | { readonly kind: 'unknown-topics' }
+  /** What the session has sent to itself, to know that signals come through. */
+  | { readonly kind: 'echo'; readonly count: number };
+
+/** A signal, and the session that it is for; without one it is for all. */
+export interface FleetSignal {
+  readonly to?: string | undefined;
+  readonly signal: SessionSignal;
+}

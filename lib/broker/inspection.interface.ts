@@ -1,0 +1,57 @@
+/**
+ * What {@link DoctorFinding.check} can be, in the order of the findings.
+ *
+ * @publicApi
+ */
+export const DOCTOR_CHECKS = [
+  'connection',
+  'version',
+  'active-active',
+  'client',
+  'role',
+  'loading',
+  'eviction',
+  'memory',
+  'evicted-keys',
+  'persistence',
+  'disk',
+  'replicas',
+  'replication-lag',
+  'wait',
+  'rights',
+  'script-flags',
+  'script-time',
+  'signals',
+  'clock',
+  'cluster',
+  'connections',
+  'slow-scripts',
+  'set-aside',
+  'topics',
+] as const;
+
+/**
+ * What `DelayQueueAdmin.doctor()` looks at, one name for each check.
+ *
+ * @publicApi
+ */
+export type DoctorCheck = (typeof DOCTOR_CHECKS)[number];
+
+/**
+ * What a check of `DelayQueueAdmin.doctor()` has found. A check that is fine has one finding; of several servers, each that is
+ * not fine has one.
+ *
+ * @publicApi
+ */
+export interface DoctorFinding {
+  readonly check: DoctorCheck;
+  /**
+   * `'error'`: a promise of this library does not hold there. `'warning'`: it holds now, but may not later; or the server does
+   * not tell, and then the message says 'unknown' and why.
+   */
+  readonly level: 'ok' | 'warning' | 'error';
+  /** What was seen, with the figures. */
+  readonly message: string;
+  /** What to do; empty if there is nothing to do. */
+  readonly advice: string;
+}

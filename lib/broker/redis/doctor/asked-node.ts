@@ -1,0 +1,124 @@
+import type { Redis } from 'ioredis';
+import type { Clock } from '../../../time/clock.js';
+import { type ServerTraits, findTraits } from '../server-traits.js';
+import type { InspectedNode, SetAside, SlowCall } from './inspected-server.js';
+import { NotTold } from './not-told.js';
+import { Questions } from './questions.js';
+import { ServerInfo } from './server-info.js';
+
+/** Entries of the log of slow calls that are looked at. */
+const SLOW_CALLS = 128;
+
+/** No call of ours may take longer than this, in microseconds. */
+const LONG_CALL = 10_000;
+
+/** Replicas that are in step confirm within a round trip, in milliseconds. Other calls on the connection wait meanwhile. */
+const LONGEST_WAIT = 20;
+
+/** Keys that a step of a look for keys goes through, and most steps that it takes. */
+const KEYS_A_STEP = 1000;
+const MAX_STEPS = 200;
+
+/** Most keys that are named. */
+const MAX_KEYS = 100;
+
+export interface AskedNodeOptions {
+  readonly client: Redis;
+  readonly address: string;
+  readonly prefix: string;
+  readonly clock: Clock;
+  /** Longest time for an answer, in milliseconds. */
+  readonly patience: number;
+  /** The name of the script with this hash, if it is one of ours. */
+  readonly scriptOf: (sha: string) => string | undefined;
+}
+
+/** A Redis server, asked through a client that leads to it alone. All questions only read. */
+export class AskedNode implements InspectedNode {
+  readonly address: string;
+  readonly #client: Redis;
+  readonly #prefix: string;
+  readonly #questions: Questions;
+  readonly #scriptOf: AskedNodeOptions['scriptOf'];
+
+  constructor({ client, address, prefix, clock, patience, scriptOf }: AskedNodeOptions) {
+    this.address = address;
+    this.#client = client;
+    this.#prefix = prefix;
+    this.#questions = new Questions(clock, patience);
+    this.#scriptOf = scriptOf;
+  }
+
+  async roundTrip(): Promise<number> {
+    return (await this.#time()).roundTrip;
+  }
+
+  async clockOffset(): Promise<number> {
+    return (await this.#time()).offset;
+  }
+
+  async info(): Promise<ServerInfo> {
+    return this.#questions.ask('INFO', async () => new ServerInfo(await this.#client.info()));
+  }
+
+  async clusterInfo(): Promise<ServerInfo> {
+    const command = 'CLUSTER INFO';
+    return this.#questions.ask(command, async () => new ServerInfo(await this.#client.cluster('INFO'), command));
+  }
+
+  async config(name: string): Promise<string> {
+    const command = `CONFIG GET ${name}`;
+    return this.#questions.ask(command, async () => {
+      // The types of ioredis 5 leave open what it answers.
+      const [, value] = (await this.#client.config('GET', name)) as readonly string[];
+      if (value === undefined) throw new NotTold(`${command} answers nothing`, { refused: false });
+      return value;
+    });
+  }
+
+  async traits(): Promise<ServerTraits> {
+    return this.#questions.ask('EVAL', () => findTraits(this.#client));
+  }
+
+  async timeInScript(): Promise<void> {
+    await this.#questions.ask('TIME within a script', () => this.#client.eval(`return redis.call('TIME')`, 0));
+  }
+
+  async wait(replicas: number): Promise<number> {
+    return this.#questions.ask('WAIT', () => this.#client.wait(replicas, LONGEST_WAIT));
+  }
+
+  async slowCalls(): Promise<readonly SlowCall[]> {
+    return this.#questions.ask('SLOWLOG GET', async () => {
+      const entries = (await this.#client.slowlog('GET', SLOW_CALLS)) as [number, number, number, string[]][];
+      return entries
+        .filter(([, , duration, [, , , key = '']]) => duration >= LONG_CALL && key.startsWith(`{${this.#prefix}:`))
+        .map(([, at, duration, [, sha = '']]) => ({ script: this.#scriptOf(sha), duration: duration / 1000, at }));
+    });
+  }
+
+  async setAside(): Promise<SetAside> {
+    return this.#questions.ask('SCAN', async () => {
+      const keys = new Set<string>();
+      let cursor = '0';
+      for (let step = 0; step < MAX_STEPS && keys.size < MAX_KEYS; step++) {
+        const found = await this.#client.scan(cursor, 'MATCH', `{${this.#prefix}:*:set-aside`, 'COUNT', KEYS_A_STEP);
+        cursor = found[0];
+        for (const key of found[1]) keys.add(key);
+        if (cursor === '0') break;
+      }
+      return { keys: [...keys], complete: cursor === '0' };
+    });
+  }
+
+  async #time(): Promise<{ readonly roundTrip: number; readonly offset: number }> {
+    return this.#questions.ask('TIME', async () => {
+      const sentAt = Date.now();
+      const startedAt = performance.now();
+      const [seconds, microseconds] = await this.#client.time();
+      const roundTrip = performance.now() - startedAt;
+      const serverTime = Number(seconds) * 1000 + Number(microseconds) / 1000;
+      return { roundTrip, offset: serverTime - (sentAt + roundTrip / 2) };
+    });
+  }
+}

@@ -1,0 +1,57 @@
+import type { ServerTraits } from '../server-traits.js';
+import type { ServerInfo } from './server-info.js';
+
+/** A call of one of our scripts that took long. */
+export interface SlowCall {
+  /** The script's name; `undefined` if it is of another version of this library. */
+  readonly script: string | undefined;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** Epoch seconds. */
+  readonly at: number;
+}
+
+/** Keys that were set aside, as far as they were looked for. */
+export interface SetAside {
+  readonly keys: readonly string[];
+  /** Whether all keys of the server were looked through. */
+  readonly complete: boolean;
+}
+
+/** One Redis server. It is asked for each thing once; every question rejects with NotTold if it gets no answer. */
+export interface InspectedNode {
+  /** Host and port, or what the connection was given. */
+  readonly address: string;
+  /** Milliseconds until the server answered. */
+  roundTrip(): Promise<number>;
+  /** The server's clock minus the wall clock of this machine, in milliseconds. */
+  clockOffset(): Promise<number>;
+  info(): Promise<ServerInfo>;
+  /** What CLUSTER INFO says. */
+  clusterInfo(): Promise<ServerInfo>;
+  /** The value of a setting. */
+  config(name: string): Promise<string>;
+  traits(): Promise<ServerTraits>;
+  /** Calls TIME within a script. */
+  timeInScript(): Promise<void>;
+  /** How many of so many replicas confirm in a moment, as WAIT says, that they have what was written. */
+  wait(replicas: number): Promise<number>;
+  /** Calls of our scripts among the latest that the server calls slow. */
+  slowCalls(): Promise<readonly SlowCall[]>;
+  setAside(): Promise<SetAside>;
+}
+
+/** What a connection leads to: one server, or the masters of a Cluster. */
+export interface InspectedServer {
+  /** For messages. */
+  readonly address: string;
+  readonly isClusterClient: boolean;
+  /** Whether the signal of {@link echo} goes by sharded pub/sub. */
+  readonly isSharded: boolean;
+  /** At least one. */
+  readonly nodes: readonly InspectedNode[];
+  /** Tries every command that is needed, and answers those that were refused, with what Redis said. */
+  readonly refusals: () => Promise<readonly string[]>;
+  /** Milliseconds until a signal that a script sent has come back on the connection for signals. */
+  readonly echo: () => Promise<number>;
+}

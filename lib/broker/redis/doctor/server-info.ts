@@ -1,0 +1,77 @@
+import { NotTold } from './not-told.js';
+
+/** Oldest Redis that has all commands the scripts use. */
+export const MIN_VERSION = [6, 2] as const;
+
+/** A replica as its primary sees it. */
+export interface ReplicaInfo {
+  readonly address: string;
+  /** `online` once it follows. */
+  readonly state: string;
+  /** Bytes of the replication stream that it has received. */
+  readonly offset: number;
+  /** Seconds since it was last heard of. */
+  readonly lag: number;
+}
+
+/** What INFO or CLUSTER INFO answers: fields with their values. */
+export class ServerInfo {
+  readonly #text: string;
+  readonly #command: string;
+
+  /** @param command that answered the text */
+  constructor(text: string, command = 'INFO') {
+    this.#text = text;
+    this.#command = command;
+  }
+
+  /** The value of a field; `undefined` if there is no such field. */
+  find(name: string): string | undefined {
+    return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(this.#text)?.[1];
+  }
+
+  /** @throws NotTold if there is no such field */
+  text(name: string): string {
+    const value = this.find(name);
+    if (value === undefined) throw new NotTold(`${this.#command} does not tell '${name}'`, { refused: false });
+    return value;
+  }
+
+  /** @throws NotTold if there is no such field, or it is not a number */
+  number(name: string): number {
+    const number = Number(this.text(name));
+    if (Number.isNaN(number)) throw new NotTold(`${this.#command} tells no number as '${name}'`, { refused: false });
+    return number;
+  }
+
+  /** Major and minor version of the Redis that the server is compatible with, as other products report it too; `[0, 0]`: none. */
+  get version(): readonly [number, number] {
+    const [, major, minor] = /^(\d+)\.(\d+)/.exec(this.find('redis_version') ?? '') ?? [];
+    return [Number(major ?? 0), Number(minor ?? 0)];
+  }
+
+  get isTooOld(): boolean {
+    const [major, minor] = this.version;
+    return major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]);
+  }
+
+  /** What kind of server it says it is, such as `Redis 7.0.15` or `valkey 8.0.1 (compatible with Redis 7.2.4)`. */
+  get product(): string {
+    const redis = `Redis ${this.find('redis_version') ?? 'of an unknown version'}`;
+    // Beside its own version a server tells that of its compiler.
+    const [, name, version] = /^(?!redis_|gcc_)(\w+)_version:(.*?)\r?$/m.exec(this.#text) ?? [];
+    return name === undefined ? redis : `${name} ${version} (compatible with ${redis})`;
+  }
+
+  get replicas(): ReplicaInfo[] {
+    return [...this.#text.matchAll(/^slave\d+:(.*?)\r?$/gm)].map(([, line = '']) => {
+      const fields = new Map(line.split(',').map((field) => field.split('=') as [string, string]));
+      return {
+        address: `${fields.get('ip')}:${fields.get('port')}`,
+        state: fields.get('state') ?? 'unknown',
+        offset: Number(fields.get('offset')),
+        lag: Number(fields.get('lag')),
+      };
+    });
+  }
+}

@@ -1,0 +1,9 @@
+-- Sets a field of a record of the fleet, also while Redis is full.
+--
+-- KEYS  record HASH
+-- ARGV  field, value
+-- Reply {now_us, 1 the field is new | 0 it was there}
+-- Cost  O(1)
+
+-- @include now
+return { now_us, redis.call('HSET', record, field, value) }

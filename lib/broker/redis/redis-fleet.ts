@@ -1,0 +1,236 @@
+import { MAX_PARTITIONS } from '../../checks/limits.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { isName } from '../../messages/topic.js';
+import {
+  type AcquireResult,
+  type BrokerOperations,
+  type FleetLook,
+  type FleetSignal,
+  type Heartbeat,
+  type Owner,
+  PROTOCOL_VERSION,
+  type Partition,
+  type SessionRecord,
+  type TopicConfig,
+  type TopicList,
+  released,
+} from '../broker.interface.js';
+import {
+  MAX_PROTOCOL,
+  decodeSessions,
+  decodeTopicConfig,
+  decodeTopics,
+  encodeLeftSession,
+  encodeSession,
+  encodeSessionSignal,
+  encodeTopicConfig,
+  topicConfigOf,
+} from './fleet-records.js';
+import type { RedisConnection } from './redis-connection.js';
+import { isFull } from './redis-errors.js';
+import type { RedisKeys } from './redis-keys.js';
+import type { ScriptRunner } from './script-runner.js';
+
+/** Most fields of a hash that one call is about. */
+const FIELDS_PER_CALL = 1000;
+
+export interface RedisFleetOptions {
+  readonly connection: RedisConnection;
+  readonly scripts: ScriptRunner;
+  readonly keys: RedisKeys;
+}
+
+type FleetOperation =
+  | 'topics'
+  | 'configure'
+  | 'configOf'
+  | 'configsOf'
+  | 'heartbeat'
+  | 'leave'
+  | 'forget'
+  | 'sessions'
+  | 'rememberTopics'
+  | 'rememberedTopics'
+  | 'tell'
+  | 'acquire'
+  | 'release';
+
+/** The operations about topics, sessions and owners. */
+export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
+  readonly #connection: RedisConnection;
+  readonly #scripts: ScriptRunner;
+  readonly #keys: RedisKeys;
+
+  constructor({ connection, scripts, keys }: RedisFleetOptions) {
+    this.#connection = connection;
+    this.#scripts = scripts;
+    this.#keys = keys;
+  }
+
+  async topics(): Promise<string[]> {
+    const { topics } = this.#keys.fleet;
+    // A scan may answer a field twice.
+    const names = new Set<string>();
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const [next, fields] = await this.#scripts.call([topics], (redis) =>
+        redis.hscan(topics, from, 'COUNT', FIELDS_PER_CALL),
+      );
+      for (const [i, name] of fields.entries()) if (i % 2 === 0 && isName(name)) names.add(name);
+      cursor = next;
+    } while (cursor !== '0');
+    return [...names].toSorted();
+  }
+
+  async configure(topic: string, partitions: number): Promise<TopicConfig> {
+    let copyText: string | null;
+    try {
+      copyText = await this.#secondCopy(topic);
+    } catch (error) {
+      // What is stored with the topic counts without a copy too, such as while the slot of the fleet is away.
+      const known = await this.#storedConfig(topic).catch(() => undefined);
+      if (known) return known;
+      throw error;
+    }
+    const copy = decodeTopicConfig(copyText);
+    const isKnown = copy?.protocol === PROTOCOL_VERSION;
+    const reply = await this.#scripts.run('configure', this.#keys.topic(topic), {
+      partitions: isKnown ? copy.partitions : partitions,
+      max_partitions: MAX_PARTITIONS,
+      protocol: PROTOCOL_VERSION,
+      max_protocol: MAX_PROTOCOL,
+      is_known: isKnown ? 1 : 0,
+    });
+    const config = topicConfigOf(reply[0], reply[1]) ?? this.#refuseConfig(topic, reply);
+    const text = encodeTopicConfig(config);
+    if (text !== copyText) await this.#setField(this.#keys.fleet.topics, topic, text);
+    return config;
+  }
+
+  async configOf(topic: string): Promise<TopicConfig | undefined> {
+    const { config } = this.#keys.topic(topic);
+    const stored = await this.#scripts.call([config], (redis) => redis.hmget(config, 'partitions', 'protocol'));
+    const [partitions, protocol] = stored;
+    const known = topicConfigOf(partitions, protocol) ?? decodeTopicConfig(await this.#secondCopy(topic));
+    if (known || stored.every((field) => field === null)) return known;
+    return this.#refuseConfig(topic, stored);
+  }
+
+  async configsOf(topics: readonly string[]): Promise<(TopicConfig | undefined)[]> {
+    const stored = await this.#fieldsOf(this.#keys.fleet.topics, topics);
+    return stored.map(decodeTopicConfig);
+  }
+
+  /** Two plain commands, since this is all that an idle process costs. */
+  async heartbeat(heartbeat: Heartbeat): Promise<FleetLook> {
+    const { sessions } = this.#keys.fleet;
+    const record = encodeSession(heartbeat, this.#now);
+    try {
+      const [added, fields] = await this.#scripts.call([sessions], (redis) =>
+        Promise.all([redis.hset(sessions, heartbeat.session, record), redis.hgetall(sessions)]),
+      );
+      return { isNew: added === 1, sessions: decodeSessions(fields) };
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      const isNew = await this.#setField(sessions, heartbeat.session, record);
+      return { isNew, sessions: await this.sessions() };
+    }
+  }
+
+  async leave(heartbeat: Heartbeat): Promise<void> {
+    const { session, count } = heartbeat;
+    const left_record = encodeLeftSession(heartbeat, this.#now);
+    await this.#scripts.run('leave', this.#keys.fleet, { session, count, left_record });
+  }
+
+  async forget(sessions: readonly string[]): Promise<void> {
+    for (const rest of pagesOf(sessions)) await this.#scripts.run('forget-sessions', this.#keys.fleet, { rest });
+  }
+
+  async sessions(): Promise<SessionRecord[]> {
+    const { sessions } = this.#keys.fleet;
+    return decodeSessions(await this.#scripts.call([sessions], (redis) => redis.hgetall(sessions)));
+  }
+
+  async rememberTopics({ digest, topics }: TopicList): Promise<void> {
+    await this.#setField(this.#keys.fleet.handled, digest, JSON.stringify(topics));
+  }
+
+  async rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]> {
+    const stored = await this.#fieldsOf(this.#keys.fleet.handled, digests);
+    return stored.map(decodeTopics);
+  }
+
+  async tell({ to, signal }: FleetSignal): Promise<void> {
+    const channel = to === undefined ? this.#keys.fleet.channel : this.#keys.sessionChannel(to);
+    const text = encodeSessionSignal(signal);
+    await this.#connection.send((redis) =>
+      this.#connection.isSharded(channel) ? redis.spublish(channel, text) : redis.publish(channel, text),
+    );
+  }
+
+  async acquire(partition: Partition, owner: Owner, replaces: Owner | undefined): Promise<AcquireResult> {
+    const given = { new_owner: owner, replaces: replaces ?? '', is_first: replaces === undefined ? 1 : 0 };
+    const [acquired, stored] = await this.#scripts.run('acquire', this.#keys.partition(partition), given);
+    return acquired === 1 ? { acquired: true } : { acquired: false, owner: stored as string | undefined };
+  }
+
+  async release(partition: Partition, owner: Owner): Promise<void> {
+    const given = { given_up: owner, epoch: released(owner) };
+    await this.#scripts.run('release', this.#keys.partition(partition), given);
+  }
+
+  /** The clock that heartbeats go by, epoch milliseconds. */
+  get #now(): number {
+    return this.#connection.nodes.now(this.#keys.fleet.sessions);
+  }
+
+  async #storedConfig(topic: string): Promise<TopicConfig | undefined> {
+    const { config } = this.#keys.topic(topic);
+    const [partitions, protocol] = await this.#scripts.call([config], (redis) =>
+      redis.hmget(config, 'partitions', 'protocol'),
+    );
+    return topicConfigOf(partitions, protocol);
+  }
+
+  async #secondCopy(topic: string): Promise<string | null> {
+    const { topics } = this.#keys.fleet;
+    return this.#scripts.call([topics], (redis) => redis.hget(topics, topic));
+  }
+
+  async #fieldsOf(hash: string, fields: readonly string[]): Promise<(string | null)[]> {
+    const values: (string | null)[] = [];
+    for (const page of pagesOf(fields)) {
+      values.push(...(await this.#scripts.call([hash], (redis) => redis.hmget(hash, ...page))));
+    }
+    return values;
+  }
+
+  /** Answers whether the field is new. */
+  async #setField(record: string, field: string, value: string): Promise<boolean> {
+    const [added] = await this.#scripts.run('set-field', { record }, { field, value });
+    return added === 1;
+  }
+
+  /** @throws BrokerUnavailableError always */
+  #refuseConfig(topic: string, [partitions, protocol]: readonly unknown[]): never {
+    const { config } = this.#keys.topic(topic);
+    throw new BrokerUnavailableError(
+      `Another program has damaged the number of partitions of topic '${topic}' in Redis at ${this.#connection.address}: ` +
+        `${config} holds partitions ${shown(partitions)} (allowed: 1 to ${MAX_PARTITIONS}) and protocol ${shown(protocol)}, ` +
+        `and the copy in ${this.#keys.fleet.topics} is gone as well. Set the number that the topic had: ` +
+        `HSET ${config} partitions <number> protocol ${PROTOCOL_VERSION}`,
+      { transient: false, refused: true },
+    );
+  }
+}
+
+function shown(field: unknown): string {
+  return typeof field === 'string' ? `'${field.slice(0, 100)}'` : 'nothing';
+}
+
+function pagesOf(fields: readonly string[]): string[][] {
+  const count = Math.ceil(fields.length / FIELDS_PER_CALL);
+  return Array.from({ length: count }, (_, i) => fields.slice(i * FIELDS_PER_CALL, (i + 1) * FIELDS_PER_CALL));
+}

@@ -1,0 +1,109 @@
+import type { Owner, Partition } from '../broker/broker.interface.js';
+import { type FleetMember, Session } from '../fleet/session.js';
+import type { Startable } from '../time/startable.interface.js';
+import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { ConsumerContext } from './consumer-context.js';
+import type { TopicConsumer } from './topic-consumer.js';
+
+export interface PartitionSharingOptions {
+  readonly context: ConsumerContext;
+  readonly registry: TopicRegistry;
+  /** Milliseconds. */
+  readonly heartbeat: number;
+  /** The topics that this process handles. */
+  readonly topics: readonly string[];
+}
+
+/** Shares the partitions of all topics with the other processes of the fleet, as the session of this one sees them. */
+export class PartitionSharing implements Startable, FleetMember {
+  readonly session: Session;
+  readonly #options: PartitionSharingOptions;
+  readonly #consumers = new Map<string, TopicConsumer>();
+  #hasShared = false;
+  #starting: Promise<void> | undefined;
+
+  constructor(options: PartitionSharingOptions) {
+    this.#options = options;
+    const { context, heartbeat, topics } = options;
+    const { broker, clock, log, events, member: id } = context;
+    this.session = new Session({ broker, clock, log, events, id, heartbeat, topics, member: this });
+  }
+
+  get consumers(): TopicConsumer[] {
+    return [...this.#consumers.values()];
+  }
+
+  /** A topic whose partitions are shared from now on. */
+  add(consumer: TopicConsumer): void {
+    this.#consumers.set(consumer.topic, consumer);
+    if (this.#hasShared) consumer.takeShare();
+  }
+
+  /**
+   * Joins the fleet; resolves once this process has its share of the partitions that are free and can be reached.
+   *
+   * @param order topics of which one takes its share after the other
+   */
+  async start(order: readonly (readonly string[])[] = []): Promise<void> {
+    this.#starting ??= this.#start(order);
+    await this.#starting;
+  }
+
+  async #start(order: readonly (readonly string[])[]): Promise<void> {
+    await this.session.start();
+    await Promise.all(order.map(async (topics) => this.#takeInOrder(topics)));
+    this.#hasShared = true;
+    this.share();
+  }
+
+  async #takeInOrder(topics: readonly string[]): Promise<void> {
+    for (const topic of topics) {
+      const consumer = this.#consumers.get(topic);
+      consumer?.takeShare();
+      await consumer?.shared();
+    }
+  }
+
+  share(): void {
+    if (!this.#hasShared) return;
+    for (const consumer of this.#consumers.values()) consumer.takeShare();
+  }
+
+  restore(): void {
+    const { registry } = this.#options;
+    this.verify();
+    for (const topic of registry.known.keys()) {
+      registry.restore(topic).catch((error: unknown) => this.#tellError(topic, error));
+    }
+  }
+
+  verify(): void {
+    for (const consumer of this.#consumers.values()) consumer.verify();
+  }
+
+  wanted({ topic, index }: Partition, owner: Owner): void {
+    const consumer = this.#consumers.get(topic);
+    consumer?.wanted(index, owner).catch((error: unknown) => this.#tellError(topic, error));
+  }
+
+  /** Ends the heartbeats. */
+  async stop(): Promise<void> {
+    this.#hasShared = false;
+    await this.session.stop();
+  }
+
+  /**
+   * Stops the intake, hands the partitions over, and tells the others.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async leave(): Promise<void> {
+    await this.stop();
+    await Promise.all(this.consumers.map((consumer) => consumer.leave()));
+    await this.session.leave();
+  }
+
+  #tellError(topic: string, error: unknown): void {
+    this.#options.context.events.emit('errors', { source: 'membership', topic, error });
+  }
+}

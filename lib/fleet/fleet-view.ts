@@ -1,0 +1,147 @@
+import type { SessionRecord } from '../broker/broker.interface.js';
+
+/** Sessions that are over for so many of their lengths are forgotten: by then every process has seen it. */
+const FORGOTTEN_AFTER = 3;
+
+/** No session lasts longer than this, or than this process's own, whatever is stored; in milliseconds. */
+const LONGEST_SESSION = 60_000;
+
+/** What this process has seen of another one. Times are epoch milliseconds on the local clock, which never goes backwards. */
+interface Sighting {
+  /** The latest record; `undefined` of a session that only the owner of a partition names. */
+  record: SessionRecord | undefined;
+  /** When the first heartbeat was sent that has seen the record as it is. */
+  since: number;
+  /** Whether the latest heartbeat has seen it. */
+  isStored: boolean;
+}
+
+/** In milliseconds. */
+export interface SessionTimes {
+  /** Longest time between two heartbeats. */
+  readonly heartbeat: number;
+  /** For how long a session lasts without one. */
+  readonly length: number;
+}
+
+/** A process that takes part in the fleet. */
+export interface LiveSession {
+  readonly id: string;
+  /** Names the list of topics that it handles. */
+  readonly digest: string;
+}
+
+/**
+ * Which processes live, as far as this one can tell. A session has ended if it was not renewed while this process's own heartbeats
+ * were answered for one whole session. No clock but the local one takes part; so no step of a clock, no flush and no outage
+ * makes a living session look ended. The first process that finds a session ended marks it as left, so that all go by the same
+ * fleet, those included that have come since.
+ */
+export class FleetView {
+  readonly #own: LiveSession & { readonly length: number };
+  /** How much of the time between two heartbeats counts as watched, in milliseconds. */
+  readonly #watched: number;
+  readonly #sightings = new Map<string, Sighting>();
+  #answeredAt = -Infinity;
+  #live: readonly LiveSession[];
+
+  constructor(own: LiveSession, { heartbeat, length }: SessionTimes) {
+    this.#own = { ...own, length };
+    this.#watched = heartbeat;
+    this.#live = [own];
+  }
+
+  /** The processes that live, this one included, sorted by name; another array whenever they change. */
+  get live(): readonly LiveSession[] {
+    return this.#live;
+  }
+
+  /**
+   * Takes in what a heartbeat was answered.
+   *
+   * @param sentAt when the heartbeat was sent
+   */
+  observe(records: readonly SessionRecord[], sentAt: number): void {
+    // What kept the answers from this process may have kept the others from renewing their sessions.
+    const unwatched = Math.max(0, sentAt - this.#answeredAt - this.#watched);
+    this.#answeredAt = sentAt;
+    for (const sighting of this.#sightings.values()) {
+      sighting.isStored = false;
+      sighting.since += unwatched;
+    }
+    for (const record of records) {
+      if (record.session === this.#own.id) continue;
+      this.#sightings.set(record.session, sightingOf(record, this.#sightings.get(record.session), sentAt));
+    }
+    this.#judge();
+  }
+
+  /**
+   * Whether the session of a partition's owner has ended or was left. One that nobody has heard of is watched from now on, like any
+   * other.
+   */
+  hasEnded(session: string): boolean {
+    if (session === this.#own.id) return false;
+    const known = this.#sightings.get(session);
+    if (known) return known.record?.left === true || this.#isOver(known);
+    // Before the first answer nobody is watched; whoever waits for an owner asks again after each heartbeat.
+    const since = this.#answeredAt;
+    if (since !== -Infinity) this.#sightings.set(session, { record: undefined, since, isStored: false });
+    return false;
+  }
+
+  /** When the first of the sessions that are not renewed ends, on the local clock; `Infinity` if all are renewed. */
+  get nextEnd(): number {
+    let next = Infinity;
+    for (const sighting of this.#sightings.values()) {
+      if (!sighting.record?.left && !this.#isOver(sighting))
+        next = Math.min(next, sighting.since + this.#lengthOf(sighting));
+    }
+    return next;
+  }
+
+  /** Sessions that have ended, and are not stored as such. */
+  get ended(): SessionRecord[] {
+    return [...this.#sightings.values()].flatMap((sighting) => {
+      const { record, isStored } = sighting;
+      return record && isStored && !record.left && this.#isOver(sighting) ? [record] : [];
+    });
+  }
+
+  /** Sessions whose records are of no use any more. */
+  get forgettable(): string[] {
+    return [...this.#sightings].flatMap(([session, sighting]) =>
+      sighting.isStored && this.#isOver(sighting, FORGOTTEN_AFTER) ? [session] : [],
+    );
+  }
+
+  #judge(): void {
+    const live: LiveSession[] = [this.#own];
+    for (const [id, sighting] of this.#sightings) {
+      const { record, isStored } = sighting;
+      if (record && !record.left && !this.#isOver(sighting)) live.push({ id, digest: record.digest });
+      else if (!isStored && this.#isOver(sighting, FORGOTTEN_AFTER)) this.#sightings.delete(id);
+    }
+    live.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const hasChanged =
+      live.length !== this.#live.length ||
+      live.some(({ id, digest }, i) => id !== this.#live[i]?.id || digest !== this.#live[i].digest);
+    if (hasChanged) this.#live = live;
+  }
+
+  #isOver(sighting: Sighting, lengths = 1): boolean {
+    return this.#answeredAt - sighting.since >= lengths * this.#lengthOf(sighting);
+  }
+
+  #lengthOf({ record }: Sighting): number {
+    return Math.min(record?.length ?? this.#own.length, Math.max(this.#own.length, LONGEST_SESSION));
+  }
+}
+
+/** A heartbeat that comes late, after a newer one or after the session was left, renews nothing: its count is lower. */
+function sightingOf(record: SessionRecord, known: Sighting | undefined, sentAt: number): Sighting {
+  const isRenewed = known?.record === undefined || record.count > known.record.count;
+  if (isRenewed) return { record, since: sentAt, isStored: true };
+  const left = known.record?.left === true || record.left;
+  return { record: { ...record, left }, since: known.since, isStored: true };
+}

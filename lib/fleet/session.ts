@@ -1,0 +1,373 @@
+import { createHash } from 'node:crypto';
+import type {
+  Broker,
+  Owner,
+  Partition,
+  SessionRecord,
+  SessionSignal,
+  Unsubscribe,
+} from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import type { EventSink } from '../events/queue-events.interface.js';
+import type { Log } from '../log.js';
+import type { Clock } from '../time/clock.js';
+import { TimeUp, within } from '../time/deadline.js';
+import { Loop } from '../time/loop.js';
+import type { Startable } from '../time/startable.interface.js';
+import { FleetView, type LiveSession } from './fleet-view.js';
+
+/** A session lasts for so many heartbeats: one may fail, and those who look at it need one to see that it stands still. */
+const HEARTBEATS_PER_SESSION = 2;
+
+/** The time between two heartbeats, as shares of the longest. They differ, so that the processes of a fleet do not beat together. */
+const SHORTEST_PERIOD = 0.85;
+const LONGEST_PERIOD = 0.95;
+
+/** After so many heartbeats without one, others may have seen the session end; a little less than it lasts. */
+const LATE_AFTER = 1.5;
+
+/** In place of the digest of a list that cannot be read yet: once it can, the process counts as one that handles other topics. */
+const UNKNOWN = '?';
+
+/** How soon to try again after a heartbeat has failed, in milliseconds. */
+const RETRY_PAUSE = 250;
+
+/** After so many heartbeats a session sends itself a signal, to know that signals come through. */
+const HEARTBEATS_PER_ECHO = 3;
+
+/** How long that signal may take, in milliseconds. */
+const ECHO_TIMEOUT = 2000;
+
+/** If more processes live than this, they do not all look at once when something has changed. */
+const FEW = 16;
+
+/** How much later they look at most, in milliseconds for each process. */
+const SPREAD = 2;
+
+/**
+ * For how long a session lasts without a heartbeat.
+ *
+ * @param heartbeat milliseconds, as is the result
+ */
+export function sessionLength(heartbeat: number): number {
+  return heartbeat * HEARTBEATS_PER_SESSION;
+}
+
+/** What takes part in the fleet by a session. */
+export interface FleetMember {
+  /** Takes its share of the partitions; called after each heartbeat, and when partitions were released for it. */
+  share(): void;
+  /** Redis has lost the session, and perhaps more. */
+  restore(): void;
+  /** Others may have taken this process for gone, and have taken its partitions. */
+  verify(): void;
+  /** Another process is to own a partition that is stored as owned by this session. */
+  wanted(partition: Partition, owner: Owner): void;
+}
+
+export interface SessionOptions {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventSink;
+  /** Names this process. */
+  readonly id: string;
+  /** Longest time between two heartbeats, in milliseconds. */
+  readonly heartbeat: number;
+  /** The topics that this process handles. */
+  readonly topics: readonly string[];
+  readonly member: FleetMember;
+}
+
+/**
+ * This process's place in the fleet: one heartbeat for all it handles, which also shows who else is there. What it costs does not
+ * grow with topics and partitions.
+ */
+export class Session implements Startable {
+  readonly id: string;
+  readonly #options: SessionOptions;
+  readonly #topics: readonly string[];
+  readonly #digest: string;
+  readonly #length: number;
+  readonly #view: FleetView;
+  readonly #beats: Loop;
+  readonly #stop = new AbortController();
+  /** The topics that other processes handle, by the digests of their lists. */
+  readonly #handled = new Map<string, ReadonlySet<string>>();
+  /** Sessions for which partitions were released, which are not told yet. */
+  readonly #heirs = new Set<string>();
+  readonly #tellings: Loop;
+  /** What {@link live} answers. */
+  #live: readonly LiveSession[];
+  #count = 0;
+  #joined = false;
+  #beatingSince: number | undefined;
+  /** When the latest heartbeat that was answered was sent, on the local clock. */
+  #sentAt = Infinity;
+  #renewedAt: number;
+  #isFailing = false;
+  #hearsSignals = true;
+  #onEcho: (() => void) | undefined;
+  #hearing: Promise<void> | undefined;
+  #unsubscribe: Unsubscribe | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { id, clock, heartbeat, topics } = options;
+    this.id = id;
+    this.#topics = [...new Set(topics)].toSorted();
+    this.#digest = createHash('sha256').update(JSON.stringify(this.#topics)).digest('base64url').slice(0, 22);
+    this.#length = sessionLength(heartbeat);
+    this.#view = new FleetView({ id, digest: this.#digest }, { heartbeat, length: this.#length });
+    this.#live = this.#view.live;
+    this.#renewedAt = clock.now();
+    this.#beats = new Loop({ clock, run: () => this.#beat() });
+    this.#tellings = new Loop({ clock, run: () => this.#tellHeirs(), gather: true });
+  }
+
+  /** When the latest heartbeat that was answered ended, or this was made; epoch milliseconds on the local clock. */
+  get renewedAt(): number {
+    return this.#renewedAt;
+  }
+
+  /** When the heartbeat under way began, on the same clock. */
+  get unansweredSince(): number | undefined {
+    return this.#beatingSince;
+  }
+
+  /**
+   * The processes that live, this one included; another array whenever processes come or go, or handle other topics, or this
+   * one learns which topics they handle.
+   */
+  get live(): readonly LiveSession[] {
+    return this.#live;
+  }
+
+  /** The processes that live and handle a topic. */
+  handlersOf(topic: string): string[] {
+    return this.#view.live.flatMap(({ id, digest }) => (this.#handles(digest, topic) ? [id] : []));
+  }
+
+  /** Whether the session of a partition's owner has ended. */
+  hasEnded(session: string): boolean {
+    return this.#view.hasEnded(session);
+  }
+
+  /** Resolves once the first heartbeat was answered, or has failed; then it goes on trying. */
+  async start(): Promise<void> {
+    if (this.#beats.stopped) return;
+    const { broker, member } = this.#options;
+    this.#unsubscribe ??= broker.watchSession(
+      this.id,
+      (signal) => this.#onSignal(signal),
+      () => {
+        // What was signalled before is lost.
+        this.refresh();
+        if (this.#joined) member.share();
+      },
+    );
+    await this.#beats.start();
+  }
+
+  /** Ends the heartbeats. Without {@link leave} the others take this process for gone when its session ends. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const unsubscribe = this.#unsubscribe;
+    this.#unsubscribe = undefined;
+    await Promise.all([this.#beats.stop(), this.#tellings.stop()]);
+    await Promise.all([this.#hearing, unsubscribe?.()]);
+  }
+
+  /**
+   * Tells the others that this process is gone; to be called once it owns nothing any more.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async leave(): Promise<void> {
+    if (!this.#joined) return;
+    const { broker } = this.#options;
+    await broker.leave(this.#heartbeat());
+    await broker.tell({ signal: { kind: 'changed' } });
+  }
+
+  /** Sends a heartbeat now; several requests while one is under way are one. */
+  refresh(): void {
+    if (this.#beats.started) this.#beats.poke();
+  }
+
+  /** Tells a session, soon, that partitions were released for it. */
+  tellReleased(heir: string): void {
+    if (heir === this.id) return;
+    this.#heirs.add(heir);
+    this.#tellings.poke();
+  }
+
+  /** Asks the session that is stored as the owner of a partition to release it. */
+  async askFor(partition: Partition, owner: Owner, holder: string): Promise<void> {
+    await this.#options.broker.tell({ to: holder, signal: { kind: 'wanted', partition, owner } });
+  }
+
+  // ── heartbeats ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @returns in how many milliseconds the next heartbeat is wanted */
+  async #beat(): Promise<number> {
+    const { clock, log, events, heartbeat } = this.#options;
+    this.#beatingSince = clock.now();
+    try {
+      await this.#renew();
+      this.#isFailing = false;
+      const period = heartbeat * (SHORTEST_PERIOD + Math.random() * (LONGEST_PERIOD - SHORTEST_PERIOD));
+      // A session that is not renewed: look when it ends, not a heartbeat later.
+      return Math.min(period, Math.max(1, this.#view.nextEnd - clock.now() + 1));
+    } catch (error) {
+      events.emit('errors', { source: 'membership', error });
+      if (!(error instanceof BrokerUnavailableError)) log.error('A heartbeat failed', (error as Error).stack);
+      else if (!this.#isFailing) log.warn(`Heartbeats fail, so that no partition moves: ${error.message}`);
+      this.#isFailing = true;
+      return Math.min(heartbeat, RETRY_PAUSE);
+    } finally {
+      this.#beatingSince = undefined;
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { broker, clock, member, heartbeat } = this.#options;
+    const sentAt = clock.now();
+    // Each heartbeat compares the clocks too.
+    void broker.link.ping().catch(() => {});
+    const { isNew, sessions } = await broker.heartbeat(this.#heartbeat());
+    this.#renewedAt = clock.now();
+    const wasLate = this.#renewedAt - this.#sentAt > LATE_AFTER * heartbeat;
+    this.#sentAt = sentAt;
+    if (isNew && this.#joined) {
+      this.#joined = false;
+      member.restore();
+    } else if (wasLate) {
+      member.verify();
+    }
+    if (!this.#joined) await this.#join();
+    const before = this.#view.live;
+    const isFirst = this.#handled.size === 0;
+    await this.#learnTopics(sessions);
+    const readable = sessions.map((record) =>
+      this.#handled.has(record.digest) ? record : { ...record, digest: UNKNOWN },
+    );
+    this.#view.observe(readable, sentAt);
+    if (isFirst || this.#view.live !== before) this.#live = [...this.#view.live];
+    if (this.#stop.signal.aborted) return;
+    member.share();
+    await this.#buryEnded(sessions);
+    if (this.#count % HEARTBEATS_PER_ECHO === 0) this.#hearing = this.#hearItself();
+  }
+
+  /**
+   * What follows from the end of other sessions, for those who have not seen it.
+   *
+   * @param sessions as they are stored: a list that cannot be read keeps its name
+   */
+  async #buryEnded(sessions: readonly SessionRecord[]): Promise<void> {
+    const { broker } = this.#options;
+    const { forgettable } = this.#view;
+    const names = new Set(this.#view.ended.map(({ session }) => session));
+    const ended = sessions.filter(({ session }) => names.has(session));
+    await Promise.all(ended.map((record) => broker.leave(record)));
+    if (ended.length > 0) await broker.tell({ signal: { kind: 'changed' } });
+    if (forgettable.length > 0 && this.#isFirst()) await broker.forget(forgettable);
+  }
+
+  #heartbeat() {
+    return { session: this.id, count: ++this.#count, length: this.#length, digest: this.#digest };
+  }
+
+  /** The session is new in Redis: this process has just booted, or Redis has lost it. */
+  async #join(): Promise<void> {
+    // After the session, since lists that no session names are forgotten.
+    await this.#rememberTopics();
+    this.#joined = true;
+    await this.#options.broker.tell({ signal: { kind: 'changed' } });
+  }
+
+  async #rememberTopics(): Promise<void> {
+    await this.#options.broker.rememberTopics({ digest: this.#digest, topics: this.#topics });
+  }
+
+  /** Reads the lists of topics that are not known yet, and forgets those that no session names, neither stored nor alive. */
+  async #learnTopics(sessions: readonly SessionRecord[]): Promise<void> {
+    const { broker } = this.#options;
+    const digests = new Set(sessions.map(({ digest }) => digest));
+    const alive = new Set(this.#view.live.map(({ digest }) => digest));
+    for (const known of this.#handled.keys()) {
+      if (!digests.has(known) && !alive.has(known)) this.#handled.delete(known);
+    }
+    this.#handled.set(this.#digest, new Set(this.#topics));
+    const unknown = [...digests].filter((digest) => !this.#handled.has(digest));
+    if (unknown.length === 0) return;
+    const lists = await broker.rememberedTopics(unknown);
+    for (const [i, digest] of unknown.entries()) {
+      const topics = lists[i];
+      if (topics) this.#handled.set(digest, new Set(topics));
+    }
+    const unreadable = sessions.filter(({ digest, left }) => !left && !this.#handled.has(digest));
+    await Promise.all(
+      unreadable.map(({ session }) => broker.tell({ to: session, signal: { kind: 'unknown-topics' } })),
+    );
+  }
+
+  #handles(digest: string, topic: string): boolean {
+    return this.#handled.get(digest)?.has(topic) ?? false;
+  }
+
+  /** One process is enough to forget what all have seen. */
+  #isFirst(): boolean {
+    return this.#view.live[0]?.id === this.id;
+  }
+
+  // ── signals ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onSignal(signal: SessionSignal): void {
+    const { member } = this.#options;
+    switch (signal.kind) {
+      case 'changed':
+        return this.#refreshSoon();
+      case 'released':
+        return member.share();
+      case 'wanted':
+        this.refresh();
+        return member.wanted(signal.partition, signal.owner);
+      case 'unknown-topics':
+        // A failure shows again with the next such signal.
+        return void this.#rememberTopics().catch(() => {});
+      case 'echo':
+        return this.#onEcho?.();
+    }
+  }
+
+  #refreshSoon(): void {
+    const { length } = this.#view.live;
+    if (length <= FEW) this.refresh();
+    else if (this.#beats.started) this.#beats.later(Math.random() * SPREAD * length);
+  }
+
+  /** Never rejects. Signals can be lost without a connection that ends; then the connection for them is made anew. */
+  async #hearItself(): Promise<void> {
+    const { broker, clock, log } = this.#options;
+    const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
+    try {
+      await broker.tell({ to: this.id, signal: { kind: 'echo', count: this.#count } });
+      await within(clock, ECHO_TIMEOUT, heard, { signal: this.#stop.signal });
+      this.#hearsSignals = true;
+    } catch (error) {
+      if (!(error instanceof TimeUp) || this.#stop.signal.aborted) return;
+      if (this.#hearsSignals) log.warn('Signals do not come through any more; the connection for them is made anew');
+      this.#hearsSignals = false;
+      broker.link.rebuild('signals');
+    }
+  }
+
+  /** Never rejects: whoever is not told looks with the next heartbeat. */
+  async #tellHeirs(): Promise<void> {
+    const heirs = [...this.#heirs];
+    this.#heirs.clear();
+    await Promise.allSettled(heirs.map((to) => this.#options.broker.tell({ to, signal: { kind: 'released' } })));
+  }
+}
