@@ -4,7 +4,8 @@ import { Redis } from 'ioredis';
 import { BARE_BATCH, type Contender, type Handle, type Message, endProcess, now } from './contender.js';
 import type { Payload } from './payload.js';
 
-const MEMBER = 'bench';
+const EPOCH = '9f3ac07be41d2258';
+const OWNER = `${EPOCH} bench`;
 const HOUR = 3_600_000;
 const NUMBERS_PER_RECORD = 4;
 
@@ -43,7 +44,8 @@ class BarePartition {
   /** Keys and channel by their names. */
   readonly #names: ReadonlyMap<string, string>;
   #sequence = 0;
-  #token = 0;
+  #claims = 0;
+  #delivered = 0;
 
   constructor(redis: Redis, scripts: LoadedScripts, topic: string, index: number) {
     this.#redis = redis;
@@ -66,23 +68,25 @@ class BarePartition {
   }
 
   async acquire(): Promise<void> {
-    await this.#run('acquire', [MEMBER, HOUR]);
+    // The first owner: it replaces nothing.
+    await this.#run('acquire', [OWNER, '', 1]);
   }
 
   /** Ids, tokens and payloads of up to {@link BARE_BATCH} messages. */
-  async claim(): Promise<{ id: string; token: number; payload: Payload }[]> {
-    const [, , token, , , records, ...fields] = await this.#run('claim', [MEMBER, BARE_BATCH, HOUR, this.#token]);
-    this.#token = token as number;
+  async claim(): Promise<{ id: string; token: string; payload: Payload }[]> {
+    const args = [OWNER, ++this.#claims, this.#delivered, BARE_BATCH, HOUR];
+    const [, , delivered, , , records, ...fields] = await this.#run('claim', args);
+    this.#delivered = delivered as number;
     const numbers = JSON.parse(`[${String(records).replaceAll(' ', ',')}]`) as number[];
     const messages = [];
     for (let i = 0, n = 0; i < fields.length; i += 2, n += NUMBERS_PER_RECORD) {
       const [, body] = JSON.parse(fields[i + 1] as string) as [number, Payload];
-      messages.push({ id: fields[i] as string, token: numbers[n] as number, payload: body });
+      messages.push({ id: fields[i] as string, token: `${EPOCH}.${numbers[n]}`, payload: body });
     }
     return messages;
   }
 
-  async acknowledge(messages: readonly { id: string; token: number }[]): Promise<void> {
+  async acknowledge(messages: readonly { id: string; token: string }[]): Promise<void> {
     const tokens = messages.map(({ token }) => `${token} `).join('');
     const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, 'a', tokens];
     for (const { id } of messages) args.push(id);

@@ -1,5 +1,12 @@
 import { describe, expect } from 'vitest';
-import { MAX_BATCH } from '../../lib/broker/broker.interface.js';
+import {
+  type ClaimedMessage,
+  MAX_BATCH,
+  SUSPECT_ROOM,
+  epochOf,
+  ownerOf,
+  tokenOf,
+} from '../../lib/broker/broker.interface.js';
 import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support/broker/broker-bed.js';
 
 export function claimContract(it: BrokerTest): void {
@@ -11,39 +18,46 @@ export function claimContract(it: BrokerTest): void {
 
       expect(result).toMatchObject({ status: 'claimed', repaired: 0 });
       expect(result.messages).toEqual([
-        { storedId: 'a', envelope: '[7,"payload"]', token: 1, delivery: 1, attempt: 1, dueAt: LONG_AGO },
+        {
+          storedId: 'a',
+          envelope: '[7,"payload"]',
+          token: bed.token(1),
+          delivery: 1,
+          attempt: 1,
+          dueAt: LONG_AGO,
+          weight: 0,
+        },
       ]);
-      expect(result.token).toBe(1);
+      expect(result.delivered).toBe(1);
     });
 
-    it('refuses whoever does not own the partition, and changes nothing', async ({ bed }) => {
-      const request = { max: 1, lease: LONG, knownToken: 0 };
+    it('refuses whoever is not exactly the owner, says who is, and changes nothing', async ({ bed }) => {
       const nobodys = { ...bed.partition, index: 1 };
       await bed.publish('a');
       await bed.broker.publish(nobodys, bed.nextCall(), [message('a')]);
 
-      const refused = { status: 'not-owner' };
-      expect(await bed.broker.claim(bed.partition, { ...request, member: 'somebody else' })).toEqual(refused);
-      expect(await bed.broker.claim(nobodys, { ...request, member: bed.owner })).toEqual(refused);
+      const others = [
+        ownerOf('another-epoch', 'owner'),
+        ownerOf(epochOf(bed.owner), 'somebody else'),
+        epochOf(bed.owner),
+      ];
+      for (const owner of others) {
+        const refused = { status: 'not-owner', owner: bed.owner };
+        expect(await bed.broker.claim(bed.partition, bed.nextClaim({ owner }))).toEqual(refused);
+      }
+      expect(await bed.broker.claim(nobodys, bed.nextClaim())).toEqual({ status: 'not-owner', owner: undefined });
 
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', deliveries: 0 });
     });
 
-    it('refuses an owner that has released the partition', async ({ bed }) => {
+    it('refuses an owner that has released the partition, whatever it calls itself', async ({ bed }) => {
       await bed.publish('a');
       await bed.broker.release(bed.partition, bed.owner);
 
-      const request = { member: bed.owner, max: 1, lease: LONG, knownToken: 0 };
-      expect(await bed.broker.claim(bed.partition, request)).toEqual({ status: 'not-owner' });
-    });
-
-    it('refuses an owner whose session has ended', async ({ bed }) => {
-      await bed.publish('a');
-      await bed.broker.renew(bed.partition, bed.owner, 5);
-      await bed.advance(6);
-
-      const request = { member: bed.owner, max: 1, lease: LONG, knownToken: 0 };
-      expect(await bed.broker.claim(bed.partition, request)).toEqual({ status: 'not-owner' });
+      const refused = { status: 'not-owner', owner: epochOf(bed.owner) };
+      for (const owner of [bed.owner, epochOf(bed.owner), ownerOf(epochOf(bed.owner), '')]) {
+        expect(await bed.broker.claim(bed.partition, bed.nextClaim({ owner }))).toEqual(refused);
+      }
     });
 
     it('hands out no more than is wanted', async ({ bed }) => {
@@ -62,21 +76,21 @@ export function claimContract(it: BrokerTest): void {
       const { messages } = await bed.claim({ max: MAX_BATCH });
 
       expect(messages.map(({ storedId }) => storedId)).toEqual(ids.slice(0, MAX_BATCH));
-      expect(messages.map(({ token }) => token)).toEqual(ids.slice(0, MAX_BATCH).map((_, i) => i + 1));
+      expect(messages.map(({ token }) => token)).toEqual(ids.slice(0, MAX_BATCH).map((_, i) => bed.token(i + 1)));
     });
 
-    it('gives every delivery a token of its own, higher than all before', async ({ bed }) => {
+    it('numbers the deliveries of an owner, so that each has a token of its own', async ({ bed }) => {
       await bed.publishAll([message('a'), message('b')]);
       const first = await bed.claim();
       for (const claimed of first.messages) await bed.settle(claimed, RETRY);
       await bed.advance(1);
       const second = await bed.claim();
 
-      expect(first.messages.map(({ token }) => token)).toEqual([1, 2]);
-      expect(first.token).toBe(2);
-      expect(second.messages.map(({ token }) => token)).toEqual([3, 4]);
-      expect(second.token).toBe(4);
-      expect((await bed.claim()).token).toBe(4);
+      expect(first.messages.map(({ token }) => token)).toEqual([bed.token(1), bed.token(2)]);
+      expect(first.delivered).toBe(2);
+      expect(second.messages.map(({ token }) => token)).toEqual([bed.token(3), bed.token(4)]);
+      expect(second.delivered).toBe(4);
+      expect((await bed.claim()).delivered).toBe(4);
     });
 
     it('does not hand out a second time what is in flight', async ({ bed }) => {
@@ -85,21 +99,103 @@ export function claimContract(it: BrokerTest): void {
       expect((await bed.claim()).messages).toEqual([]);
     });
 
-    it('redelivers when a lease has ended, with the next token and the attempt spent', async ({ bed }) => {
+    it('redelivers when a lease has ended, with the next token, and no attempt spent', async ({ bed }) => {
       const first = await bed.deliver('a', { lease: 5 });
       await bed.advance(5);
 
       const second = await bed.claimOne();
 
-      expect(second).toEqual({ ...first, token: first.token + 1, delivery: 2, attempt: 2 });
+      expect(second).toEqual({ ...first, token: bed.token(2), delivery: 2 });
     });
 
-    it('counts every ended lease against the attempts', async ({ bed }) => {
+    it('spends an attempt by an ended lease only once the message runs as the only suspect', async ({ bed }) => {
       await bed.deliver('a', { lease: 1 });
-      for (const attempt of [2, 3, 4]) {
+      const seen: [attempt: number, weight: number][] = [];
+      for (let crashes = 1; crashes <= 5; crashes++) {
         await bed.advance(1);
-        expect(await bed.claimOne({ lease: 1 })).toMatchObject({ attempt, delivery: attempt });
+        const { attempt, weight } = await bed.claimOne({ lease: 1 });
+        seen.push([attempt, weight]);
       }
+      expect(seen).toEqual([
+        [1, 0],
+        [1, 1],
+        [1, SUSPECT_ROOM],
+        [2, SUSPECT_ROOM],
+        [3, SUSPECT_ROOM],
+      ]);
+    });
+
+    it('holds suspects back for which there is no room, and hands out the others', async ({ bed }) => {
+      await bed.publishAll(['a', 'b', 'c'].map((id) => message(id)));
+      await bed.claim({ lease: 1 });
+      await bed.advance(1);
+      await bed.claim({ lease: 1 });
+      await bed.advance(1);
+      await bed.publish('fresh');
+
+      const first = await bed.claim({ lease: LONG, room: 1 });
+      expect(first.messages.map(({ storedId, weight }) => [storedId, weight])).toEqual([
+        ['a', 1],
+        ['fresh', 0],
+      ]);
+      expect(first).toMatchObject({ heldBack: true, nextAt: (await bed.get('a'))?.at });
+      expect(await bed.claim({ room: 0 })).toMatchObject({ messages: [], heldBack: true });
+      const rest = await bed.claim({ lease: LONG, room: 2 });
+      expect(rest).toMatchObject({ messages: [{ storedId: 'b' }, { storedId: 'c' }], heldBack: false });
+    });
+
+    it('hands a message of three crashes out only if it has all the room', async ({ bed }) => {
+      await bed.publishAll(['a', 'b'].map((id) => message(id)));
+      for (let claims = 0; claims < 3; claims++) {
+        await bed.claim({ lease: 1 });
+        await bed.advance(1);
+      }
+
+      expect(await bed.claim({ room: SUSPECT_ROOM - 1 })).toMatchObject({ messages: [], heldBack: true });
+      const alone = await bed.claim({ lease: LONG });
+      expect(alone).toMatchObject({ messages: [{ storedId: 'a', attempt: 1, weight: SUSPECT_ROOM }], heldBack: true });
+    });
+
+    it('is no suspect any more once it was settled', async ({ bed }) => {
+      await bed.deliver('a', { lease: 1 });
+      for (let crashes = 1; crashes <= 2; crashes++) {
+        await bed.advance(1);
+        await bed.claim({ lease: 1 });
+      }
+      await bed.advance(1);
+      await bed.settle(await bed.claimOne(), RETRY);
+      await bed.advance(1);
+      expect(await bed.claimOne({ room: 0 })).toMatchObject({ attempt: 2, weight: 0 });
+    });
+
+    it('counts a crash after a takeover only for a lease that ended unsettled', async ({ bed }) => {
+      await bed.publishAll(['ended', 'held', 'settled'].map((id) => message(id)));
+      for (let claims = 0; claims < 2; claims++) {
+        await bed.claim({ lease: 1 });
+        await bed.advance(1);
+      }
+      const [ended, held, settled] = (await bed.claim({ lease: LONG })).messages as [
+        ClaimedMessage,
+        ClaimedMessage,
+        ClaimedMessage,
+      ];
+      await bed.broker.extend(bed.partition, 1, [ended]);
+      await bed.settle(settled, RETRY);
+      await bed.advance(1);
+      const heir = ownerOf('heirs-epoch', 'heir');
+      await bed.broker.acquire(bed.partition, heir, bed.owner);
+
+      const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0 });
+      const first = await bed.broker.claim(bed.partition, request);
+
+      expect(first).toMatchObject({
+        messages: [
+          { storedId: 'ended', attempt: 1, weight: SUSPECT_ROOM },
+          { storedId: 'settled', attempt: 2, weight: 0 },
+        ],
+        heldBack: false,
+      });
+      expect(await bed.settle(held, ACK)).toBe('settled');
     });
 
     it('redelivers before it delivers, in order of the ends of the leases', async ({ bed }) => {
@@ -128,14 +224,15 @@ export function claimContract(it: BrokerTest): void {
       await bed.publishAll([message('long'), message('short')]);
       const long = await bed.claimOne({ lease: LONG });
       await bed.claimOne({ lease: 10 });
-      await bed.broker.release(bed.partition, bed.owner);
-      const heir = await bed.broker.acquire(bed.partition, 'heir', LONG);
-      if (!heir.acquired) throw new Error('the partition was released');
+      const heir = ownerOf('heirs-epoch', 'heir');
+      await bed.broker.acquire(bed.partition, heir, bed.owner);
 
-      const request = { member: 'heir', knownToken: heir.token };
-      expect(heir.token).toBe(2);
       await bed.advance(10);
-      expect((await bed.claim(request)).messages).toMatchObject([{ storedId: 'short', token: 3, attempt: 2 }]);
+      const request = bed.nextClaim({ owner: heir, sequence: 1, delivered: 0 });
+      expect(await bed.broker.claim(bed.partition, request)).toMatchObject({
+        messages: [{ storedId: 'short', token: tokenOf('heirs-epoch', 1), delivery: 2, attempt: 1 }],
+        delivered: 1,
+      });
       expect(await bed.settle(long, ACK)).toBe('settled');
     });
 
@@ -178,7 +275,9 @@ export function claimContract(it: BrokerTest): void {
       await bed.publish('a', { envelope: '[2,"new"]', due: { at: 7 }, onDuplicate: 'replace' });
       await bed.advance(5);
 
-      expect((await bed.claim()).messages).toMatchObject([{ envelope: '[2,"new"]', dueAt: 7, attempt: 1, token: 2 }]);
+      expect((await bed.claim()).messages).toMatchObject([
+        { envelope: '[2,"new"]', dueAt: 7, attempt: 1, token: bed.token(2) },
+      ]);
     });
 
     it('says when there is something to claim again', async ({ bed }) => {

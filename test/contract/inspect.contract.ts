@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { sessionOfOwner } from '../../lib/broker/broker.interface.js';
 import {
   type BrokerTest,
   ACK,
@@ -77,7 +78,7 @@ export function inspectContract(it: BrokerTest): void {
         inFlight: 1,
         dead: 1,
         nextDueAt: LONG_AGO,
-        owner: bed.owner,
+        owner: sessionOfOwner(bed.owner),
       });
     });
 

@@ -6,6 +6,7 @@ describeBroker('MemoryBroker', async () => {
   // Real clocks do not show whole milliseconds either.
   const clock = new ManualClock(Date.UTC(2026, 0, 1) + 0.375);
   const broker = new MemoryBroker(clock);
+  broker.replicas = 0;
   await broker.connect();
   return {
     broker,

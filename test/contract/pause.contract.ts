@@ -10,7 +10,7 @@ export function pauseContract(it: BrokerTest): void {
       await bed.publishAll([message('a'), message('b')]);
 
       await broker.pause(bed.partition);
-      expect(await bed.claim()).toMatchObject({ status: 'paused', messages: [], nextAt: undefined });
+      expect(await bed.claim()).toMatchObject({ status: 'paused', messages: [], nextAt: expect.any(Number) as number });
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: true, scheduled: 2, due: 2 });
 
       await broker.resume(bed.partition);
@@ -42,10 +42,10 @@ export function pauseContract(it: BrokerTest): void {
 
     it('keep deliveries back only whose claim was not carried out before', async ({ bed }) => {
       await bed.publish('a');
-      await bed.claim({ knownToken: 0 });
+      await bed.claim();
       await bed.broker.pause(bed.partition);
 
-      expect((await bed.claim({ knownToken: 0 })).messages).toMatchObject([{ storedId: 'a', delivery: 1 }]);
+      expect((await bed.repeatClaim()).messages).toMatchObject([{ storedId: 'a', delivery: 1 }]);
     });
 
     it('let messages be published, moved, cancelled and trimmed', async ({ bed }) => {

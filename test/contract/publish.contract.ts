@@ -10,7 +10,7 @@ export function publishContract(it: BrokerTest): void {
 
       const result = await bed.publish('a', { envelope: '[1,"x"]', due: { at } });
 
-      expect(result).toEqual({ status: 'created', dueAt: at });
+      expect(result).toMatchObject({ status: 'created', dueAt: at });
       expect(await bed.get('a')).toEqual({
         storedId: 'a',
         state: 'scheduled',
@@ -24,7 +24,7 @@ export function publishContract(it: BrokerTest): void {
     });
 
     it('keeps a due time that has passed as it is', async ({ bed }) => {
-      expect(await bed.publish('a', { due: { at: LONG_AGO } })).toEqual({ status: 'created', dueAt: LONG_AGO });
+      expect(await bed.publish('a', { due: { at: LONG_AGO } })).toMatchObject({ status: 'created', dueAt: LONG_AGO });
     });
 
     it('counts a delay from its own clock and rounds up to the millisecond', async ({ bed }) => {
@@ -69,7 +69,7 @@ export function publishContract(it: BrokerTest): void {
         message('b', { due: { at: 2 } }),
       ]);
 
-      expect(results).toEqual([
+      expect(results).toMatchObject([
         { status: 'created', dueAt: 3 },
         { status: 'created', dueAt: 1 },
         { status: 'rejected', dueAt: 3 },
@@ -82,7 +82,7 @@ export function publishContract(it: BrokerTest): void {
 
       const results = await bed.publishAll(messages);
 
-      expect(results).toEqual(messages.map(() => ({ status: 'created', dueAt: LONG_AGO })));
+      expect(results).toMatchObject(messages.map(() => ({ status: 'created', dueAt: LONG_AGO })));
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: MAX_BATCH, due: MAX_BATCH });
     });
 
@@ -144,6 +144,34 @@ export function publishContract(it: BrokerTest): void {
 
       expect(await bed.publish('a')).toMatchObject({ status: 'created' });
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 1, attempt: 1 });
+    });
+
+    it('says in the first result of a call whether the partition has counted no message yet', async ({ bed }) => {
+      const messages = [message('a'), message('b')];
+      const call = bed.nextCall();
+      const results = [
+        { status: 'created', dueAt: LONG_AGO, isNewPartition: true },
+        { status: 'created', dueAt: LONG_AGO },
+      ];
+      expect(await bed.publishAll(messages, call)).toEqual(results);
+      expect(await bed.publishAll(messages, call)).toEqual(results);
+
+      const later = [message('a', { onDuplicate: 'ignore' }), message('c'), message('b', { onDuplicate: 'replace' })];
+      expect(await bed.publishAll(later)).toEqual([
+        { status: 'ignored', dueAt: LONG_AGO },
+        { status: 'created', dueAt: LONG_AGO },
+        { status: 'replaced', dueAt: LONG_AGO },
+      ]);
+    });
+
+    it('says so too if a duplicate came in the same call', async ({ bed }) => {
+      const results = await bed.publishAll([message('a'), message('a'), message('a', { onDuplicate: 'replace' })]);
+
+      expect(results).toEqual([
+        { status: 'created', dueAt: LONG_AGO, isNewPartition: true },
+        { status: 'rejected', dueAt: LONG_AGO },
+        { status: 'replaced', dueAt: LONG_AGO },
+      ]);
     });
 
     it('keeps partitions and topics apart', async ({ bed }) => {

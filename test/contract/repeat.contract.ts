@@ -28,6 +28,27 @@ async function stateOf(bed: BrokerBed, id = 'a'): Promise<unknown> {
 }
 
 export function repeatContract(it: BrokerTest): void {
+  describe('a copy of a call that comes after a later call of the same caller', () => {
+    it.for<[name: string, call: (bed: BrokerBed, call: CallId) => Promise<unknown>]>([
+      ['publish', async (bed, call) => bed.publishAll([message('a'), message('b')], call)],
+      ['publish that replaces', async (bed, call) => bed.publishAll([message('a', { onDuplicate: 'replace' })], call)],
+      ['cancel', async (bed, call) => bed.broker.cancel(bed.partition, call, 'a')],
+      ['reschedule', async (bed, call) => bed.broker.reschedule(bed.partition, call, 'a', { after: LONG })],
+      ['clear', async (bed, call) => bed.broker.clear(bed.partition, call, 'scheduled')],
+    ])('changes nothing: %s', async ([, call], { bed }) => {
+      await bed.publishAll([message('a')], { ...CALL, sequence: CALL.sequence + 1 });
+      const before = await stateOf(bed);
+
+      await expect(call(bed, CALL)).rejects.toMatchObject({
+        code: 'BROKER_UNAVAILABLE',
+        transient: true,
+        refused: false,
+      });
+
+      expect(await stateOf(bed)).toEqual(before);
+    });
+  });
+
   describe('publish repeated, since its reply was lost', () => {
     it('gets the same answer and stores nothing twice', async ({ bed }) => {
       const messages = [
@@ -276,7 +297,7 @@ export function repeatContract(it: BrokerTest): void {
         const claimed = await bed.deliver('a');
         const settlements = [
           [claimed, outcome],
-          [{ storedId: 'unknown', token: 9 }, outcome],
+          [{ storedId: 'unknown', token: bed.token(9) }, outcome],
         ] as const;
         const first = await bed.settleAll(settlements, CALL);
         const before = await stateOf(bed);
@@ -328,7 +349,7 @@ export function repeatContract(it: BrokerTest): void {
       expect(await bed.settleAll(settlements, CALL)).toEqual(['settled']);
       expect(await bed.settleAll(settlements, { ...CALL, caller: 'another' })).toEqual(['stale']);
       expect(await bed.settleAll(settlements, CALL)).toEqual(['settled']);
-      const unrelated = [{ storedId: 'a', token: 1, outcome: ACK }];
+      const unrelated = [{ storedId: 'a', token: bed.token(1), outcome: ACK }];
       expect(await bed.broker.settle(other, CALL, unrelated)).toEqual(['stale']);
       expect(await bed.settleAll(settlements, { ...CALL, sequence: CALL.sequence + 1 })).toEqual(['stale']);
     });

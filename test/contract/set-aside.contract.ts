@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { NO_TOKEN } from '../../lib/broker/broker.interface.js';
 import { type BrokerTest, ACK, FAILURE, LONG, OUTCOMES, message } from '../support/broker/broker-bed.js';
 
 const NO_TIMES = [NaN, Infinity, -Infinity, -1, 1e300];
@@ -82,7 +83,7 @@ export function setAsideContract(it: BrokerTest): void {
 
     it('without a token: takes what is due, and what has a lease that has ended, nothing else', async ({ bed }) => {
       const aside = (storedId: string): Promise<string | undefined> =>
-        bed.broker.setAside(bed.partition, { storedId, token: 0 }, FAILURE);
+        bed.broker.setAside(bed.partition, { storedId, token: NO_TOKEN }, FAILURE);
       await bed.deliver('flying');
       await bed.deliver('ended', { lease: 0 });
       await bed.publishAll([message('due'), message('waiting', { due: { after: LONG } })]);

@@ -1,10 +1,12 @@
 import { describe, expect } from 'vitest';
-import type { StoredMessage } from '../../lib/broker/broker.interface.js';
+import { type StoredMessage, tokenOf } from '../../lib/broker/broker.interface.js';
 import {
   type BrokerBed,
   type BrokerTest,
   ACK,
   DEAD,
+  LONG,
+  NO_TOKENS,
   OUTCOMES,
   PUT_OFF,
   RELEASE,
@@ -26,12 +28,21 @@ export function settleReceiptContract(it: BrokerTest): void {
         const { token } = await bed.deliver('a');
         const before = await stateOf(bed);
 
-        for (const wrong of [token - 1, token + 1, 0]) {
+        const neighbours = [
+          bed.token(0),
+          bed.token(2),
+          tokenOf('another-epoch', 1),
+          token.slice(1),
+          `${token}0`,
+          `${token} 1`,
+        ];
+        const wrongs = [...neighbours, ...NO_TOKENS];
+        for (const wrong of wrongs) {
           expect(await bed.settle({ storedId: 'a', token: wrong }, outcome)).toBe('stale');
         }
 
         expect(await stateOf(bed)).toEqual(before);
-        expect((await bed.broker.stats(bed.partition)).counters.stale).toBe(3);
+        expect((await bed.broker.stats(bed.partition)).counters.stale).toBe(wrongs.length);
       });
 
       it(`${outcome.kind}: too late, after a redelivery, changes nothing`, async ({ bed }) => {
@@ -75,13 +86,26 @@ export function settleReceiptContract(it: BrokerTest): void {
         await bed.settled(id, outcome);
         const before = await bed.get(id);
 
-        expect(await bed.settle({ storedId: id, token: 0 }, ACK)).toBe('stale');
+        for (const token of NO_TOKENS) expect(await bed.settle({ storedId: id, token }, ACK)).toBe('stale');
         expect(await bed.get(id)).toEqual(before);
       }
     });
 
+    it('takes no mark of a message for a token', async ({ bed }) => {
+      const cancelled = await bed.deliver('cancelled');
+      const replaced = await bed.deliver('replaced');
+      await bed.cancel('cancelled');
+      await bed.publish('replaced', { due: { at: 5 }, onDuplicate: 'replace' });
+
+      for (const { storedId } of [cancelled, replaced]) {
+        for (const token of NO_TOKENS) expect(await bed.settle({ storedId, token }, ACK)).toBe('stale');
+        expect(await bed.broker.extend(bed.partition, LONG, [{ storedId, token: 'c' }])).toEqual(['lost']);
+        expect(await bed.get(storedId)).toMatchObject({ state: 'in-flight' });
+      }
+    });
+
     it('of a message that never was', async ({ bed }) => {
-      expect(await bed.settle({ storedId: 'nobody', token: 1 }, DEAD)).toBe('stale');
+      expect(await bed.settle({ storedId: 'nobody', token: bed.token(1) }, DEAD)).toBe('stale');
       expect(await bed.get('nobody')).toBeUndefined();
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ dead: 0, scheduled: 0, inFlight: 0 });
     });
@@ -131,10 +155,12 @@ export function settleReceiptContract(it: BrokerTest): void {
 
       expect(
         await bed.settleAll([
-          [{ storedId: 'a', token: claimed.token + 1 }, DEAD],
+          [{ storedId: 'a', token: bed.token(2) }, DEAD],
+          [{ storedId: 'a', token: '' }, DEAD],
+          [{ storedId: 'a', token: `${claimed.token} ${claimed.token}` }, DEAD],
           [claimed, ACK],
         ]),
-      ).toEqual(['stale', 'settled']);
+      ).toEqual(['stale', 'stale', 'stale', 'settled']);
       expect(await bed.get('a')).toBeUndefined();
     });
   });

@@ -1,8 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
+import { PROTOCOL_VERSION } from '../../lib/broker/broker.interface.js';
 import type { BrokerTest } from '../support/broker/broker-bed.js';
 
 export function topicsContract(it: BrokerTest): void {
+  describe('configure', () => {
+    it('fixes the number of partitions at the first use of a topic', async ({ bed }) => {
+      const { topic } = bed.partition;
+
+      expect(await bed.broker.configure(topic, 16)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
+      expect(await bed.broker.configure(topic, 8)).toEqual({ partitions: 16, protocol: PROTOCOL_VERSION });
+      expect(await bed.broker.configure(`${topic}.other`, 8)).toMatchObject({ partitions: 8 });
+    });
+  });
+
+  describe('configOf and configsOf', () => {
+    it('answer what was fixed, and nothing of a topic that was never used', async ({ bed }) => {
+      await bed.broker.configure('a', 3);
+      await bed.broker.configure('fleet', 1024);
+
+      const [a, fleet] = [
+        { partitions: 3, protocol: PROTOCOL_VERSION },
+        { partitions: 1024, protocol: PROTOCOL_VERSION },
+      ];
+      expect(await bed.broker.configOf('a')).toEqual(a);
+      expect(await bed.broker.configOf('b')).toBeUndefined();
+      expect(await bed.broker.configsOf(['fleet', 'b', 'a', 'fleet'])).toEqual([fleet, undefined, a, fleet]);
+      expect(await bed.broker.configsOf([])).toEqual([]);
+    });
+  });
+
   describe('topics', () => {
     it('are none at first', async ({ bed }) => {
       expect(await bed.broker.topics()).toEqual([]);
@@ -16,17 +43,20 @@ export function topicsContract(it: BrokerTest): void {
 
     it('are not those that were only asked for', async ({ bed }) => {
       await bed.broker.configOf('a');
-      await bed.broker.join('b', 'member', 1000, []);
-      await bed.broker.stats({ topic: 'c', index: 0 });
+      await bed.broker.configsOf(['b']);
+      await bed.broker.rememberTopics({ digest: 'd', topics: ['c'] });
+      await bed.broker.stats({ topic: 'd', index: 0 });
 
       expect(await bed.broker.topics()).toEqual([]);
     });
 
     it('may be any number', async ({ bed }) => {
       const topics = Array.from({ length: 2001 }, () => randomUUID());
-      await Promise.all(topics.map(async (topic) => bed.broker.configure(topic, 1)));
+      await Promise.all(topics.map(async (topic, i) => bed.broker.configure(topic, 1 + (i % 1024))));
 
       expect(await bed.broker.topics()).toEqual(topics.toSorted());
+      const configs = await bed.broker.configsOf(topics);
+      expect(configs.map((config) => config?.partitions)).toEqual(topics.map((_, i) => 1 + (i % 1024)));
     });
   });
 }

@@ -1,5 +1,6 @@
 import { afterEach, vi } from 'vitest';
 import { useKitBed } from '../support/kit/kit-bed.js';
+import { doctor } from './drivers/doctor.js';
 import { eventsAndLogging } from './drivers/events.js';
 import { handling } from './drivers/handling.js';
 import { metrics } from './drivers/metrics.js';
@@ -21,6 +22,7 @@ afterEach(() => {
 });
 
 driveDocuments('docs/reference', {
+  'doctor.md': doctor,
   'events.md': eventsAndLogging,
   'handling.md': handling,
   'metrics.md': metrics,

@@ -34,6 +34,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   DelayedMessage: namesOf(library.members('DelayedMessage')),
   TopicCounts: namesOf(library.members('TopicCounts')),
   TopicCounters: namesOf(library.members('TopicCounters')),
+  DoctorCheck: namesOf(library.strings('DOCTOR_CHECKS')),
   MessageDetails: namesOf(library.members('MessageDetails')),
   TopicHealth: namesOf(library.members('TopicHealth')),
   HealthStatus: namesOf(library.strings('HealthStatus')),
@@ -126,8 +127,8 @@ describe('docs/guides/operations.md', () => {
     const parts = library.texts().flatMap((written) => written.parts);
     expect(text).toContain("`<handler> handles topic '<topic>'`");
     expect(parts).toContain(" handles topic '");
-    expect(text).toContain('`Heartbeats in`');
-    expect(parts).toEqual(expect.arrayContaining(["Heartbeats in topic '", 'Heartbeats in ']));
+    expect(text).toContain('`Heartbeats fail`');
+    expect(parts).toContain('Heartbeats fail, so that no partition moves: ');
   });
 });
 
@@ -224,9 +225,10 @@ function keysOf(keys: RedisKeys): string[] {
   return [
     ...valuesOf(keys.partition(partition)),
     keys.answered(partition, '<caller>'),
-    keys.probe,
+    keys.probe(0),
     keys.events,
-    keys.topics,
+    ...valuesOf(keys.fleet),
+    keys.sessionChannel('<session>'),
     ...valuesOf(keys.topic(topic)),
   ];
 }

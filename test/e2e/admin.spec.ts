@@ -124,7 +124,7 @@ describe('an admin changes a topic and', () => {
   it('refuses a topic of another protocol version', async () => {
     const { admin, producer } = await start({ consumer: false });
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
-    await bed.redis.hset(`{${bed.prefix}:jobs}:config`, 'protocol', 2);
+    await bed.redis.hset(`{${bed.prefix}:jobs}:config`, 'protocol', 99);
     await expect(admin.pause('jobs')).rejects.toThrow(ConfigurationError);
     await expect(admin.drain('jobs')).rejects.toThrow(ConfigurationError);
     await expect(admin.cancel('jobs', 'a')).rejects.toThrow(ConfigurationError);

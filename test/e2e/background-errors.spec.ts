@@ -69,7 +69,6 @@ describe('background errors', () => {
       await refuseWrites(own);
       expect(await events.errors.first(from('membership'))).toEqual({
         source: 'membership',
-        topic: 'jobs',
         error: expect.any(BrokerUnavailableError),
       });
       await refuseWrites(own, false);

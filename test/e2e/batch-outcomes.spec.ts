@@ -137,14 +137,14 @@ describe('a batch that runs past its time limit', () => {
   });
 });
 
+const MINUTE = 60_000;
+
 describe('one message of a batch', () => {
   it('that expired is a dead letter, and is not handed over', async () => {
-    const deliverAt = Date.now() - 60_000;
-    await publishDue(bed, {
-      a: { deliverAt },
-      late: { deliverAt, expireAfter: '1s' },
-      b: { deliverAt, expireAfter: '1h' },
-    });
+    await publishDue(bed, []);
+    for (const [id, expireAfter] of Object.entries({ a: undefined, late: '1s', b: '1h' })) {
+      await bed.publishLate(BATCH_TOPIC, null, MINUTE, { id, ...(expireAfter && { expireAfter }) });
+    }
     const { jobs, events, partition } = await startBatches(bed);
     await events.acked.take(2);
     expect(jobs.ids).toEqual([['a', 'b']]);
@@ -153,7 +153,8 @@ describe('one message of a batch', () => {
   });
 
   it('that has expired and is alone leads to no call', async () => {
-    await publishDue(bed, { late: { deliverAt: Date.now() - 60_000, expireAfter: '1s' } });
+    await publishDue(bed, []);
+    await bed.publishLate(BATCH_TOPIC, null, MINUTE, { id: 'late', expireAfter: '1s' });
     const { jobs, events, producer } = await startBatches(bed, { concurrency: 1 });
     await events.dead.first();
     await producer.publish(BATCH_TOPIC, null, { id: 'next' });

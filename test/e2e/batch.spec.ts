@@ -4,7 +4,7 @@ import { BATCH_TOPIC, publishDue, startBatches } from '../support/app/batch-bed.
 import { batchHandler } from '../support/app/batch-recorder.js';
 import { useBed } from '../support/app/bed.js';
 import { report } from '../support/readings/statistics.js';
-import { abortOf, eventually } from '../support/waiting.js';
+import { abortOf, eventually, until } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -14,12 +14,13 @@ function names(count: number): string[] {
 
 describe('a handler of batches', () => {
   it('is called with arrays of payloads and messages, in the order in which they were due', async () => {
-    const due = Date.now() - 60_000;
+    const due = Math.ceil(await bed.time()) + 2000;
     await publishDue(bed, {
       a: { deliverAt: due + 2 },
       b: { deliverAt: due + 1, headers: { x: 'y' } },
       c: { deliverAt: due },
     });
+    await until('all of them to be due', async () => (await bed.time()) > due + 2);
     const { jobs, events } = await startBatches(bed);
     const [call] = await jobs.called();
     expect(call?.payloads).toEqual(['payload of c', 'payload of b', 'payload of a']);

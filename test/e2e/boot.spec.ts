@@ -123,7 +123,7 @@ describe('consumer: false', () => {
     expect(publisher.get(Jobs).calls).toEqual([]);
     expect(publisher.events.ownership.past).toEqual([]);
     await consumer.close();
-    expect((await bed.keys()).filter((key) => /:(owner|members|holdings)$/.test(key))).toEqual([]);
+    expect(await bed.ofConsumers()).toEqual([]);
   });
 });
 

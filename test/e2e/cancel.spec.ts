@@ -153,7 +153,8 @@ describe('cancelling by id', () => {
     const { producer, partition } = await start();
     expect(await producer.cancel('jobs', 'nobody')).toBe('not-found');
     expect(await producer.cancel('jobs', { id: 'nobody', key: 'nowhere' })).toBe('not-found');
-    expect(await bed.redis.exists(partition.key('meta'), partition.key('deliveries'))).toBe(0);
+    expect(await bed.redis.exists(partition.key('deliveries'))).toBe(0);
+    expect(await partition.counters()).toEqual({});
   });
 
   it("answers 'not-found' for a message that was handled, and for a dead letter", async () => {

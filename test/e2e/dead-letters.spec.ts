@@ -169,9 +169,8 @@ describe('what a handler throws', () => {
 
 describe('expireAfter', () => {
   it('makes a message that is too late a dead letter without calling the handler', async () => {
-    const { producer, events, payments, partition } = await start();
-    const deliverAt = (await bed.time()) - HOUR;
-    await producer.publish('payments', 1, { id: 'a', deliverAt, expireAfter: '30m' });
+    const { events, payments, partition } = await start();
+    await bed.publishLate('payments', 1, HOUR, { id: 'a', expireAfter: '30m' });
     const event = await events.dead.first();
     expect(event).toMatchObject({ id: 'a', failure: { reason: 'expired' } });
     expect(event.failure.message).toMatch(/30 minutes.* 360\d{4} ms/);
@@ -182,21 +181,20 @@ describe('expireAfter', () => {
   });
 
   it('does not affect messages that are late by less', async () => {
-    const { producer, events } = await start();
-    const deliverAt = (await bed.time()) - HOUR;
-    await producer.publish('payments', 1, { id: 'a', deliverAt, expireAfter: '2h' });
+    const { events } = await start();
+    await bed.publishLate('payments', 1, HOUR, { id: 'a', expireAfter: '2h' });
     expect(await events.acked.first()).toMatchObject({ id: 'a' });
   });
 
   it('of the topic applies to its messages', async () => {
-    const { producer, events } = await start({ expireAfter: '30m' });
-    await producer.publish('payments', 1, { deliverAt: (await bed.time()) - HOUR });
+    const { events } = await start({ expireAfter: '30m' });
+    await bed.publishLate('payments', 1, HOUR);
     expect((await events.dead.first()).failure.reason).toBe('expired');
   });
 
   it('of the message takes precedence over that of the topic', async () => {
-    const { producer, events } = await start({ expireAfter: '30m' });
-    await producer.publish('payments', 1, { deliverAt: (await bed.time()) - HOUR, expireAfter: '2h' });
+    const { events } = await start({ expireAfter: '30m' });
+    await bed.publishLate('payments', 1, HOUR, { expireAfter: '2h' });
     expect(await events.acked.first()).toMatchObject({ attempt: 1 });
   });
 });

@@ -33,6 +33,7 @@ describe('DelayQueueHealth.check() if all is well', () => {
       status: 'up',
       problems: [],
       connection: { status: 'up', roundTrip: expect.any(Number), signals: 'up', error: undefined },
+      session: { status: 'up', renewedAt: expect.any(Date), stalled: false },
       clockOffset: expect.any(Number),
       topics: [
         {
@@ -47,6 +48,7 @@ describe('DelayQueueHealth.check() if all is well', () => {
         },
       ],
       unhandled: [],
+      abandoned: { count: 0, oldest: [] },
     });
     expect(report.connection.roundTrip).toBeGreaterThan(0);
     expect(Math.abs(report.clockOffset)).toBeLessThan(1000);
@@ -66,9 +68,10 @@ describe('DelayQueueHealth.check() if all is well', () => {
   it('has the topics that the options of a publishing process name', async () => {
     await bed.start({ providers: [Jobs], options: FOUR_PARTITIONS });
     const publisher = await bed.start({ options: { consumer: false, topics: { jobs: {} } } });
-    const { status, topics } = await healthOf(publisher).check();
+    const { status, session, topics } = await healthOf(publisher).check();
 
     expect(status).toBe('up');
+    expect(session).toBeUndefined();
     expect(topics).toMatchObject([{ topic: 'jobs', owned: [], unowned: [], stalled: false }]);
   });
 
@@ -146,7 +149,13 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
 
   it('is down while this process makes no progress, though Redis answers', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
-    const claims = vi.spyOn(brokerOf(app.nest), 'claim').mockImplementation(never);
+    const broker = brokerOf(app.nest);
+    const claim = broker.claim.bind(broker);
+    const hung = new Gate();
+    const claims = vi.spyOn(broker, 'claim').mockImplementation(async (...args) => {
+      await hung.opened;
+      return claim(...args);
+    });
     const { dueAt } = await app.producer.publish('jobs', 1, { id: 'a' });
 
     expect(await healthOf(app).check()).toMatchObject({ status: 'up', topics: [{ stalled: false }] });
@@ -160,6 +169,7 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
       });
       expect(report.topics[0]?.overdue?.lateness).toBeGreaterThan(1000);
     });
+    hung.open();
     claims.mockRestore();
     await app.events.acked.first();
     await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
@@ -182,16 +192,23 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
   it('is down while heartbeats are not answered', async () => {
     const app = await bed.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
     const broker = brokerOf(app.nest);
-    const join = broker.join.bind(broker);
+    const heartbeat = broker.heartbeat.bind(broker);
     const hung = new Gate();
-    const heartbeats = vi.spyOn(broker, 'join').mockImplementation(async (...args) => {
+    const heartbeats = vi.spyOn(broker, 'heartbeat').mockImplementation(async (...args) => {
       await hung.opened;
-      return join(...args);
+      return heartbeat(...args);
     });
 
     await eventually(async () =>
-      expect(await healthOf(app).check()).toMatchObject({ status: 'down', topics: [{ stalled: true }] }),
+      expect(await healthOf(app).check()).toMatchObject({
+        status: 'down',
+        problems: expect.arrayContaining(['This process sends no heartbeats, though it is connected']),
+        session: { status: 'down', stalled: true },
+        topics: [{ stalled: false }],
+      }),
     );
+    await app.producer.publish('jobs', 1);
+    await app.events.acked.first();
     hung.open();
     heartbeats.mockRestore();
     await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));

@@ -32,7 +32,7 @@ function linesOf({ logs }: { logs: { lines: readonly string[] } }): string[] {
 
 /** Wakes the application as another process would: with sharded pub/sub on Redis 7 and newer. */
 async function signal(channel: string, message: string): Promise<void> {
-  await bed.redis.spublish(channel, message).catch(async () => bed.redis.publish(channel, message));
+  await bed.redis.publish(channel, message);
 }
 
 async function pause(paused: boolean): Promise<void> {
@@ -45,17 +45,20 @@ async function pause(paused: boolean): Promise<void> {
   }
 }
 
-/** Simulates another process, since Nest has one logger for all applications of a process. */
-async function join(member: string): Promise<void> {
-  const tag = `{${bed.prefix}:jobs}`;
-  await bed.redis.zadd(`${tag}:members`, (await bed.time()) + 60_000, member);
-  await signal(`${tag}:changes`, member);
+/** Simulates another process that handles the same topics, since Nest has one logger for all applications of a process. */
+async function join(session: string): Promise<void> {
+  const [digest] = await bed.redis.hkeys(`{${bed.prefix}:fleet}:handled`);
+  await setSession(session, `1 ${Date.now()} 60000 ${digest}`);
 }
 
-async function leave(member: string): Promise<void> {
-  const tag = `{${bed.prefix}:jobs}`;
-  await bed.redis.zrem(`${tag}:members`, member);
-  await signal(`${tag}:changes`, member);
+async function leave(session: string): Promise<void> {
+  const record = await bed.redis.hget(`{${bed.prefix}:fleet}:sessions`, session);
+  await setSession(session, `${record} left`);
+}
+
+async function setSession(session: string, record: string): Promise<void> {
+  await bed.redis.hset(`{${bed.prefix}:fleet}:sessions`, session, record);
+  await signal(`{${bed.prefix}:fleet}:signals`, '{"kind":"changed"}');
 }
 
 describe('the log of an application', () => {

@@ -92,7 +92,7 @@ describe('the metrics of an application', () => {
     };
     const messages = Array.from({ length: 50 }, (_, i) => ({ payload: i, options: { delay: 20 + i * 4 } }));
     // One message waited for a consumer, so that there is a substantial lateness.
-    await producer.publish('jobs', 'old', { deliverAt: (await bed.time()) - 90_000 });
+    await bed.publishLate('jobs', 'old', 90_000);
     await producer.publishMany('jobs', messages);
     await events.acked.take(51);
 
@@ -198,7 +198,7 @@ describe('the gauges of a topic', () => {
 
   it('are reported by a process that only publishes if nobody handles the topic', async () => {
     const { app, scrape } = await startScraped(bed, { options: { ...setup.options, consumer: false } });
-    await app.producer.publish('jobs', 1, { deliverAt: (await bed.time()) - 5000 });
+    await bed.publishLate('jobs', 1, 5000);
     await app.producer.publish('jobs', 2, { delay: '1h' });
     const result = await scrape();
     expect(result.value('delay_queue_scheduled', JOBS)).toBe(2);
@@ -262,7 +262,7 @@ describe('the latency of scripts', () => {
     await events.acked.first();
     await scrape();
     const result = await scrape();
-    for (const script of ['probe', 'configure', 'join', 'acquire', 'publish', 'claim', 'settle', 'stats']) {
+    for (const script of ['probe', 'configure', 'acquire', 'publish', 'claim', 'settle', 'stats']) {
       const count = result.value('delay_queue_script_duration_seconds_count', { script }) ?? 0;
       const sum = result.value('delay_queue_script_duration_seconds_sum', { script }) ?? 0;
       expect([script, count > 0, sum > 0, sum / count < 1]).toEqual([script, true, true, true]);

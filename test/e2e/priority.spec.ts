@@ -202,9 +202,8 @@ describe('the second topic of a handler continues', () => {
     await running.jobs.called(10);
     expect(topicsOf(running)).toEqual(Array(10).fill(NORMAL));
 
-    await bed.redis.hdel(urgent.key('meta'), 'paused');
-    // The earliest of its partition, so its owner is told at once.
-    await publisher.producer.publish(URGENT, null, { deliverAt: 1 });
+    // Its resume tells the owner.
+    await bed.publishLate(URGENT, null, 1000);
     await signalsRead(publisher);
     gate.open();
     await running.events.acked.take(41);

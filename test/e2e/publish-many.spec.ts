@@ -10,8 +10,9 @@ import {
   SerializationError,
 } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { type Bed, onOwnRedis, useBed } from '../support/app/bed.js';
+import { useBed } from '../support/app/bed.js';
 import { Recorder } from '../support/app/recorder.js';
+import { startScraped } from '../support/app/scraped.js';
 
 @Injectable()
 class Mails extends Recorder<number> {
@@ -141,46 +142,44 @@ describe('publishMany', () => {
   });
 });
 
-/** EVALSHA calls that a server has seen. */
-async function scriptCalls(own: Bed): Promise<number> {
-  const stats = await own.redis.info('commandstats');
-  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+/** An application that only publishes, and how often it has called the script that publishes. */
+async function startCounted(partitions: number) {
+  const { app, scrape } = await startScraped(bed, { options: { consumer: false, defaults: { partitions } } });
+  const scriptCalls = async (): Promise<number> =>
+    (await scrape()).value('delay_queue_script_duration_seconds_count', { script: 'publish' }) ?? 0;
+  return { producer: app.producer, scriptCalls };
 }
 
 describe('publishes of the same turn of the event loop', () => {
   it('travel together, one script call per partition', async () => {
-    await onOwnRedis(async (own) => {
-      const { producer } = await own.start({ options: { consumer: false, defaults: { partitions: 4 } } });
-      // Makes the topic known and the script loaded.
-      await producer.publish('mails', 0, { delay: '1h' });
-      const before = await scriptCalls(own);
-      const results = await Promise.all(
-        Array.from({ length: 300 }, async (_, i) => producer.publish('mails', i, { delay: '1h' })),
-      );
-      expect(new Set(results.map(({ partition }) => partition)).size).toBe(4);
-      expect((await scriptCalls(own)) - before).toBe(4);
+    const { producer, scriptCalls } = await startCounted(4);
+    // Makes the topic known and the script loaded.
+    await producer.publish('mails', 0, { delay: '1h' });
+    const before = await scriptCalls();
+    const results = await Promise.all(
+      Array.from({ length: 300 }, async (_, i) => producer.publish('mails', i, { delay: '1h' })),
+    );
+    expect(new Set(results.map(({ partition }) => partition)).size).toBe(4);
+    expect((await scriptCalls()) - before).toBe(4);
 
-      // Each still has its own result or error.
-      const mixed = await Promise.allSettled(
-        ['a', 'b', 'a', 'c'].map(async (id) => producer.publish('mails', 0, { id, key: 'k', delay: '1h' })),
-      );
-      expect((await scriptCalls(own)) - before).toBe(5);
-      expect(mixed.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
-      expect(mixed[2]).toMatchObject({ reason: { code: 'DUPLICATE_MESSAGE', id: 'a' } });
-    });
+    // Each still has its own result or error.
+    const mixed = await Promise.allSettled(
+      ['a', 'b', 'a', 'c'].map(async (id) => producer.publish('mails', 0, { id, key: 'k', delay: '1h' })),
+    );
+    expect((await scriptCalls()) - before).toBe(5);
+    expect(mixed.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(mixed[2]).toMatchObject({ reason: { code: 'DUPLICATE_MESSAGE', id: 'a' } });
   });
 
   it('are sent in several calls if there are many, so that none keeps Redis busy for long', async () => {
-    await onOwnRedis(async (own) => {
-      const { producer } = await own.start({ options: { consumer: false, defaults: { partitions: 1 } } });
-      await producer.publish('mails', 0, { delay: '1h' });
-      const before = await scriptCalls(own);
-      await producer.publishMany(
-        'mails',
-        messages(2000, () => ({ delay: '1h' })),
-      );
-      // 200 per call.
-      expect((await scriptCalls(own)) - before).toBe(10);
-    });
+    const { producer, scriptCalls } = await startCounted(1);
+    await producer.publish('mails', 0, { delay: '1h' });
+    const before = await scriptCalls();
+    await producer.publishMany(
+      'mails',
+      messages(2000, () => ({ delay: '1h' })),
+    );
+    // 200 per call.
+    expect((await scriptCalls()) - before).toBe(10);
   });
 });

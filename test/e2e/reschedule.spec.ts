@@ -137,7 +137,7 @@ describe('rescheduling a waiting message', () => {
 
   it('counts its expireAfter from the new time', async () => {
     const producer = await startPublisher();
-    for (const id of ['moved', 'left']) await producer.publish('jobs', id, { id, deliverAt: 0, expireAfter: '5m' });
+    for (const id of ['moved', 'left']) await bed.publishLate('jobs', id, HOUR, { id, expireAfter: '5m' });
     expect(await producer.reschedule('jobs', 'moved', { delay: 0 })).toBe(true);
 
     const { events, jobs } = await start();
@@ -187,8 +187,9 @@ describe('rescheduling answers false and changes nothing for', () => {
     const { producer, partition } = await start();
     expect(await producer.reschedule('jobs', 'nobody', { delay: 0 })).toBe(false);
     expect(await producer.reschedule('jobs', { id: 'nobody', key: 'nowhere' }, { deliverAt: 0 })).toBe(false);
-    const names = ['scheduled', 'inflight', 'messages', 'deliveries', 'meta'].map((name) => partition.key(name));
+    const names = ['scheduled', 'inflight', 'messages', 'deliveries'].map((name) => partition.key(name));
     expect(await bed.redis.exists(names)).toBe(0);
+    expect(await partition.counters()).toEqual({});
   });
 
   it('a message in flight, which is handled once', async () => {

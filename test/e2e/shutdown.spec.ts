@@ -232,11 +232,11 @@ describe('an application that was closed', () => {
     });
   });
 
-  it('leaves neither members nor owners behind', async () => {
+  it('leaves neither a session nor an owner behind', async () => {
     const { app, jobs } = await start();
     await occupy({ app, jobs }, 1);
     await app.close();
-    expect((await bed.keys()).filter((key) => /:(owner|members|holdings)$/.test(key))).toEqual([]);
+    expect(await bed.ofConsumers()).toEqual([]);
   });
 
   it('may be closed again, which does not keep the process from ending', async () => {

@@ -94,10 +94,19 @@ describe('a message that is due', () => {
     const { producer, alarms } = await start();
     const now = await bed.time();
     await Promise.all(
-      [3, 1, 2].map(async (n) => producer.publish('alarms', n, { id: `${n}`, deliverAt: now - 1000 + n })),
+      [3, 1, 2].map(async (n) => producer.publish('alarms', n, { id: `${n}`, deliverAt: now + 200 + n })),
     );
     await alarms.called(3);
     expect(alarms.ids).toEqual(['1', '2', '3']);
+  });
+
+  it('does not come before what is due already, however long ago it asks to be', async () => {
+    const publisher = await bed.start({ options: { consumer: false, defaults: { partitions: 1 } } });
+    await publisher.producer.publish('alarms', 1, { id: 'waiting' });
+    await publisher.producer.publish('alarms', 2, { id: 'ancient', deliverAt: 0, expireAfter: '1h' });
+    const { alarms } = await start();
+    await alarms.called(2);
+    expect(alarms.ids).toEqual(['waiting', 'ancient']);
   });
 
   it('is delivered in the order of publishing if due times are equal and ids generated', async () => {

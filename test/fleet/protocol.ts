@@ -13,6 +13,8 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly shutdownTimeout?: number;
   /** How long each handler call takes, in milliseconds. */
   readonly handlerTime?: number;
+  /** The id of a message whose handler kills the process. */
+  readonly poison?: string;
 }
 
 export interface ProducerConfig extends ProgramConfig {

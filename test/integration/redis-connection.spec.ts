@@ -214,7 +214,7 @@ describe('a connection to Redis', () => {
       await other.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       // Signals may get lost until the connection has subscribed again, so they are sent until one arrives.
       for (let at = 1_000_000; signals.all.length === 0; at--) {
-        const call = { caller: 'test', sequence: at };
+        const call = { caller: 'test', sequence: 2_000_000 - at };
         await connected.publish(partition, call, [message(`at ${at}`, { due: { at } })]);
       }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
-import { ACK, LONG, RETRY, message } from '../support/broker/broker-bed.js';
+import { ACK, RETRY, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
 /** Numbers of messages with which a claim leaves the compact encoding of small sets, or keeps it. */
@@ -13,11 +13,9 @@ function idsOf(count: number): string[] {
 
 describe('how Redis keeps what is in flight', () => {
   let bed: RedisBed;
-  let knownToken: number;
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
-    const acquired = await bed.broker.acquire(bed.partition, 'm', LONG);
-    knownToken = acquired.acquired ? acquired.token : 0;
+    await bed.claimant.acquire();
   });
   afterEach(() => bed.close());
 
@@ -31,10 +29,7 @@ describe('how Redis keeps what is in flight', () => {
   }
 
   async function claim(max = 200): Promise<ClaimedMessage[]> {
-    const result = await bed.broker.claim(bed.partition, { member: 'm', max, lease: LONG, knownToken });
-    if (result.status === 'not-owner') throw new Error('it is the owner');
-    knownToken = result.token;
-    return result.messages;
+    return (await bed.claimant.claim({ max })).messages;
   }
 
   async function settle(messages: readonly ClaimedMessage[], outcome: Outcome): Promise<void> {

@@ -8,10 +8,13 @@ import { FaultProxy } from '../support/servers/fault-proxy.js';
 import { message } from '../support/broker/broker-bed.js';
 import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
 import { Received } from '../support/broker/received.js';
-import { until } from '../support/waiting.js';
+import { eventually, until } from '../support/waiting.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
 
 const PARTITION = { topic: 'orders', index: 0 };
+
+/** Handlers of a call's outcome: whether it was served. */
+const SERVED = [() => true, () => false] as const;
 const READONLY = new ReplyError("READONLY You can't write against a read only replica.");
 
 describe('a primary that becomes a replica behind one address', () => {
@@ -67,6 +70,32 @@ describe('a primary that becomes a replica behind one address', () => {
     expect(await channelsOf(former)).toEqual([]);
   });
 
+  it('is left by readers of fleet events too, which only read and so are never refused', async () => {
+    const entries = new Received<unknown>();
+    const errors = new Received<Error>();
+    const end = broker.eventLog.follow({ onEntry: entries.listener, onError: errors.listener });
+    const append = async (number: number): Promise<void> =>
+      broker.eventLog.append({ process: 'test', sequence: number, count: 1, dropped: 0, events: '[]' }, 100);
+    await eventually(async () => {
+      await append(entries.all.length + 1);
+      expect(entries.all.length).toBeGreaterThan(0);
+    });
+    await until('the reader to wait', async () => (await on(former, readersOf)) === 1);
+    // The first new connection still leads to the former primary, and may stay there: the reader's does.
+    // It is cut off, so that nothing reaches it from the next one.
+    await on(former, async (redis) => redis.replicaof('127.0.0.1', 1));
+    await errors.atLeast(1);
+    await until('the reader to wait there again', async () => (await on(former, readersOf)) === 1);
+    proxy.point(next.port);
+    await until('a publish to be served', async () => publish().then(...SERVED));
+    const known = entries.all.length;
+    await eventually(async () => {
+      await append(1000 + entries.all.length);
+      expect(entries.all.length).toBeGreaterThan(known);
+    });
+    await end();
+  });
+
   it('is tried again and again while the address leads to it, with a pause each time, however many calls fail', async () => {
     await demote();
     const connectionsBefore = await on(former, connectionsOf);
@@ -95,6 +124,12 @@ async function channelsOf(server: PrivateRedis): Promise<unknown> {
     const sharded = await redis.pubsub('SHARDCHANNELS').catch(() => []);
     return [...sharded, ...(await redis.pubsub('CHANNELS'))];
   });
+}
+
+/** How many connections wait for entries of a stream. */
+async function readersOf(redis: Redis): Promise<number> {
+  const clients = (await redis.client('LIST')) as string;
+  return clients.split('\n').filter((line) => / flags=\S*b/.test(line) && line.includes(' cmd=xread ')).length;
 }
 
 async function connectionsOf(redis: Redis): Promise<number> {

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { Outcome } from '../../lib/broker/broker.interface.js';
+import { type ClaimRequest, NO_TOKEN, type Outcome, ownerOf } from '../../lib/broker/broker.interface.js';
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime } from '../support/broker/redis-bed.js';
 
+const OWNER = ownerOf('epoch', 'm');
+const CLAIM: ClaimRequest = { owner: OWNER, sequence: 1, delivered: 0, max: 100, lease: LONG };
 const KEYED = toStoredId('keyed', 'key');
 const KEYS = [
   'scheduled',
@@ -25,7 +27,7 @@ function nameOf(i: number): string {
 
 describe('a key that holds another type than ours', () => {
   let bed: RedisBed;
-  let tokens: ReadonlyMap<string, number>;
+  let tokens: ReadonlyMap<string, string>;
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
   });
@@ -41,14 +43,14 @@ describe('a key that holds another type than ours', () => {
   /** Stores messages in every state, with failures and keys, and with marks of those in flight. */
   async function fill(): Promise<void> {
     const { broker, partition, nextCall, redis, keys } = bed;
-    await broker.acquire(partition, 'm', LONG);
+    await broker.acquire(partition, OWNER, undefined);
     const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
     await broker.publish(
       partition,
       nextCall(),
       ids.map((id) => message(id)),
     );
-    const result = await broker.claim(partition, { member: 'm', max: 100, lease: LONG, knownToken: 0 });
+    const result = await broker.claim(partition, CLAIM);
     tokens = new Map(
       result.status === 'claimed' ? result.messages.map(({ storedId, token }) => [storedId, token]) : [],
     );
@@ -61,11 +63,11 @@ describe('a key that holds another type than ours', () => {
     await broker.publish(partition, nextCall(), [message('due'), message('later', { due: { after: LONG } })]);
   }
 
-  function tokenOf(id: string): number {
-    return tokens.get(id) ?? NaN;
+  function tokenOf(id: string): string {
+    return tokens.get(id) ?? NO_TOKEN;
   }
 
-  async function settle(token: number, storedId: string, outcome: Outcome): Promise<unknown> {
+  async function settle(token: string, storedId: string, outcome: Outcome): Promise<unknown> {
     const { broker, partition, nextCall } = bed;
     return broker.settle(partition, nextCall(), [{ storedId, token, outcome }]);
   }
@@ -80,7 +82,7 @@ describe('a key that holds another type than ours', () => {
     'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
     'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
     reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),
-    claim: async () => bed.broker.claim(bed.partition, { member: 'm', max: 100, lease: LONG, knownToken: 7 }),
+    claim: async () => bed.broker.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 7 }),
     extend: async () => bed.broker.extend(bed.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
     ...Object.fromEntries(
       OUTCOMES.map((outcome) => [
@@ -114,9 +116,9 @@ describe('a key that holds another type than ours', () => {
     peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
     get: async () => bed.broker.get(bed.partition, 'flying'),
     stats: async () => bed.broker.stats(bed.partition),
-    renew: async () => bed.broker.renew(bed.partition, 'm', LONG),
     locate: async () => bed.broker.locate(bed.partition, 'keyed'),
-    acquire: async () => bed.broker.acquire(bed.partition, 'm', LONG),
+    acquire: async () => bed.broker.acquire(bed.partition, OWNER, undefined),
+    release: async () => bed.broker.release(bed.partition, OWNER),
   };
 
   for (const [what, operation] of Object.entries(OPERATIONS)) {
@@ -159,20 +161,13 @@ describe('a key that holds another type than ours', () => {
     await expect(bed.broker.configure('orders', 4)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
     expect(await bed.redis.get(`{${bed.prefix}:orders}:config`)).toBe('not ours');
   });
-
-  it('is not needed for a member to join', async () => {
-    for (const name of ['members', 'holdings']) {
-      await bed.redis.set(`{${bed.prefix}:orders}:${name}`, 'not ours');
-      expect(await bed.broker.join('orders', 'm', LONG, [1])).toMatchObject([{ id: 'm', holdings: [1] }]);
-    }
-  });
 });
 
 describe('what is stored beyond all bounds', () => {
   let bed: RedisBed;
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
-    await bed.broker.acquire(bed.partition, 'm', LONG);
+    await bed.claimant.acquire();
   });
   afterEach(() => bed.close());
 
@@ -200,39 +195,26 @@ describe('what is stored beyond all bounds', () => {
   });
 
   it.each(['x', '', '-5', '1.5', '1e300', '9'.repeat(40), 'nan', 'inf'])(
-    'the counter of tokens, %j: none is given out twice',
+    'the counter of deliveries, %j: it begins anew, and claims go on',
     async (delivered) => {
-      const { broker, redis, keys, partition } = bed;
-      await broker.publish(partition, bed.nextCall(), [message('a'), message('b')]);
-      const claim = { member: 'm', max: 1, lease: LONG };
-      const first = await broker.claim(partition, { ...claim, knownToken: 0 });
-      const knownToken = first.status === 'claimed' ? first.token : NaN;
+      const { broker, redis, keys, partition, claimant } = bed;
+      await broker.publish(partition, bed.nextCall(), [message('a')]);
       await redis.hset(keys.meta, 'delivered', delivered);
 
-      let second = await broker.claim(partition, { ...claim, knownToken });
-      if (second.status === 'claimed' && second.messages.length === 0) {
-        second = await broker.claim(partition, { ...claim, knownToken: second.token });
-      }
-
-      expect(second).toMatchObject({ messages: [{ storedId: 'b' }] });
-      const token = second.status === 'claimed' ? (second.messages[0]?.token ?? NaN) : NaN;
-      expect(token).toBeGreaterThan(knownToken);
-      expect(await broker.settle(partition, bed.nextCall(), [{ storedId: 'b', token, outcome: DEAD }])).toEqual([
-        'settled',
-      ]);
+      expect(await claimant.claim()).toMatchObject({ messages: [{ storedId: 'a', token: claimant.token(1) }] });
+      expect((await broker.stats(partition)).counters.delivered).toBe(delivered === '-5' ? -4 : 1);
     },
   );
 
   it('a lease: it is over', async () => {
-    const { broker, redis, keys, partition } = bed;
+    const { redis, keys, claimant } = bed;
     await redis.hset(keys.messages, 'a', '[1,2]');
     await redis.zadd(keys.inflight, 'inf', 'a');
-    const claim = { member: 'm', max: 1, lease: LONG, knownToken: 0 };
 
-    const first = await broker.claim(partition, claim);
+    const first = await claimant.claim();
     expect(first).toMatchObject({ messages: [], repaired: 1 });
-    expect(first.status === 'claimed' && first.nextAt).toBeLessThanOrEqual(await serverTime(redis));
-    expect(await broker.claim(partition, claim)).toMatchObject({ messages: [{ storedId: 'a', attempt: 1 }] });
+    expect(first.nextAt).toBeLessThanOrEqual(await serverTime(redis));
+    expect(await claimant.claim()).toMatchObject({ messages: [{ storedId: 'a', attempt: 1 }] });
   });
 
   it('an id that is no text: it is a dead letter under one that is, wherever it was', async () => {
@@ -243,9 +225,8 @@ describe('what is stored beyond all bounds', () => {
     await redis.zadd(keys.scheduled, LONG_AGO, bytes);
     await redis.zadd(keys.scheduled, LONG_AGO + 1, 'a\\xFF\0\\xC3');
     await redis.zadd(keys.keyed, 0, bytes);
-    const result = await broker.claim(partition, { member: 'm', max: 1, lease: LONG, knownToken: 0 });
-    const [claimed] = result.status === 'claimed' ? result.messages : [];
-    const receipt = { storedId: claimed?.storedId ?? '', token: claimed?.token ?? 0 };
+    const [claimed] = (await bed.claimant.claim({ max: 1 })).messages;
+    const receipt = { storedId: claimed?.storedId ?? '', token: claimed?.token ?? NO_TOKEN };
     expect(await broker.settle(partition, bed.nextCall(), [{ ...receipt, outcome: DEAD }])).toEqual(['stale']);
 
     const storedId = await broker.setAside(partition, receipt, FAILURE);

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { epochOf } from '../../lib/broker/broker.interface.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { DEAD, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
 describe('the keys of Redis', () => {
@@ -15,16 +16,15 @@ describe('the keys of Redis', () => {
   async function useEverything(): Promise<void> {
     const { broker, partition } = bed;
     await broker.configure(partition.topic, 8);
-    await broker.join(partition.topic, 'm', LONG, [0]);
-    await broker.acquire(partition, 'm', LONG);
+    await bed.claimant.acquire();
+    await broker.heartbeat({ session: 'm', count: 1, length: 60_000, digest: 'd' });
+    await broker.rememberTopics({ digest: 'd', topics: ['orders'] });
     await broker.publish(
       partition,
       bed.nextCall(),
       ['a', 'b', 'c', toStoredId('d', 'key')].map((id) => message(id)),
     );
-    const result = await broker.claim(partition, { member: 'm', max: 3, lease: LONG, knownToken: 0 });
-    if (result.status === 'not-owner') throw new Error('it is the owner');
-    const [a, b] = result.messages;
+    const [a, b] = (await bed.claimant.claim({ max: 3 })).messages;
     if (!a || !b) throw new Error('three were claimed');
     const settlements = [
       { storedId: a.storedId, token: a.token, outcome: DEAD },
@@ -38,6 +38,7 @@ describe('the keys of Redis', () => {
 
     const tag = `{${bed.prefix}:orders:0}`;
     const topicTag = `{${bed.prefix}:orders}`;
+    const fleetTag = `{${bed.prefix}:fleet}`;
     const expected: Readonly<Record<string, string>> = {
       [`${tag}:scheduled`]: 'zset',
       [`${tag}:inflight`]: 'zset',
@@ -49,10 +50,10 @@ describe('the keys of Redis', () => {
       [`${tag}:owner`]: 'string',
       [`${tag}:meta`]: 'hash',
       [`${tag}:answered:bed`]: 'string',
-      [`${topicTag}:members`]: 'zset',
-      [`${topicTag}:holdings`]: 'hash',
       [`${topicTag}:config`]: 'hash',
-      [`{${bed.prefix}:topics}`]: 'zset',
+      [`${fleetTag}:sessions`]: 'hash',
+      [`${fleetTag}:handled`]: 'hash',
+      [`${fleetTag}:topics`]: 'hash',
     };
     const stored = await bed.storedKeys();
     const types = await Promise.all(stored.map(async (key) => [key, await bed.redis.type(key)] as const));
@@ -63,17 +64,18 @@ describe('the keys of Redis', () => {
     await useEverything();
     const keys = new RedisKeys(bed.prefix);
     const { channel, ...partitionKeys } = keys.partition(bed.partition);
-    const { channel: membersChannel, ...topicKeys } = keys.topic('orders');
+    const { channel: fleetChannel, ...fleetKeys } = keys.fleet;
 
     const named = [
       ...Object.values(partitionKeys),
       keys.answered(bed.partition, 'bed'),
-      ...Object.values(topicKeys),
-      keys.topics,
+      ...Object.values(keys.topic('orders')),
+      ...Object.values(fleetKeys),
     ];
     expect(await bed.storedKeys()).toEqual(named.toSorted((a, b) => (a < b ? -1 : 1)));
     expect(channel).toBe(`{${bed.prefix}:orders:0}:signals`);
-    expect(membersChannel).toBe(`{${bed.prefix}:orders}:changes`);
+    expect(fleetChannel).toBe(`{${bed.prefix}:fleet}:signals`);
+    expect(keys.sessionChannel('m')).toBe(`{${bed.prefix}:fleet}:signals:m`);
   });
 
   it('of one partition share a hash tag, so a cluster slot', () => {
@@ -86,13 +88,53 @@ describe('the keys of Redis', () => {
     expect(new Set(tags)).toEqual(new Set([`${bed.prefix}:orders:0`]));
   });
 
-  it('the owner has an end to its session', async () => {
-    await bed.broker.acquire(bed.partition, 'm', LONG);
+  it('keep the owner for ever, and its epoch when it has released', async () => {
+    const { broker, partition, redis, keys, claimant } = bed;
+    await claimant.acquire();
 
-    expect(await bed.redis.get(bed.keys.owner)).toBe('m');
-    const remaining = await bed.redis.pttl(bed.keys.owner);
-    expect(remaining).toBeGreaterThan(LONG / 2);
-    expect(remaining).toBeLessThanOrEqual(LONG);
+    expect(await redis.get(keys.owner)).toBe(claimant.owner);
+    expect(await redis.pttl(keys.owner)).toBe(-1);
+    await broker.release(partition, claimant.owner);
+    expect(await redis.get(keys.owner)).toBe(epochOf(claimant.owner));
+    expect(await redis.pttl(keys.owner)).toBe(-1);
+  });
+
+  it('hold the token of a delivery in its record, and the latest claim', async () => {
+    const { redis, keys, claimant } = bed;
+    await useEverything();
+    await claimant.claim();
+
+    expect(await redis.hget(keys.deliveries, 'c')).toBe(`${claimant.token(3)} 1 1 ${LONG_AGO}`);
+    const latest = `${epochOf(claimant.owner)} 2 4`;
+    expect(await redis.hmget(keys.meta, 'claim', 'delivered')).toEqual([latest, '4']);
+  });
+
+  it('are those of one thing, whatever the names of topics', () => {
+    const keys = new RedisKeys('dq');
+    const topics = ['fleet', 'probe', 'events', 'topics', 'a', 'a:1', 'fleet:0', 'fleet:0:signals'];
+    const all = [
+      keys.probe(0),
+      keys.events,
+      ...Object.values(keys.fleet),
+      ...['m', '0'].map((session) => keys.sessionChannel(session)),
+      ...topics.flatMap((topic) => [
+        ...Object.values(keys.topic(topic)),
+        ...[0, 1].flatMap((index) => Object.values(keys.partition({ topic, index }))),
+      ]),
+    ];
+
+    expect(all.filter((key, i) => all.indexOf(key) !== i)).toEqual([]);
+  });
+
+  it('the owner loses an end that it had', async () => {
+    const { broker, redis, partition, keys, claimant } = bed;
+    await redis.set(keys.owner, 'host:1:protocol-1', 'PX', 60_000);
+    expect(await broker.acquire(partition, claimant.owner, 'host:1:protocol-1')).toEqual({ acquired: true });
+    expect([await redis.get(keys.owner), await redis.pttl(keys.owner)]).toEqual([claimant.owner, -1]);
+
+    await redis.pexpire(keys.owner, 60_000);
+    await claimant.acquire();
+    expect(await redis.pttl(keys.owner)).toBe(-1);
   });
 
   it('the answer to a call expires after two minutes, longer than repeats take', async () => {
@@ -111,7 +153,7 @@ describe('the keys of Redis', () => {
     await broker.trimDead(partition, { maxCount: 0 });
     const c = await broker.get(partition, 'c');
     expect(c).toMatchObject({ state: 'in-flight' });
-    const settlements = [{ storedId: 'c', token: 3, outcome: { kind: 'ack' } as const }];
+    const settlements = [{ storedId: 'c', token: bed.claimant.token(3), outcome: { kind: 'ack' } as const }];
     expect(await broker.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
 
     const { scheduled, inflight, messages, deliveries, dead, errors, keyed } = keys;

@@ -19,15 +19,9 @@ describe('Redis under load', () => {
   afterAll(() => server.stop());
   beforeEach(async () => {
     bed = await openRedisBed(server.url);
-    await bed.broker.acquire(bed.partition, 'm', LONG);
+    await bed.claimant.acquire();
   });
   afterEach(() => bed.close());
-
-  async function claim(knownToken: number, { max = MAX_BATCH, lease = LONG } = {}) {
-    const result = await bed.broker.claim(bed.partition, { member: 'm', max, lease, knownToken });
-    if (result.status === 'not-owner') throw new Error('it is the owner');
-    return result;
-  }
 
   async function settle(
     messages: readonly ClaimedMessage[],
@@ -70,14 +64,12 @@ describe('Redis under load', () => {
   /** Claims until nothing is left; returns the number of messages and bytes of each claim. */
   async function claimAll(count: number): Promise<{ messages: number; bytes: number }[]> {
     const claims: { messages: number; bytes: number }[] = [];
-    let token = 0;
     for (let left = count; left > 0;) {
-      const result = await claim(token);
+      const result = await bed.claimant.claim();
       expect(result.messages.length).toBeGreaterThan(0);
       const bytes = result.messages.reduce((sum, { envelope }) => sum + envelope.length, 0);
       claims.push({ messages: result.messages.length, bytes });
       left -= result.messages.length;
-      ({ token } = result);
       // Where there is more, the answer says so.
       expect(left === 0 || (result.nextAt ?? Infinity) <= (await serverTime(bed.redis))).toBe(true);
       await settle(result.messages, ACK);
@@ -95,11 +87,10 @@ describe('Redis under load', () => {
         const batch = ids.slice(first, first + MAX_BATCH).map((id) => message(id));
         await bed.broker.publish(bed.partition, bed.nextCall(), batch);
       }
-      for (let token = 0; token < COUNT;) {
-        const result = await claim(token);
+      while (claimed.length < COUNT) {
+        const result = await bed.claimant.claim();
         expect(result.messages).toHaveLength(MAX_BATCH);
         claimed.push(...result.messages.map(({ storedId }) => storedId));
-        ({ token } = result);
         await settle(result.messages, ACK);
       }
     });
@@ -110,7 +101,7 @@ describe('Redis under load', () => {
   });
 
   it('full calls of every other kind work, in short steps', async () => {
-    const { broker, partition, redis } = bed;
+    const { broker, partition, redis, claimant } = bed;
     const keyed = Array.from({ length: MAX_BATCH }, (_, i) => message(toStoredId(`id-${i}`, 'key')));
 
     const time = await scriptTime(`calls of ${MAX_BATCH}`, async () => {
@@ -120,25 +111,25 @@ describe('Redis under load', () => {
         bed.nextCall(),
         keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
       );
-      const first = await claim(0, { lease: 30 });
+      const first = await claimant.claim({ lease: 30 });
       expect(first.messages).toHaveLength(MAX_BATCH);
-      expect((await claim(0, { lease: 30 })).messages).toHaveLength(MAX_BATCH);
+      expect((await claimant.repeat()).messages).toHaveLength(MAX_BATCH);
       await broker.extend(partition, 1, first.messages);
       await serverTimeReaches(redis, (await serverTime(redis)) + 1);
-      const again = await claim(first.token);
+      const again = await claimant.claim();
       expect(again.messages).toHaveLength(MAX_BATCH);
       await settle(again.messages, { kind: 'release' });
-      const third = await claim(again.token);
+      const third = await claimant.claim();
       await settle(third.messages, RETRY);
       await serverTimeReaches(redis, (await serverTime(redis)) + 1);
-      const fourth = await claim(third.token);
+      const fourth = await claimant.claim();
       await broker.publish(
         partition,
         bed.nextCall(),
         keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
       );
       await settle(fourth.messages, DEAD, 'replaced');
-      const fifth = await claim(fourth.token);
+      const fifth = await claimant.claim();
       await settle(fifth.messages, DEAD);
       for (let left = MAX_BATCH; left > 0;) {
         await broker.trimDead(partition, { maxCount: 0 });
@@ -156,14 +147,13 @@ describe('Redis under load', () => {
       const batch = Array.from({ length: MAX_BATCH }, (_, i) => message(`id-${first + i}`));
       await bed.broker.publish(bed.partition, bed.nextCall(), batch);
     }
-    let token = 0;
-    while (token < 4000 - MAX_BATCH) ({ token } = await claim(token));
-    const lost = await claim(token);
+    for (let claimed = 0; claimed < 4000 - MAX_BATCH;) claimed = (await bed.claimant.claim()).delivered;
+    const lost = await bed.claimant.claim();
 
     const time = await scriptTime('a claim repeated with 4,000 in flight', async () => {
-      const { messages } = await claim(token);
+      const { messages } = await bed.claimant.repeat();
       const tokens = messages.map((claimed) => claimed.token);
-      expect(tokens.toSorted((a, b) => a - b)).toEqual(lost.messages.map((claimed) => claimed.token));
+      expect(tokens.toSorted()).toEqual(lost.messages.map((claimed) => claimed.token).toSorted());
     });
     expect(time).toBeLessThan(LONGEST_BLOCK);
   });
@@ -203,33 +193,31 @@ describe('Redis under load', () => {
 
     it('that are gone, a claim returns as many small ones as before', async () => {
       await publishLarge(0, 1);
-      const [large] = (await claim(0)).messages;
+      const [large] = (await bed.claimant.claim()).messages;
       await settle(large ? [large] : [], ACK);
       const small = Array.from({ length: MAX_BATCH }, (_, i) => message(`small-${i}`));
       await bed.broker.publish(bed.partition, bed.nextCall(), small);
 
       const time = await scriptTime('400 small ones where a large one has been', async () => {
-        expect((await claim(1)).messages).toHaveLength(MAX_BATCH);
+        expect((await bed.claimant.claim()).messages).toHaveLength(MAX_BATCH);
       });
       expect(time).toBeLessThan(LONGEST_BLOCK);
     });
 
     it('whose leases have ended, a claim stops at about 1 MiB too', async () => {
       await publishLarge(0, 20);
-      let token = 0;
       for (let left = 20; left > 0;) {
-        const result = await claim(token, { lease: 1 });
+        const result = await bed.claimant.claim({ lease: 1 });
         left -= result.messages.length;
-        ({ token } = result);
         await bed.broker.extend(bed.partition, LONG, result.messages);
       }
       const receipts = Array.from({ length: 20 }, (_, i) => ({
         storedId: `large-${String(i).padStart(2, '0')}`,
-        token: i + 1,
+        token: bed.claimant.token(i + 1),
       }));
       expect(await bed.broker.extend(bed.partition, 0, receipts)).toEqual(receipts.map(() => 'extended'));
 
-      const { messages } = await claim(token);
+      const { messages } = await bed.claimant.claim();
 
       expect(messages.length).toBeGreaterThan(0);
       expect(messages.reduce((sum, { envelope }) => sum + envelope.length, 0)).toBeLessThanOrEqual(2 * MIB);

@@ -3,7 +3,9 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
+import { serveWithin } from '../../lib/broker/serve.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
+import { SystemClock } from '../../lib/time/clock.js';
 import { until } from '../support/waiting.js';
 import { servesClusters } from '../support/servers/ioredis.js';
 import { startRedisCluster } from '../support/servers/redis-cluster.js';
@@ -172,6 +174,26 @@ describe('the log and the error if Redis cannot be reached', () => {
 
       expect((await failureOf(settings(tls.port))).message).toContain('self-signed certificate');
     });
+  });
+
+  it('is in the error of a call that waits for Sentinels which know no primary', async () => {
+    const primary = keep(await startRedis());
+    const sentinel = keep(await startSentinel(primary));
+    const connected = connection({ sentinels: [local(sentinel.port)], name: PRIMARY }, 5000);
+    await connected.connect();
+    await sentinel.kill();
+    await primary.kill();
+    const clock = new SystemClock();
+    const calls = Array.from({ length: 20 }, async () =>
+      serveWithin(clock, 2000, async () => connected.send(async (redis) => redis.ping())),
+    );
+    const outcomes = await Promise.allSettled(calls);
+
+    for (const outcome of outcomes) {
+      const error = outcome.status === 'rejected' ? (outcome.reason as Error) : new Error('it was answered');
+      expect(error).toBeInstanceOf(BrokerUnavailableError);
+      expect(error.message).toMatch(/^No answer from Redis in time: Redis at sentinels .* failed: .*ECONNREFUSED/);
+    }
   });
 
   describe('later, in one line for each state', () => {

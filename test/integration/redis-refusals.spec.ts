@@ -1,36 +1,13 @@
+import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimedMessage } from '../../lib/broker/broker.interface.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
+import { serveWithin } from '../../lib/broker/serve.js';
 import { DelayQueueError } from '../../lib/errors/delay-queue.error.js';
-import { ACK, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
-import { type RedisBed, newRedisBroker, openRedisBed } from '../support/broker/redis-bed.js';
-import { IS_REDIS_7, type PrivateRedis, freePort, startRedis } from '../support/servers/redis-server.js';
-import { until } from '../support/waiting.js';
-
-async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> {
-  const error = await call.then(
-    () => expect.fail('it was served'),
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(BrokerUnavailableError);
-  return error as BrokerUnavailableError;
-}
-
-function fill({ redis }: RedisBed): Promise<unknown> {
-  return redis.config('SET', 'maxmemory', '1');
-}
-
-/** The result of a call although the memory is full; on Redis 6.2 the call may be refused for that reason only. */
-async function whenFull(call: () => Promise<unknown>): Promise<unknown> {
-  if (IS_REDIS_7) return call();
-  const { message: text, transient } = await refusal(call());
-  return { isOutOfMemory: text.includes('OOM command not allowed'), transient };
-}
-
-function ifServed(result: unknown): unknown {
-  return IS_REDIS_7 ? result : { isOutOfMemory: true, transient: false };
-}
+import { message } from '../support/broker/broker-bed.js';
+import { SystemClock } from '../../lib/time/clock.js';
+import { type RedisBed, newRedisBroker, openRedisBed, refusal } from '../support/broker/redis-bed.js';
+import { type PrivateRedis, freePort, startRedis } from '../support/servers/redis-server.js';
+import { SOON, until } from '../support/waiting.js';
 
 /** Gives the user 'limited' these rights, on top of those it has. */
 function allow({ redis }: RedisBed, ...rules: string[]): Promise<unknown> {
@@ -51,110 +28,48 @@ describe('if Redis refuses to serve', () => {
 
   const at = (): string => `Redis at 127.0.0.1:${server.port} failed: `;
 
-  async function claimAll(): Promise<ClaimedMessage[]> {
-    const { delivered } = (await bed.broker.stats(bed.partition)).counters;
-    const request = { member: 'm', max: 100, lease: LONG, knownToken: delivered };
-    const result = await bed.broker.claim(bed.partition, request);
-    if (result.status === 'not-owner') throw new Error('it is the owner');
-    return result.messages;
-  }
-
-  describe('since its memory is full', () => {
-    afterEach(() => bed.redis.config('SET', 'maxmemory', '0'));
-
-    it('a publish rejects for good, says why, and has written nothing', async () => {
-      await fill(bed);
-
-      const error = await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')]));
-
-      expect(error.message).toContain(`${at()}Redis has reached its maxmemory and takes no writes (`);
-      expect(error.message).toContain('OOM command not allowed');
-      expect(error.transient).toBe(false);
-      expect(error.cause).toBeInstanceOf(Error);
-      expect(await bed.storedKeys()).toEqual([]);
+  it.each([
+    {
+      what: 'its replicas are missing',
+      text: 'min-replicas-to-write',
+      begin: (redis: Redis) => redis.config('SET', 'min-replicas-to-write', '1'),
+      end: (redis: Redis) => redis.config('SET', 'min-replicas-to-write', '0'),
+    },
+    {
+      what: 'its memory is full',
+      text: 'maxmemory',
+      begin: (redis: Redis) => redis.config('SET', 'maxmemory', '1'),
+      end: (redis: Redis) => redis.config('SET', 'maxmemory', '0'),
+    },
+    {
+      what: 'a script takes long',
+      text: 'SCRIPT KILL',
+      begin: async (redis: Redis) => {
+        await redis.config('SET', 'lua-time-limit', '10');
+        const other = redis.duplicate();
+        void other.eval('while true do end', 0).catch(() => other.disconnect());
+        await until('it to be busy', async () => redis.get('a').then(Boolean, () => true));
+      },
+      end: (redis: Redis) => redis.script('KILL'),
+    },
+  ])('a publish waits until that has passed: $what', async ({ text, begin, end }) => {
+    await begin(bed.redis);
+    const call = bed.nextCall();
+    const failures: unknown[] = [];
+    const published = serveWithin(new SystemClock(), SOON, async () => {
+      try {
+        return await bed.broker.publish(bed.partition, call, [message('a')]);
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
     });
+    await until('it to be refused twice', () => failures.length > 1);
+    await end(bed.redis);
 
-    it('a publish that would replace a message leaves it as it was', async () => {
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
-      const before = await bed.broker.get(bed.partition, 'a');
-      await fill(bed);
-
-      await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { onDuplicate: 'replace' })]));
-
-      expect(await bed.broker.get(bed.partition, 'a')).toEqual(before);
-      expect(await bed.redis.hlen(bed.keys.messages)).toBe(1);
-    });
-
-    it('messages are handed out and settled all the same, which frees memory', async () => {
-      await bed.broker.acquire(bed.partition, 'm', LONG);
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b'), message('c')]);
-      await fill(bed);
-
-      const messages = await claimAll();
-      const outcomes = [ACK, RETRY_LATER, { kind: 'release' } as const];
-      const settlements = messages.map(({ storedId, token }, i) => ({ storedId, token, outcome: outcomes[i] ?? ACK }));
-      const call = bed.nextCall();
-
-      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
-      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
-      expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'b')).toBe('cancelled');
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 0 });
-    });
-
-    it('a message that waits can be moved all the same', async () => {
-      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
-      await fill(bed);
-
-      const moved = async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'a', { after: LONG });
-
-      expect(await whenFull(moved)).toEqual(ifServed('rescheduled'));
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, due: IS_REDIS_7 ? 0 : 1 });
-    });
-
-    // If one of these failed, consumers would stop one after another, and nothing would free memory any more. Redis 6.2 has no
-    // script flags and so no exception for scripts: there an operator has to make room first.
-    describe('consumers still work:', () => {
-      let claimed: ClaimedMessage[];
-      beforeEach(async () => {
-        const { broker, partition } = bed;
-        await broker.join('orders', 'm', LONG, [0]);
-        await broker.acquire(partition, 'm', LONG);
-        await broker.publish(partition, bed.nextCall(), [message('a')]);
-        claimed = await claimAll();
-        await fill(bed);
-      });
-
-      it('a lease can be extended', async () => {
-        const statuses = await whenFull(() => bed.broker.extend(bed.partition, LONG, claimed));
-        expect(statuses).toEqual(ifServed(['extended']));
-      });
-
-      it('a member can send its heartbeat', async () => {
-        const members = await whenFull(async () =>
-          (await bed.broker.join('orders', 'm', LONG, [0])).map(({ id }) => id),
-        );
-        expect(members).toEqual(ifServed(['m']));
-      });
-
-      it('a partition can be renewed', async () => {
-        expect(await bed.broker.renew(bed.partition, 'm', LONG)).toMatchObject({ owned: true });
-      });
-
-      it('a partition can be handed over', async () => {
-        await bed.broker.release(bed.partition, 'm');
-        const acquired = async () => (await bed.broker.acquire(bed.partition, 'heir', LONG)).acquired;
-        expect(await whenFull(acquired)).toEqual(ifServed(true));
-      });
-
-      it('a claim can be repeated', async () => {
-        const request = { member: 'm', max: 100, lease: LONG, knownToken: 0 };
-        expect(await bed.broker.claim(bed.partition, request)).toMatchObject({ messages: claimed });
-      });
-
-      it('a message in flight can be cancelled', async () => {
-        expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'a')).toBe('in-flight');
-      });
-    });
+    expect(await published).toMatchObject([{ status: 'created' }]);
+    expect((failures[0] as Error).message).toContain(text);
+    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1 });
   });
 
   it('since it is a replica: a publish rejects as one that may be repeated, after a failover', async () => {
@@ -213,7 +128,7 @@ describe('if Redis refuses to serve', () => {
       'a command that publishing needs': [[...ALL, '-zadd'], /ZADD/],
       'a command that settling needs': [[...ALL, '-hdel'], /HDEL/],
       'a command that claiming needs': [[...ALL, '-zrangebyscore'], /ZRANGEBYSCORE/],
-      'a command that waking needs': [[...ALL, IS_REDIS_7 ? '-spublish' : '-publish'], /PUBLISH/],
+      'a command that waking needs': [[...ALL, '-publish'], /PUBLISH/],
       'several commands': [[...ALL, '-hset', '-zrem'], /HSET.*ZREM/s],
     };
     for (const [what, [rules, named]] of Object.entries(DENIALS)) {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage, ClaimResult, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { ACK, DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import type { ClaimFields, ServedClaim } from '../support/broker/claimant.js';
+import { ACK, DEAD, LONG, LONG_AGO, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 import { startRedis } from '../support/servers/redis-server.js';
 
@@ -9,18 +10,12 @@ describe('what is damaged in Redis', () => {
   let bed: RedisBed;
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
-    await bed.broker.acquire(bed.partition, 'm', LONG);
+    await bed.claimant.acquire();
   });
   afterEach(() => bed.close());
 
-  async function claim(
-    fields: { max?: number; lease?: number; knownToken?: number } = {},
-  ): Promise<Exclude<ClaimResult, { status: 'not-owner' }>> {
-    const { delivered } = (await bed.broker.stats(bed.partition)).counters;
-    const request = { member: 'm', max: 100, lease: LONG, knownToken: delivered, ...fields };
-    const result = await bed.broker.claim(bed.partition, request);
-    if (result.status === 'not-owner') throw new Error('it is the owner');
-    return result;
+  async function claim(fields: ClaimFields = {}): Promise<ServedClaim> {
+    return bed.claimant.claim(fields);
   }
 
   async function settle({ storedId, token }: ClaimedMessage, outcome: Outcome): Promise<string | undefined> {
@@ -38,6 +33,17 @@ describe('what is damaged in Redis', () => {
   async function pass(milliseconds: number): Promise<void> {
     await serverTimeReaches(bed.redis, (await serverTime(bed.redis)) + milliseconds);
   }
+
+  describe('entries in `inflight` that have no record', () => {
+    it('do not cost another message the attempts that it has spent', async () => {
+      await bed.redis.zadd(bed.keys.inflight, Date.now() + LONG, 'orphan 1', Date.now() + LONG, 'orphan 2');
+      await settle(await deliver('a'), RETRY);
+      // A delay is added to the next whole millisecond.
+      await pass(1);
+
+      expect((await claim()).messages).toMatchObject([{ storedId: 'a', attempt: 2, delivery: 2 }]);
+    });
+  });
 
   describe('an id in `scheduled` without an envelope', () => {
     it('is removed by a claim, counted, and blocks nothing', async () => {
@@ -109,9 +115,9 @@ describe('what is damaged in Redis', () => {
     it('is healed by a publish of the id', async () => {
       await bed.redis.zadd(bed.keys.scheduled, LONG_AGO, 'a');
 
-      expect(await bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { due: { at: 5 } })])).toEqual([
-        { status: 'created', dueAt: 5 },
-      ]);
+      expect(await bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { due: { at: 5 } })])).toMatchObject(
+        [{ status: 'created', dueAt: 5 }],
+      );
       expect((await claim()).messages).toMatchObject([{ storedId: 'a', dueAt: 5 }]);
       expect((await claim()).messages).toEqual([]);
     });
@@ -154,7 +160,7 @@ describe('what is damaged in Redis', () => {
 
         const results = await bed.broker.publish(bed.partition, bed.nextCall(), [message(policy, fields)]);
 
-        expect(results).toEqual([{ status: 'created', dueAt: LONG_AGO }]);
+        expect(results).toMatchObject([{ status: 'created', dueAt: LONG_AGO }]);
         expect(await bed.broker.get(bed.partition, policy)).toMatchObject({ envelope: '[2,"new"]', attempts: 0 });
       }
       expect((await bed.broker.stats(bed.partition)).counters.repaired).toBe(3);
@@ -200,7 +206,12 @@ describe('what is damaged in Redis', () => {
         expect(await bed.broker.get(bed.partition, 'a')).toMatchObject({ state: 'in-flight' });
         await pass(5);
         const [again] = (await claim()).messages;
-        expect(again).toMatchObject({ storedId: 'a', envelope: claimed.envelope, attempt: 1, token: 2 });
+        expect(again).toMatchObject({
+          storedId: 'a',
+          envelope: claimed.envelope,
+          attempt: 1,
+          token: bed.claimant.token(2),
+        });
         expect(again && (await settle(again, ACK))).toBe('settled');
       });
     }
@@ -272,19 +283,10 @@ describe('what is damaged in Redis', () => {
       await bed.redis.del(bed.keys.meta);
       await bed.broker.publish(bed.partition, bed.nextCall(), [message('after')]);
 
-      const result = await bed.broker.claim(bed.partition, { member: 'm', max: 9, lease: LONG, knownToken: 1 });
+      const result = await claim();
 
       expect(result).toMatchObject({ messages: [{ storedId: 'after' }] });
       expect(await settle(before, ACK)).toBe('settled');
-    });
-  });
-
-  describe('an owner', () => {
-    it('without an end to its session is no owner for ever', async () => {
-      await bed.redis.set(bed.keys.owner, 'immortal');
-
-      expect(await bed.broker.acquire(bed.partition, 'm', LONG)).toMatchObject({ acquired: true });
-      expect(await bed.redis.pttl(bed.keys.owner)).toBeGreaterThan(0);
     });
   });
 
@@ -322,16 +324,13 @@ describe('what is damaged in Redis', () => {
       };
       try {
         expect(await flushed(() => broker.configure('orders', 4))).toMatchObject({ partitions: 4 });
-        expect(await flushed(() => broker.join('orders', 'm', LONG, []))).toMatchObject([{ id: 'm' }]);
-        expect(await flushed(() => broker.acquire(partition, 'm', LONG))).toMatchObject({ acquired: true });
+        await flushed(() => own.claimant.acquire());
         expect(await flushed(() => broker.publish(partition, own.nextCall(), [message('a')]))).toMatchObject([
           { status: 'created' },
         ]);
-        const claimed = await flushed(() =>
-          broker.claim(partition, { member: 'm', max: 1, lease: LONG, knownToken: 0 }),
-        );
-        expect(claimed).toMatchObject({ messages: [{ storedId: 'a', token: 1 }] });
-        const receipt = { storedId: 'a', token: 1 };
+        const claimed = await flushed(() => own.claimant.claim());
+        const receipt = { storedId: 'a', token: own.claimant.token(1) };
+        expect(claimed).toMatchObject({ messages: [receipt] });
         expect(await flushed(() => broker.extend(partition, LONG, [receipt]))).toEqual(['extended']);
         const settlements = [{ ...receipt, outcome: DEAD }];
         expect(await flushed(() => broker.settle(partition, own.nextCall(), settlements))).toEqual(['settled']);
@@ -339,8 +338,7 @@ describe('what is damaged in Redis', () => {
         expect(await flushed(() => broker.stats(partition))).toMatchObject({ dead: 1 });
         expect(await flushed(() => broker.cancel(partition, own.nextCall(), 'a'))).toBe('not-found');
         expect(await flushed(() => broker.trimDead(partition, { maxCount: 0 }))).toBeUndefined();
-        await flushed(() => broker.release(partition, 'm'));
-        await flushed(() => broker.leave('orders', 'm'));
+        await flushed(() => broker.release(partition, own.claimant.owner));
         expect(await broker.stats(partition)).toMatchObject({ owner: undefined, dead: 0 });
       } finally {
         await own.close();

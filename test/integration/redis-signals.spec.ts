@@ -62,7 +62,7 @@ describe('subscriptions', () => {
   }
 
   async function signal(text: string): Promise<void> {
-    await admin.call(connection.publishCommand, CHANNEL, text);
+    await admin.publish(CHANNEL, text);
   }
 
   it('are reported when they are confirmed, and again after the connection was lost', async () => {

@@ -10,6 +10,8 @@ import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
  * What tests of applications and of the package need and the package does not export. They import from its entries otherwise,
  * so that internals can move; those of units and of brokers import what they test.
  */
+export { sessionOfOwner } from '../../lib/broker/owner.js';
+export { decodeSessions } from '../../lib/broker/redis/fleet-records.js';
 export { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts.js';
 export { partitionOf } from '../../lib/messages/partitioner.js';
 export { VERSION } from '../../lib/version.js';

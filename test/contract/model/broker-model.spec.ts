@@ -9,7 +9,7 @@ import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
-import { HOUR, MEMBERS, type Memory, PARTITION, STORED_IDS, step } from './operations.js';
+import { HOUR, Memory, PARTITION, STORED_IDS, step } from './operations.js';
 import { letTimePass } from './time-shift.js';
 
 const RUNS = 150;
@@ -45,14 +45,13 @@ describe('the Redis scripts and the in-memory model', () => {
           log,
         });
         await scripts.connect();
-        const memories: [Memory, Memory] = [newMemory(), newMemory()];
+        const memories = [new Memory(), new Memory()] as const;
         const done: string[] = [];
         const pass = async (milliseconds: number): Promise<void> => {
           await clock.advance(milliseconds);
           await letTimePass(client, prefix, milliseconds);
         };
         try {
-          for (const broker of [model, scripts]) await broker.acquire(PARTITION, MEMBERS[0], 100 * HOUR);
           for (const operation of steps) {
             done.push(operation.name);
             if ('hours' in operation) {
@@ -73,10 +72,6 @@ describe('the Redis scripts and the in-memory model', () => {
     );
   }, 120_000);
 });
-
-function newMemory(): Memory {
-  return { claimed: [], knownTokens: new Map(), sequence: 0 };
-}
 
 /** Everything visible of the partition; times as hours from now. */
 async function stateOf(broker: Broker, now: number): Promise<unknown> {

@@ -1,21 +1,43 @@
 import * as fc from 'fast-check';
-import type { Broker, ClaimedMessage, Outcome, Partition } from '../../../lib/broker/broker.interface.js';
+import {
+  type Broker,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  type Outcome,
+  type Owner,
+  type Partition,
+  type Receipt,
+  SUSPECT_ROOM,
+  ownerOf,
+} from '../../../lib/broker/broker.interface.js';
 import { toFailure } from '../../../lib/messages/failure.js';
 
 /** All delays are whole hours, so that the milliseconds that a test takes never decide what is due. */
 export const HOUR = 3_600_000;
 
 export const PARTITION: Partition = { topic: 'model', index: 0 };
-export const MEMBERS = ['a', 'b'] as const;
+const SESSIONS = ['a', 'b'] as const;
 
 /** Two ids without a key, and one id under two keys. */
 export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2'] as const;
 
 /** What a step knows about earlier steps; each broker has its own. */
-export interface Memory {
-  readonly claimed: ClaimedMessage[];
-  readonly knownTokens: Map<string, number>;
-  sequence: number;
+export class Memory {
+  readonly claimed: ClaimedMessage[] = [];
+  /** Every claim that was sent. */
+  readonly claims: ClaimRequest[] = [];
+  /** What each session counts as the owner that it is, or was last. */
+  readonly tenures = new Map<string, Tenure>();
+  /** What was stored as the owner when a session last looked. */
+  seen: Owner | undefined;
+  sequence = 0;
+}
+
+interface Tenure {
+  readonly owner: Owner;
+  claims: number;
+  delivered: number;
 }
 
 /** One step on one broker. It has to return the same for both. */
@@ -32,7 +54,7 @@ export interface Passing {
 
 const storedId = fc.constantFrom(...STORED_IDS);
 const hours = fc.integer({ min: 0, max: 3 });
-const member = fc.constantFrom(...MEMBERS);
+const session = fc.constantFrom(...SESSIONS);
 
 const publish = fc
   .record({
@@ -60,26 +82,46 @@ const publish = fc
     };
   });
 
+/** For suspects. */
+const room = fc.constantFrom(0, 1, SUSPECT_ROOM);
+
 const claim = fc
-  .record({ member, max: fc.integer({ min: 1, max: 4 }), lease: fc.integer({ min: 1, max: 2 }), lost: fc.boolean() })
-  .map(({ member: by, max, lease, lost }): Operation => {
+  .record({
+    session,
+    max: fc.integer({ min: 1, max: 4 }),
+    lease: fc.integer({ min: 1, max: 2 }),
+    lost: fc.boolean(),
+    room,
+  })
+  .map(({ session: by, max, lease, lost, room: given }): Operation => {
     return {
-      name: `${by} claims up to ${max} for ${lease} h${lost ? ', and the reply is lost' : ''}`,
+      name: `${by} claims up to ${max} for ${lease} h with room for ${given} suspects${lost ? ', and the reply is lost' : ''}`,
       run: async (broker, memory) => {
-        const request = { member: by, max, lease: lease * HOUR, knownToken: memory.knownTokens.get(by) ?? 0 };
+        const tenure = memory.tenures.get(by);
+        if (!tenure) return 'never was the owner';
+        const { owner, delivered } = tenure;
+        const request = { owner, sequence: ++tenure.claims, delivered, max, lease: lease * HOUR, room: given };
+        memory.claims.push(request);
         if (lost) await broker.claim(PARTITION, request);
         const result = await broker.claim(PARTITION, request);
         if (result.status === 'not-owner') return result;
-        memory.knownTokens.set(by, result.token);
-        // A repeated claim may find the deliveries in another order.
-        const claimed = result.messages.toSorted((a, b) => a.token - b.token);
-        memory.claimed.push(...claimed);
-        return claimed.map(({ storedId: id, envelope, token, delivery, attempt }) => {
-          return { id, envelope, token, delivery, attempt };
-        });
+        tenure.delivered = result.delivered;
+        memory.claimed.push(...byId(result.messages));
+        return visible(result);
       },
     };
   });
+
+/** A copy of an earlier claim arrives, whose reply nobody reads. */
+const lateClaim = fc.nat().map((pick): Operation => {
+  return {
+    name: `a copy of claim ${pick} arrives`,
+    run: async (broker, { claims }) => {
+      const request = claims[pick % claims.length];
+      return request ? visible(await broker.claim(PARTITION, request)) : 'nobody has claimed yet';
+    },
+  };
+});
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constant<Outcome>({ kind: 'ack' }),
@@ -146,16 +188,18 @@ const reschedule = fc
   });
 
 const ownership = fc
-  .record({ by: member, action: fc.constantFrom('acquire' as const, 'renew' as const, 'release' as const) })
+  .record({ by: session, action: fc.constantFrom('acquire' as const, 'release' as const) })
   .map(({ by, action }): Operation => {
     return {
       name: `${by} ${action}s`,
       run: async (broker, memory) => {
-        if (action === 'release') return broker.release(PARTITION, by);
-        if (action === 'renew') return (await broker.renew(PARTITION, by, 2 * HOUR)).owned;
-        const result = await broker.acquire(PARTITION, by, 2 * HOUR);
-        if (result.acquired) memory.knownTokens.set(by, result.token);
-        return result.acquired ? result : result.acquired;
+        const tenure = memory.tenures.get(by);
+        if (action === 'release') return tenure && broker.release(PARTITION, tenure.owner);
+        const owner = ownerOf(`epoch-${++memory.sequence}`, by);
+        const result = await broker.acquire(PARTITION, owner, memory.seen);
+        memory.seen = result.acquired ? owner : result.owner;
+        if (result.acquired) memory.tenures.set(by, { owner, claims: 0, delivered: 0 });
+        return result;
       },
     };
   });
@@ -181,17 +225,30 @@ const passing = fc.integer({ min: 1, max: 3 }).map((n): Passing => ({ name: `${n
 export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
   { arbitrary: publish, weight: 4 },
   { arbitrary: claim, weight: 5 },
+  { arbitrary: lateClaim, weight: 2 },
   { arbitrary: settle, weight: 5 },
   { arbitrary: extend, weight: 2 },
   { arbitrary: cancel, weight: 2 },
   { arbitrary: reschedule, weight: 3 },
-  { arbitrary: ownership, weight: 2 },
+  { arbitrary: ownership, weight: 3 },
   { arbitrary: locate, weight: 1 },
   { arbitrary: trim, weight: 1 },
   { arbitrary: passing, weight: 4 },
 );
 
-function chosen({ claimed }: Memory, picks: readonly number[]): { storedId: string; token: number }[] {
+/** A repeated claim may find the deliveries in another order. */
+function byId(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
+  return messages.toSorted((a, b) => (a.storedId < b.storedId ? -1 : 1));
+}
+
+/** The result without times. */
+function visible(result: ClaimResult): unknown {
+  if (result.status === 'not-owner') return result;
+  const messages = byId(result.messages).map(({ dueAt: _dueAt, ...message }) => message);
+  return { status: result.status, delivered: result.delivered, messages };
+}
+
+function chosen({ claimed }: Memory, picks: readonly number[]): Receipt[] {
   if (claimed.length === 0) return [];
   return picks.map((pick) => {
     const { storedId: id, token } = claimed[pick % claimed.length] as ClaimedMessage;

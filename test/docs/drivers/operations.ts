@@ -52,6 +52,13 @@ export function operations(document: DrivenDocument): void {
     });
   });
 
+  document.drive('Looking #2', (run) => {
+    it('shows nothing if nothing is amiss', async () => {
+      const { admin } = await bootPublisher();
+      expect(await printed(async () => run({ admin }))).toEqual([]);
+    });
+  });
+
   document.drive('Stopping a topic #1', (run) => {
     it('pauses a topic, shows it, and lets it go on', async () => {
       const { admin, producer, harness, app } = await bootApplication({ providers: [Orders] });

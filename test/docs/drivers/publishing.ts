@@ -30,6 +30,17 @@ export function publishing(document: DrivenDocument): void {
     });
   });
 
+  document.drive('Confirmed by replicas #1', (run) => {
+    it('publishes a message that a replica confirms', async () => {
+      const { harness, producer } = await bootApplication();
+      harness.setReplicas(1);
+
+      const { confirmed } = await run({ producer });
+
+      expect(confirmed).toMatchObject({ id: '42', duplicate: false });
+    });
+  });
+
   document.drive('Typed topics #1', (run) => {
     it('publishes a message that its handler gets after 30 minutes', async () => {
       const { harness, producer } = await bootPublisher();

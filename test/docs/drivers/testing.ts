@@ -22,6 +22,7 @@ export function testing(document: DrivenDocument): void {
   document.drive('Testing #1', async (run) => void (await run()));
   document.drive('Testing #2', overriding);
   document.drive('Failures #1', outages);
+  document.drive('Failures #2', tooFewReplicas);
   document.drive('Options of the harness #1', fakedDate);
 }
 
@@ -47,6 +48,17 @@ function outages(run: Run): void {
     const { outcome } = await run({ harness, producer });
 
     expect(outcome).toMatchObject({ reason: { code: 'BROKER_UNAVAILABLE' } });
+    expect(harness.scheduled('order.timeout')).toHaveLength(1);
+  });
+}
+
+function tooFewReplicas(run: Run): void {
+  it('sees a publish that no replica confirms', async () => {
+    const { harness, producer } = await bootApplication();
+
+    const { result } = await run({ harness, producer });
+
+    expect(result).toMatchObject({ reason: { code: 'NOT_REPLICATED' } });
     expect(harness.scheduled('order.timeout')).toHaveLength(1);
   });
 }

@@ -184,7 +184,7 @@ describe('several connections', () => {
     });
     await app.close();
     await bed.expectNothingOpen();
-    expect((await bed.keys()).filter((key) => /:(owner|members|holdings)$/.test(key))).toEqual([]);
+    expect(await bed.ofConsumers()).toEqual([]);
   });
 });
 

@@ -85,7 +85,10 @@ describe('while the broker is disconnected', () => {
   it('a handler loses its lease when that is over', async () => {
     const { harness, producer, jobs, elapsed } = await start({ patience: 20, options: { consumer: { lease: '30s' } } });
     const reasons: unknown[] = [];
-    jobs.respond = async (_payload, { signal }) => void reasons.push(await abortOf(signal), elapsed());
+    jobs.respond = async (_payload, { signal }) => {
+      reasons.push(await abortOf(signal), elapsed());
+      throw new Error('the lease is lost');
+    };
     await producer.publish('jobs', 1);
     await harness.settle();
     harness.disconnect();
@@ -96,7 +99,7 @@ describe('while the broker is disconnected', () => {
 
     expect(reasons).toMatchObject([{ code: 'LEASE_LOST' }, 30 * SECOND]);
     harness.reconnect();
-    await harness.advance('1m');
+    await harness.advance('2m');
     expect(jobs.calls.map(({ message }) => message.attempt)).toEqual([1, 2]);
   });
 
@@ -244,20 +247,23 @@ describe('failNext', () => {
 });
 
 describe('an application', () => {
-  it.each(['join', 'acquire', 'claim'] as const)('comes to work though the first %s fails', async (operation) => {
-    const harness = new DelayQueueHarness({ now: START });
-    harness.failNext(operation);
-    const { module } = await boot({ imports: [DelayQueueModule.forRoot()], providers: [Jobs] }, harness);
-    await module.get(DelayQueueProducer).publish('jobs', 1);
+  it.each(['heartbeat', 'configure', 'acquire', 'claim'] as const)(
+    'comes to work though the first %s fails',
+    async (operation) => {
+      const harness = new DelayQueueHarness({ now: START });
+      harness.failNext(operation);
+      const { module } = await boot({ imports: [DelayQueueModule.forRoot()], providers: [Jobs] }, harness);
+      await module.get(DelayQueueProducer).publish('jobs', 1);
 
-    await harness.advance('1s');
+      await harness.advance('1s');
 
-    expect(module.get(Jobs).calls).toHaveLength(1);
-  });
+      expect(module.get(Jobs).calls).toHaveLength(1);
+    },
+  );
 
   it.each(['connect', 'configure'] as const)('does not boot where the first %s fails', async (operation) => {
     const harness = new DelayQueueHarness();
-    const error = new BrokerUnavailableError('refused');
+    const error = new BrokerUnavailableError('refused', { transient: false });
     harness.failNext(operation, { error });
     await expect(boot({ imports: [DelayQueueModule.forRoot()], providers: [Jobs] }, harness)).rejects.toBe(error);
   });

@@ -63,7 +63,7 @@ describe('a connection that is open but dead in one direction', () => {
   }, 30_000);
 
   it('is told by a check, and made anew: signals', async () => {
-    const { app, health } = await startBehindProxy(2000);
+    const { app, health } = await startBehindProxy(1000);
     proxy.deafen('signals');
     const brokenAt = performance.now();
 
@@ -81,7 +81,7 @@ describe('a connection that is open but dead in one direction', () => {
     }, SOCKET_TIMEOUT);
     const healedAfter = performance.now() - brokenAt;
 
-    // Without signals only the heartbeat finds a message.
+    // Without signals a message waits until the process sees that it does not hear itself.
     expect(latenesses[0]).toBeGreaterThan(200);
     expect(healedAfter).toBeLessThan(SOCKET_TIMEOUT * 0.7);
     expect(app.logs.warnings.filter((line) => line.startsWith('Signals do not come through'))).toHaveLength(1);

@@ -6,15 +6,15 @@ export const mutations = [
   {
     guard: 'receipt check: a settle counts only for the current delivery',
     file: 'broker/redis/lua/settle.lua',
-    find: 'if current ~= token or token == 0 or ended[id] then',
+    find: 'if current ~= token or token == NO_TOKEN or ended[id] then',
     replace: 'if not record then',
     scenario: 'stopped-consumer',
   },
   {
     guard: 'owner check: only the owner of a partition claims',
     file: 'broker/redis/lua/claim.lua',
-    find: "if redis.call('GET', owner) ~= member then return { now_us, 0 } end",
-    replace: "if redis.call('GET', owner) ~= member then redis.call('TIME') end",
+    find: 'if not epoch or stored_owner ~= claimant then return { now_us, 0, stored_owner } end',
+    replace: 'if not epoch then return { now_us, 0, stored_owner } end',
     scenario: 'stopped-consumer',
   },
   {

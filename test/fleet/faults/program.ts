@@ -9,8 +9,8 @@ const PROGRAMS = new URL('../../../dist-test/fleet/faults/programs/', import.met
 export class Program extends TestProcess {
   readonly #ready: Promise<void>;
 
-  constructor(kind: 'consumer' | 'publisher', config: ConsumerConfig | PublisherConfig) {
-    super(config.name, fileURLToPath(new URL(`${kind}.js`, PROGRAMS)), [JSON.stringify(config)]);
+  constructor(kind: 'consumer' | 'publisher', config: ConsumerConfig | PublisherConfig, env: NodeJS.ProcessEnv = {}) {
+    super(config.name, fileURLToPath(new URL(`${kind}.js`, PROGRAMS)), [JSON.stringify(config)], env);
     this.#ready = new Promise((resolve) => this.onMessage(() => resolve()));
   }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,14 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { until } from '../../support/waiting.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
-import type { FaultRecord, FinalState, History, ProcessRecord } from './history/records.js';
+import { replicasCaughtUp, swapRoles } from '../../support/servers/replication.js';
+import { readHistory } from './history/recorder.js';
+import type { FaultRecord, FinalState, History } from './history/records.js';
 import { type ConsumerConfig, PREFIX, type ProgramConfig, type PublisherConfig, TOPIC } from './programs/config.js';
 import { FaultProxy } from '../../support/servers/fault-proxy.js';
 import { Program } from './program.js';
 import type { SeededRandom } from '../../support/random.js';
 
-/** Milliseconds. The heartbeat is `maxIdleWait`, and a session three of them. */
-export const TIMING = { lease: 1000, maxIdleWait: 200, session: 600, publishTimeout: 3000 } as const;
+/** Milliseconds. The heartbeat is `maxIdleWait`, and a session two of them. */
+export const TIMING = { lease: 1000, maxIdleWait: 200, session: 400, publishTimeout: 3000 } as const;
 
 const PARTITIONS = 4;
 const ATTEMPTS = 8;
@@ -25,6 +26,8 @@ const QUIET_DEADLINE = 30_000;
 export class World {
   readonly faults: FaultRecord[] = [];
   readonly #programs = new Map<string, { readonly program: Program; readonly proxy: FaultProxy }>();
+  /** Messages that a fault has destroyed. */
+  readonly #excused = new Set<string>();
   #started = 0;
   #leftovers = '';
 
@@ -56,7 +59,7 @@ export class World {
 
   async startReplica(): Promise<void> {
     this.#replica = await startServer(['--replicaof', '127.0.0.1', String(this.redis.port)]);
-    await this.#replicaCaughtUp();
+    await replicasCaughtUp(this.redis);
   }
 
   /**
@@ -68,10 +71,7 @@ export class World {
   async failover(lag: number): Promise<void> {
     const [former, next] = [this.#primary, this.#replica];
     if (!next) throw new Error('There is no replica');
-    await this.#replicaCaughtUp();
-    await former.client.call('FAILOVER', 'TO', '127.0.0.1', next.redis.port);
-    await until('the replica to be the primary', async () => (await roleOf(next)) === 'master');
-    await until('the primary to be a replica', async () => (await roleOf(former)) === 'slave');
+    await swapRoles(former.redis, next.redis);
     await sleep(lag);
     [this.#primary, this.#replica] = [next, former];
     for (const { proxy } of this.#programs.values()) proxy.point(next.redis.port);
@@ -79,7 +79,15 @@ export class World {
 
   async startConsumer(options: Partial<ConsumerConfig> = {}): Promise<string> {
     const { lease, maxIdleWait } = TIMING;
-    const defaults = { lease, maxIdleWait, attempts: ATTEMPTS, concurrency: 50, handlerTime: 30, failures: 0.05 };
+    const defaults = {
+      lease,
+      maxIdleWait,
+      attempts: ATTEMPTS,
+      concurrency: 50,
+      handlerTime: 30,
+      failures: 0.05,
+      fleetEvents: false,
+    };
     return this.#start('consumer', (common) => ({ ...common, ...defaults, ...options }));
   }
 
@@ -115,6 +123,18 @@ export class World {
     this.faults.push({ at, until: Date.now(), fault: name, process, fatal });
   }
 
+  /** Leaves messages out of the judgement, since a fault has destroyed what was stored of them. */
+  excuse(ids: readonly string[]): void {
+    for (const id of ids) this.#excused.add(id);
+  }
+
+  /** @throws if a process has ended by itself */
+  assertAlive(): void {
+    for (const [name, { program }] of this.#programs) {
+      if (!program.running) throw new Error(`${name} has ended with ${program.ending}:\n${program.output}`);
+    }
+  }
+
   /** Ends the publishing, waits until every message is done, and collects the records. */
   async finish(): Promise<History> {
     const programs = [...this.#programs.values()].map(({ program }) => program);
@@ -127,7 +147,9 @@ export class World {
     await Promise.all(programs.map((program) => program.exit()));
     const records = [...this.#programs.keys()].flatMap((name) => readHistory(this.#historyFile(name)));
     return {
-      records: records.toSorted((a, b) => a.at - b.at),
+      records: records
+        .filter((record) => !('id' in record) || this.#isJudged(record.id))
+        .toSorted((a, b) => a.at - b.at),
       faults: this.faults,
       final: await this.#finalStates(),
       lease: TIMING.lease,
@@ -161,17 +183,11 @@ export class World {
   ): Promise<string> {
     const name = `${kind[0]}${++this.#started}`;
     const proxy = await FaultProxy.start(this.redis.port);
-    const common = { name, redisUrl: proxy.url, historyFile: this.#historyFile(name), partitions: PARTITIONS };
+    const common = { name, redis: proxy.url, historyFile: this.#historyFile(name), partitions: PARTITIONS };
     const program = new Program(kind, configure(common));
     this.#programs.set(name, { program, proxy });
     await program.ready();
     return name;
-  }
-
-  async #replicaCaughtUp(): Promise<void> {
-    await until('the replica to have caught up', async () =>
-      /^slave0:.*state=online.*lag=[01]\b/m.test(await this.client.info('replication')),
-    );
   }
 
   /** Waits until nothing is scheduled or in flight. */
@@ -193,7 +209,13 @@ export class World {
 
   async #idsIn(set: 'scheduled' | 'inflight' | 'dead'): Promise<string[]> {
     const partitions = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}:${set}`);
-    return (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
+    const ids = (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
+    return ids.filter((id) => this.#isJudged(id));
+  }
+
+  /** Whether it is a message of a publisher, such as `p4-17`; other programs may have stored some as well. */
+  #isJudged(id: string): boolean {
+    return /^p\d+-\d+$/.test(id) && !this.#excused.has(id);
   }
 
   async #describeKeys(): Promise<string> {
@@ -230,14 +252,4 @@ async function startServer(args: readonly string[] = []): Promise<Server> {
   const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
   client.on('error', () => {});
   return { redis, client };
-}
-
-async function roleOf({ client }: Server): Promise<string | undefined> {
-  return /^role:(\w+)/m.exec(await client.info('replication'))?.[1];
-}
-
-/** A killed process may have left half a line at the end. */
-function readHistory(path: string): ProcessRecord[] {
-  const lines = readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n');
-  return lines.slice(0, -1).map((line) => JSON.parse(line) as ProcessRecord);
 }

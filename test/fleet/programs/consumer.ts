@@ -13,7 +13,7 @@ import {
 import type { ConsumerConfig, Handled, Report } from '../protocol.js';
 
 const config = JSON.parse(process.argv[2] ?? '{}') as ConsumerConfig;
-const { redisUrl, prefix, topic, partitions, handlerTime = 0, ...consumer } = config;
+const { redisUrl, prefix, topic, partitions, handlerTime = 0, poison, ...consumer } = config;
 
 function report(message: Report): void {
   process.send?.(message);
@@ -28,6 +28,7 @@ class Recorder {
   @DelayedHandler(topic)
   async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
     const { id, partition, attempt, dueAt, signal } = message;
+    if (id === poison) process.kill(process.pid, 'SIGKILL');
     const [seconds, microseconds] = await this.redis.time();
     if (handlerTime > 0) {
       report({ kind: 'started', id, attempt });

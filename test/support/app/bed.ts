@@ -3,13 +3,20 @@ import { randomUUID } from 'node:crypto';
 import type { INestApplication, INestApplicationContext, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
-import { DelayQueueModule, type DelayQueueModuleOptions, type DelayQueueProducer } from 'nestjs-delay-queue';
+import {
+  DelayQueueAdmin,
+  DelayQueueModule,
+  type DelayQueueModuleOptions,
+  type DelayQueueProducer,
+  type PublishOptions,
+} from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeEach, inject } from 'vitest';
 import { partsOf } from '../internals.js';
 import { type PrivateRedis, startRedis } from '../servers/redis-server.js';
 import { EventLog } from './event-log.js';
 import { LogBook } from './log-book.js';
 import { PartitionView } from './partition-view.js';
+import { ofConsumersAmong, sessionsAmong } from '../stored-fleet.js';
 import { SOON, eventually, within } from '../waiting.js';
 
 export interface AppSetup extends Pick<ModuleMetadata, 'imports' | 'providers' | 'controllers'> {
@@ -115,6 +122,21 @@ export class Bed {
     return new PartitionView(this.redis, this.prefix, topic, index);
   }
 
+  /**
+   * Has the application that was started last publish a message that has been due for `late` milliseconds, like one that has
+   * waited for a consumer: a publish cannot ask for a time that has passed.
+   */
+  async publishLate(topic: string, payload: unknown, late: number, options: PublishOptions = {}): Promise<void> {
+    const app = this.#apps.at(-1);
+    assert(app, 'Start an application first.');
+    const { partition } = await app.producer.publish(topic, payload, { ...options, delay: '1y' });
+    const scheduled = this.partition(topic, partition).key('scheduled');
+    const [latest = ''] = await this.redis.zrange(scheduled, '-1', '-1');
+    await this.redis.zadd(scheduled, 'XX', String(Math.floor((await this.time()) - late)), latest);
+    // Tells the owner.
+    await app.get(DelayQueueAdmin).resume(topic);
+  }
+
   /** Every key of this test's prefix. */
   async keys(): Promise<string[]> {
     const keys = new Set<string>();
@@ -122,6 +144,16 @@ export class Bed {
       for (const key of page as string[]) keys.add(key);
     }
     return [...keys];
+  }
+
+  /** The sessions of the applications that consume. */
+  async sessions(): Promise<string[]> {
+    return sessionsAmong(this.redis, await this.keys());
+  }
+
+  /** What applications still have in Redis that consume: sessions, partitions and messages in flight. */
+  async ofConsumers(): Promise<string[]> {
+    return ofConsumersAmong(this.redis, await this.keys());
   }
 
   /** The server's clock, epoch milliseconds with fractions. */

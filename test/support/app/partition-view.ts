@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { sessionOfOwner } from '../internals.js';
 
 /** The data of one partition in Redis, read key by key. */
 export class PartitionView {
@@ -66,8 +67,15 @@ export class PartitionView {
     return { deliveries: deliveries ?? NaN, attempts: attempts ?? NaN };
   }
 
+  /** What it has counted; its owner's latest claim is kept beside that. */
+  async counters(): Promise<Record<string, string>> {
+    const { claim: _claim, ...counters } = await this.#redis.hgetall(this.key('meta'));
+    return counters;
+  }
+
+  /** The process that owns it. */
   async owner(): Promise<string | undefined> {
-    return (await this.#redis.get(this.key('owner'))) ?? undefined;
+    return sessionOfOwner((await this.#redis.get(this.key('owner'))) ?? undefined);
   }
 }
 

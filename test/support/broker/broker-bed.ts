@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { test } from 'vitest';
 import {
-  MAX_BATCH,
+  NO_TOKEN,
   type Broker,
   type CallId,
   type CancelResult,
   type ClaimedMessage,
   type ClaimRequest,
-  type ClaimResult,
   type DueTime,
   type NewMessage,
   type Outcome,
+  type Owner,
   type Partition,
   type PartitionSignal,
   type PublishResult,
@@ -20,6 +20,7 @@ import {
   type StoredMessage,
 } from '../../../lib/broker/broker.interface.js';
 import type { Failure } from '../../../lib/messages/failure.js';
+import { type ClaimFields, type ServedClaim, Claimant } from './claimant.js';
 import { Received } from './received.js';
 
 /** Long enough not to end while a test runs. */
@@ -39,6 +40,9 @@ export const RETRY_LATER: Outcome = { kind: 'retry', delay: LONG, failure: FAILU
 export const PUT_OFF: Outcome = { kind: 'put-off', delay: LONG };
 export const OUTCOMES: readonly Outcome[] = [ACK, RETRY_LATER, DEAD, RELEASE, PUT_OFF];
 
+/** Texts in place of a token that are of no delivery; the last two are marks in a delivery's record. */
+export const NO_TOKENS = [NO_TOKEN, '', ' ', 'c', 'r5'];
+
 /** A message due long ago whose envelope is unlike any other. */
 export function message(storedId: string, fields: Partial<NewMessage> = {}): NewMessage {
   return { storedId, envelope: `[1,"${randomUUID()}"]`, due: { at: LONG_AGO }, onDuplicate: 'reject', ...fields };
@@ -56,21 +60,21 @@ export interface TestedBroker {
 
 export type OpenBroker = () => Promise<TestedBroker>;
 
-type ClaimFields = Partial<ClaimRequest>;
-
 /** One partition of the broker under test, and its owner. */
 export class BrokerBed {
   readonly broker: Broker;
   readonly partition: Partition = { topic: randomUUID(), index: 0 };
-  readonly owner = 'owner';
+  readonly owner: Owner;
   readonly #tested: TestedBroker;
-  #knownToken = 0;
+  readonly #claimant: Claimant;
   #sequence = 0;
   #barriers = 0;
 
   private constructor(tested: TestedBroker) {
     this.#tested = tested;
     this.broker = tested.broker;
+    this.#claimant = new Claimant(this.broker, this.partition);
+    this.owner = this.#claimant.owner;
   }
 
   /** With the partition owned by {@link owner}. */
@@ -78,7 +82,7 @@ export class BrokerBed {
     const tested = await openBroker();
     const bed = new BrokerBed(tested);
     try {
-      await bed.broker.acquire(bed.partition, bed.owner, LONG);
+      await bed.#claimant.acquire();
       return bed;
     } catch (error) {
       await tested.close();
@@ -120,13 +124,24 @@ export class BrokerBed {
     return { caller: this.owner, sequence: ++this.#sequence };
   }
 
-  /** Claims as the owner, who knows all tokens it was told of. */
-  async claim(fields: ClaimFields = {}): Promise<Exclude<ClaimResult, { status: 'not-owner' }>> {
-    const request = { member: this.owner, max: MAX_BATCH, lease: LONG, knownToken: this.#knownToken, ...fields };
-    const result = await this.broker.claim(this.partition, request);
-    if (result.status === 'not-owner') throw new Error(`${request.member} does not own the partition`);
-    this.#knownToken = result.token;
-    return result;
+  /** The token of the owner's delivery of this number. */
+  token(number: number): string {
+    return this.#claimant.token(number);
+  }
+
+  /** What the owner asks for in its next claim. */
+  nextClaim(fields: ClaimFields = {}): ClaimRequest {
+    return this.#claimant.next(fields);
+  }
+
+  /** Claims as the owner, who knows all deliveries it was told of. */
+  async claim(fields: ClaimFields = {}): Promise<ServedClaim> {
+    return this.#claimant.claim(fields);
+  }
+
+  /** Sends the owner's latest claim again, as if its reply had been lost. */
+  async repeatClaim(fields: ClaimFields = {}): Promise<ServedClaim> {
+    return this.#claimant.repeat(fields);
   }
 
   /** Claims one message, which has to be there. */

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
 import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { RedisKeys, type PartitionKeys } from '../../../lib/broker/redis/redis-keys.js';
 import type { RedisSettings } from '../../../lib/broker/redis/redis-settings.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../../lib/time/clock.js';
+import { Claimant } from './claimant.js';
 import type { Log } from '../../../lib/log.js';
 
 export const SILENT: Log = { log() {}, warn() {}, error() {} };
@@ -26,6 +29,8 @@ export interface RedisBed {
   readonly prefix: string;
   readonly partition: Partition;
   readonly keys: PartitionKeys;
+  /** Claims in the partition, once it has acquired it. */
+  readonly claimant: Claimant;
   /** A call that is the repeat of none. */
   readonly nextCall: () => CallId;
   /** Every key with the bed's prefix. */
@@ -48,6 +53,7 @@ export async function openRedisBed(url: string): Promise<RedisBed> {
     prefix,
     partition,
     keys: new RedisKeys(prefix).partition(partition),
+    claimant: new Claimant(broker, partition),
     nextCall: () => ({ caller: 'bed', sequence: ++sequence }),
     storedKeys,
     close: async () => {
@@ -57,6 +63,26 @@ export async function openRedisBed(url: string): Promise<RedisBed> {
       redis.disconnect();
     },
   };
+}
+
+/** What a call is refused with; fails if it is served. */
+export async function refusal(call: Promise<unknown>): Promise<BrokerUnavailableError> {
+  const error = await call.then(
+    () => expect.fail('it was served'),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(BrokerUnavailableError);
+  return error as BrokerUnavailableError;
+}
+
+/** What a call is answered with; `undefined` if it fails for the time being. */
+export async function ifServed<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof BrokerUnavailableError && error.transient) return undefined;
+    throw error;
+  }
 }
 
 /** Redis's clock, epoch milliseconds with fractions. */

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { ofConsumersAmong, ownersAmong } from '../stored-fleet.js';
 
 /** What applications under test have stored under a prefix, and under those that begin with it. */
 export class StoredKeys {
@@ -12,20 +13,22 @@ export class StoredKeys {
 
   /** The topics that are in use, each with its prefix. */
   async topics(): Promise<string[]> {
-    const keys = await this.#endingWith('config');
-    return keys.map((key) => key.slice(1, key.indexOf('}'))).toSorted();
+    const keys = await this.#all();
+    return keys
+      .filter((key) => key.endsWith(':config'))
+      .map((key) => key.slice(1, key.indexOf('}')))
+      .toSorted();
   }
 
   /** For each partition that is owned, the process that owns it. */
   async owners(): Promise<number[]> {
-    const keys = await this.#endingWith('owner');
-    const members = await Promise.all(keys.map((key) => this.#redis.get(key)));
-    return members.map((member) => Number(member?.split(':')[1]));
+    const owners = await ownersAmong(this.#redis, await this.#all());
+    return owners.map((session) => Number(session.split(':').at(-2)));
   }
 
-  /** What processes keep that consume; each removes its own when it ends in order. */
+  /** What processes have that consume; each gives up its own when it ends in order. */
   async ofConsumers(): Promise<string[]> {
-    return this.#endingWith('owner', 'members', 'holdings', 'inflight');
+    return ofConsumersAmong(this.#redis, await this.#all());
   }
 
   /** Removes everything; the end of it. */
@@ -33,11 +36,6 @@ export class StoredKeys {
     const keys = await this.#all();
     if (keys.length > 0) await this.#redis.unlink(keys);
     this.#redis.disconnect();
-  }
-
-  async #endingWith(...parts: string[]): Promise<string[]> {
-    const keys = await this.#all();
-    return keys.filter((key) => parts.some((part) => key.endsWith(`:${part}`)));
   }
 
   async #all(): Promise<string[]> {

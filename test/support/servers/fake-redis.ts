@@ -9,8 +9,16 @@ export interface FakeRedis {
   readonly stop: () => Promise<void>;
 }
 
-/** @param info what `INFO` says */
-export async function startFakeRedis(info: string): Promise<FakeRedis> {
+/**
+ * @param info what `INFO` says
+ * @param answer answers some commands otherwise, in the form of the protocol
+ * @param onPort where it listens; `0`: anywhere
+ */
+export async function startFakeRedis(
+  info: string,
+  answer: (words: readonly string[]) => string | undefined = () => undefined,
+  onPort = 0,
+): Promise<FakeRedis> {
   const commands: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -23,10 +31,10 @@ export async function startFakeRedis(info: string): Promise<FakeRedis> {
         received = received.slice(command.length);
         const name = (command.words[0] ?? '').toUpperCase();
         commands.push(name);
-        socket.write(reply(name, info));
+        socket.write(answer(command.words) ?? reply(name, info));
       }
     });
-  }).listen(0, '127.0.0.1');
+  }).listen(onPort, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as { port: number }).port,

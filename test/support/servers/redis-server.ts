@@ -20,13 +20,18 @@ export class PrivateRedis {
   readonly port: number;
   readonly folder: string;
   readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
   #server: ChildProcess | undefined;
 
-  /** @param args all that the server is started with */
-  constructor(port: number, folder: string, args: readonly string[]) {
+  /**
+   * @param args all that the server is started with
+   * @param env beside the variables of this process
+   */
+  constructor(port: number, folder: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     this.port = port;
     this.folder = folder;
     this.#args = args;
+    this.#env = env;
   }
 
   get url(): string {
@@ -38,7 +43,7 @@ export class PrivateRedis {
     const server = spawn(REDIS_SERVER, this.#args, {
       stdio: 'ignore',
       // Redis 7.2 and newer end at once under a locale that the machine does not have.
-      env: { ...process.env, LC_ALL: 'C' },
+      env: { ...process.env, ...this.#env, LC_ALL: 'C' },
     });
     this.#server = server;
     noteProcess(server);
@@ -49,13 +54,29 @@ export class PrivateRedis {
     failed.catch(() => {});
   }
 
+  get running(): boolean {
+    return this.#server !== undefined && this.#server.exitCode === null && this.#server.signalCode === null;
+  }
+
+  /** Asks it something over a connection of its own; rejects if it does not answer. */
+  async ask<T>(question: (client: Redis) => Promise<T>): Promise<T> {
+    const client = new Redis(this.url, { retryStrategy: () => null });
+    client.on('error', () => {});
+    return question(client).finally(() => client.disconnect());
+  }
+
   /** Ends it at once, as a crash would; what it has on disk stays. */
   async kill(): Promise<void> {
     const server = this.#server;
-    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    if (!server || !this.running) return;
     const exited = once(server, 'exit');
     server.kill('SIGKILL');
     await exited;
+  }
+
+  /** Freezes it, or lets it go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#server?.kill(name);
   }
 
   async stop(): Promise<void> {
@@ -75,18 +96,21 @@ export class PrivateRedis {
 }
 
 /** A server on a free port, with a folder of its own, that is not started yet. */
-export async function newRedis(args: (folder: string, port: number) => readonly string[]): Promise<PrivateRedis> {
+export async function newRedis(
+  args: (folder: string, port: number) => readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<PrivateRedis> {
   const folder = await mkdtemp(join(folderOfRun(), 'delay-queue-redis-'));
   const port = await freePort();
-  return new PrivateRedis(port, folder, args(folder, port));
+  return new PrivateRedis(port, folder, args(folder, port), env);
 }
 
 /** Starts a Redis without persistence, unless `args` say otherwise. */
-export async function startRedis(args: readonly string[] = []): Promise<PrivateRedis> {
+export async function startRedis(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<PrivateRedis> {
   const redis = await newRedis((folder, port) => {
     const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
     return [...options, ...args];
-  });
+  }, env);
   await redis.startOrStop();
   return redis;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ensureLibraryBuilt } from '../../../scripts/setup/build.mjs';
 import { localBin, runQuietly } from '../../../scripts/setup/run.mjs';
 
-const SOURCES = ['test/fleet', 'test/support'];
+const SOURCES = ['test/fleet', 'test/drills', 'test/support'];
 
 /** Compiles the programs that tests run as processes, against the built library; does nothing where that was done. */
 export async function setup() {

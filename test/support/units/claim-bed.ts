@@ -1,10 +1,20 @@
-import type { Broker, ClaimRequest, ClaimResult, ClaimedMessage } from '../../../lib/broker/broker.interface.js';
+import {
+  type Broker,
+  type ClaimRequest,
+  type ClaimResult,
+  type ClaimedMessage,
+  ownerOf,
+  tokenOf,
+} from '../../../lib/broker/broker.interface.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';
+
+/** As whom the claimers own their partitions. */
+export const OWNER = ownerOf('epoch', 'me');
 
 /** A claim that was sent, and waits for its answer. */
 export interface PendingClaim extends ClaimRequest {
@@ -22,15 +32,17 @@ export class ClaimBed {
   readonly errors: unknown[] = [];
   /** Lines about pauses. */
   readonly pauses: string[] = [];
-  lost = 0;
+  /** What was stored of the owner when a partition was lost. */
+  readonly lost: (string | undefined)[] = [];
   /** How far the broker's clock is ahead, in milliseconds. */
   brokerAhead = 0;
   readonly #context: ConsumerContext;
 
   constructor(limit = 1000) {
     this.slots = new HandlerSlots(this.pool, limit);
-    const broker: Pick<Broker, 'now' | 'claim'> = {
+    const broker: Pick<Broker, 'now' | 'onClockStep' | 'claim'> = {
       now: () => this.clock.now() + this.brokerAhead,
+      onClockStep: () => () => {},
       claim: async ({ topic }, request) =>
         new Promise((resolve, reject) => this.claims.push({ ...request, topic, answer: resolve, fail: reject })),
     };
@@ -51,10 +63,11 @@ export class ClaimBed {
     const taker = {
       partition: { topic, index: 0 },
       take: (deliveries: readonly unknown[]) => Math.ceil(deliveries.length / batch),
+      isCrowded: false,
       settled: () => {},
-      lost: () => void this.lost++,
+      lost: (owner: string | undefined) => void this.lost.push(owner),
     };
-    return new PartitionClaimer(handling, taker, 0);
+    return new PartitionClaimer(handling, taker, OWNER);
   }
 
   /** The latest claim of a topic. */
@@ -73,12 +86,13 @@ export function claimed(count: number, nextAt?: number): ClaimResult {
   const messages = Array.from({ length: count }, (_, i): ClaimedMessage => ({
     storedId: `m${i}`,
     envelope: '[1,2]',
-    token: i + 1,
+    token: tokenOf('epoch', i + 1),
     delivery: 1,
     attempt: 1,
+    weight: 0,
     dueAt: 0,
   }));
-  return { status: 'claimed', messages, token: count, nextAt, repaired: 0 };
+  return { status: 'claimed', messages, delivered: count, nextAt, repaired: 0, heldBack: false };
 }
 
 /** What a claim is told if the topic is paused. */

@@ -1,14 +1,21 @@
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
+import { LeaseEnds } from '../../../lib/consumer/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
-import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
+import { SuspectQuota } from '../../../lib/consumer/suspect-quota.js';
 import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
+import { type FleetMember, Session } from '../../../lib/fleet/session.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { TopicRegistry, type TopicRegistryOptions } from '../../../lib/topics/topic.registry.js';
 
 export const LEASE = 30_000;
+
+/** Longest time between two heartbeats, in milliseconds. */
+export const HEARTBEAT = 1000;
 
 const SETTINGS: HandlerSettings = {
   partitions: undefined,
@@ -34,6 +41,23 @@ export function testContext(given: Partial<ConsumerContext> = {}): ConsumerConte
   };
 }
 
+/** What this process knows of topics; whoever wants to hear of changed topics says so. */
+export function testRegistry(
+  { broker, clock }: Pick<ConsumerContext, 'broker' | 'clock'>,
+  given: Partial<TopicRegistryOptions> = {},
+): TopicRegistry {
+  return new TopicRegistry({ store: broker, clock, settingsOf: () => SETTINGS, onChanged: () => {}, ...given });
+}
+
+/** The session of a process, with heartbeats at most {@link HEARTBEAT} apart. */
+export function testSession(
+  { broker, clock, log, events, member: id }: ConsumerContext,
+  topics: readonly string[],
+  member: FleetMember = { share: () => {}, verify: () => {}, restore: () => {}, wanted: () => {} },
+): Session {
+  return new Session({ broker, clock, log, events, id, heartbeat: HEARTBEAT, topics, member });
+}
+
 export interface TestHandlingOptions {
   readonly context?: ConsumerContext;
   readonly topic?: string;
@@ -42,6 +66,8 @@ export interface TestHandlingOptions {
   readonly priority?: number;
   readonly slots?: HandlerSlots;
   readonly handle?: MessageHandler['handle'];
+  readonly session?: Session;
+  readonly topics?: TopicRegistry;
 }
 
 /** A topic `jobs` that `Jobs.work` handles. */
@@ -57,7 +83,11 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
     priority,
     slots: options.slots ?? new HandlerSlots(new SlotPool(1000), 1000),
     notifier: new DeadLetterNotifier(context, []),
-    watch: new ProgressWatch(context, 5000, { progress: [], retryClaims: () => {} }),
+    session: options.session ?? testSession(context, [topic]),
+    topics: options.topics ?? testRegistry(context),
+    abandoned: new AbandonedCalls(context),
+    leaseEnds: new LeaseEnds(context.clock),
+    suspects: new SuspectQuota(),
     log: new TopicLog(consumption, topic),
   };
 }

@@ -1,4 +1,12 @@
-import type { Broker, Outcome, Settlement } from '../../../lib/broker/broker.interface.js';
+import {
+  type Broker,
+  type Outcome,
+  type PartitionSignal,
+  type Settlement,
+  ownerOf,
+  tokenOf,
+} from '../../../lib/broker/broker.interface.js';
+import type { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import type { HandlerSettings } from '../../../lib/consumer/message-handler.interface.js';
@@ -30,17 +38,43 @@ export class RunBed {
   readonly clock = new ManualClock();
   readonly calls: BedCall[] = [];
   readonly events: [kind: keyof QueueEvents, id: unknown][] = [];
+  readonly warnings: string[] = [];
   readonly run: PartitionRun;
+  readonly abandoned: AbandonedCalls;
+  /** Called before each call of the handler. */
+  onCall = (): void => {};
   slotsFree = 0;
   /** Answers a look at what is stored; the run looks before it declares a message crashed. */
   lookUp: Broker['get'] = async () => undefined;
+  extend: Broker['extend'] = async (_partition, _lease, receipts) => receipts.map(() => 'extended');
+  /** How often dead letters were trimmed, and when the next one expires. */
+  trims = 0;
+  trimmed: number | undefined;
+  /** Has the run hear a signal. */
+  signal: (signal: PartitionSignal) => void = () => {};
   readonly #settlements: Settlement[] = [];
-  #token = 0;
+  #deliveries = 0;
 
   constructor({ batch, settings }: BenchOptions = {}) {
-    const broker: Pick<Broker, 'now' | 'settle' | 'get'> = {
+    const broker: Pick<
+      Broker,
+      'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep'
+    > = {
+      onClockStep: () => () => {},
       now: () => this.clock.now(),
+      claim: async () => {
+        return { status: 'claimed', messages: [], delivered: 0, nextAt: undefined, repaired: 0, heldBack: false };
+      },
       get: async (partition, storedId) => this.lookUp(partition, storedId),
+      extend: async (...call) => this.extend(...call),
+      trimDead: async () => {
+        this.trims++;
+        return this.trimmed;
+      },
+      watchPartition: (_partition, listener) => {
+        this.signal = listener;
+        return async () => {};
+      },
       settle: async (_partition, _call, settlements) => {
         this.#settlements.push(...settlements);
         return settlements.map(() => 'settled');
@@ -49,31 +83,49 @@ export class RunBed {
     const context = testContext({
       broker: broker as Broker,
       clock: this.clock,
+      log: { log: () => {}, warn: (line) => void this.warnings.push(line), error: () => {} },
       events: { wants: () => true, emit: (kind, event) => this.events.push([kind, 'id' in event && event.id]) },
     });
     const slots = new HandlerSlots(new SlotPool(1000), 1000);
     slots.release = (count) => void (this.slotsFree += count);
     const handle = async (messages: readonly DelayedMessage[]): Promise<unknown> => this.#call(messages);
-    this.run = new PartitionRun(testHandling({ context, settings, batch, slots, handle }), PARTITION);
+    const handling = testHandling({ context, settings, batch, slots, handle });
+    this.abandoned = handling.abandoned;
+    this.run = new PartitionRun(handling, PARTITION);
+  }
+
+  /** From now on the process owns the partition, in which nothing is due, and hears its signals. */
+  own(): void {
+    this.run.start({ lost: () => {} }, ownerOf('epoch', 'me'));
   }
 
   /** A delivery as a claim made it just now; due now, unless something else is said. */
   delivery(
     id: string,
-    { attempt = 1, late = 0, ...fields }: { attempt?: number; late?: number } & Partial<EnvelopeFields> = {},
+    {
+      attempt = 1,
+      number = attempt,
+      late = 0,
+      ...fields
+    }: { attempt?: number; number?: number; late?: number } & Partial<EnvelopeFields> = {},
   ): Delivery {
     const now = this.clock.now();
     const envelope = encodeEnvelope({ payload: `payload of ${id}`, publishedAt: now, ...fields });
-    const claimed = { storedId: id, envelope, token: ++this.#token, delivery: attempt, attempt, dueAt: now - late };
+    const claimed = {
+      storedId: id,
+      envelope,
+      token: tokenOf('epoch', ++this.#deliveries),
+      delivery: number,
+      attempt,
+      weight: 0,
+      dueAt: now - late,
+    };
     return new Delivery(PARTITION, claimed, now + LEASE);
   }
 
-  /** Has the run take deliveries of these ids. */
-  take(ids: readonly string[], slots: number): number {
-    return this.run.take(
-      ids.map((id) => this.delivery(id)),
-      slots,
-    );
+  /** Has the run take deliveries of these ids; answers how many slots it uses. */
+  take(...ids: string[]): number {
+    return this.run.take(ids.map((id) => this.delivery(id)));
   }
 
   /** Ids of the messages that run. */
@@ -106,6 +158,7 @@ export class RunBed {
   }
 
   async #call(messages: readonly DelayedMessage[]): Promise<unknown> {
+    this.onCall();
     return new Promise((resolve, reject) => {
       this.calls.push({ messages, ids: messages.map(({ id }) => id), resolve, reject });
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
+import { NO_TOKEN } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
@@ -93,7 +94,11 @@ describe('requeue of one dead letter by its name', () => {
     };
     for (const payload of [undefined, 2]) {
       await admin.runNow('orders', 'a');
-      await broker.setAside(partition, { storedId: 'a', token: 0 }, { reason: 'failed', name: 'Error', message: 'no' });
+      await broker.setAside(
+        partition,
+        { storedId: 'a', token: NO_TOKEN },
+        { reason: 'failed', name: 'Error', message: 'no' },
+      );
       expect(await admin.requeue('orders', 'a', { payload, delay: '1h' })).toMatchObject({ requeued: 1 });
     }
     expect(sent).toEqual([

@@ -5,7 +5,8 @@ import { ManualClock } from '../../../lib/testing/manual-clock.js';
 /** A server whose clock is `offset` ahead, and an exchange with it that takes a given time each way. */
 class Exchange {
   readonly local = new ManualClock(1_000_000);
-  readonly clock = new ServerClock(this.local);
+  steps = 0;
+  readonly clock = new ServerClock(this.local, () => this.steps++);
   offset = 0;
 
   async observe(there: number, back: number): Promise<void> {
@@ -86,6 +87,35 @@ describe('ServerClock', () => {
 
       expect(Math.abs(exchange.error)).toBeLessThanOrEqual(2);
     }
+  });
+
+  it('tells of a step of a millisecond or more, in either direction and little by little', async () => {
+    const exchange = new Exchange();
+    await exchange.observe(0.1, 0.1);
+    expect(exchange.steps).toBe(0);
+    for (const [jump, steps] of [
+      [60_000, 1],
+      [-60_000, 2],
+      [0.6, 2],
+      [0.6, 3],
+    ] as const) {
+      exchange.offset += jump;
+      await exchange.observe(0.1, 0.1);
+      expect(exchange.steps).toBe(steps);
+    }
+  });
+
+  it('takes a clock for the like of another one until its first reply', async () => {
+    const exchange = new Exchange();
+    exchange.offset = 5000;
+    await exchange.observe(1, 1);
+    const other = new ServerClock(exchange.local, () => {}, exchange.clock);
+    expect(other.now()).toBe(exchange.local.now() + 5000);
+    expect(other.isMeasured).toBe(false);
+
+    other.observe(exchange.local.now() + 7000, exchange.local.now());
+    expect(other.now()).toBe(exchange.local.now() + 7000);
+    expect(other.isMeasured).toBe(true);
   });
 
   it('follows a clock that drifts, since old estimates count less', async () => {

@@ -25,16 +25,18 @@ describe('wrapBroker', () => {
   it('makes the call as often as the function says, and answers what the function does', async () => {
     const memory = new MemoryBroker(new ManualClock());
     const broker = wrapBroker(memory, async (call) => {
-      if (call.operation !== 'join') return call.run();
-      const [topic] = call.args;
-      if (topic === 'lost') throw new Error('not joined');
+      if (call.operation !== 'heartbeat') return call.run();
+      const [{ session }] = call.args;
+      if (session === 'lost') throw new Error('not sent');
       await call.run();
-      return (await call.run()).map(({ id }) => ({ id: `${id}!`, expiresAt: 0, holdings: [] }));
+      const { isNew, sessions } = await call.run();
+      return { isNew, sessions: sessions.map(({ session: name }) => `${name}!`) };
     });
+    const heartbeat = { session: 'm', count: 1, length: 1000, digest: 'd' };
 
-    expect(await broker.join('orders', 'm', 1000, [])).toEqual([{ id: 'm!', expiresAt: 0, holdings: [] }]);
-    await expect(broker.join('lost', 'm', 1000, [])).rejects.toThrow('not joined');
-    expect([await memory.hasMembers('orders'), await memory.hasMembers('lost')]).toEqual([true, false]);
+    expect(await broker.heartbeat(heartbeat)).toEqual({ isNew: false, sessions: ['m!'] });
+    await expect(broker.heartbeat({ ...heartbeat, session: 'lost' })).rejects.toThrow('not sent');
+    expect(await memory.sessions()).toMatchObject([{ session: 'm' }]);
   });
 
   it('leaves all else to the broker, unless something takes its place', async () => {

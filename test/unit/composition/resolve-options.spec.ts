@@ -63,6 +63,7 @@ describe('resolveOptions', () => {
       redis: { host: 'example.org' },
       prefix: 'app',
       publishTimeout: '2s',
+      replicas: { min: 2, timeout: '2s' },
       consumer: { concurrency: 7, lease: '1m', shutdownTimeout: 0, maxIdleWait: '1s' },
       topics: {
         orders: {
@@ -81,6 +82,7 @@ describe('resolveOptions', () => {
       redis: { host: 'example.org' },
       prefix: 'app',
       publishTimeout: 2000,
+      replicas: { min: 2, timeout: 2000 },
       consumer: { concurrency: 7, lease: 60_000, shutdownTimeout: 0, heartbeat: 1000 },
       topics: ['orders', 'mails'],
     });
@@ -181,6 +183,9 @@ describe('resolveOptions', () => {
     redis: [[null, 5, true, [], ''], (value) => ({ redis: value })],
     prefix: [['', 'a b', '{a}', 'x'.repeat(129), 5, null, {}], (value) => ({ prefix: value })],
     publishTimeout: [[...NO_DURATIONS, 0, '61s'], (value) => ({ publishTimeout: value })],
+    replicas: [[null, 5, 'x', [], true], (value) => ({ replicas: value })],
+    'replicas.min': [[...NO_COUNTS, undefined, 101], (value) => ({ replicas: { min: value, timeout: 1 } })],
+    'replicas.timeout': [[...NO_DURATIONS, undefined, 0, 5001], (value) => ({ replicas: { min: 1, timeout: value } })],
     consumer: [[null, 5, 'x', [], true], (value) => ({ consumer: value })],
     'consumer.concurrency': [[...NO_COUNTS, 100_001], (value) => ({ consumer: { concurrency: value } })],
     lease: [[...NO_DURATIONS, 0, 999], (value) => ({ consumer: { lease: value } })],

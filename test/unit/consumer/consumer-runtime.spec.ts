@@ -9,23 +9,23 @@ import type { DelayedMessage } from '../../../lib/messages/delayed-message.inter
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
-import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
+import { testRegistry } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 const clock = new ManualClock();
 
-/** It takes long to join the first topic, and long to leave any. */
+/** It takes long to take partitions of the first topic, and long to end the session's subscription. */
 function slowBroker(): MemoryBroker {
   const memory = new MemoryBroker(clock);
   return wrapBroker(
     memory,
     async (call) => {
-      if (call.operation === 'join' && call.args[0] === 'first') await turns(20);
+      if (call.operation === 'acquire' && call.args[0].topic === 'first') await turns(20);
       return call.run();
     },
     {
-      watchMembers: (topic, listener) => {
-        const unsubscribe = memory.watchMembers(topic, listener);
+      watchSession: (session, listener) => {
+        const unsubscribe = memory.watchSession(session, listener);
         return async () => {
           await turns(20);
           await unsubscribe();
@@ -45,7 +45,7 @@ function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): Cons
     member: 'me',
   };
   const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
-  const topics = new TopicRegistry(broker, options.topicSettings);
+  const topics = testRegistry(context, { settingsOf: options.topicSettings });
   const handler = resolveHandler('Jobs.work', ['first', 'second'], { concurrency: 3 }, options);
   return new ConsumerRuntime({
     context,

@@ -145,29 +145,35 @@ describe('ConsumptionLog', () => {
   it('names the topic if it is the only one of fifty', async () => {
     const { clock, lines, topics } = consume(50);
     topics[7]?.sawPaused(0, true);
-    topics[7]?.heartbeatFailed('it is gone');
+    topics[7]?.cannotMove('it is gone');
     await clock.advance(2000);
-    expect(lines).toEqual(["Topic 'jobs-7' is paused", "Heartbeats in topic 'jobs-7' fail: it is gone"]);
+    expect(lines).toEqual([
+      "Topic 'jobs-7' is paused",
+      "Partitions of topic 'jobs-7' cannot be taken or given up: it is gone",
+    ]);
   });
 
-  it('has one line for the heartbeats of fifty topics that fail, an outage', async () => {
+  it('has one line for fifty topics whose partitions cannot move, an outage', async () => {
     const { clock, lines, topics } = consume(50);
     for (let repeat = 0; repeat < 20; repeat++) {
-      for (const [i, topic] of topics.entries()) topic.heartbeatFailed(`failure ${i}`);
+      for (const [i, topic] of topics.entries()) topic.cannotMove(`failure ${i}`);
       await clock.advance(250);
     }
-    expect(lines).toEqual(['Heartbeats in 50 topics fail: failure 49']);
-    for (const topic of topics) topic.heartbeatAnswered();
-    topics[0]?.heartbeatFailed('again');
+    expect(lines).toEqual(['Partitions of 50 topics cannot be taken or given up: failure 49']);
+    for (const topic of topics) topic.canMove();
+    topics[0]?.cannotMove('again');
     await clock.advance(2000);
-    expect(lines[1]).toBe("Heartbeats in topic 'jobs-0' fail: again");
+    expect(lines[1]).toBe("Partitions of topic 'jobs-0' cannot be taken or given up: again");
   });
 
-  it('has a line at once for each of two topics whose heartbeats fail', () => {
+  it('has a line at once for each of two topics whose partitions cannot move', () => {
     const { lines, topics } = consume(2);
     lines.length = 0;
-    for (const topic of topics) topic.heartbeatFailed('gone');
-    expect(lines).toEqual(["Heartbeats in topic 'jobs-0' fail: gone", "Heartbeats in topic 'jobs-1' fail: gone"]);
+    for (const topic of topics) topic.cannotMove('gone');
+    expect(lines).toEqual([
+      "Partitions of topic 'jobs-0' cannot be taken or given up: gone",
+      "Partitions of topic 'jobs-1' cannot be taken or given up: gone",
+    ]);
   });
 
   it('logs what it has gathered when it is stopped', () => {

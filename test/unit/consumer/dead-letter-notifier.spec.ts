@@ -14,24 +14,25 @@ const ATTEMPT = toFailedAttempt(FAILURE, { at: 500, attempt: 2, duration: 1 });
 const NOW = 1000.5;
 
 function delivery(id: string, topic = 'jobs', envelope = '[1,{"a":1}]'): Delivery {
-  const claimed = { storedId: id, envelope, token: 1, delivery: 2, attempt: 2, dueAt: 0 };
+  const claimed = { storedId: id, envelope, token: 'epoch.1', delivery: 2, attempt: 2, weight: 0, dueAt: 0 };
   return new Delivery({ topic, index: 3 }, claimed, Infinity);
 }
 
 function build(call: (letter: DeadLetter) => unknown) {
   const errors: string[] = [];
+  const clock = new ManualClock(NOW);
   const broker: Partial<Broker> = {
     now: () => NOW,
     get: async () => Promise.reject(new BrokerUnavailableError('gone')),
   };
   const context: ConsumerContext = {
     broker: broker as Broker,
-    clock: new ManualClock(NOW),
+    clock,
     log: { log: () => {}, warn: () => {}, error: (message) => errors.push(message) },
     events: { wants: () => false, emit: () => {} },
     member: 'me',
   };
-  return { errors, notifier: new DeadLetterNotifier(context, [{ name: 'Jobs.onDead', topic: 'jobs', call }]) };
+  return { errors, clock, notifier: new DeadLetterNotifier(context, [{ name: 'Jobs.onDead', topic: 'jobs', call }]) };
 }
 
 describe('DeadLetterNotifier', () => {
@@ -68,6 +69,36 @@ describe('DeadLetterNotifier', () => {
     for (const release of held) release();
     await notifier.idle();
     expect(calls).toBe(1010);
+  });
+
+  it('goes on with the others if hooks hang, and says which', async () => {
+    const called: string[] = [];
+    const { notifier, errors, clock } = build(async ({ id }) => {
+      called.push(id);
+      if (id.startsWith('hanging')) await new Promise(() => {});
+    });
+    for (let i = 0; i < 10; i++) notifier.notify(delivery(`hanging-${i}`), { kind: 'dead', failure: FAILURE });
+    notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE });
+    await expect.poll(() => called).toHaveLength(10);
+    await clock.advance(30_000);
+
+    await notifier.idle();
+    expect(called.at(-1)).toBe('a');
+    expect(errors).toHaveLength(10);
+    expect(errors[0]).toBe(
+      "Jobs.onDead has not ended for dead letter 'hanging-0' of topic 'jobs'; the others go on without waiting for it",
+    );
+  });
+
+  it('survives a hook that throws what cannot be looked at', async () => {
+    const { notifier, errors } = build(() => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw proxy;
+    });
+    notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE });
+    await notifier.idle();
+    expect(errors).toEqual(["Jobs.onDead failed for dead letter 'a' of topic 'jobs'"]);
   });
 
   it('calls nothing once it is closed', async () => {

@@ -70,6 +70,24 @@ describe('DeadLetterTrimmer', () => {
     await trimmer.stop();
   });
 
+  it('looks at growing intervals for what other processes leave behind, while its process owns the partition', async () => {
+    const { clock, calls, trimmer } = build();
+    void trimmer.start();
+    for (const [i, pause] of [1000, 2000, 4000].entries()) {
+      calls[i]?.resolve(undefined);
+      await turn();
+      await clock.advance(pause - 1);
+      expect(calls).toHaveLength(i + 1);
+      await clock.advance(1);
+      expect(calls).toHaveLength(i + 2);
+    }
+    trimmer.disowned();
+    calls[3]?.resolve(undefined);
+    await turn();
+    expect(clock.nextTimerAt).toBeUndefined();
+    await trimmer.stop();
+  });
+
   it('does nothing once it is stopped', async () => {
     const { clock, calls, trimmer } = build();
     void trimmer.start();

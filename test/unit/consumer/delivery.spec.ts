@@ -7,9 +7,10 @@ import { toStoredId } from '../../../lib/messages/stored-id.js';
 const CLAIMED: ClaimedMessage = {
   storedId: toStoredId('order-42', 'customer-7'),
   envelope: '[1,2]',
-  token: 9,
+  token: 'epoch.9',
   delivery: 3,
   attempt: 2,
+  weight: 0,
   dueAt: 1000,
 };
 
@@ -23,7 +24,7 @@ describe('Delivery', () => {
       id: 'order-42',
       key: 'customer-7',
       storedId: CLAIMED.storedId,
-      token: 9,
+      token: 'epoch.9',
       attempt: 2,
       dueAt: 1000,
       leaseEndsAt: 5000,

@@ -8,15 +8,29 @@ const START = 1_000_000;
 class Bed {
   readonly clock = new ManualClock(START);
   readonly fired: number[] = [];
+  /** Those that want to know when the broker's clock steps. */
+  readonly listeners = new Set<() => void>();
   offset = 0;
   readonly timer = new DueTimer(
     this.clock,
-    () => this.now,
+    {
+      now: () => this.now,
+      onStep: (listener) => {
+        this.listeners.add(listener);
+        return () => this.listeners.delete(listener);
+      },
+    },
     () => this.fired.push(this.now),
   );
 
   get now(): number {
     return this.clock.now() + this.offset;
+  }
+
+  /** Sets the broker's clock. */
+  step(milliseconds: number): void {
+    this.offset += milliseconds;
+    for (const listener of this.listeners) listener();
   }
 }
 
@@ -66,14 +80,10 @@ describe('DueTimer', () => {
   it('can be armed again after it has fired, even by its callback', async () => {
     const clock = new ManualClock(START);
     const fired: number[] = [];
-    const timer = new DueTimer(
-      clock,
-      () => clock.now(),
-      () => {
-        fired.push(clock.now());
-        if (fired.length < 3) timer.arm(clock.now() + 10);
-      },
-    );
+    const timer = new DueTimer(clock, { now: () => clock.now(), onStep: () => () => {} }, () => {
+      fired.push(clock.now());
+      if (fired.length < 3) timer.arm(clock.now() + 10);
+    });
     timer.arm(START + 10);
     await clock.advance(100);
     expect(fired).toEqual([START + 10, START + 20, START + 30]);
@@ -105,6 +115,42 @@ describe('DueTimer', () => {
 
     await bed.clock.advance(30);
     expect(bed.fired).toEqual([START + 100]);
+  });
+
+  it('fires at once if the clock of the broker was set forwards, past its time', () => {
+    const bed = new Bed();
+    bed.timer.arm(START + 7_200_000);
+
+    bed.step(7_199_999);
+    expect(bed.fired).toEqual([]);
+    bed.step(1);
+    expect(bed.fired).toEqual([START + 7_200_000]);
+  });
+
+  it('waits for less if the clock of the broker was set forwards, and for more if it was set back', async () => {
+    const bed = new Bed();
+    bed.timer.arm(START + 1000);
+    bed.step(700);
+    await bed.clock.advance(299);
+    bed.step(-100);
+    await bed.clock.advance(100);
+    expect(bed.fired).toEqual([]);
+
+    await bed.clock.advance(1);
+    expect(bed.fired).toEqual([START + 1000]);
+  });
+
+  it('listens to the clock of the broker only while it is armed', async () => {
+    const { timer, listeners, clock } = new Bed();
+    timer.arm(START + 100);
+    timer.arm(START + 50);
+    expect(listeners.size).toBe(1);
+    await clock.advance(50);
+    expect(listeners.size).toBe(0);
+
+    timer.arm(START + 200);
+    timer.disarm();
+    expect(listeners.size).toBe(0);
   });
 
   it('goes by the clock of the broker', async () => {

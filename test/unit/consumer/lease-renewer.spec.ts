@@ -25,6 +25,8 @@ class Bed {
   answer: (receipts: readonly Receipt[]) => Promise<ExtendStatus[]> = async (receipts) =>
     receipts.map(() => 'extended');
   readonly renewer: LeaseRenewer;
+  /** Deliveries whose outcomes wait for room. */
+  readonly waiting: Delivery[] = [];
 
   constructor(settings: { readonly timeout?: number } = {}) {
     const broker = new MemoryBroker(this.clock);
@@ -39,20 +41,33 @@ class Bed {
       events: { wants: () => true, emit: (_kind, event) => void this.errors.push(event as BackgroundError) },
     });
     const handling = testHandling({ context, settings: { lease: LEASE, timeout: settings.timeout } });
-    this.renewer = new LeaseRenewer(handling, PARTITION, this.running);
+    this.renewer = new LeaseRenewer(handling, PARTITION, { running: this.running, settler: this });
   }
 
   readonly begin = (storedId: string, envelope = '[1,2]'): Delivery => {
-    const claimed = { storedId, envelope, token: 1, delivery: 1, attempt: 1, dueAt: 0 };
+    const claimed = { storedId, envelope, token: 'epoch.1', delivery: 1, attempt: 1, weight: 0, dueAt: 0 };
     const delivery = new Delivery(PARTITION, claimed, this.clock.now() + LEASE);
     delivery.startedAt = this.clock.now();
     this.running.add(delivery);
-    this.renewer.start();
+    this.renewer.start(delivery.leaseEndsAt);
     return delivery;
   };
 }
 
 describe('LeaseRenewer', () => {
+  it('renews the lease of a delivery whose handler has ended, while its outcome waits for room', async () => {
+    const { clock, running, waiting, renewed, begin } = new Bed();
+    const delivery = begin('a');
+    delivery.settle(clock.now());
+    running.remove(delivery);
+    waiting.push(delivery);
+
+    await clock.advance(LEASE);
+
+    expect(renewed.map(([, ids]) => ids)).toEqual(['a', 'a', 'a']);
+    expect(delivery.leaseEndsAt).toBe(clock.now() + LEASE);
+  });
+
   it('renews three times a lease while deliveries run', async () => {
     const { clock, renewed, begin } = new Bed();
     begin('a');

@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResult } from '../../../lib/broker/broker.interface.js';
-import { ManualClock } from '../../../lib/testing/manual-clock.js';
-import { ClaimBed, PAUSED, claimed, idle } from '../../support/units/claim-bed.js';
+import { ClaimBed, OWNER, PAUSED, claimed, idle } from '../../support/units/claim-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
+
+describe('a claimer that was told that the topic is paused', () => {
+  it.each([
+    { what: 'something waits', nextAt: 0, expected: 4 },
+    { what: 'nothing waits', nextAt: undefined, expected: 0 },
+  ])('looks four times a minute whether the signal of the resume is lost, if $what', async ({ nextAt, expected }) => {
+    const { bed } = await idle({ ...PAUSED, nextAt } as ClaimResult);
+    for (let second = 0; second < 60; second++) {
+      await bed.clock.advance(1000);
+      if (bed.claims.length > 1) bed.claimOf('jobs').answer({ ...PAUSED, nextAt } as ClaimResult);
+    }
+    expect(bed.claims.length - 1).toBe(expected);
+  });
+});
 
 describe('PartitionClaimer', () => {
   describe('without an answer', () => {
@@ -36,9 +49,9 @@ describe('PartitionClaimer', () => {
       const first = bed.claimOf('jobs');
       claimer.retry();
       await bed.clock.advance(25);
-      expect(bed.claims.map(({ max, knownToken }) => ({ max, knownToken }))).toEqual([
-        { max: 16, knownToken: 0 },
-        { max: 16, knownToken: 0 },
+      expect(bed.claims.map(({ max, sequence, delivered }) => ({ max, sequence, delivered }))).toEqual([
+        { max: 16, sequence: 1, delivered: 0 },
+        { max: 16, sequence: 1, delivered: 0 },
       ]);
       first.answer(claimed(5));
       await turns();
@@ -72,45 +85,22 @@ describe('PartitionClaimer', () => {
     });
   });
 
-  describe('with the earliest due time', () => {
-    const GRACE = 100;
+  it('numbers its claims, and says how many deliveries it has made', async () => {
+    const { bed, claimer } = await idle(claimed(3));
+    claimer.wake(bed.clock.now());
+    await bed.clock.advance(1);
 
-    it('claims, and knows of a lost signal where that was over for longer than the grace', async () => {
-      const { bed, claimer } = await idle(claimed(0));
-      const dueAt = bed.clock.now();
-      await bed.clock.advance(GRACE + 1);
+    expect(bed.claims.map(({ owner, sequence, delivered }) => ({ owner, sequence, delivered }))).toEqual([
+      { owner: OWNER, sequence: 1, delivered: 0 },
+      { owner: OWNER, sequence: 2, delivered: 3 },
+    ]);
+  });
 
-      expect(claimer.notice(dueAt, GRACE)).toBe(true);
-      expect(bed.claims).toHaveLength(2);
-    });
+  it('tells what is stored of the owner, if it is another one', async () => {
+    const { bed, claimer } = await idle({ status: 'not-owner', owner: 'epoch2 other' });
+    await claimer.stop();
 
-    it.each([
-      { what: 'a signal may still be on its way', late: GRACE, answer: () => claimed(0) },
-      { what: 'nothing is due yet', late: -500, answer: () => claimed(0) },
-      { what: 'it was told that the topic is paused', late: 500, answer: (): ClaimResult => ({ ...PAUSED }) },
-    ])('knows of none where $what', async ({ late, answer }) => {
-      const { bed, claimer } = await idle(answer());
-
-      expect(claimer.notice(bed.clock.now() - late, GRACE)).toBe(false);
-    });
-
-    it('knows of none while it claims, or waits for slots', async () => {
-      const bed = new ClaimBed(1);
-      const [first, second] = [bed.claimer('first'), bed.claimer('second')];
-      first.start();
-      second.start();
-      const dueAt = bed.clock.now() - 500;
-
-      expect([first, second].map((claimer) => claimer.notice(dueAt, GRACE))).toEqual([false, false]);
-    });
-
-    it('reports none if its timer is set for that time and the event loop was blocked', async () => {
-      const now = new ManualClock().now();
-      const { bed, claimer } = await idle(claimed(0, now + 1000));
-      bed.brokerAhead = 2000;
-
-      expect(claimer.notice(now + 1000, GRACE)).toBe(false);
-      expect(bed.claims).toHaveLength(1);
-    });
+    expect(bed.lost).toEqual(['epoch2 other']);
+    expect(bed.pool.used).toBe(0);
   });
 });

@@ -111,7 +111,7 @@ describe('PartitionClaimer', () => {
 
     it.each<{ what: string; end: (claim: PendingClaim) => void }>([
       { what: 'is paused', end: ({ answer }) => answer({ ...claimed(0), status: 'paused' } as ClaimResult) },
-      { what: 'belongs to another process', end: ({ answer }) => answer({ status: 'not-owner' }) },
+      { what: 'belongs to another process', end: ({ answer }) => answer({ status: 'not-owner', owner: undefined }) },
       { what: 'cannot be claimed from', end: ({ fail }) => fail(new Error('a bug')) },
       { what: 'cannot be reached', end: ({ fail }) => fail(new BrokerUnavailableError('gone', { transient: true })) },
     ])('no longer where its partition $what', async ({ end }) => {

@@ -8,7 +8,7 @@ describe('PartitionRun without batches', () => {
   it('calls the handler with one message each, a slot for each', async () => {
     const bed = new RunBed();
 
-    expect(bed.take(['a', 'b', 'c'], 5)).toBe(3);
+    expect(bed.take('a', 'b', 'c')).toBe(3);
     expect(bed.called).toEqual([['a'], ['b'], ['c']]);
     bed.call(1).resolve();
     expect(await bed.outcomes()).toEqual([['b', 'ack']]);
@@ -18,28 +18,65 @@ describe('PartitionRun without batches', () => {
 
   it('takes what looks like results of a batch for any other value', async () => {
     const bed = new RunBed();
-    bed.take(['a'], 1);
+    bed.take('a');
     bed.call(0).resolve([{ status: 'rejected', reason: new Error('none of its business') }]);
 
     expect(await bed.outcomes()).toEqual([['a', 'ack']]);
   });
+});
 
-  it('keeps a redelivery waiting in its slot until the run before it has ended', async () => {
+describe('a handler that throws what cannot be looked at', () => {
+  it('fails like any other: its message is repeated, and its slot is free', async () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+    revoke();
     const bed = new RunBed();
-    bed.take(['a'], 1);
-    const { signal } = bed.call(0).messages[0] ?? {};
+    bed.take('a');
+    bed.call(0).reject(proxy);
 
-    expect(bed.take(['a', 'b'], 2)).toBe(2);
-    expect(bed.called).toEqual([['a'], ['b']]);
-    expect(signal?.reason).toMatchObject({ code: 'LEASE_LOST' });
-    bed.call(0).resolve();
-    await turns();
-    expect(bed.called).toEqual([['a'], ['b'], ['a']]);
-    bed.call(1).resolve();
-    bed.call(2).resolve();
-    expect(await bed.outcomes()).toHaveLength(3);
-    expect(bed.slotsFree).toBe(3);
-    expect(bed.run.running.size).toBe(0);
+    expect(await bed.outcomes()).toEqual([['a', 'retry']]);
+    expect(bed.slotsFree).toBe(1);
+  });
+});
+
+describe('a message that was delivered before', () => {
+  it('does not expire any more', async () => {
+    const bed = new RunBed({ settings: { expireAfter: 10 } });
+    bed.run.take([bed.delivery('first', { late: 11 }), bed.delivery('second', { late: 11, number: 2 })]);
+
+    expect(await bed.outcomes()).toEqual([['first', 'dead']]);
+    expect(bed.called).toEqual([['second']]);
+  });
+});
+
+describe('a message that has crashed before', () => {
+  const boom = { reason: 'failed', name: 'Error', message: 'boom' } as const;
+  it.each([
+    { stored: boom },
+    { stored: { reason: 'crashed', name: 'Error', message: 'Attempt 3 was the last', lastError: boom } as const },
+  ])('keeps the last error of its handler, and nests no crashes', async ({ stored }) => {
+    const bed = new RunBed();
+    bed.lookUp = async () => ({ failure: stored }) as unknown as StoredMessage;
+    bed.run.take([bed.delivery('a', { attempt: 4 })]);
+
+    expect(await bed.failureOf('a')).toMatchObject({ reason: 'crashed', lastError: boom });
+  });
+});
+
+describe('a dead letter of a partition that another process owns by then', () => {
+  it('is kept within the limits all the same, and for as long as this process lives', async () => {
+    const bed = new RunBed({ settings: { deadLetter: { maxAge: 1000, maxCount: undefined } } });
+    bed.run.take([bed.delivery('a', { attempts: 1 })]);
+    await bed.run.stop();
+    bed.trimmed = bed.clock.now() + 1000;
+    bed.call(0).reject(new Error('in vain'));
+    expect(await bed.outcomes()).toEqual([['a', 'dead']]);
+    expect(bed.trims).toBe(1);
+
+    await bed.clock.advance(999);
+    expect(bed.trims).toBe(1);
+    bed.trimmed = undefined;
+    await bed.clock.advance(1);
+    expect(bed.trims).toBe(2);
   });
 });
 
@@ -47,14 +84,14 @@ describe('PartitionRun with batches', () => {
   it('calls the handler with as many messages as there are, at most a batch, and says how many slots that takes', () => {
     const bed = new RunBed({ batch: 3 });
 
-    expect(bed.take(['a'], 4)).toBe(1);
-    expect(bed.take(['b', 'c', 'd', 'e', 'f', 'g', 'h'], 4)).toBe(3);
+    expect(bed.take('a')).toBe(1);
+    expect(bed.take('b', 'c', 'd', 'e', 'f', 'g', 'h')).toBe(3);
     expect(bed.called).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f', 'g'], ['h']]);
   });
 
   it('frees one slot a call, when the call has ended', async () => {
     const bed = new RunBed({ batch: 3 });
-    bed.take(['a', 'b', 'c', 'd'], 2);
+    bed.take('a', 'b', 'c', 'd');
     bed.call(0).resolve();
 
     expect(await bed.outcomes()).toEqual([
@@ -70,7 +107,7 @@ describe('PartitionRun with batches', () => {
 
   it('tells events of each message', async () => {
     const bed = new RunBed({ batch: 3 });
-    bed.take(['a', 'b'], 1);
+    bed.take('a', 'b');
     bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'rejected', reason: new Error('down') }]);
     await bed.outcomes();
 
@@ -84,7 +121,7 @@ describe('PartitionRun with batches', () => {
 
   it('gives the handler arrays that it may change', async () => {
     const bed = new RunBed({ batch: 3 });
-    bed.take(['a', 'b'], 1);
+    bed.take('a', 'b');
     (bed.call(0).messages as unknown[]).length = 0;
     bed.call(0).resolve([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
 
@@ -111,7 +148,7 @@ describe('PartitionRun with batches', () => {
         bed.delivery('own attempts', { attempt: 4, attempts: 4 }),
       ];
 
-      expect(bed.run.take(deliveries, 1)).toBe(1);
+      expect(bed.run.take(deliveries)).toBe(1);
       expect(await bed.outcomes()).toEqual([
         ['expired', 'dead'],
         ['undecodable', 'dead'],
@@ -130,7 +167,7 @@ describe('PartitionRun with batches', () => {
     it('and does not call where none is left', async () => {
       const bed = new RunBed({ batch: 10, settings: { expireAfter: 10 } });
       const deliveries = ['a', 'b'].map((id) => bed.delivery(id, { late: 20 }));
-      bed.run.take(deliveries, 1);
+      bed.run.take(deliveries);
 
       expect(await bed.outcomes()).toEqual([
         ['a', 'dead'],
@@ -145,7 +182,7 @@ describe('PartitionRun with batches', () => {
       const bed = new RunBed({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
       bed.lookUp = async () => new Promise((resolve) => answers.push(resolve));
-      bed.run.take([bed.delivery('a'), bed.delivery('crashed', { attempt: 4 })], 1);
+      bed.run.take([bed.delivery('a'), bed.delivery('crashed', { attempt: 4 })]);
       bed.run.releaseAll();
       expect(answers).toHaveLength(1);
       answers[0]?.(undefined);
@@ -160,79 +197,34 @@ describe('PartitionRun with batches', () => {
     });
   });
 
-  describe('if an earlier delivery of a message still runs', () => {
-    it('calls with the others at once, and with that message when the earlier run has ended', async () => {
-      const bed = new RunBed({ batch: 3 });
-      bed.take(['a', 'b'], 1);
+  it('calls with the others at once if an earlier delivery of a message still runs', async () => {
+    const bed = new RunBed({ batch: 3 });
+    bed.take('a', 'b');
 
-      expect(bed.take(['b', 'c', 'd'], 2)).toBe(2);
-      expect(bed.called).toEqual([
-        ['a', 'b'],
-        ['c', 'd'],
-      ]);
-      const [a, b] = bed.call(0).messages;
-      expect([a?.signal.aborted, b?.signal.reason]).toMatchObject([false, { code: 'LEASE_LOST' }]);
-      bed.call(0).resolve();
-      await turns();
-      expect(bed.called).toEqual([['a', 'b'], ['c', 'd'], ['b']]);
-      bed.call(1).resolve();
-      bed.call(2).resolve();
-      await turns();
-      expect(bed.slotsFree).toBe(3);
-      expect(bed.run.running.size).toBe(0);
-    });
-
-    it('gives that message back where the others need all slots', async () => {
-      const bed = new RunBed({ batch: 3 });
-      bed.take(['a', 'b'], 1);
-
-      expect(bed.take(['b', 'c'], 1)).toBe(1);
-      expect(bed.called).toEqual([['a', 'b'], ['c']]);
-      expect(await bed.outcomes()).toEqual([['b', 'release']]);
-      bed.call(0).resolve();
-      bed.call(1).resolve();
-      await turns();
-      expect(bed.called).toHaveLength(2);
-      expect(bed.slotsFree).toBe(2);
-      // It comes again, and nothing is in its way.
-      expect(bed.take(['b'], 1)).toBe(1);
-      expect(bed.called.at(-1)).toEqual(['b']);
-    });
-
-    it('keeps those together that wait for the same run, and only those', async () => {
-      const bed = new RunBed({ batch: 3 });
-      bed.take(['a', 'b', 'c'], 1);
-      bed.take(['d', 'e'], 1);
-
-      expect(bed.take(['b', 'd', 'c'], 5)).toBe(2);
-      bed.call(1).resolve();
-      await turns();
-      expect(bed.called.slice(2)).toEqual([['d']]);
-      bed.call(0).resolve();
-      await turns();
-      expect(bed.called.slice(2)).toEqual([['d'], ['b', 'c']]);
-    });
-
-    it('never calls with a message that was given back while it waited', async () => {
-      const bed = new RunBed({ batch: 3 });
-      bed.take(['a', 'b'], 1);
-      bed.take(['b'], 1);
-      bed.run.releaseAll();
-      expect(bed.slotsFree).toBe(1);
-      bed.call(0).resolve();
-      await turns();
-
-      expect(bed.called).toEqual([['a', 'b']]);
-      expect(bed.slotsFree).toBe(2);
-      expect(bed.run.running.size).toBe(0);
-    });
+    expect(bed.take('b', 'c', 'd')).toBe(1);
+    expect(bed.called).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+    const [a, b] = bed.call(0).messages;
+    expect([a?.signal.aborted, b?.signal.reason]).toMatchObject([false, { code: 'LEASE_LOST' }]);
+    bed.call(0).resolve();
+    expect(await bed.outcomes()).toEqual([
+      ['a', 'ack'],
+      ['b', 'ack'],
+      ['b', 'release'],
+    ]);
+    bed.call(1).resolve();
+    await turns();
+    expect(bed.slotsFree).toBe(2);
+    expect(bed.run.running.size).toBe(0);
   });
 
   describe('limits the time of a call', () => {
     it('to the smallest timeout of its messages, which all fail then', async () => {
       const bed = new RunBed({ batch: 3, settings: { timeout: 500 } });
       const deliveries = [bed.delivery('a'), bed.delivery('b', { timeout: 100 }), bed.delivery('c')];
-      bed.run.take(deliveries, 1);
+      bed.run.take(deliveries);
       const signals = bed.call(0).messages.map(({ signal }) => signal);
       await bed.clock.advance(99);
       expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
@@ -259,7 +251,7 @@ describe('PartitionRun with batches', () => {
       const asked: unknown[] = [];
       const backoff = (attempt: number, error: unknown): number => asked.push([attempt, (error as Error).name]);
       const bed = new RunBed({ batch: 3, settings: { timeout: 500, backoff } });
-      bed.take(['a', 'b'], 1);
+      bed.take('a', 'b');
       await bed.clock.advance(500);
       bed.call(0).reject(new Error('down'));
       await turns();
@@ -272,7 +264,7 @@ describe('PartitionRun with batches', () => {
 
     it('not beyond its end', async () => {
       const bed = new RunBed({ batch: 3, settings: { timeout: 500 } });
-      bed.take(['a', 'b'], 1);
+      bed.take('a', 'b');
       const [message] = bed.call(0).messages;
       bed.call(0).resolve();
       await bed.clock.advance(LEASE);
@@ -284,7 +276,7 @@ describe('PartitionRun with batches', () => {
 
   it('gives back every message that still runs, and frees their slots once', async () => {
     const bed = new RunBed({ batch: 2 });
-    bed.take(['a', 'b', 'c'], 2);
+    bed.take('a', 'b', 'c');
     const signals = bed.calls.flatMap(({ messages }) => messages.map(({ signal }) => signal));
     bed.run.releaseAll();
 
@@ -306,7 +298,7 @@ describe('PartitionRun with batches', () => {
 async function end(settle: (call: BedCall) => void) {
   const bed = new RunBed({ batch: 3 });
   const deliveries = [bed.delivery('a'), bed.delivery('b', { attempt: 3 }), bed.delivery('c', { attempts: 1 })];
-  bed.run.take(deliveries, 1);
+  bed.run.take(deliveries);
   settle(bed.call(0));
   return { outcomes: await bed.outcomes(), failure: await bed.failureOf('a') };
 }

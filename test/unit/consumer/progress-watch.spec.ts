@@ -2,15 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Broker, BrokerLink } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { ProgressWatch, type Watched } from '../../../lib/consumer/progress-watch.js';
-import { type TopicProgress, patienceOf } from '../../../lib/topics/topic-progress.js';
+import { type Progress, patienceOf } from '../../../lib/topics/progress.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { testContext } from '../../support/units/handling.js';
-import { turns } from '../../support/units/test-claimant.js';
 
 const HEARTBEAT = 5000;
 const PATIENCE = 15_000;
 
-/** A watch of one topic with one partition; the test says since when calls hang. */
+/** A watch of one topic with two partitions; the test says since when calls hang, and when others were answered. */
 class WatchBed implements Watched {
   readonly clock = new ManualClock();
   readonly warnings: string[] = [];
@@ -20,6 +19,9 @@ class WatchBed implements Watched {
   retries = 0;
   heartbeatSince: number | undefined;
   claimSince: number | undefined;
+  renewedAt = 0;
+  /** When the latest claim that was answered was sent, of each partition. */
+  answeredAt = [0, 0];
   /** How often a confirmation that signals arrive was requested. */
   asked = 0;
   confirm: () => Promise<void> = async () => {};
@@ -27,6 +29,7 @@ class WatchBed implements Watched {
   constructor() {
     const link: BrokerLink = {
       isUp: true,
+      unreachable: [],
       ping: async () => {},
       listen: async () => {
         this.asked++;
@@ -45,15 +48,15 @@ class WatchBed implements Watched {
     this.watch.start();
   }
 
-  get progress(): TopicProgress[] {
-    return [
-      {
-        topic: 'jobs',
-        heartbeatAt: this.clock.now(),
-        unansweredSince: this.heartbeatSince,
-        owned: [{ partition: 0, answeredAt: 0, unansweredSince: this.claimSince, saturated: false }],
-      },
-    ];
+  get progress(): Progress {
+    const owned = [this.claimSince, undefined].map((unansweredSince, partition) => {
+      return { partition, answeredAt: this.answeredAt[partition] ?? 0, unansweredSince, saturated: false };
+    });
+    return {
+      renewedAt: this.renewedAt,
+      unansweredSince: this.heartbeatSince,
+      topics: [{ topic: 'jobs', owned, inFlight: 0, abandoned: 0 }],
+    };
   }
 
   retryClaims(): void {
@@ -103,6 +106,25 @@ describe('ProgressWatch', () => {
     expect(bed.rebuilt).toEqual(['calls', 'calls']);
   });
 
+  it.each<{ what: string; answer: (bed: WatchBed, at: number) => void }>([
+    { what: 'another partition', answer: ({ answeredAt }, at) => (answeredAt[1] = at) },
+    { what: 'the session', answer: (bed, at) => (bed.renewedAt = at) },
+  ])('leaves the connection alone while $what is answered: one server of several is away', async ({ answer }) => {
+    const bed = new WatchBed();
+    bed.claimSince = bed.clock.now();
+    for (let i = 0; i < 20; i++) {
+      answer(bed, bed.clock.now());
+      await bed.clock.advance(HEARTBEAT);
+    }
+    expect(bed.rebuilt).toEqual([]);
+
+    // What is sent after the latest answer counts.
+    bed.heartbeatSince = bed.clock.now();
+    await bed.clock.advance(2 * PATIENCE);
+    expect(bed.rebuilt).toEqual(['calls']);
+    expect(bed.warnings).toEqual(['Redis has not answered for 25000 ms, though the connection is up; it is made anew']);
+  });
+
   it('lets answers be read that came while the event loop was blocked', async () => {
     const bed = new WatchBed();
     bed.claimSince = bed.clock.now() - 10 * PATIENCE;
@@ -131,7 +153,6 @@ describe('ProgressWatch', () => {
 
     expect(bed.clock.nextTimerAt).toBeUndefined();
     bed.watch.start();
-    await bed.watch.signalLost();
     expect(bed.clock.nextTimerAt).toBeUndefined();
     expect(bed.asked).toBe(0);
   });
@@ -158,57 +179,13 @@ describe('ProgressWatch', () => {
     });
   });
 
-  describe('where a signal was lost', () => {
-    it('is content with a confirmation that signals come', async () => {
-      const bed = new WatchBed();
-      await bed.watch.signalLost();
+  it('ends its waiting for signals once it is stopped', async () => {
+    const bed = new WatchBed();
+    bed.confirm = async () => new Promise(() => {});
+    const asking = bed.watch.assertListening();
+    await bed.watch.stop();
+    await asking;
 
-      expect(bed.asked).toBe(1);
-      expect(bed.rebuilt).toEqual([]);
-    });
-
-    it('makes the connection for signals anew where none comes', async () => {
-      const bed = new WatchBed();
-      bed.confirm = async () => new Promise(() => {});
-      void bed.watch.signalLost();
-      await bed.clock.advance(1999);
-      expect(bed.rebuilt).toEqual([]);
-      await bed.clock.advance(1);
-      await turns();
-
-      expect(bed.rebuilt).toEqual(['signals']);
-      expect(bed.warnings).toEqual([
-        'Signals do not come through any more, though the connection for them is up; it is made anew',
-      ]);
-    });
-
-    it('leaves a connection alone that is lost', async () => {
-      const bed = new WatchBed();
-      bed.confirm = async () => Promise.reject(new BrokerUnavailableError('gone'));
-      await bed.watch.signalLost();
-
-      expect(bed.rebuilt).toEqual([]);
-      expect(bed.warnings).toEqual([]);
-    });
-
-    it('asks once for all that are lost together, and again later', async () => {
-      const bed = new WatchBed();
-      await Promise.all([bed.watch.signalLost(), bed.watch.signalLost()]);
-      expect(bed.asked).toBe(1);
-      await bed.watch.signalLost();
-
-      expect(bed.asked).toBe(2);
-    });
-
-    it('ends its waiting, and does nothing, once it is stopped', async () => {
-      const bed = new WatchBed();
-      bed.confirm = async () => new Promise(() => {});
-      const asking = bed.watch.signalLost();
-      await bed.watch.stop();
-      await asking;
-
-      expect(bed.rebuilt).toEqual([]);
-      expect(bed.clock.nextTimerAt).toBeUndefined();
-    });
+    expect(bed.clock.nextTimerAt).toBeUndefined();
   });
 });

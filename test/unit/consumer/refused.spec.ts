@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClaimedMessage } from '../../../lib/broker/broker.interface.js';
+import { type ClaimedMessage, ownerOf } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
@@ -12,6 +12,7 @@ import { testContext, testHandling } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
+const OWNER = ownerOf('epoch', 'me');
 const LEASE = 30_000;
 
 function refusal(): BrokerUnavailableError {
@@ -40,13 +41,14 @@ class Bed {
     const messages = Array.from({ length: count }, (_, i) => {
       return { storedId: `m${i}`, envelope: '[1,2]', due: { at: i }, onDuplicate: 'reject' } as const;
     });
-    await this.broker.acquire(PARTITION, 'me', 1e9);
+    await this.broker.acquire(PARTITION, OWNER, undefined);
     await this.broker.publish(PARTITION, { caller: 'test', sequence: 1 }, messages);
   }
 
   async deliver(count: number): Promise<Delivery[]> {
     await this.publish(count);
-    const result = await this.broker.claim(PARTITION, { member: 'me', max: 200, lease: LEASE, knownToken: 0 });
+    const request = { owner: OWNER, sequence: 1, delivered: 0, max: 200, lease: LEASE };
+    const result = await this.broker.claim(PARTITION, request);
     const messages: ClaimedMessage[] = result.status === 'not-owner' ? [] : result.messages;
     return messages.map((message) => new Delivery(PARTITION, message, this.clock.now() + LEASE));
   }
@@ -81,15 +83,20 @@ class Bed {
         claimed.push(...deliveries.map(({ storedId }) => storedId));
         return 0;
       },
+      isCrowded: false,
       settled: this.settled.bind(this),
       lost: () => {},
     };
-    return { claimer: new PartitionClaimer(testHandling({ context: this.context }), taker, 0), claimed };
+    return { claimer: new PartitionClaimer(testHandling({ context: this.context }), taker, OWNER), claimed };
   }
 
   settled({ id }: Delivery, { outcome }: Verdict): void {
     if (outcome.kind === 'dead') this.setAside.push([id, outcome]);
     else this.confirmed.push(id);
+  }
+
+  waits(): void {
+    expect.fail('nothing waits for room');
   }
 
   async states(): Promise<Record<string, number>> {

@@ -16,6 +16,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   HandlerTimeoutError: (copy) => new copy.HandlerTimeoutError(1),
   InvalidArgumentError: (copy) => new copy.InvalidArgumentError('wrong'),
   InvalidPayloadError: (copy) => new copy.InvalidPayloadError('jobs', []),
+  NotReplicatedError: (copy) => new copy.NotReplicatedError('jobs', '1', 0, 1, 1000),
   PayloadTooLargeError: (copy) => new copy.PayloadTooLargeError(2, 1),
   PublishManyError: (copy) => new copy.PublishManyError('jobs', []),
   RetryLaterError: (copy) => new copy.RetryLaterError(1),

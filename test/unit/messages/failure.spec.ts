@@ -1,8 +1,19 @@
+import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { HandlerTimeoutError } from '../../../lib/errors/handling.errors.js';
 import { InvalidPayloadError } from '../../../lib/errors/publishing.errors.js';
 import { toFailure, toInvalidFailure } from '../../../lib/messages/failure.js';
+
+function thrower(): never {
+  throw new Error('no look inside');
+}
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
+  revoke();
+  return proxy;
+}
 
 describe('toFailure', () => {
   it('keeps name, message and stack of an error', () => {
@@ -28,10 +39,11 @@ describe('toFailure', () => {
   });
 
   it('cuts long texts', () => {
-    const error = new Error('x'.repeat(100_000));
-    const failure = toFailure('failed', error);
+    const long = 'x'.repeat(100_000);
+    const failure = toFailure('failed', Object.assign(new Error(long), { name: long, code: long }));
 
     expect(failure.message).toHaveLength(4096);
+    expect([failure.name.length, failure.code?.length]).toEqual([200, 200]);
     expect(failure.stack?.length).toBeLessThanOrEqual(4096);
   });
 
@@ -56,6 +68,17 @@ describe('toFailure', () => {
     expect(failure).toMatchObject({ name: '5', message: '[object Object]' });
     expect(() => JSON.stringify(failure)).not.toThrow();
   });
+
+  for (const [what, thrown] of [
+    ['a revoked proxy', revoked()],
+    ['an object that fails to show itself', { [inspect.custom]: () => thrower() }],
+    ['an object whose prototype cannot be read', new Proxy({}, { getPrototypeOf: () => thrower() })],
+    ['an error whose message cannot be read', Object.defineProperty(new Error('x'), 'message', { get: thrower })],
+  ] as const) {
+    it(`makes something of ${what}`, () => {
+      expect(toFailure('failed', thrown)).toMatchObject({ reason: 'failed', message: expect.any(String) as string });
+    });
+  }
 
   it('makes something of an error from another realm', () => {
     const error: unknown = runInNewContext('new TypeError("boom")');

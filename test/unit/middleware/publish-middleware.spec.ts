@@ -13,9 +13,9 @@ import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../../../lib/middleware/middleware.interface.js';
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import type { PublishedMessage, PublishOptions } from '../../../lib/messages/publish-options.interface.js';
+import { testRegistry } from '../../support/units/handling.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
-import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
 
 function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
@@ -33,7 +33,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
   const { topicSettings } = resolveOptions({ defaults: { partitions: 1 } });
   const producer = new DelayQueueProducer({
     store: broker,
-    topics: new TopicRegistry(broker, topicSettings),
+    topics: testRegistry({ broker, clock }, { settingsOf: topicSettings }),
     clock,
     events: { wants: () => false, emit: () => {} },
     publishTimeout: 1000,

@@ -42,11 +42,22 @@ class SettleBed {
       member: 'me',
       settleLayers: resolveMiddleware(settles.map((settle) => ({ settle }))).settle,
     };
-    this.settler = new Settler(context, PARTITION, { settled: ({ id }) => void this.confirmed.push(id) });
+    this.settler = new Settler(context, PARTITION, {
+      settled: ({ id }) => void this.confirmed.push(id),
+      waits: () => {},
+    });
   }
 
   settle(id: string, outcome: Outcome = ACK, message?: DelayedMessage): void {
-    const claimed = { storedId: id, envelope: '[0,null]', token: 7, delivery: 2, attempt: 2, dueAt: 0 };
+    const claimed = {
+      storedId: id,
+      envelope: '[0,null]',
+      token: 'epoch.7',
+      delivery: 2,
+      attempt: 2,
+      weight: 0,
+      dueAt: 0,
+    };
     const delivery = new Delivery(PARTITION, claimed, 1000);
     delivery.message = message;
     this.settler.settle(delivery, { outcome });

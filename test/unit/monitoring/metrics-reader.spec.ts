@@ -4,14 +4,17 @@ import {
   type Partition,
   type PartitionCounters,
   type PartitionStats,
+  type SessionRecord,
 } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
-import { type ConsumedTopic, MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
+import { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
+import type { TopicProgress } from '../../../lib/topics/progress.js';
 import { LogBook } from '../../support/app/log-book.js';
 import { Gate } from '../../support/waiting.js';
 
 const NOW = Date.UTC(2026, 0, 1);
+const MINUTE = 60_000;
 
 const EMPTY: PartitionStats = {
   scheduled: 0,
@@ -24,9 +27,14 @@ const EMPTY: PartitionStats = {
   counters: Object.fromEntries(COUNTERS.map((name) => [name, 0])) as PartitionCounters,
 };
 
+/** A process that lives, unless something else is said. */
+function sessionOf(session: string, given: Partial<SessionRecord> = {}): SessionRecord {
+  return { session, count: 1, at: NOW, length: 10 * MINUTE, digest: 'list', left: false, ...given };
+}
+
 interface Setup {
   readonly topics?: Record<string, number>;
-  readonly consumed?: ConsumedTopic[];
+  readonly consumed?: TopicProgress[];
   readonly stats?: (partition: Partition) => Partial<PartitionStats>;
 }
 
@@ -38,6 +46,12 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
   const reader = new MetricsReader({
     store: {
       now: () => clock.now(),
+      sessions: async () => [
+        sessionOf('ended', { at: NOW - 10 * MINUTE }),
+        sessionOf('left', { left: true }),
+        sessionOf('me'),
+        sessionOf('somebody'),
+      ],
       stats: async (partition) => {
         calls.push(`${partition.topic}:${partition.index}`);
         await answer.before();
@@ -52,7 +66,15 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
   return { reader, clock, logs, calls, answer };
 }
 
-const OWNER = { topic: 'jobs', holdings: [0, 2], inFlight: 4 };
+/** What a process does that owns these partitions. */
+function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } = {}): TopicProgress {
+  const owned = partitions.map((partition) => {
+    return { partition, answeredAt: NOW, unansweredSince: undefined, saturated: false };
+  });
+  return { topic: 'jobs', owned, inFlight, abandoned };
+}
+
+const OWNER = owning([0, 2], { inFlight: 4, abandoned: 1 });
 
 describe('a reading', () => {
   it('adds up the partitions of a topic, and uses the earliest overdue time', async () => {
@@ -71,7 +93,7 @@ describe('a reading', () => {
     expect(topics).toEqual([
       {
         topic: 'jobs',
-        consumed: { ownedPartitions: 2, inFlight: 4 },
+        consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1 },
         backlog: { scheduled: 13, due: 3, dead: 3, oldestOverdue: 9, unownedPartitions: 1, pausedPartitions: 1 },
       },
     ]);
@@ -99,8 +121,11 @@ describe('a reading', () => {
       reports: true,
     },
     { who: 'an owner of others, while nobody owns it', holdings: [1], owner: undefined, reports: true },
+    { who: 'an owner of others, if the session of its owner has ended', holdings: [1], owner: 'ended', reports: true },
+    { who: 'an owner of others, if its owner has left', holdings: [1], owner: 'left', reports: true },
+    { who: 'an owner of others, if nobody knows its owner', holdings: [1], owner: 'stranger', reports: true },
   ])('reports a topic to $who: $reports', async ({ holdings, owner, reports }) => {
-    const consumed = holdings ? [{ topic: 'jobs', holdings, inFlight: 0 }] : [];
+    const consumed = holdings ? [owning(holdings)] : [];
     const { reader, calls } = setUp({ consumed, stats: ({ index }) => (index === 0 ? { owner } : {}) });
     const { up, topics } = await reader.read();
     expect(up).toBe(true);
@@ -162,7 +187,7 @@ describe('a reading without Redis', () => {
     await clock.advance(2000);
     expect(await reading).toMatchObject({
       up: false,
-      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 2, inFlight: 4 }, backlog: undefined }],
+      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1 }, backlog: undefined }],
     });
     await clock.advance(1000);
     const again = reader.read();

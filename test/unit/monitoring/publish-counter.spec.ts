@@ -8,9 +8,8 @@ import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.in
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import { topic } from '../../../lib/messages/topic.js';
 import { countPublishes } from '../../../lib/monitoring/metrics-recorder.js';
-import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
-import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
+import { testRegistry } from '../../support/units/handling.js';
 
 const NUMBERS = topic('numbers', {
   schema: {
@@ -24,8 +23,10 @@ const NUMBERS = topic('numbers', {
 
 function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
+  const memory = new MemoryBroker(clock);
+  memory.replicas = 0;
   const link = { isUp: true };
-  const broker = wrapBroker(new MemoryBroker(clock), async ({ operation, run }) => {
+  const broker = wrapBroker(memory, async ({ operation, run }) => {
     if (operation === 'publish' && !link.isUp) throw new BrokerUnavailableError('out of reach');
     return run();
   });
@@ -37,7 +38,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
   );
   const producer = new DelayQueueProducer({
     store: broker,
-    topics: new TopicRegistry(broker, resolveOptions({}).topicSettings),
+    topics: testRegistry({ broker, clock }),
     clock,
     events,
     publishTimeout: 50,
@@ -65,6 +66,13 @@ describe.each([
     await producer.publish('jobs', 3, { id: 'a', onDuplicate: 'replace', delay: '1h' });
     await expect(producer.publish('jobs', 4, { id: 'a' })).rejects.toMatchObject({ code: 'DUPLICATE_MESSAGE' });
     expect(counts).toEqual({ 'jobs created': 1, 'jobs duplicate': 2, 'jobs refused': 1 });
+  });
+
+  it('as failed if too few replicas confirm them', async () => {
+    const { producer, counts } = setUp(...middleware);
+    const replicas = { min: 1, timeout: 5 };
+    await expect(producer.publish('jobs', 1, { replicas })).rejects.toMatchObject({ code: 'NOT_REPLICATED' });
+    expect(counts).toEqual({ 'jobs failed': 1 });
   });
 
   it('as refused if the message is not allowed', async () => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { NewMessage, PublishResult } from '../../../lib/broker/broker.interface.js';
+import type { NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { PublishLane, type PublishSink } from '../../../lib/producer/publish-lane.js';
@@ -12,12 +12,17 @@ type Answer = (results: PublishResult[]) => void;
 /** A lane to a store that answers when the test decides. */
 function setUp() {
   const clock = new ManualClock();
-  const calls: { readonly ids: string[]; readonly answer: Answer; readonly refuse: (error: unknown) => void }[] = [];
+  const calls: {
+    readonly ids: string[];
+    readonly replicas: ReplicaRequirement | undefined;
+    readonly answer: Answer;
+    readonly refuse: (error: unknown) => void;
+  }[] = [];
   const lane = new PublishLane({
     store: {
-      publish: async (_, __, messages) =>
+      publish: async (_, __, messages, replicas) =>
         new Promise<PublishResult[]>((answer, refuse) => {
-          calls.push({ ids: messages.map(({ storedId }) => storedId), answer, refuse });
+          calls.push({ ids: messages.map(({ storedId }) => storedId), replicas, answer, refuse });
         }),
     },
     clock,
@@ -129,6 +134,20 @@ describe('PublishLane', () => {
     await turn();
     expect(told[3].results).toEqual(inOrder(199));
     expect(told.slice(0, 3).map((each) => each.results)).toEqual([inOrder(1), inOrder(1), inOrder(3)]);
+  });
+
+  it('sends together what waits for the same replicas, in the order of the publishes', async () => {
+    const { calls, lane } = setUp();
+    const requirements = [1, 1, 2, 1].map((min) => ({ min, timeout: 100 }));
+    for (const [n, replicas] of requirements.entries()) lane.publish(newMessages(`m${n}-`, 1), new Told(), replicas);
+    for (const [n, ids] of [['m0-0', 'm1-0'], ['m2-0'], ['m3-0']].entries()) {
+      await turn();
+      expect(calls[n]).toMatchObject({ ids, replicas: { min: n === 1 ? 2 : 1, timeout: 100 } });
+      calls[n]?.answer(results(ids.length, 0));
+    }
+
+    await turn();
+    expect(calls).toHaveLength(3);
   });
 
   it('fails only the refused ones, and publishes all that travelled with them', async () => {

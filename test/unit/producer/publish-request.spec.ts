@@ -9,9 +9,10 @@ import { shown } from '../../support/shown.js';
 
 const NOW = 1_767_225_600_000.25;
 const TEN_YEARS = 315_576_000_000;
+const DEFAULTS = { publishTimeout: 5000, replicas: { min: 1, timeout: 1000 } };
 
 function request(options?: unknown, payload: unknown = { a: 1 }): ReturnType<typeof toPublishRequest> {
-  return toPublishRequest({ payload }, options as PublishOptions | undefined, NOW);
+  return toPublishRequest({ payload }, options as PublishOptions | undefined, NOW, DEFAULTS);
 }
 
 describe('toPublishRequest', () => {
@@ -150,12 +151,30 @@ describe('toPublishRequest', () => {
     [{ onDuplicate: 'skip' }, "onDuplicate must be one of 'reject', 'ignore', 'replace'. Given: 'skip'"],
     [{ onDuplicate: null }, 'onDuplicate must be one of'],
     [{ onDuplicate: '' }, 'onDuplicate must be one of'],
+    [{ replicas: null }, 'replicas must be an object'],
+    [{ replicas: 2 }, 'replicas must be an object'],
+    [{ replicas: { min: 1, timeout: 1, max: 1 } }, "There is no option 'max' in replicas"],
+    [{ replicas: { timeout: '1s' } }, 'replicas.min must be a whole number from 1 to 100. Given: undefined'],
+    [{ replicas: { min: 0, timeout: '1s' } }, 'replicas.min must be a whole number from 1 to 100'],
+    [{ replicas: { min: 101, timeout: '1s' } }, 'replicas.min must be a whole number from 1 to 100'],
+    [{ replicas: { min: 1 } }, 'replicas.timeout must be a duration'],
+    [{ replicas: { min: 1, timeout: 0 } }, 'replicas.timeout must be at least 1 ms'],
+    [
+      { replicas: { min: 1, timeout: 5001 } },
+      'replicas.timeout must be at most publishTimeout, which is 5 seconds. Given: 5001 ms',
+    ],
   ] as const) {
     it(`refuses ${shown(options)}: ${text}`, () => {
       expect(() => request(options)).toThrow(InvalidArgumentError);
       expect(() => request(options)).toThrow(text);
     });
   }
+
+  it('asks for the replicas of the options, else for those of the connection', () => {
+    expect(request().replicas).toBe(DEFAULTS.replicas);
+    expect(request({ replicas: undefined }).replicas).toBe(DEFAULTS.replicas);
+    expect(request({ replicas: { min: 100, timeout: '5s' } }).replicas).toEqual({ min: 100, timeout: 5000 });
+  });
 
   it('accepts the bounds of every option', () => {
     for (const options of [
@@ -168,7 +187,7 @@ describe('toPublishRequest', () => {
 
   it('refuses a payload that JSON cannot hold, or that is too large', () => {
     expect(() => request({}, 10n)).toThrow(SerializationError);
-    expect(() => toPublishRequest({ payload: undefined }, {}, NOW)).toThrow(SerializationError);
+    expect(() => toPublishRequest({ payload: undefined }, {}, NOW, DEFAULTS)).toThrow(SerializationError);
     expect(() => request({}, 'x'.repeat(1024 * 1024))).toThrow(PayloadTooLargeError);
     expect(() => request({ headers: { a: 'x'.repeat(1024 * 1024) } })).toThrow(PayloadTooLargeError);
   });

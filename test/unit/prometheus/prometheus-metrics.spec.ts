@@ -88,7 +88,7 @@ describe('prometheusMetrics()', () => {
       up: true,
       clockOffset: -0.25,
       topics: [
-        { topic: 'jobs', consumed: { ownedPartitions: 8, inFlight: 7 }, backlog: BACKLOG },
+        { topic: 'jobs', consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2 }, backlog: BACKLOG },
         { topic: 'mails', consumed: undefined, backlog: undefined },
       ],
     };
@@ -101,6 +101,7 @@ describe('prometheusMetrics()', () => {
         ['delay_queue_up', undefined, 1],
         ['delay_queue_clock_offset_seconds', undefined, -0.25],
         ['delay_queue_in_flight', 'jobs', 7],
+        ['delay_queue_abandoned_runs', 'jobs', 2],
         ['delay_queue_owned_partitions', 'jobs', 8],
         ['delay_queue_scheduled', 'jobs', 5],
         ['delay_queue_due', 'jobs', 3],
@@ -113,7 +114,7 @@ describe('prometheusMetrics()', () => {
     reading = {
       up: false,
       clockOffset: 0,
-      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 8, inFlight: 7 }, backlog: undefined }],
+      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2 }, backlog: undefined }],
     };
     const partial = await scrape(registry);
     expect(partial.value('delay_queue_up')).toBe(0);

@@ -1,14 +1,14 @@
 import { Subject } from 'rxjs';
-import { describe, expect, it } from 'vitest';
-import type { Broker } from '../../../lib/broker/broker.interface.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Broker, OPERATIONS, ownerOf } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
 import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
-import { Membership } from '../../../lib/consumer/membership.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
+import { PartitionSharing } from '../../../lib/consumer/partition-sharing.js';
 import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
 import { RunningDeliveries } from '../../../lib/consumer/running-deliveries.js';
 import { TopicConsumer } from '../../../lib/consumer/topic-consumer.js';
@@ -19,13 +19,14 @@ import { MetricsRecorder, type MetricsRecorderOptions } from '../../../lib/monit
 import { Loop } from '../../../lib/time/loop.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { Startable } from '../../../lib/time/startable.interface.js';
-import { TopicRegistry } from '../../../lib/topics/topic.registry.js';
+import type { Progress } from '../../../lib/topics/progress.js';
 import { UnhandledTopics } from '../../../lib/monitoring/unhandled-topics.js';
 import { SeededRandom } from '../../support/random.js';
-import { testContext, testHandling } from '../../support/units/handling.js';
+import { testContext, testHandling, testRegistry, testSession } from '../../support/units/handling.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
 const HOUR = 3_600_000;
+const NO_PROGRESS: Progress = { renewedAt: 0, unansweredSince: undefined, topics: [] };
 
 /** What a loop works on: a clock, and a broker that counts its calls and answers each some turns later. */
 class World {
@@ -52,8 +53,7 @@ class World {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== 'function') return member;
         const call = (...given: unknown[]): unknown => Reflect.apply(member, target, given);
-        const isCall = ['join', 'leave', 'acquire', 'renew', 'release', 'claim', 'extend', 'trimDead', 'hasMembers'];
-        if (!isCall.includes(String(name))) return call;
+        if (!Object.hasOwn(OPERATIONS, name)) return call;
         return async (...given: unknown[]) => counted(String(name), () => call(...given));
       },
     });
@@ -74,17 +74,32 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     new Loop({
       clock,
       run: async () => {
-        await broker.hasMembers('jobs');
+        await broker.topics();
         return 1000;
       },
     }),
-  Membership: (world) =>
-    new Membership(handlingIn(world), 1000, { holdings: [], takeShare: async () => Promise.resolve(undefined) }),
+  Session: ({ clock, broker }) => testSession(testContext({ clock, broker }), ['jobs']),
+  PartitionSharing: (world) => {
+    const { clock, broker } = world;
+    const context = testContext({ clock, broker });
+    const registry = testRegistry(context);
+    const sharing = new PartitionSharing({ context, registry, heartbeat: 1000, topics: ['jobs'] });
+    const { session } = sharing;
+    sharing.add(new TopicConsumer(testHandling({ context, session, topics: registry }), 2));
+    return {
+      start: async () => sharing.start([['jobs']]),
+      // What it shares has an end of its own.
+      stop: async () => {
+        await sharing.stop();
+        await Promise.all(sharing.consumers.map((consumer) => consumer.stop()));
+      },
+    };
+  },
   PartitionClaimer: (world) =>
     new PartitionClaimer(
       handlingIn(world),
-      { partition: PARTITION, take: () => 0, settled: () => {}, lost: () => {} },
-      0,
+      { partition: PARTITION, take: () => 0, isCrowded: false, settled: () => {}, lost: () => {} },
+      ownerOf('epoch', 'me'),
     ),
   DeadLetterTrimmer: ({ clock, broker }) => {
     const limits = { maxAge: 1000, maxCount: 5 };
@@ -92,19 +107,28 @@ const LOOPS: Record<string, (world: World) => Startable> = {
   },
   LeaseRenewer: (world) => {
     const running = new RunningDeliveries();
-    const claimed = { storedId: 'a', envelope: '[1,2]', token: 1, attempt: 1, dueAt: 0 };
+    const claimed = {
+      storedId: 'a',
+      envelope: '[1,2]',
+      token: 'epoch.1',
+      delivery: 1,
+      attempt: 1,
+      weight: 0,
+      dueAt: 0,
+    };
     running.add(new Delivery(PARTITION, claimed, Infinity));
-    return new LeaseRenewer(handlingIn(world), PARTITION, running);
+    const renewer = new LeaseRenewer(handlingIn(world), PARTITION, { running, settler: { waiting: [] } });
+    return { start: () => renewer.start(Infinity), stop: async () => renewer.stop() };
   },
   ProgressWatch: ({ clock, broker }) =>
-    new ProgressWatch(testContext({ clock, broker }), 1000, { progress: [], retryClaims: () => {} }),
-  TopicConsumer: (world) => new TopicConsumer(handlingIn(world), 2, 1000),
+    new ProgressWatch(testContext({ clock, broker }), 1000, { progress: NO_PROGRESS, retryClaims: () => {} }),
   ConsumerRuntime: ({ clock, broker }) => {
     const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
     const handler = resolveHandler('Jobs.work', ['jobs', 'more'], {}, options);
+    const context = testContext({ clock, broker });
     return new ConsumerRuntime({
-      context: testContext({ clock, broker }),
-      topics: new TopicRegistry(broker, options.topicSettings),
+      context,
+      topics: testRegistry(context, { settingsOf: options.topicSettings }),
       settings: options.consumer,
       handlers: [{ ...handler, handle: () => {} }],
       hooks: [],
@@ -140,6 +164,10 @@ const LOOPS: Record<string, (world: World) => Startable> = {
 
 const random = new SeededRandom();
 console.info(`loops: seed ${random.seed}`);
+
+// The time between two heartbeats is drawn; here it is always the same, so that two loops can be compared.
+beforeAll(() => void vi.spyOn(Math, 'random').mockReturnValue(0.5));
+afterAll(() => void vi.restoreAllMocks());
 
 /** What is going on, and what more is done within an hour. */
 async function lookAt(world: World) {

@@ -57,6 +57,20 @@ describe('ChangeLane', () => {
     expect(await Promise.all(results)).toEqual(['one', 'two']);
   });
 
+  it('does not send a call whose time is up before its turn has come', async () => {
+    const { lane, clock } = open();
+    const [first, second] = [new PendingCall(), new PendingCall()];
+    const failures = [lane.send(first.send), lane.send(second.send)].map(async (result) => result.catch(String));
+
+    await clock.advance(TIMEOUT);
+
+    expect(await Promise.all(failures)).toEqual([
+      expect.stringContaining('No answer from Redis in time'),
+      expect.stringContaining('Nothing was changed: for 1000 ms'),
+    ]);
+    expect(second.attempts).toEqual([]);
+  });
+
   it('repeats a call under the same name', async () => {
     const { lane, clock } = open();
     const calls: CallId[] = [];

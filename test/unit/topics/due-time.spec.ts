@@ -21,12 +21,14 @@ for (const [name, dueTime] of Object.entries(CHECKS)) {
       [{ delay: 0.2 }, { after: 1 }],
       [{ delay: '10y' }, { after: TEN_YEARS }],
       [{ delay: 5, deliverAt: undefined }, { after: 5 }],
-      [{ deliverAt: 5 }, { at: 5 }],
-      [{ deliverAt: 5.1 }, { at: 6 }],
-      [{ deliverAt: 0 }, { at: 0 }],
-      [{ deliverAt: -5000 }, { at: 0 }],
+      [{ deliverAt: NOW + 0.5 }, { at: Math.floor(NOW) + 1 }],
+      // What has passed neither comes before what has waited, nor is it late already.
+      [{ deliverAt: NOW }, { after: 0 }],
+      [{ deliverAt: 5.1 }, { after: 0 }],
+      [{ deliverAt: 0 }, { after: 0 }],
+      [{ deliverAt: -5000 }, { after: 0 }],
       [{ deliverAt: new Date(1_800_000_000_000) }, { at: 1_800_000_000_000 }],
-      [{ deliverAt: new Date(-5) }, { at: 0 }],
+      [{ deliverAt: new Date(-5) }, { after: 0 }],
       [{ deliverAt: Math.floor(NOW) + TEN_YEARS }, { at: Math.floor(NOW) + TEN_YEARS }],
     ] as const) {
       it(`reads ${shown(when)} as ${shown(due)}`, () => {

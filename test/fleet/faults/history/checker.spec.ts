@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { check } from './checker.js';
-import type { FaultRecord, FinalState, History, ProcessRecord } from './records.js';
+import { check, excusedByLosses } from './checker.js';
+import type { ClockStep, FaultRecord, FinalState, History, LossRecord, ProcessRecord } from './records.js';
 
 type Outcome = 'acked' | 'retried' | 'dead' | 'stale';
 type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'process'> : never;
@@ -9,6 +9,8 @@ type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'process'> : never;
 class Forgery {
   readonly #records: ProcessRecord[] = [];
   readonly #faults: FaultRecord[] = [];
+  readonly #losses: LossRecord[] = [];
+  readonly #clockSteps: ClockStep[] = [];
   readonly #final = new Map<string, FinalState>();
 
   at(at: number, process: string, record: Unstamped<ProcessRecord>): this {
@@ -41,22 +43,48 @@ class Forgery {
     return this;
   }
 
+  /** A fault that hits everything, and that is too short to end a lease. */
+  shortFault(at: number, until: number): this {
+    this.#faults.push({ at, until, process: undefined, fatal: false, fault: 'forged', keepsLeases: true });
+    return this;
+  }
+
+  redisLost(from: number, until: number): this {
+    this.#losses.push({ from, until });
+    return this;
+  }
+
+  clockStep(at: number, offset: number): this {
+    this.#clockSteps.push({ at, offset });
+    return this;
+  }
+
   left(id: string, state: FinalState): this {
     this.#final.set(id, state);
     return this;
   }
 
   rules(): string[] {
-    const history: History = {
+    return check(this.#history()).map(({ rule }) => rule);
+  }
+
+  /** What is excused by what Redis lost. */
+  excused(): Record<string, number> {
+    return Object.fromEntries(excusedByLosses(this.#history()));
+  }
+
+  #history(): History {
+    return {
       records: this.#records,
       faults: this.#faults,
+      losses: this.#losses,
+      clockSteps: this.#clockSteps,
       final: this.#final,
       lease: 1000,
       session: 600,
       publishTimeout: 3000,
       attempts: 3,
     };
-    return check(history).map(({ rule }) => rule);
   }
 }
 
@@ -177,6 +205,59 @@ describe('the checker', () => {
     expect(beyond.finished(3, 'a', 'm', 4).rules()).toEqual(['attempts']);
     const early = new Forgery().published(0, 'm').started(1, 'a', 'm').finished(2, 'a', 'm', 1, false);
     expect(early.settled(3, 'a', 'm', 'dead').left('m', 'dead').rules()).toEqual(['attempts']);
+  });
+
+  it('finds two runs at the same time after a fault that is too short to end a lease', () => {
+    const history = sound().published(0, 'x').started(5000, 'a', 'x').shortFault(5100, 5200).started(5500, 'b', 'x', 2);
+    expect(history.finished(5600, 'b', 'x', 2).finished(6000, 'a', 'x').rules()).toContain('overlap');
+  });
+
+  it('finds that an ack took effect after another process got the message under the same number', () => {
+    const history = new Forgery()
+      .published(0, 'm')
+      .started(5000, 'a', 'm')
+      .fault(5100, 7000, undefined)
+      .redisLost(4900, 5100)
+      .started(6500, 'b', 'm')
+      .finished(7100, 'a', 'm')
+      .settled(7101, 'a', 'm', 'acked')
+      .finished(9000, 'b', 'm');
+    expect(history.rules()).toEqual(['stale-settle']);
+  });
+
+  it.each([
+    { confirmed: 900, found: ['lost'] },
+    { confirmed: 1000, found: [] },
+    { confirmed: 2000, found: [] },
+    { confirmed: 2001, found: ['lost'] },
+  ])('excuses a lost message if Redis lost what it did then: confirmed at $confirmed', ({ confirmed, found }) => {
+    expect(sound().redisLost(1000, 2000).published(confirmed, 'x').rules()).toEqual(found);
+  });
+
+  it('counts what it excuses, and nothing that Redis had not lost', () => {
+    const history = sound().redisLost(1000, 2000).published(1500, 'x').published(1600, 'y').published(2500, 'z');
+    expect(history.excused()).toEqual({ lost: 2 });
+    expect(history.rules()).toEqual(['lost']);
+    expect(sound().published(1500, 'x').excused()).toEqual({});
+  });
+
+  it('accepts a delivery after the ack, under the same number and at the same time, if Redis lost claim and ack', () => {
+    const again = sound().redisLost(90, 160).started(2000, 'b', 'm', 1, 100).finished(2010, 'b', 'm');
+    expect(again.rules()).toEqual([]);
+    const both = new Forgery().published(0, 'm').redisLost(90, 160).fault(160, 170, undefined);
+    both.started(100, 'a', 'm').started(200, 'b', 'm').finished(210, 'b', 'm').finished(300, 'a', 'm');
+    expect(both.rules()).toEqual([]);
+  });
+
+  it('measures due times on the clock of the servers', () => {
+    const ahead = new Forgery().clockStep(0, 10_000).published(0, 'm', 10_500);
+    expect(ahead.started(501, 'a', 'm', 1, 10_500).finished(510, 'a', 'm').rules()).toEqual([]);
+    const early = new Forgery().clockStep(0, 10_000).published(0, 'm', 10_500);
+    expect(early.started(490, 'a', 'm', 1, 10_500).finished(510, 'a', 'm').rules()).toEqual(['early']);
+    const setBack = new Forgery().clockStep(0, 10_000).clockStep(495, 0).published(0, 'm', 10_490);
+    expect(setBack.started(496, 'a', 'm', 1, 10_490).finished(510, 'a', 'm').rules()).toEqual([]);
+    const longAfter = new Forgery().clockStep(0, 10_000).clockStep(495, 0).published(0, 'm', 10_490);
+    expect(longAfter.started(1496, 'a', 'm', 1, 10_490).finished(1510, 'a', 'm').rules()).toEqual(['early']);
   });
 
   it('finds two owners of a partition', () => {

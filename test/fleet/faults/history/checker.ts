@@ -1,5 +1,5 @@
 import { groupBy } from './group-by.js';
-import type { FaultRecord, History, ProcessRecord } from './records.js';
+import type { ClockStep, FaultRecord, History, ProcessRecord } from './records.js';
 
 /** A promise that a history breaks. */
 export interface Violation {
@@ -36,6 +36,12 @@ interface Run {
 /** Processes and Redis share a machine and so a clock, which is read in whole milliseconds. */
 const CLOCK_GRAIN = 1;
 
+/**
+ * How long before its handler began a delivery may have been claimed, and how long the clock of Redis may be read before a
+ * handler begins, in milliseconds.
+ */
+const CLAIM_GRAIN = 1000;
+
 /** How late a timer may fire on a busy machine, in milliseconds. */
 const SCHEDULING_GRAIN = 1000;
 
@@ -49,11 +55,19 @@ export function check(history: History): Violation[] {
     ...checkUniqueIds(history),
     ...checkNothingStuck(history),
     ...checkNoOverlap(history, runsById),
-    ...checkNothingEarly(runs),
+    ...checkNothingEarly(history, runs),
     ...checkStaleSettles(history, runsById),
     ...checkAttempts(history, runsById),
     ...checkOwners(history),
   ];
+}
+
+/** How often a history breaks a rule only by what Redis had lost, which {@link check} excuses. */
+export function excusedByLosses(history: History): ReadonlyMap<Violation['rule'], number> {
+  const found = groupBy(check(history), ({ rule }) => rule);
+  const withoutExcuse = groupBy(check({ ...history, losses: [] }), ({ rule }) => rule);
+  const excused = [...withoutExcuse].map(([rule, all]) => [rule, all.length - (found.get(rule)?.length ?? 0)] as const);
+  return new Map(excused.filter(([, count]) => count > 0));
 }
 
 /** Every publish is confirmed or rejected in time. */
@@ -66,13 +80,15 @@ function checkNothingHangs(history: History): Violation[] {
   });
 }
 
-/** Every confirmed publish ends as handled, dead or cancelled. */
+/** Every confirmed publish that Redis kept ends as handled, dead or cancelled. */
 function checkNothingLost(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const cancelled = new Set(
     recordsOf(history, 'cancelled').flatMap(({ id, result }) => (result === 'not-found' ? [] : [id])),
   );
+  const called = new Map(recordsOf(history, 'publish-called').map(({ id, at }) => [id, at]));
   return recordsOf(history, 'publish-confirmed')
     .filter(({ id }) => !history.final.has(id) && !cancelled.has(id))
+    .filter(({ id, at }) => !wasLost(history, called.get(id) ?? at, at))
     .filter(({ id }) => !runsById.get(id)?.some((run) => run.ok || run.settled?.outcome === 'dead'))
     .map(({ id }) => violation('lost', `${id} was confirmed, never handled, and is gone`));
 }
@@ -99,7 +115,7 @@ function checkNoOverlap(history: History, runsById: ReadonlyMap<string, Run[]>):
       for (const later of runs.slice(i + 1)) {
         if (later.from >= earlier.to) continue;
         const sameProcess = later.process === earlier.process;
-        if (!sameProcess && wasDisturbed(history, earlier.process, earlier.from, later.from)) continue;
+        if (!sameProcess && (couldLoseLease(history, earlier, later.from) || lostClaim(history, earlier))) continue;
         violations.push(
           violation(
             'overlap',
@@ -112,30 +128,42 @@ function checkNoOverlap(history: History, runsById: ReadonlyMap<string, Run[]>):
   return violations;
 }
 
-function checkNothingEarly(runs: readonly Run[]): Violation[] {
-  return runs
-    .filter(({ from, dueAt }) => from + CLOCK_GRAIN < dueAt)
-    .map(({ id, from, dueAt }) => violation('early', `${id} ran ${dueAt - from} ms before it was due`));
+function checkNothingEarly({ clockSteps = [] }: History, runs: readonly Run[]): Violation[] {
+  return runs.flatMap(({ id, from, dueAt }) => {
+    const early = dueAt - (from + latestOffset(clockSteps, from));
+    return early > CLOCK_GRAIN ? [violation('early', `${id} ran ${early} ms before it was due`)] : [];
+  });
 }
 
-/** A late settle changes nothing: the process that has the message then can still settle it. */
+/** How far the servers' clock was ahead; if it was set just now, at most. */
+function latestOffset(steps: readonly ClockStep[], at: number): number {
+  const inForce = [{ at: -Infinity, offset: 0 }, ...steps].filter(
+    (step, i, all) => step.at <= at && (all[i + 1]?.at ?? Infinity) > at - CLAIM_GRAIN,
+  );
+  return Math.max(...inForce.map(({ offset }) => offset));
+}
+
+/**
+ * A late settle changes nothing: the process that has the message then can still settle it. It is late once the message was
+ * handed out again, whatever number the later delivery has.
+ */
 function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const violations: Violation[] = [];
   for (const [id, runs] of runsById) {
     const last = runs.at(-1);
-    const undisturbed = last && !wasDisturbed(history, last.process, last.from, last.to);
+    const undisturbed = last && !wasDisturbed(history, last.process, last.from, last.settled?.at ?? last.to);
     if (undisturbed && last.settled?.outcome === 'stale' && !recordsOf(history, 'cancelled').some((r) => r.id === id)) {
       violations.push(
         violation('stale-settle', `the last delivery of ${id} was undisturbed, yet its settle was refused`),
       );
     }
     const acked = runs.find(({ settled }) => settled?.outcome === 'acked');
-    const after = acked && runs.find(({ attempt }) => attempt > acked.attempt);
-    if (after) {
+    const after = acked && runs.find((run) => run.attempt > acked.attempt || run.from > acked.from);
+    if (after && !wasLost(history, acked.to, acked.settled?.at ?? acked.to)) {
       violations.push(
         violation(
           'stale-settle',
-          `attempt ${acked.attempt} of ${id} was acked, yet there was attempt ${after.attempt}`,
+          `attempt ${acked.attempt} of ${id} was acked by ${acked.process}, yet ${after.process} had attempt ${after.attempt}`,
         ),
       );
     }
@@ -143,14 +171,17 @@ function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]
   return violations;
 }
 
-/** Attempts count up one by one; one may be missing only if a process or a connection was disturbed. */
+/** Attempts count up one by one; one may be missing, or come again, only if a process or a connection was disturbed. */
 function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const violations: Violation[] = [];
   for (const [id, runs] of runsById) {
     let before = 0;
-    for (const { attempt, from } of runs) {
+    for (const [i, { attempt, from }] of runs.entries()) {
       const gapAllowed = history.faults.some(({ at }) => at <= from);
-      if (attempt <= before || (attempt > before + 1 && !gapAllowed)) {
+      // A crash beside others spends no attempt.
+      const repeatAllowed = gapAllowed && attempt === before;
+      const isLost = runs.slice(0, i).some((earlier) => lostClaim(history, earlier));
+      if ((attempt <= before && !repeatAllowed && !isLost) || (attempt > before + 1 && !gapAllowed)) {
         violations.push(violation('attempts', `${id}: attempt ${attempt} came after attempt ${before}`));
       }
       if (attempt > history.attempts)
@@ -231,6 +262,21 @@ function deliveryOf({ process, id, attempt }: { process: string; id: string; att
 /** Whether a fault could have cost the process a lease between two moments. */
 function wasDisturbed({ faults, lease }: History, process: string, from: number, to: number): boolean {
   return faults.some((fault) => hits(fault, process) && fault.at <= to && fault.until >= from - lease);
+}
+
+function couldLoseLease({ faults, ...history }: History, run: Run, until: number): boolean {
+  const endingLeases = faults.filter(({ keepsLeases }) => !keepsLeases);
+  return wasDisturbed({ ...history, faults: endingLeases }, run.process, run.from, until);
+}
+
+/** Whether Redis may have forgotten that it handed this delivery out. */
+function lostClaim(history: History, { from }: Run): boolean {
+  return wasLost(history, from - CLAIM_GRAIN, from);
+}
+
+/** Whether Redis may have lost a change that it made at some time from `earliest` to `latest`. */
+function wasLost({ losses = [] }: History, earliest: number, latest: number): boolean {
+  return losses.some(({ from, until }) => earliest <= until && latest >= from);
 }
 
 function hits(fault: FaultRecord, process: string): boolean {

@@ -26,6 +26,14 @@ export type ProcessRecord = { readonly at: number; readonly process: string } & 
       readonly reason?: string;
     }
   | { readonly kind: 'ownership'; readonly partition: number; readonly owned: boolean }
+  /** `stalled`: what the report says about the topic. */
+  | {
+      readonly kind: 'health';
+      readonly status: string;
+      readonly stalled: boolean;
+      readonly signals: 'up' | 'down';
+      readonly problems: readonly string[];
+    }
 );
 
 /** A fault that the harness caused, from `at` to `until`. */
@@ -37,6 +45,20 @@ export interface FaultRecord {
   readonly process: string | undefined;
   /** Whether it ended the process. */
   readonly fatal: boolean;
+  /** Set if it is too short to end a lease, so that it excuses no overlap. */
+  readonly keepsLeases?: boolean;
+}
+
+/** Redis lost what it had changed between two moments, by a flush, an older snapshot, or a failover. Epoch milliseconds. */
+export interface LossRecord {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** From `at` on, the servers' clock is ahead of the machine's by `offset`. Milliseconds. */
+export interface ClockStep {
+  readonly at: number;
+  readonly offset: number;
 }
 
 /** The state of a message in Redis at the end. */
@@ -46,6 +68,9 @@ export type FinalState = 'scheduled' | 'in-flight' | 'dead';
 export interface History {
   readonly records: readonly ProcessRecord[];
   readonly faults: readonly FaultRecord[];
+  readonly losses?: readonly LossRecord[];
+  /** In their order; without any, Redis shares the machine's clock. */
+  readonly clockSteps?: readonly ClockStep[];
   /** By id; an id that is missing here is no longer in Redis. */
   readonly final: ReadonlyMap<string, FinalState>;
   /** Milliseconds. */

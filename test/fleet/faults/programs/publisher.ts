@@ -5,10 +5,11 @@ import { NestFactory } from '@nestjs/core';
 import { DelayQueueError, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
 import { type Command, PREFIX, type PublisherConfig, TOPIC } from './config.js';
+import { only } from './only.js';
 
 const config = JSON.parse(process.argv[2] ?? '{}') as PublisherConfig;
-const { name, redisUrl, partitions, rate, maxDelay, publishTimeout, cancellations, twins } = config;
-const recorder = new Recorder(config.historyFile, name);
+const { name, redis, partitions, rate, minDelay = 0, maxDelay, cancellations, twins } = config;
+const recorder = new Recorder(config.historyFile, name, config.clockBase);
 
 /** Least delay of a message that is published twice, so that the first still exists when the second comes; ms. */
 const TWIN_DELAY = 1000;
@@ -19,11 +20,11 @@ const GROUPS_PER_SECOND = 50;
 @Module({
   imports: [
     DelayQueueModule.forRoot({
-      redis: redisUrl,
+      redis,
       prefix: PREFIX,
       topics: { [TOPIC]: { partitions } },
       consumer: false,
-      publishTimeout,
+      ...only(config, ['publishTimeout']),
     }),
   ],
 })
@@ -54,7 +55,7 @@ process.exit();
 async function publishOne(id: string): Promise<void> {
   if (Math.random() < twins) {
     await Promise.all([publish(id, TWIN_DELAY), publish(id, TWIN_DELAY)]);
-  } else if ((await publish(id, Math.random() * maxDelay)) && Math.random() < cancellations) {
+  } else if ((await publish(id, minDelay + Math.random() * (maxDelay - minDelay))) && Math.random() < cancellations) {
     await cancel(id);
   }
 }

@@ -1,3 +1,4 @@
+import { hostileRecords } from './hostile-scenarios.js';
 import {
   blockedAlone,
   blockedEventLoop,
@@ -37,4 +38,6 @@ export const scenarios: readonly Scenario[] = [
   longOutage,
   lostSignals,
   movedPrimary(2),
+  hostileRecords(500),
+  hostileRecords(10_000),
 ];

@@ -1,24 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OutageLog } from '../../../../lib/broker/redis/outage-log.js';
+import { ManualClock } from '../../../../lib/testing/manual-clock.js';
 
 const REFUSED = new Error('connect ECONNREFUSED 127.0.0.1:6379');
 const RESET = new Error('read ECONNRESET');
 
-async function pass(milliseconds: number): Promise<void> {
-  await vi.advanceTimersByTimeAsync(milliseconds);
-}
-
 describe('OutageLog', () => {
+  let clock: ManualClock;
   let lines: string[];
   let outage: OutageLog;
   let explain: (error: Error | undefined) => Promise<Error | undefined>;
 
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    clock = new ManualClock();
     lines = [];
     explain = async (error) => error;
     outage = new OutageLog({
       address: 'here:6379',
+      clock,
       log: {
         log: (line) => lines.push(`log ${line}`),
         warn: (line) => lines.push(`warn ${line}`),
@@ -30,8 +29,9 @@ describe('OutageLog', () => {
   });
   afterEach(() => {
     outage.close();
-    vi.useRealTimers();
   });
+
+  const pass = async (milliseconds: number): Promise<void> => clock.advance(milliseconds);
 
   it('reports an outage once, and its end', async () => {
     outage.failed('commands', REFUSED);
@@ -98,7 +98,7 @@ describe('OutageLog', () => {
   });
 
   it('waits for the explanation of an error, and keeps the order of its lines', async () => {
-    explain = async () => new Promise((resolve) => setTimeout(() => resolve(new Error('no TLS')), 800));
+    explain = async () => new Promise((resolve) => clock.setTimer(800, () => resolve(new Error('no TLS'))));
     outage.failed('commands', RESET);
     await pass(200);
     outage.recovered('commands');

@@ -24,24 +24,40 @@ const AT = 'redis.example:6379';
 
 describe('toBrokerError', () => {
   for (const [message, advice, transient] of [
-    ["OOM command not allowed when used memory > 'maxmemory'.", 'maxmemory', false],
+    ["OOM command not allowed when used memory > 'maxmemory'.", 'maxmemory', true],
     ["READONLY You can't write against a read only replica.", 'read-only replica', true],
     ["NOPERM this user has no permissions to run the 'evalsha' command", 'ACL', false],
     ['NOAUTH Authentication required.', 'asks for a password', false],
     ['WRONGPASS invalid username-password pair', 'refused the user name or password', false],
     ['LOADING Redis is loading the dataset in memory', 'still loading', true],
-    ['MISCONF Redis is configured to save RDB snapshots', 'cannot write its data to disk', false],
+    ['MISCONF Redis is configured to save RDB snapshots', 'cannot write its data to disk', true],
+    ['MISCONF Valkey is configured to save RDB snapshots', 'cannot write its data to disk', true],
+    ['NOREPLICAS Not enough good replicas to write.', 'min-replicas-to-write', true],
+    ['NOREPLICAS Not enough good replicas to write. script: abc, on @user_script:1.', 'min-replicas-to-write', true],
+    [
+      'ERR Error running script (call to f_a1): @user_script:1: @user_script: 1: -NOREPLICAS Not enough good replicas to write.',
+      'min-replicas-to-write',
+      true,
+    ],
+    ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'too long', true],
+    ['BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', 'too long', true],
+    [
+      'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+      'has become a replica',
+      true,
+    ],
     ['CLUSTERDOWN The cluster is down', 'cluster is down', true],
+    ['CLUSTERDOWN Hash slot not served', 'no node of it serves this slot', true],
     ['MASTERDOWN Link with MASTER is down', 'primary is down', true],
     ['TRYAGAIN Multiple keys request during rehashing of slot', '', true],
     ['WRONGTYPE Operation against a key holding the wrong kind of value', 'did not write', false],
     ['ERR something else', '', false],
-    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:5.", 'maxmemory', false],
+    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:5.", 'maxmemory', true],
     // Redis 6 names the place in the script before the error.
     [
       "ERR Error running script (call to f_a1): @user_script:41: @user_script: 41: -OOM command not allowed when used memory > 'maxmemory'.",
       'maxmemory',
-      false,
+      true,
     ],
     [
       "ERR Error running script (call to f_a1): @user_script:5: @user_script: 5: -READONLY You can't write against a read only replica.",
@@ -88,6 +104,8 @@ describe('toBrokerError', () => {
     [new Error('Connection is closed.'), 'the connection was lost'],
     [Object.assign(new Error('Reached the max …'), { name: 'MaxRetriesPerRequestError' }), 'the connection was lost'],
     [new Error('Ready check failed: Connection is closed.'), 'the connection was lost'],
+    [new Error('Too many Cluster redirections. Last error: Error: Connection is closed.'), 'the connection was lost'],
+    [new Error('Too many Cluster redirections. Last error: ReplyError: MOVED 1 a:1'), 'the connection was lost'],
     [
       new Error('Ready check failed: Reached the max retries per request limit (which is 0).'),
       'the connection was lost',
@@ -216,6 +234,9 @@ describe('isNoScript', () => {
     ['WRONGTYPE Operation against a key holding the wrong kind of value', true],
     ['REFUSED the delay of an outcome is no number of milliseconds: nan', true],
     ['ERR value is not a valid float script: abc, on @user_script:77.', true],
+    ['ERR Script killed by user with SCRIPT KILL... script: abc, on @user_script:1.', false],
+    ["ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'", false],
+    ['ERR Error running script (call to f_a1): @user_script: 1: -NOREPLICAS Not enough good replicas to write.', false],
     ['ERR user_script:56: attempt to compare nil with number script: abc, on @user_script:56.', true],
     ['ERR Error running script (call to f_a1): @user_script:5: ERR value is not a valid float', true],
     ['ERR Error running script (call to f_a1): @user_script:5: WRONGTYPE Operation against a key', true],

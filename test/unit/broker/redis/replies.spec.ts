@@ -19,7 +19,11 @@ describe('decodeSignal', () => {
     toStoredId('i d', 'k e y'),
   ]) {
     it(`reads that ${shown(storedId)} was cancelled`, () => {
-      expect(decodeSignal(`cancelled 42 ${storedId}`)).toEqual({ kind: 'cancelled', token: 42, storedId });
+      expect(decodeSignal(`cancelled epoch.42 ${storedId}`)).toEqual({
+        kind: 'cancelled',
+        token: 'epoch.42',
+        storedId,
+      });
     });
   }
 
@@ -29,7 +33,7 @@ describe('decodeSignal', () => {
     'due soon',
     'due NaN',
     'cancelled',
-    'cancelled x a',
+    'cancelled  a',
     'resumed 5',
     '5',
     'DUE 5',

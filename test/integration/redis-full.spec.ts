@@ -1,0 +1,180 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type ClaimedMessage,
+  type Outcome,
+  PROTOCOL_VERSION,
+  epochOf,
+  ownerOf,
+} from '../../lib/broker/broker.interface.js';
+import { ACK, DEAD, LONG, PUT_OFF, RELEASE, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed, refusal } from '../support/broker/redis-bed.js';
+import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
+
+const HEARTBEAT = { session: 'm', count: 1, length: LONG, digest: 'd' };
+
+function fill({ redis }: RedisBed): Promise<unknown> {
+  return redis.config('SET', 'maxmemory', '1');
+}
+
+describe('if the memory of Redis is full', () => {
+  let server: PrivateRedis;
+  let bed: RedisBed;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    bed = await openRedisBed(server.url);
+  });
+  afterEach(() => bed.close());
+
+  const at = (): string => `Redis at 127.0.0.1:${server.port} failed: `;
+
+  async function claimAll(): Promise<ClaimedMessage[]> {
+    return (await bed.claimant.claim()).messages;
+  }
+
+  afterEach(() => bed.redis.config('SET', 'maxmemory', '0'));
+
+  it('a publish rejects as long as it is, says why, and has written nothing', async () => {
+    await fill(bed);
+
+    const error = await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')]));
+
+    expect(error.message).toContain(`${at()}Redis has reached its maxmemory and takes no writes (`);
+    expect(error.message).toContain('OOM command not allowed');
+    expect(error.transient).toBe(true);
+    expect(error.cause).toBeInstanceOf(Error);
+    expect(await bed.storedKeys()).toEqual([]);
+  });
+
+  it('a publish that would replace a message leaves it as it was', async () => {
+    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    const before = await bed.broker.get(bed.partition, 'a');
+    await fill(bed);
+
+    await refusal(bed.broker.publish(bed.partition, bed.nextCall(), [message('a', { onDuplicate: 'replace' })]));
+
+    expect(await bed.broker.get(bed.partition, 'a')).toEqual(before);
+    expect(await bed.redis.hlen(bed.keys.messages)).toBe(1);
+  });
+
+  it('messages are handed out, acknowledged and given back all the same, which frees memory', async () => {
+    await bed.claimant.acquire();
+    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b'), message('c')]);
+    await fill(bed);
+
+    const messages = await claimAll();
+    const outcomes = [ACK, ACK, RELEASE];
+    const settlements = messages.map(({ storedId, token }, i) => ({ storedId, token, outcome: outcomes[i] ?? ACK }));
+    const call = bed.nextCall();
+
+    expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
+    expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled', 'settled']);
+    expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'c')).toBe('cancelled');
+    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
+  });
+
+  it.each<[string, Outcome]>([
+    ['a retry', RETRY_LATER],
+    ['a dead letter', DEAD],
+    ['one that is put off', PUT_OFF],
+  ])(
+    'an outcome that is kept rejects, with nothing written, and is stored once there is room: %s',
+    async (_, outcome) => {
+      await bed.claimant.acquire();
+      await bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')]);
+      const [a, b] = await claimAll();
+      const settlements = [
+        { ...(a as ClaimedMessage), outcome: ACK },
+        { ...(b as ClaimedMessage), outcome },
+      ];
+      await fill(bed);
+      const call = bed.nextCall();
+
+      expect(await refusal(bed.broker.settle(bed.partition, call, settlements))).toMatchObject({ full: true });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 2, counters: { acked: 0 } });
+
+      await bed.redis.config('SET', 'maxmemory', '0');
+      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled']);
+      await fill(bed);
+      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(['settled', 'settled']);
+    },
+  );
+
+  it('a dead letter can be requeued, but not with another payload, and a waiting message cannot be edited', async () => {
+    const { broker, partition } = bed;
+    await bed.claimant.acquire();
+    await broker.publish(partition, bed.nextCall(), [message('a')]);
+    const [claimed] = (await claimAll()) as [ClaimedMessage];
+    await broker.settle(partition, bed.nextCall(), [{ ...claimed, outcome: DEAD }]);
+    const { letters } = await broker.listDead(partition, { limit: 1, withFailures: false });
+    const [death] = letters as [(typeof letters)[0]];
+    await fill(bed);
+
+    const requeue = async (edit: object) => broker.requeueDead(partition, bed.nextCall(), [{ ...death, ...edit }], 0);
+    expect(await refusal(requeue({ envelope: '[1,3]' }))).toMatchObject({ full: true });
+    expect(await requeue({})).toEqual([true]);
+    const edit = { storedId: 'a', expected: claimed.envelope, envelope: '[1,3]' };
+    expect(await refusal(broker.edit(partition, bed.nextCall(), edit))).toMatchObject({ full: true });
+    expect(await broker.get(partition, 'a')).toMatchObject({ state: 'scheduled', envelope: claimed.envelope });
+  });
+
+  it('a message that waits can be moved all the same', async () => {
+    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    await fill(bed);
+
+    const moved = await bed.broker.reschedule(bed.partition, bed.nextCall(), 'a', { after: LONG });
+
+    expect(moved).toBe('rescheduled');
+    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, due: 0 });
+  });
+
+  // If one of these failed, consumers would stop one after another, and nothing would free memory any more.
+  describe('consumers still work:', () => {
+    let claimed: ClaimedMessage[];
+    beforeEach(async () => {
+      const { broker, partition } = bed;
+      await bed.claimant.acquire();
+      await broker.heartbeat(HEARTBEAT);
+      await broker.publish(partition, bed.nextCall(), [message('a')]);
+      claimed = await claimAll();
+      await fill(bed);
+    });
+
+    it('a lease can be extended', async () => {
+      expect(await bed.broker.extend(bed.partition, LONG, claimed)).toEqual(['extended']);
+    });
+
+    it('a process can send its heartbeat, and leave', async () => {
+      const look = await bed.broker.heartbeat({ ...HEARTBEAT, count: 2 });
+      expect(look).toEqual({ isNew: false, sessions: [expect.objectContaining({ count: 2 }) as unknown] });
+      await bed.broker.leave({ ...HEARTBEAT, count: 3 });
+      expect(await bed.broker.sessions()).toMatchObject([{ count: 3, left: true }]);
+    });
+
+    it('a partition can be handed over', async () => {
+      const { owner } = bed.claimant;
+      await bed.broker.release(bed.partition, owner);
+      const acquired = await bed.broker.acquire(bed.partition, ownerOf('2b', 'heir'), epochOf(owner));
+      expect(acquired).toEqual({ acquired: true });
+    });
+
+    it('a topic can be configured', async () => {
+      const config = await bed.broker.configure('orders', 4);
+      expect(config).toEqual({ partitions: 4, protocol: PROTOCOL_VERSION });
+    });
+
+    it('a claim can be repeated', async () => {
+      expect(await bed.claimant.repeat()).toMatchObject({ messages: claimed });
+    });
+
+    it('a claim that finds nothing is served', async () => {
+      expect(await bed.claimant.claim()).toMatchObject({ status: 'claimed', messages: [] });
+    });
+
+    it('a message in flight can be cancelled', async () => {
+      expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'a')).toBe('in-flight');
+    });
+  });
+});

@@ -1,0 +1,230 @@
+import * as ioredis from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Partition } from '../../lib/broker/broker.interface.js';
+import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
+import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { FEWEST_TRAITS } from '../../lib/broker/redis/server-traits.js';
+import { SignalSubscriber } from '../../lib/broker/redis/signal-subscriber.js';
+import { SystemClock } from '../../lib/time/clock.js';
+import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
+import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
+import { SILENT, newRedisBroker } from '../support/broker/redis-bed.js';
+import { Received } from '../support/broker/received.js';
+import { FakeCluster, type FakeNode } from '../support/servers/fake-cluster.js';
+import { servesClusters } from '../support/servers/ioredis.js';
+import { eventually, until } from '../support/waiting.js';
+
+const PREFIX = 'nodes';
+const TOPIC = 'orders';
+const keys = new RedisKeys(PREFIX);
+
+it('a single server has a clock, and is missed while it is away', async () => {
+  const cluster = await FakeCluster.start(1);
+  const [server] = cluster.nodes as [FakeNode];
+  server.ahead = 100_000;
+  const broker = newRedisBroker({ host: '127.0.0.1', port: server.port }, PREFIX);
+  try {
+    await broker.connect();
+    expect(broker.now({ topic: TOPIC, index: 0 }) - Date.now()).toBeGreaterThan(50_000);
+    expect(broker.link.unreachable).toEqual([]);
+    await server.stop();
+    await until('it to be missed', () => broker.link.unreachable.length === 1);
+    expect(broker.link.unreachable).toMatchObject([{ address: server.address }]);
+    await server.start();
+    await until('it to be found', () => broker.link.unreachable.length === 0);
+  } finally {
+    await broker.close();
+    await cluster.stop();
+  }
+});
+
+describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => {
+  let cluster: FakeCluster;
+  let broker: RedisBroker;
+
+  beforeEach(async () => {
+    cluster = await FakeCluster.start(size);
+    broker = newRedisBroker(cluster.settings, PREFIX);
+  });
+  afterEach(async () => {
+    await broker.close();
+    await cluster.stop();
+  });
+
+  /** A partition that a node holds. */
+  function partitionOf(node: FakeNode): Partition {
+    for (let index = 0; ; index++) {
+      const key = keys.partition({ topic: TOPIC, index }).scheduled;
+      if (cluster.holderOf(key) === node) return { topic: TOPIC, index };
+    }
+  }
+
+  const [first, second, third] = [0, 1, 2].map((i) => () => cluster.nodes[i] as FakeNode) as [
+    () => FakeNode,
+    () => FakeNode,
+    () => FakeNode,
+  ];
+
+  /** How far the clock that decides about a node's partitions is taken to be ahead, to a second. */
+  const aheadOf = (node: FakeNode): number =>
+    Math.round((broker.now(partitionOf(node)) - Date.now()) / 1000) * 1000 + 0;
+
+  describe('have clocks of their own', () => {
+    beforeEach(async () => {
+      second().ahead = 100_000;
+      third().ahead = -3_000_000;
+      await broker.connect();
+    });
+
+    it('from the beginning', () => {
+      expect(cluster.nodes.map(aheadOf)).toEqual([0, 100_000, -3_000_000]);
+    });
+
+    it('which are looked at with each ping, so that a timer learns of a clock that was set', async () => {
+      const steps = new Received<void>();
+      const end = broker.onClockStep(() => steps.listener());
+      third().ahead = 7_200_000;
+      await broker.link.ping();
+      await steps.atLeast(1);
+      end();
+
+      // The first answer is enough for a ping.
+      await eventually(() => expect(cluster.nodes.map(aheadOf)).toEqual([0, 100_000, 7_200_000]));
+    });
+
+    it('which every call of a partition shows', async () => {
+      second().ahead = 200_000;
+      await broker.pause(partitionOf(second()));
+
+      expect(cluster.nodes.map(aheadOf)).toEqual([0, 200_000, -3_000_000]);
+    });
+  });
+
+  describe('if one is away', () => {
+    it('are used all the same, from the boot on, and are known by name', async () => {
+      await second().stop();
+      const before = Date.now();
+      await broker.connect();
+      await broker.pause(partitionOf(first()));
+      await broker.link.ping();
+
+      expect(broker.link.unreachable).toMatchObject([
+        { address: second().address, error: { message: expect.stringContaining('ECONNREFUSED') } },
+      ]);
+      expect(broker.link.unreachable[0]?.since.getTime()).toBeGreaterThanOrEqual(before - 1);
+      const error: unknown = await broker.pause(partitionOf(second())).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(BrokerUnavailableError);
+      expect(error).toMatchObject({
+        transient: true,
+        message: expect.stringMatching(`^Redis at ${second().address} of cluster .* failed: connect ECONNREFUSED`),
+      });
+    });
+
+    it('are known to be there again', async () => {
+      await broker.connect();
+      expect(broker.link.unreachable).toEqual([]);
+      await second().stop();
+      await until('it to be missed', () => broker.link.unreachable.length === 1);
+      second().ahead = 50_000;
+      await second().start();
+      await until('it to be found', async () => {
+        await broker.link.ping();
+        return broker.link.unreachable.length === 0;
+      });
+      await until('its clock to be known', () => aheadOf(second()) === 50_000);
+    });
+
+    it('cannot be used if all are', async () => {
+      await cluster.stop();
+      const connecting = newRedisBroker(cluster.settings, PREFIX, 1000);
+
+      await expect(connecting.connect()).rejects.toThrow(BrokerUnavailableError);
+      await connecting.close();
+    });
+  });
+
+  it('are asked now and then whether signals still come; one that is silent gets new connections', async () => {
+    const clock = new SystemClock();
+    const connection = new RedisConnection(ioredis, cluster.settings, SILENT, 5000, clock);
+    const warnings = new Received<string>();
+    const log = { ...SILENT, warn: warnings.listener };
+    const subscriber = new SignalSubscriber({ connection, clock, log, checkPeriod: 100 });
+    try {
+      await connection.connect();
+      const listening = new Received<string>();
+      for (const node of cluster.nodes) {
+        subscriber.subscribe(
+          keys.partition(partitionOf(node)).channel,
+          () => {},
+          () => listening.listener(node.address),
+        );
+      }
+      await listening.atLeast(3);
+      await until('all to be asked', () => cluster.nodes.every((node) => asked(node) > 0));
+      const before = connection.subscriber;
+      second().isDeaf = true;
+      await until('a new client', () => connection.subscriber !== before);
+      second().isDeaf = false;
+      await listening.atLeast(6);
+
+      expect(warnings.all[0]).toContain(`Signals from Redis at ${second().address} do not come through any more`);
+      expect(connection.isUp('commands')).toBe(true);
+    } finally {
+      subscriber.close();
+      connection.close();
+    }
+  });
+
+  describe('that can do different things, though they tell the same version', () => {
+    it('are each told to signal as they can, and listened to likewise', async () => {
+      first().traits = FEWEST_TRAITS;
+      await broker.connect();
+      broker.watchPartition(partitionOf(first()), () => {});
+      broker.watchPartition(partitionOf(second()), () => {});
+      await broker.link.listen();
+      await broker.resume(partitionOf(first()));
+      await broker.resume(partitionOf(second()));
+
+      expect(signalsOf(first()).at(-1)).toBe('PUBLISH');
+      expect(signalsOf(second()).at(-1)).toBe('SPUBLISH');
+      expect(first().commands).not.toContain('SSUBSCRIBE');
+      expect(second().commands).toContain('SSUBSCRIBE');
+      expect(cluster.nodes.flatMap(({ commands }) => commands)).toContain('SUBSCRIBE');
+    });
+
+    it('are looked at again with each new connection, and subscribed to in the new way', async () => {
+      first().traits = FEWEST_TRAITS;
+      await broker.connect();
+      const listening = new Received<void>();
+      broker.watchPartition(
+        partitionOf(first()),
+        () => {},
+        () => listening.listener(),
+      );
+      await listening.atLeast(1);
+      await broker.resume(partitionOf(first()));
+      expect(signalsOf(first()).at(-1)).toBe('PUBLISH');
+      await first().stop();
+      first().traits = second().traits;
+      await first().start();
+      await eventually(async () => {
+        await broker.resume(partitionOf(first()));
+        expect(signalsOf(first()).at(-1)).toBe('SPUBLISH');
+      });
+      await until('the new kind of subscription', () => first().commands.includes('SSUBSCRIBE'));
+      // Signals that were sent in between may be lost, so it is time to look.
+      await listening.atLeast(2);
+    });
+  });
+});
+
+/** How often a node was asked whether signals still come. */
+function asked({ calls }: FakeNode): number {
+  return calls.filter((words) => words[1]?.endsWith(':check')).length;
+}
+
+/** The commands by which scripts were told to signal. */
+function signalsOf({ calls }: FakeNode): string[] {
+  const scripts = calls.filter(([name = '']) => name.toUpperCase() === 'EVALSHA');
+  return scripts.flatMap((words) => words.filter((word) => word.endsWith('PUBLISH')));
+}

@@ -1,0 +1,62 @@
+import {
+  type Broker,
+  type ClaimRequest,
+  type ClaimResult,
+  MAX_BATCH,
+  type Owner,
+  type Partition,
+  ownerOf,
+  tokenOf,
+} from '../../../lib/broker/broker.interface.js';
+
+const EPOCH = '9f3ac07be41d2258';
+
+/** For how long a claimant's deliveries belong to it; long enough not to end while a test runs. */
+const LEASE = 60_000;
+
+export type ClaimFields = Partial<ClaimRequest>;
+export type ServedClaim = Exclude<ClaimResult, { status: 'not-owner' }>;
+
+/** The owner of a partition, which counts its claims and its deliveries. */
+export class Claimant {
+  readonly owner: Owner = ownerOf(EPOCH, 'owner');
+  readonly #broker: Broker;
+  readonly #partition: Partition;
+  #latest: ClaimRequest = { owner: this.owner, sequence: 0, delivered: 0, max: MAX_BATCH, lease: LEASE };
+  #delivered = 0;
+
+  constructor(broker: Broker, partition: Partition) {
+    this.#broker = broker;
+    this.#partition = partition;
+  }
+
+  /** Becomes the owner of the partition, which nobody owned before. */
+  async acquire(): Promise<void> {
+    const result = await this.#broker.acquire(this.#partition, this.owner, undefined);
+    if (!result.acquired) throw new Error(`${result.owner} owns the partition`);
+  }
+
+  /** The token of its delivery of this number. */
+  token(number: number): string {
+    return tokenOf(EPOCH, number);
+  }
+
+  /** What it asks for in its next claim. */
+  next(fields: ClaimFields = {}): ClaimRequest {
+    const sequence = this.#latest.sequence + 1;
+    return { owner: this.owner, sequence, delivered: this.#delivered, max: MAX_BATCH, lease: LEASE, ...fields };
+  }
+
+  async claim(fields: ClaimFields = {}): Promise<ServedClaim> {
+    this.#latest = this.next(fields);
+    return this.repeat();
+  }
+
+  /** Sends the latest claim again, as if its reply had been lost. */
+  async repeat(fields: ClaimFields = {}): Promise<ServedClaim> {
+    const result = await this.#broker.claim(this.#partition, { ...this.#latest, ...fields });
+    if (result.status === 'not-owner') throw new Error(`${this.owner} does not own the partition`);
+    this.#delivered = result.delivered;
+    return result;
+  }
+}

@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest';
+import { DOCTOR_CHECKS, type DoctorCheck } from '../../../../lib/broker/inspection.interface.js';
+import type { InspectedServer } from '../../../../lib/broker/redis/doctor/inspected-server.js';
+import { checkServer, warnAtBoot } from '../../../../lib/broker/redis/doctor/server-checks.js';
+import { type Facts, TRAITS, mastersOf, refused, serverOf, silent } from '../../../support/units/inspected-server.js';
+
+const asCluster = { server: { isClusterClient: true } };
+
+async function found(facts: Facts, check: DoctorCheck) {
+  const findings = await checkServer(serverOf(facts));
+  return findings.filter((finding) => finding.check === check);
+}
+
+describe('a server in perfect order', () => {
+  it.each([
+    ['alone', {}],
+    ['as a node of a Cluster', { ...asCluster, info: { cluster_enabled: '1' } }],
+  ])('has one finding for each check, in their order, and nothing to do: %s', async (_, facts: Facts) => {
+    const findings = await checkServer(serverOf(facts));
+
+    expect(findings.map(({ check }) => check)).toEqual(DOCTOR_CHECKS.filter((check) => check !== 'topics'));
+    expect(findings.filter(({ level, advice }) => level !== 'ok' || advice !== '')).toEqual([]);
+  });
+});
+
+describe('a server with something amiss', () => {
+  it.each<[DoctorCheck, string, Facts, 'ok' | 'warning' | 'error', RegExp]>([
+    ['version', 'Redis 6.0', { info: { redis_version: '6.0.16' } }, 'error', /is Redis 6\.0\.16/],
+    [
+      'version',
+      'Valkey',
+      { info: { valkey_version: '8.0.1', gcc_version: '12.2.0' } },
+      'ok',
+      /valkey 8\.0\.1 \(compatible with Redis 7\.2\.4\)/,
+    ],
+    ['version', 'Dragonfly', { info: { dragonfly_version: 'df-v1.40.1' } }, 'ok', /dragonfly df-v1\.40\.1/],
+    ['active-active', 'KeyDB', { info: { role: 'active-replica' } }, 'error', /other servers take writes beside it/],
+    [
+      'client',
+      'a plain client on a node',
+      { info: { cluster_enabled: '1' } },
+      'error',
+      /is a node of a Redis Cluster.*MOVED/,
+    ],
+    [
+      'client',
+      'a plain client on the only node',
+      { info: { cluster_enabled: '1' }, cluster: { cluster_size: '1' } },
+      'warning',
+      /has all slots now/,
+    ],
+    ['role', 'a replica', { info: { role: 'slave' } }, 'error', /is a replica \(role slave\)/],
+    ['loading', 'loading', { info: { loading: '1', loading_eta_seconds: '12' } }, 'warning', /for about 12 s more/],
+    [
+      'eviction',
+      'of any key',
+      { info: { maxmemory_policy: 'allkeys-lru' } },
+      'error',
+      /'allkeys-lru'.*deletes messages/,
+    ],
+    [
+      'eviction',
+      'of keys that expire',
+      { info: { maxmemory_policy: 'volatile-ttl' } },
+      'warning',
+      /'volatile-ttl'.*id exists/,
+    ],
+    ['memory', 'full', { info: { used_memory: '11534336' } }, 'error', /11\.0 MiB.*maxmemory of 10\.0 MiB \(110 %\)/],
+    ['memory', 'nearly full', { info: { used_memory: '8388608' } }, 'warning', /\(80 %\)/],
+    [
+      'memory',
+      'full but for what does not count',
+      { info: { used_memory: '11534336', mem_not_counted_for_evict: '8388608' } },
+      'ok',
+      /3\.0 MiB/,
+    ],
+    [
+      'memory',
+      'without a limit on a small machine',
+      { info: { maxmemory: '0', total_system_memory: '1200000' } },
+      'warning',
+      /no limit.*may end Redis/,
+    ],
+    ['evicted-keys', 'some', { info: { evicted_keys: '7' } }, 'warning', /deleted 7 keys/],
+    ['persistence', 'none', { info: { aof_enabled: '0' } }, 'error', /keeps nothing on disk/],
+    [
+      'persistence',
+      'snapshots',
+      { info: { aof_enabled: '0', rdb_changes_since_last_save: '42' }, config: { save: '60 1' } },
+      'warning',
+      /snapshots only.*42 changes/,
+    ],
+    ['persistence', 'no fsync', { config: { appendfsync: 'no' } }, 'warning', /appendfsync no/],
+    ['persistence', 'fsync at every write', { config: { appendfsync: 'always' } }, 'ok', /loses nothing/],
+    ['disk', 'full', { info: { aof_last_write_status: 'err' } }, 'error', /could not write to its append-only file/],
+    ['disk', 'no snapshot', { info: { rdb_last_bgsave_status: 'err' } }, 'error', /could not make a snapshot/],
+    [
+      'replicas',
+      'too few in step',
+      { info: { min_slaves_good_slaves: '1' }, config: { 'min-replicas-to-write': '2' } },
+      'error',
+      /1 of them in step.*only with 2/,
+    ],
+    ['replicas', 'not waited for', { config: { 'min-replicas-to-write': '0' } }, 'warning', /min-replicas-to-write 0/],
+    [
+      'replicas',
+      'none in a Cluster',
+      { ...asCluster, info: { connected_slaves: '0' }, config: { 'min-replicas-to-write': '0' } },
+      'warning',
+      /0 replicas/,
+    ],
+    [
+      'replication-lag',
+      'joining',
+      { info: { slave0: 'ip=10.0.0.2,port=6379,state=wait_bgsave,offset=0,lag=0' } },
+      'warning',
+      /10\.0\.0\.2:6379 is in state 'wait_bgsave'/,
+    ],
+    [
+      'replication-lag',
+      'silent',
+      { info: { slave0: 'ip=10.0.0.2,port=6379,state=online,offset=99999999,lag=30' } },
+      'warning',
+      /last heard of 30 s ago/,
+    ],
+    [
+      'replication-lag',
+      'behind',
+      { info: { slave0: 'ip=10.0.0.2,port=6379,state=online,offset=47571200,lag=0' } },
+      'warning',
+      /50\.0 MiB behind/,
+    ],
+    ['wait', 'a replica that is not in step', { node: { wait: async () => 0 } }, 'warning', /0 of 1 replica confirmed/],
+    ['wait', 'denied', { node: { wait: refused } }, 'warning', /unknown.*NOPERM/],
+    [
+      'rights',
+      'a command refused',
+      { server: { refusals: async () => ['ZADD: NOPERM …'] } },
+      'error',
+      /refuses what is needed: ZADD: NOPERM/,
+    ],
+    ['rights', 'no scripts', { server: { refusals: refused } }, 'error', /does not run our scripts/],
+    ['rights', 'no answer', { server: { refusals: silent } }, 'warning', /unknown.*No answer/],
+    [
+      'script-flags',
+      'none',
+      { node: { traits: async () => ({ ...TRAITS, scriptFlags: false }) } },
+      'warning',
+      /no script flags.*nothing is handled/,
+    ],
+    ['script-time', 'refused', { node: { timeInScript: refused } }, 'error', /does not tell the time within scripts/],
+    ['script-time', 'no answer', { node: { timeInScript: silent } }, 'warning', /unknown/],
+    ['signals', 'no echo', { server: { echo: silent } }, 'error', /does not bring signals back \(sharded pub\/sub\)/],
+    ['clock', 'behind', { node: { clockOffset: async () => 90_000 } }, 'warning', /this machine is 90\.0 s behind/],
+    ['clock', 'ahead', { node: { clockOffset: async () => -2500 } }, 'warning', /this machine is 2\.5 s ahead of/],
+    [
+      'cluster',
+      'slots of nobody',
+      { ...asCluster, cluster: { cluster_slots_assigned: '16000' } },
+      'error',
+      /384 of 16384 slots belong to no node/,
+    ],
+    [
+      'cluster',
+      'a shard away',
+      { ...asCluster, cluster: { cluster_slots_fail: '5461', cluster_state: 'fail' } },
+      'error',
+      /state 'fail'.*5461 slots are failing/,
+    ],
+    [
+      'cluster',
+      'all or nothing',
+      { ...asCluster, config: { 'cluster-require-full-coverage': 'yes' } },
+      'warning',
+      /all others stop as well/,
+    ],
+    ['connections', 'nearly all', { info: { connected_clients: '8000' } }, 'warning', /8000 of at most 10000/],
+    ['connections', 'rejected', { info: { rejected_connections: '3' } }, 'warning', /has rejected 3/],
+    [
+      'slow-scripts',
+      'two',
+      {
+        node: {
+          slowCalls: async () => [
+            { script: 'claim', duration: 12.4, at: 1_767_225_600 },
+            { script: 'settle', duration: 40, at: 1_767_225_600 },
+          ],
+        },
+      },
+      'warning',
+      /2 calls.*settle, took 40 ms \(2026-01-01T00:00:00\.000Z\)/,
+    ],
+    [
+      'set-aside',
+      'more than are named',
+      { node: { setAside: async () => ({ keys: ['a', 'b', 'c', 'd', 'e', 'f'], complete: false }) } },
+      'warning',
+      /as far as its keys were looked through, 6 keys.*a, b, c, d, e, …/,
+    ],
+  ])('%s, %s', async (check, _, facts, level, message) => {
+    const findings = await found(facts, check);
+
+    expect(findings).toHaveLength(1);
+    expect(findings[0]).toMatchObject({ level, message: expect.stringMatching(message) as string });
+    expect(findings[0]?.advice === '').toBe(level === 'ok');
+  });
+});
+
+describe('a server that does not tell', () => {
+  it('has a warning that says unknown for each check that asked for it, and the other checks are made', async () => {
+    const findings = await checkServer(serverOf({ node: { info: refused } }));
+    const unknown = findings.filter(({ message }) => message.includes('unknown'));
+
+    expect(findings.map(({ check }) => check)).toEqual(DOCTOR_CHECKS.filter((check) => check !== 'topics'));
+    expect(unknown.map(({ check }) => check)).toEqual([
+      'version',
+      'active-active',
+      'client',
+      'role',
+      'loading',
+      'eviction',
+      'memory',
+      'evicted-keys',
+      'persistence',
+      'disk',
+      'replicas',
+      'replication-lag',
+      'wait',
+      'connections',
+    ]);
+    for (const { level, message } of unknown) {
+      expect([level, message]).toEqual(['warning', expect.stringContaining('ASKED: NOPERM no permission')]);
+    }
+    expect(findings.find(({ check }) => check === 'rights')).toMatchObject({ level: 'ok' });
+  });
+
+  it('says which field is missing', async () => {
+    const [finding] = await found({ info: { maxmemory_policy: undefined } }, 'eviction');
+    expect(finding?.message).toContain("INFO does not tell 'maxmemory_policy'");
+  });
+
+  it('is not warned of at boot', async () => {
+    expect(await bootWarnings(serverOf({ node: { info: refused, clockOffset: refused } }))).toEqual([]);
+  });
+});
+
+describe('several masters', () => {
+  it('that are fine share one finding', async () => {
+    const findings = await found(mastersOf({}, {}, {}, {}, {}), 'eviction');
+    expect(findings).toHaveLength(1);
+    expect(findings[0]?.message).toMatch(/host:7000.*host:7002.*The other 2 are fine too\./);
+  });
+
+  it('that are not fine have one each', async () => {
+    const full = { info: { used_memory: '10485760' } };
+    const findings = await found(mastersOf({}, full, full), 'memory');
+    expect(findings.map(({ level, message }) => [level, /host:\d+/.exec(message)?.[0]])).toEqual([
+      ['error', 'host:7001'],
+      ['error', 'host:7002'],
+    ]);
+  });
+
+  it('of which one does not answer: it is told of once, and the others are looked at', async () => {
+    const gone = { node: { roundTrip: silent, info: silent } };
+    const findings = await checkServer(serverOf(mastersOf({}, gone)));
+    const amiss = findings.filter(({ level }) => level !== 'ok');
+    expect(amiss).toMatchObject([{ check: 'connection', level: 'error' }]);
+    expect(amiss[0]?.message).toContain('host:7001 does not answer');
+    expect(findings.find(({ check }) => check === 'eviction')?.message).toContain('host:7000');
+  });
+
+  it('of which none answers have nothing but that', async () => {
+    const findings = await checkServer(serverOf(mastersOf({ node: { roundTrip: silent } })));
+    expect(findings).toMatchObject([{ check: 'connection', level: 'error' }]);
+  });
+
+  it('whose clocks differ', async () => {
+    const ahead = { node: { clockOffset: async () => 253 } };
+    const findings = await found(mastersOf({}, ahead), 'clock');
+    expect(findings.map(({ level }) => level)).toEqual(['ok', 'warning']);
+    expect(findings[1]?.message).toContain('differ by up to 250 ms');
+  });
+
+  it('of which one is older', async () => {
+    const older = { node: { traits: async () => ({ scriptFlags: false, shardedPubSub: false }) } };
+    const findings = await found(mastersOf({}, older), 'script-flags');
+    expect(findings).toMatchObject([{ level: 'warning', message: expect.stringContaining('host:7001') as string }]);
+  });
+
+  it('have one warning at boot for what is alike', async () => {
+    const evicts = { info: { maxmemory_policy: 'allkeys-lru' } };
+    const [warning, ...others] = await bootWarnings(serverOf(mastersOf(evicts, evicts, evicts)));
+    expect(warning).toMatch(/host:7000.*Set maxmemory-policy to noeviction\..*2 other servers\.$/);
+    expect(others).toEqual([]);
+  });
+});
+
+async function bootWarnings(server: InspectedServer): Promise<string[]> {
+  const warnings: string[] = [];
+  await warnAtBoot(server, { log: () => {}, error: () => {}, warn: (message) => warnings.push(message) });
+  return warnings;
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { TopicConfig } from '../../../lib/broker/broker.interface.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { ConfigurationError } from '../../../lib/errors/options.errors.js';
+import { FleetBed } from '../../support/units/fleet-bed.js';
+import { testRegistry } from '../../support/units/handling.js';
+import { resolveOptions } from '../../../lib/composition/resolve-options.js';
+
+/** A registry, and topics that Redis knows already. */
+async function setUp(known: Record<string, number> = {}, partitions?: number) {
+  const bed = new FleetBed();
+  for (const [topic, number] of Object.entries(known)) await bed.broker.configure(topic, number);
+  const me = bed.process('me');
+  const changes: ConfigurationError[] = [];
+  const settingsOf = resolveOptions(partitions === undefined ? {} : { defaults: { partitions } }).topicSettings;
+  const registry = testRegistry(me.context, { settingsOf, onChanged: (error) => changes.push(error) });
+  return { bed, me, registry, changes };
+}
+
+const GONE = new BrokerUnavailableError('gone');
+
+describe('load', () => {
+  it('learns what Redis knows with one call for all', async () => {
+    const known = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`t${i}`, i + 1]));
+    const { me, registry } = await setUp(known);
+
+    expect(await registry.load(Object.keys(known))).toEqual([]);
+    expect(Object.fromEntries(registry.known)).toEqual(known);
+    expect(me.operations).toEqual(['configsOf']);
+  });
+
+  it('fixes the numbers of the others', async () => {
+    const { bed, me, registry } = await setUp({ old: 3 });
+
+    expect(await registry.load(['new', 'old'])).toEqual([]);
+    expect([...registry.known]).toEqual([
+      ['old', 3],
+      ['new', 8],
+    ]);
+    expect(me.operations).toEqual(['configsOf', 'configure']);
+    expect(await bed.broker.configOf('new')).toMatchObject({ partitions: 8 });
+  });
+
+  it.each([
+    { what: 'rejects', fail: async () => Promise.reject(GONE) },
+    { what: 'does not answer', fail: async () => new Promise<never>(() => {}) },
+  ])('asks for each topic by itself if the call for all $what', async ({ fail }) => {
+    const { bed, me, registry } = await setUp({ old: 3 });
+    me.around = async ({ operation, run }) => (operation === 'configsOf' ? fail() : run());
+    const loading = registry.load(['old', 'new']);
+    await bed.clock.advance(3000);
+
+    expect(await loading).toEqual([]);
+    expect(Object.fromEntries(registry.known)).toEqual({ old: 3, new: 8 });
+  });
+
+  it('answers which topics cannot be reached, and knows the others', async () => {
+    const { bed, me, registry } = await setUp({ old: 3 });
+    me.around = async (call) => {
+      if (call.operation !== 'configure') return call.run();
+      const [topic] = call.args;
+      if (topic === 'away') throw GONE;
+      return topic === 'silent' ? new Promise<never>(() => {}) : call.run();
+    };
+    const loading = registry.load(['away', 'silent', 'new', 'old']);
+    await bed.clock.advance(3000);
+
+    expect(await loading).toEqual([
+      { topic: 'away', error: GONE },
+      { topic: 'silent', error: new BrokerUnavailableError("Topic 'silent' does not answer") },
+    ]);
+    expect(Object.fromEntries(registry.known)).toEqual({ old: 3, new: 8 });
+  });
+
+  it('throws if Redis refuses for good', async () => {
+    const { me, registry } = await setUp();
+    const denied = new BrokerUnavailableError('denied', { transient: false });
+    me.around = async ({ operation, run }) => (operation === 'configure' ? Promise.reject(denied) : run());
+
+    await expect(registry.load(['jobs'])).rejects.toBe(denied);
+  });
+
+  it('throws if a topic has another number of partitions than is configured', async () => {
+    const { registry } = await setUp({ jobs: 3 }, 5);
+
+    await expect(registry.load(['jobs'])).rejects.toThrow(ConfigurationError);
+    await expect(registry.load(['jobs'])).rejects.toThrow(
+      "Topic 'jobs' has 3 partitions, but this process is configured with 5.",
+    );
+  });
+
+  it('throws if a topic is of another protocol', async () => {
+    const { me, registry } = await setUp();
+    const config: TopicConfig = { partitions: 8, protocol: 99 };
+    me.around = async ({ operation, run }) => (operation === 'configsOf' ? [config] : run());
+
+    await expect(registry.load(['jobs'])).rejects.toThrow(ConfigurationError);
+    expect(registry.knownPartitions('jobs')).toBeUndefined();
+  });
+});
+
+describe('restore', () => {
+  it('writes the number again that this process works with, with one call for those of one time', async () => {
+    const { bed, me, registry, changes } = await setUp({ jobs: 3 });
+    await registry.load(['jobs']);
+    me.calls.length = 0;
+    await Promise.all([registry.restore('jobs'), registry.restore('jobs'), registry.restore('jobs')]);
+    expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([['configure', 'jobs', 3]]);
+    await registry.restore('jobs');
+
+    expect(me.calls).toHaveLength(2);
+    expect(changes).toEqual([]);
+    expect(await bed.broker.configOf('jobs')).toMatchObject({ partitions: 3 });
+  });
+
+  it('does nothing for a topic that this process has not used', async () => {
+    const { me, registry } = await setUp();
+    await registry.restore('jobs');
+
+    expect(me.calls).toEqual([]);
+  });
+
+  it('tells if another number is stored by now, and goes on with its own', async () => {
+    const { me, registry, changes } = await setUp({ jobs: 3 });
+    await registry.load(['jobs']);
+    me.around = async ({ operation, run }) => (operation === 'configure' ? { partitions: 8, protocol: 2 } : run());
+    await registry.restore('jobs');
+
+    expect(changes.map(({ message }) => message)).toEqual([
+      expect.stringContaining("Topic 'jobs' has 8 partitions in Redis, and this process works with 3"),
+    ]);
+    expect(registry.knownPartitions('jobs')).toBe(3);
+  });
+
+  it('rejects if Redis cannot be reached, and can be called again', async () => {
+    const { me, registry } = await setUp({ jobs: 3 });
+    await registry.load(['jobs']);
+    const { around } = me;
+    me.around = async () => Promise.reject(GONE);
+    await expect(registry.restore('jobs')).rejects.toBe(GONE);
+    me.around = around;
+    await registry.restore('jobs');
+
+    expect(me.count('configure')).toBe(2);
+  });
+});
