@@ -7,7 +7,7 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 /** Types alone, so every folder may. */
 const EVERYWHERE = ['@standard-schema/spec'];
 
-const BELOW_RUNTIME = ['topics', 'events', 'broker', 'middleware', 'messages'];
+const BELOW_RUNTIME = ['fleet', 'topics', 'events', 'broker', 'middleware', 'messages'];
 const RUNTIME = ['producer', 'consumer', 'admin', 'monitoring', ...BELOW_RUNTIME];
 
 /**
@@ -29,6 +29,7 @@ const LAYERS = {
   'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
   events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
   topics: { folders: ['broker', 'messages'] },
+  fleet: { folders: ['events', 'broker'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   consumer: { folders: BELOW_RUNTIME },
   admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
