@@ -188,9 +188,15 @@ describe('the doctor', () => {
   });
 
   // A Cluster needs ioredis 6.
-  describe.runIf(servesClusters)('of a Cluster', () => {
-    it('looks at each master, and finds slots of nobody and a client for a single server', async () => {
-      const cluster = await startRedisCluster(2, ['--cluster-require-full-coverage', 'no', '--appendonly', 'yes']);
+  it.each(servesClusters ? [2] : [])(
+    'looks at each of the %i masters of a Cluster, and finds slots of nobody and a client for a single server',
+    async (masters) => {
+      const cluster = await startRedisCluster(masters, [
+        '--cluster-require-full-coverage',
+        'no',
+        '--appendonly',
+        'yes',
+      ]);
       onTestFinished(() => cluster.stop());
       const [first, second] = cluster.servers;
       const node = new Redis(first?.url ?? '');
@@ -217,6 +223,6 @@ describe('the doctor', () => {
         level: 'error',
         message: expect.stringContaining('is a node of a Redis Cluster') as string,
       });
-    });
-  });
+    },
+  );
 });

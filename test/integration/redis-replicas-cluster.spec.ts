@@ -5,7 +5,6 @@ import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { message } from '../support/broker/broker-bed.js';
 import { ifServed, newRedisBroker } from '../support/broker/redis-bed.js';
-import { servesClusters } from '../support/servers/ioredis.js';
 import { type PrivateCluster, addReplicas, startRedisCluster } from '../support/servers/redis-cluster.js';
 import type { PrivateRedis } from '../support/servers/redis-server.js';
 import { until } from '../support/waiting.js';
@@ -15,7 +14,7 @@ const MASTERS = 3;
 const NODE_TIMEOUT = ['--cluster-node-timeout', '2000'];
 const PARTITIONS = Array.from({ length: 16 }, (_, index): Partition => ({ topic: 'orders', index }));
 
-describe.skipIf(!servesClusters)('publishes that replicas confirm, in a cluster with a replica of each master', () => {
+describe('publishes that replicas confirm, in a cluster with a replica of each master', () => {
   let cluster: PrivateCluster;
   let broker: RedisBroker;
 
