@@ -12,8 +12,11 @@ import { startRedis } from './setup/redis.mjs';
 
 /** The tests that use ioredis, which have to pass with its older major version too; it does not serve Clusters. */
 const WITH_IOREDIS_5 = [
-  ...['--project', 'in-process', 'test/contract', 'test/integration', 'test/e2e'],
-  ...['--exclude', 'test/integration/*-cluster.spec.ts'],
+  '--project=in-process',
+  '--exclude=test/integration/*-cluster.spec.ts',
+  'test/contract',
+  'test/integration',
+  'test/e2e',
 ];
 
 await runScript(async () => {

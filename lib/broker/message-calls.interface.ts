@@ -93,12 +93,12 @@ export interface ClaimRequest {
   readonly owner: Owner;
   /**
    * Counts the claims of the owner, from 1. With the same number again it is a repeat, and is answered with the deliveries that
-   * the first call has made. A call with a number below the latest one changes nothing.
+   * the first call has made, however many it asks for. A call with a number below the latest one changes nothing.
    */
   readonly sequence: number;
   /** How many deliveries the owner has made so far; the next ones are numbered from there. */
   readonly delivered: number;
-  /** Most messages wanted, 1 to {@link MAX_BATCH}. */
+  /** Most messages wanted, 0 to {@link MAX_BATCH}. With 0 it tells what is next. */
   readonly max: number;
   /** For how long the deliveries belong to the member, in milliseconds. */
   readonly lease: number;

@@ -8,6 +8,11 @@ export interface EstimatedClock {
   onStep(listener: () => void): () => void;
 }
 
+/** The local clock, which makes no steps. */
+export function localClock(clock: Clock): EstimatedClock {
+  return { now: () => clock.now(), onStep: () => () => {} };
+}
+
 /** Fires once when a point on the broker's clock is reached, also if that clock is set meanwhile. Of several points the earliest counts. */
 export class DueTimer {
   readonly #clock: Clock;

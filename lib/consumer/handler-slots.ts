@@ -31,6 +31,10 @@ export class SlotPool {
     return this.#used;
   }
 
+  get free(): number {
+    return this.#limit - this.#used;
+  }
+
   /** Resolves once no slot is taken. */
   async idle(): Promise<void> {
     if (this.#used > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
@@ -56,6 +60,11 @@ export class SlotPool {
     return this.#queue.has(claimant);
   }
 
+  /** @param slots as many as are free, at most */
+  take(slots: number): void {
+    this.#used += slots;
+  }
+
   /** Slots that come back in one turn of the event loop are granted together, which makes larger claims. */
   giveBack(slots: number): void {
     this.#used -= slots;
@@ -74,12 +83,11 @@ export class SlotPool {
 
   #grant(): void {
     for (const [claimant, slots] of this.#queue) {
-      const free = this.#limit - this.#used;
-      if (free === 0) return;
+      if (this.free === 0) return;
       this.#queue.delete(claimant);
-      const granted = slots.take(claimant, free);
+      const granted = slots.take(claimant, this.free);
       if (granted === 0) continue;
-      this.#used += granted;
+      this.take(granted);
       claimant.grant(granted);
     }
   }
@@ -134,6 +142,18 @@ export class HandlerSlots {
     this.#outranked.delete(claimant);
     this.#hungry[claimant.priority]?.delete(claimant);
     this.#queueAgain(this.#outranked);
+  }
+
+  /**
+   * Takes slots that are free now, whoever waits for some: for what comes after its slots were given back.
+   *
+   * @returns how many, at most `wanted`
+   */
+  takeNow(wanted: number): number {
+    const slots = Math.min(wanted, this.free, this.#pool.free);
+    this.#used += slots;
+    this.#pool.take(slots);
+    return slots;
   }
 
   /** Gives slots back. */

@@ -1,6 +1,6 @@
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import type { Clock } from '../time/clock.js';
-import { DueTimer } from './due-timer.js';
+import { DueTimer, localClock } from './due-timer.js';
 import type { RunningDeliveries } from './running-deliveries.js';
 
 /**
@@ -15,9 +15,7 @@ export class LeaseEnds {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    // Leases are reckoned by the local clock, which makes no steps.
-    const localClock = { now: () => clock.now(), onStep: () => () => {} };
-    this.#timer = new DueTimer(clock, localClock, () => this.#abortEnded());
+    this.#timer = new DueTimer(clock, localClock(clock), () => this.#abortEnded());
   }
 
   /** @param earliest when the first lease of what has begun ends; epoch milliseconds on the local clock */

@@ -14,7 +14,7 @@ import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { PartitionProgress } from '../topics/progress.js';
 import { Delivery } from './delivery.js';
-import { DueTimer } from './due-timer.js';
+import { DueTimer, localClock } from './due-timer.js';
 import type { Claimant } from './handler-slots.js';
 import type { SettleListener } from './settler.js';
 import type { SuspectRoom, SuspectTaker } from './suspect-quota.js';
@@ -22,6 +22,9 @@ import type { TopicHandling } from './topic-handling.js';
 
 /** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */
 const FIRST_CLAIM = 16;
+
+/** For how long a claim that is not answered keeps its slots, in milliseconds: other partitions can use them. */
+const KEEPS_SLOTS = 1000;
 
 /** How long a claim that failed for good waits for the next, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
@@ -35,11 +38,11 @@ export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   /** Whether nothing more should be claimed, since what was claimed cannot be settled; {@link PartitionClaimer.wake} ends this. */
   readonly isCrowded: boolean;
   /**
-   * Takes what was claimed; there are slots enough for the deliveries in full batches.
+   * Takes what was claimed, in full batches, as far as there are slots, and gives back what there are none for.
    *
    * @returns how many of the slots it uses
    */
-  take(deliveries: readonly Delivery[]): number;
+  take(deliveries: readonly Delivery[], slots: number): number;
   /**
    * This process does not own the partition any more.
    *
@@ -54,6 +57,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   readonly #taker: ClaimTaker;
   readonly #batch: number;
   readonly #timer: DueTimer;
+  readonly #patience: DueTimer;
   readonly #stop = new AbortController();
   readonly #owner: Owner;
   /** Counts the claims. */
@@ -65,6 +69,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   /** Something may have become due while the claim was under way. */
   #again = false;
   #claiming: Promise<void> | undefined;
+  /** Slots that the claim under way has. */
+  #slots = 0;
   #started = false;
   /** When the latest claim that was answered was sent, or claiming began; epoch milliseconds on the local clock. */
   #answeredAt: number;
@@ -83,6 +89,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     this.#answeredAt = clock.now();
     const brokerClock = { now: () => broker.now(taker.partition), onStep: broker.onClockStep.bind(broker) };
     this.#timer = new DueTimer(clock, brokerClock, () => this.#request());
+    this.#patience = new DueTimer(clock, localClock(clock), () => this.#loseSlotsIfLate());
   }
 
   get priority(): number {
@@ -115,6 +122,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     this.#timer.disarm();
     this.#handling.slots.withdraw(this);
     await this.#claiming;
+    this.#patience.disarm();
     this.#handling.suspects.forget(this);
   }
 
@@ -158,21 +166,23 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   async #claim(granted: number): Promise<void> {
     const { context, slots, handled, suspects } = this.#handling;
     const { partition } = this.#taker;
-    const max = granted * this.#batch;
     this.#again = false;
     this.#timer.disarm();
-    let unused = granted;
+    this.#slots = granted;
     let lost: Extract<ClaimResult, { status: 'not-owner' }> | undefined;
     try {
-      const { result, sentAt, room } = await this.#send(max);
+      const { result, max, sentAt, room } = await this.#send(granted * this.#batch);
       if (result.status === 'not-owner') {
         lost = result;
       } else {
-        this.#backlog = result.messages.length >= max;
+        const { length } = result.messages;
+        this.#backlog = length > 0 && length >= max;
         this.#answeredAt = sentAt;
         const leaseEndsAt = sentAt + handled.settings.lease;
         const deliveries = result.messages.map((message) => new Delivery(partition, message, leaseEndsAt));
-        unused -= this.#taker.take(deliveries);
+        // It may have lost them while it waited for its answer.
+        this.#slots += slots.takeNow(Math.max(0, Math.ceil(length / this.#batch) - this.#slots));
+        this.#slots -= this.#taker.take(deliveries, this.#slots);
         this.#plan(result);
         if (result.heldBack) suspects.await(this, room);
       }
@@ -185,7 +195,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       }
     }
     this.#claiming = undefined;
-    if (unused > 0) slots.release(unused);
+    this.#releaseSlots();
     if (this.#again && !lost && this.#mayClaim) slots.request(this);
     else slots.withdraw(this);
     if (lost) this.#taker.lost(lost.owner);
@@ -201,7 +211,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       try {
         return await this.#ask(wanted);
       } catch (error) {
-        if (this.#stop.signal.aborted || !isRefused(error)) throw error;
+        // What it met before it lost its slots is not known; the next claim meets it again.
+        if (this.#stop.signal.aborted || !isRefused(error) || this.#slots === 0) throw error;
         this.#handling.slots.withdraw(this);
         if (wanted > 1) wanted = Math.floor(wanted / 2);
         else if (await this.#setFirstAside(error)) wanted = max;
@@ -231,24 +242,28 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     return false;
   }
 
-  /** The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. */
+  /**
+   * The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. A repeat that
+   * has no slots any more asks for nothing new.
+   */
   async #ask(max: number): Promise<AnsweredClaim> {
-    const { context, slots, handled, suspects } = this.#handling;
+    const { context, handled, suspects } = this.#handling;
     const { broker, clock, log } = context;
     const { partition } = this.#taker;
     const room = suspects.enter();
-    const request: ClaimRequest = {
+    const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
       delivered: this.#delivered,
-      max,
       lease: handled.settings.lease,
       ...room,
     };
     const answered = repeatUntilServed(
       async () => {
         const sentAt = clock.now();
-        return { sentAt, room, result: await this.#answer(sentAt, broker.claim(partition, request)) };
+        const wanted = Math.min(max, this.#slots * this.#batch);
+        const answer = this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
+        return { max: wanted, sentAt, room, result: await answer };
       },
       {
         clock,
@@ -259,8 +274,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
           if (failures > 1) return;
           suspects.leave(room);
           log.warn(`Claims from topic '${partition.topic}' wait: ${error.message}`);
-          // A partition that cannot be reached must not keep those of later topics waiting, which may be elsewhere.
-          slots.withdraw(this);
+          this.#loseSlots();
         },
       },
     );
@@ -275,6 +289,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   /** @throws what the call rejects with, or the reason for which it was given up */
   async #answer<T>(sentAt: number, call: Promise<T>): Promise<T> {
     this.#unansweredSince = sentAt;
+    this.#patience.arm(sentAt + KEEPS_SLOTS);
     try {
       return await new Promise<T>((resolve, reject) => {
         this.#giveUp = reject;
@@ -284,6 +299,26 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       this.#unansweredSince = undefined;
       this.#giveUp = undefined;
     }
+  }
+
+  /** The timer is not disarmed by each answer, so it mostly finds a later claim, or none. */
+  #loseSlotsIfLate(): void {
+    if (this.#unansweredSince === undefined) return;
+    const at = this.#unansweredSince + KEEPS_SLOTS;
+    if (this.#handling.context.clock.now() < at) this.#patience.arm(at);
+    else this.#loseSlots();
+  }
+
+  /** A partition that cannot be reached must not keep others waiting, which may be elsewhere. */
+  #loseSlots(): void {
+    this.#releaseSlots();
+    this.#handling.slots.withdraw(this);
+  }
+
+  #releaseSlots(): void {
+    const slots = this.#slots;
+    this.#slots = 0;
+    if (slots > 0) this.#handling.slots.release(slots);
   }
 
   #tellError(error: unknown): void {
@@ -309,6 +344,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
 /** A claim that was answered, and when it was sent, in epoch milliseconds on the local clock. */
 interface AnsweredClaim {
   readonly result: ClaimResult;
+  /** How many messages it asked for. */
+  readonly max: number;
   readonly sentAt: number;
   readonly room: SuspectRoom;
 }

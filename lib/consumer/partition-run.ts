@@ -100,8 +100,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   // ── the way of a delivery ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Claimed: takes the deliveries, in calls of at most a batch, one a slot. */
-  take(deliveries: readonly Delivery[]): number {
+  /** Claimed: takes the deliveries, in calls of at most a batch, one a slot; what there is no slot for goes back. */
+  take(deliveries: readonly Delivery[], slots: number): number {
     const { handler, leaseEnds, suspects } = this.#handling;
     leaseEnds.check();
     for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
@@ -109,6 +109,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     if (!first) return 0;
     const fresh = deliveries.filter((delivery) => !this.#keepWaiting(delivery));
     const size = handler.batch ?? 1;
+    for (const delivery of fresh.splice(slots * size)) this.#settle(delivery, RELEASED);
     for (let begin = 0; begin < fresh.length; begin += size) this.#begin(fresh.slice(begin, begin + size));
     this.#renewer.start(first.leaseEndsAt);
     return Math.ceil(fresh.length / size);

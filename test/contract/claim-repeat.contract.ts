@@ -103,20 +103,22 @@ export function claimRepeatContract(it: BrokerTest): void {
       expect(await bed.settleAll(messages.map((claimed) => [claimed, ACK]))).toEqual(['settled']);
     });
 
-    it('redelivers what it does not return, at the end of the lease', async ({ bed }) => {
+    it('returns them all, however few it asks for', async ({ bed }) => {
       await bed.publishAll([message('a'), message('b')]);
-      await bed.claim({ max: 2, lease: 10 });
-      const { messages } = await bed.repeatClaim({ max: 1 });
-      expect(messages).toHaveLength(1);
-      await bed.advance(10);
+      const { messages } = await bed.claim();
 
-      const { messages: again } = await bed.claim();
+      for (const max of [1, 0]) expect(byId((await bed.repeatClaim({ max })).messages)).toEqual(messages);
+    });
 
-      expect(again.map(({ storedId }) => storedId).toSorted()).toEqual(['a', 'b']);
-      expect(again.map(({ delivery, attempt }) => [delivery, attempt])).toEqual([
-        [2, 1],
-        [2, 1],
-      ]);
+    it('hands out nothing if it asks for nothing and the first call has not arrived, and says what is due', async ({
+      bed,
+    }) => {
+      await bed.deliver('ended', { lease: 1 });
+      await bed.publish('a', { due: { at: 7 } });
+      await bed.advance(1);
+
+      expect(await bed.claim({ max: 0 })).toMatchObject({ status: 'claimed', messages: [], nextAt: 7 });
+      expect((await bed.claim()).messages.map(({ storedId }) => storedId).toSorted()).toEqual(['a', 'ended']);
     });
 
     it('leaves what was replaced meanwhile to its delivery, whose receipt stays valid', async ({ bed }) => {

@@ -35,7 +35,7 @@ export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimR
   const madeSome = isRepeat && latest.delivered > request.delivered;
   const paused = partition.paused && !madeSome;
   const deliveries = new Deliveries(partition, epoch, Math.max(latest.delivered, request.delivered), lease);
-  if (madeSome) deliveries.repeat(request.delivered, max);
+  if (madeSome) deliveries.repeat(request.delivered);
   else if (!isRepeat && !paused) deliveries.takeDue(max, room);
   const { messages, delivered, held } = deliveries;
   if (!isRepeat) partition.latestClaim = { epoch, sequence, delivered };
@@ -104,14 +104,13 @@ class Deliveries {
    * Answers the deliveries of this epoch with higher numbers than `known`, with new leases. What was cancelled or replaced
    * meanwhile is left as it is, since the first reply may have arrived after all, and its handler may run.
    */
-  repeat(known: number, max: number): void {
+  repeat(known: number): void {
     const { inflight, deliveries } = this.#partition;
     const tokens = new Set<string>();
     for (let number = known + 1; number <= this.delivered; number++) tokens.add(tokenOf(this.#epoch, number));
     const lost = [...inflight]
       .map(({ member }) => ({ storedId: member, record: deliveries.get(member) as DeliveryRecord }))
-      .filter(({ record }) => tokens.has(record.token) && !record.mark)
-      .slice(0, max);
+      .filter(({ record }) => tokens.has(record.token) && !record.mark);
     for (const { storedId, record } of lost) this.#announce(storedId, record);
   }
 

@@ -7,6 +7,7 @@ import {
   tokenOf,
 } from '../../../lib/broker/broker.interface.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import type { Delivery } from '../../../lib/consumer/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -32,6 +33,8 @@ export class ClaimBed {
   readonly errors: unknown[] = [];
   /** Lines about pauses. */
   readonly pauses: string[] = [];
+  /** Messages that there was no slot for. */
+  readonly givenBack: string[] = [];
   /** What was stored of the owner when a partition was lost. */
   readonly lost: (string | undefined)[] = [];
   /** How far the broker's clock is ahead, in milliseconds. */
@@ -62,7 +65,10 @@ export class ClaimBed {
     const handling = testHandling({ context: this.#context, topic, batch, priority, slots: this.slots });
     const taker = {
       partition: { topic, index: 0 },
-      take: (deliveries: readonly unknown[]) => Math.ceil(deliveries.length / batch),
+      take: (deliveries: readonly Delivery[], slots: number) => {
+        this.givenBack.push(...deliveries.slice(slots * batch).map(({ id }) => id));
+        return Math.min(Math.ceil(deliveries.length / batch), slots);
+      },
       isCrowded: false,
       settled: () => {},
       lost: (owner: string | undefined) => void this.lost.push(owner),

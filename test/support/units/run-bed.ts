@@ -125,7 +125,12 @@ export class RunBed {
 
   /** Has the run take deliveries of these ids; answers how many slots it uses. */
   take(...ids: string[]): number {
-    return this.run.take(ids.map((id) => this.delivery(id)));
+    return this.hand(...ids.map((id) => this.delivery(id)));
+  }
+
+  /** Has the run take deliveries; answers how many slots it uses. */
+  hand(...deliveries: Delivery[]): number {
+    return this.run.take(deliveries, deliveries.length);
   }
 
   /** Ids of the messages that run. */

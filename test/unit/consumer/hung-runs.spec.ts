@@ -30,7 +30,7 @@ describe('a redelivery whose earlier run has not ended', () => {
   it('fails after its own timeout, which spends its attempt, until it is dead', async () => {
     const bed = new RunBed({ settings: { timeout: 200 } });
     for (const attempt of [1, 2, 3]) {
-      bed.run.take([bed.delivery('a', { attempt })]);
+      bed.hand(bed.delivery('a', { attempt }));
       await bed.clock.advance(199);
       expect(await bed.outcomes()).toHaveLength(attempt - 1);
       await bed.clock.advance(1);
@@ -59,7 +59,7 @@ describe('a redelivery whose earlier run has not ended', () => {
     bed.own();
     bed.take('a');
     const waiting = bed.delivery('a', { attempt: 2 });
-    bed.run.take([waiting]);
+    bed.hand(waiting);
     bed.signal({ kind: 'cancelled', storedId: 'a', token: waiting.token });
 
     expect(await bed.outcomes()).toEqual([['a', 'release']]);

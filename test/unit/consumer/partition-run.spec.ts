@@ -41,7 +41,7 @@ describe('a handler that throws what cannot be looked at', () => {
 describe('a message that was delivered before', () => {
   it('does not expire any more', async () => {
     const bed = new RunBed({ settings: { expireAfter: 10 } });
-    bed.run.take([bed.delivery('first', { late: 11 }), bed.delivery('second', { late: 11, number: 2 })]);
+    bed.hand(bed.delivery('first', { late: 11 }), bed.delivery('second', { late: 11, number: 2 }));
 
     expect(await bed.outcomes()).toEqual([['first', 'dead']]);
     expect(bed.called).toEqual([['second']]);
@@ -56,7 +56,7 @@ describe('a message that has crashed before', () => {
   ])('keeps the last error of its handler, and nests no crashes', async ({ stored }) => {
     const bed = new RunBed();
     bed.lookUp = async () => ({ failure: stored }) as unknown as StoredMessage;
-    bed.run.take([bed.delivery('a', { attempt: 4 })]);
+    bed.hand(bed.delivery('a', { attempt: 4 }));
 
     expect(await bed.failureOf('a')).toMatchObject({ reason: 'crashed', lastError: boom });
   });
@@ -65,7 +65,7 @@ describe('a message that has crashed before', () => {
 describe('a dead letter of a partition that another process owns by then', () => {
   it('is kept within the limits all the same, and for as long as this process lives', async () => {
     const bed = new RunBed({ settings: { deadLetter: { maxAge: 1000, maxCount: undefined } } });
-    bed.run.take([bed.delivery('a', { attempts: 1 })]);
+    bed.hand(bed.delivery('a', { attempts: 1 }));
     await bed.run.stop();
     bed.trimmed = bed.clock.now() + 1000;
     bed.call(0).reject(new Error('in vain'));
@@ -148,7 +148,7 @@ describe('PartitionRun with batches', () => {
         bed.delivery('own attempts', { attempt: 4, attempts: 4 }),
       ];
 
-      expect(bed.run.take(deliveries)).toBe(1);
+      expect(bed.hand(...deliveries)).toBe(1);
       expect(await bed.outcomes()).toEqual([
         ['expired', 'dead'],
         ['undecodable', 'dead'],
@@ -167,7 +167,7 @@ describe('PartitionRun with batches', () => {
     it('and does not call where none is left', async () => {
       const bed = new RunBed({ batch: 10, settings: { expireAfter: 10 } });
       const deliveries = ['a', 'b'].map((id) => bed.delivery(id, { late: 20 }));
-      bed.run.take(deliveries);
+      bed.hand(...deliveries);
 
       expect(await bed.outcomes()).toEqual([
         ['a', 'dead'],
@@ -182,7 +182,7 @@ describe('PartitionRun with batches', () => {
       const bed = new RunBed({ batch: 10 });
       const answers: ((stored: StoredMessage | undefined) => void)[] = [];
       bed.lookUp = async () => new Promise((resolve) => answers.push(resolve));
-      bed.run.take([bed.delivery('a'), bed.delivery('crashed', { attempt: 4 })]);
+      bed.hand(bed.delivery('a'), bed.delivery('crashed', { attempt: 4 }));
       bed.run.releaseAll();
       expect(answers).toHaveLength(1);
       answers[0]?.(undefined);
@@ -224,7 +224,7 @@ describe('PartitionRun with batches', () => {
     it('to the smallest timeout of its messages, which all fail then', async () => {
       const bed = new RunBed({ batch: 3, settings: { timeout: 500 } });
       const deliveries = [bed.delivery('a'), bed.delivery('b', { timeout: 100 }), bed.delivery('c')];
-      bed.run.take(deliveries);
+      bed.hand(...deliveries);
       const signals = bed.call(0).messages.map(({ signal }) => signal);
       await bed.clock.advance(99);
       expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
@@ -298,7 +298,7 @@ describe('PartitionRun with batches', () => {
 async function end(settle: (call: BedCall) => void) {
   const bed = new RunBed({ batch: 3 });
   const deliveries = [bed.delivery('a'), bed.delivery('b', { attempt: 3 }), bed.delivery('c', { attempts: 1 })];
-  bed.run.take(deliveries);
+  bed.hand(...deliveries);
   settle(bed.call(0));
   return { outcomes: await bed.outcomes(), failure: await bed.failureOf('a') };
 }

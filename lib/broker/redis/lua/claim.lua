@@ -2,7 +2,7 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, owner STRING, meta HASH
 -- ARGV  claimant (as it is stored as the owner: its epoch, a space, its session), sequence (of the claim),
---       delivered (the number of the claimant's latest delivery), max, lease (ms), room (for suspects),
+--       delivered (the number of the claimant's latest delivery), max (0: it tells what is next), lease (ms), room (for suspects),
 --       whole_room (what it is while no suspect runs)
 -- Reply {now_us, status, delivered, next, repaired, records, suspects, then 2 a message: stored id, envelope},
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
@@ -22,7 +22,7 @@
 --
 -- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the deliveries that the first run made as
--- they are. A run that comes after a later claim changes nothing.
+-- they are, whatever its max. A run that comes after a later claim changes nothing.
 
 -- @include now
 local most, lease_ms, order, known = tonumber(max), tonumber(lease), tonumber(sequence), tonumber(delivered)
@@ -192,14 +192,12 @@ local function repeat_deliveries()
     for i = first, math.min(first + CHUNK - 1, #latest_leases) do ids[#ids + 1] = latest_leases[i] end
     local records = redis.call('HMGET', deliveries, unpack(ids))
     for i = 1, #ids do
-      if taken < most then
-        local token, delivery, attempt, due, mark, crashes = parse_record(records[i])
-        local nth = mark == '' and number_of(token)
-        local envelope = nth and nth > known and redis.call('HGET', messages, ids[i])
-        if envelope then
-          redis.call('ZADD', inflight, deadline, ids[i])
-          announce(ids[i], envelope, numbers_of(nth, delivery, attempt, due), crashes)
-        end
+      local token, delivery, attempt, due, mark, crashes = parse_record(records[i])
+      local nth = mark == '' and number_of(token)
+      local envelope = nth and nth > known and redis.call('HGET', messages, ids[i])
+      if envelope then
+        redis.call('ZADD', inflight, deadline, ids[i])
+        announce(ids[i], envelope, numbers_of(nth, delivery, attempt, due), crashes)
       end
     end
   end
