@@ -13,7 +13,7 @@ export const idle: FigureOf = (sizes) => ({
     `that Redis processes, including those within scripts, and CPU time of the process as a share of one core, over ` +
     `${sizes.idle / 1000} s, beginning ${sizes.settle / 1000} s after its start.`,
   measures: [
-    { key: 'commands', label: 'Redis commands', unit: '/s', better: 'less', digits: 1 },
+    { key: 'commands', label: 'Redis commands', unit: '/s', better: 'less', digits: 2 },
     { key: 'cpu', label: 'CPU', unit: '% of a core', better: 'less', digits: 3 },
   ],
   baseline: BULLMQ,

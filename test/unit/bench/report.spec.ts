@@ -57,18 +57,18 @@ describe('the requirements', () => {
   it('are met or not, depending on the measurement', () => {
     expect(verdictsOf(reportOf(backlog))[0]).toEqual({
       what: 'Messages handled per second, against BullMQ',
-      must: '≥ 5.00 ×',
-      goal: '≥ 8.00 ×',
+      must: '≥ 7.00 ×',
+      goal: '≥ 10.00 ×',
       measured: '6.00 ×',
-      meetsMust: true,
+      meetsMust: false,
       meetsGoal: false,
     });
   });
 
   it.each([
-    { p50: 2, p99: 2, early: 0, meetsMust: true, meetsGoal: true },
-    { p50: 2, p99: 5, early: 0, meetsMust: true, meetsGoal: false },
-    { p50: 2.1, p99: 2.1, early: 0, meetsMust: false, meetsGoal: false },
+    { p50: 1.5, p99: 2, early: 0, meetsMust: true, meetsGoal: true },
+    { p50: 1.5, p99: 3, early: 0, meetsMust: true, meetsGoal: false },
+    { p50: 1.6, p99: 1.6, early: 0, meetsMust: false, meetsGoal: false },
     { p50: 1, p99: 1, early: 1, meetsMust: false, meetsGoal: false },
   ])('with several bounds need all of them: $p50, $p99, $early', ({ meetsMust, meetsGoal, ...lateness }) => {
     const spread = figureReport('spread', { 'nestjs-delay-queue': [{ ...lateness, max: 9 }] });
@@ -93,15 +93,15 @@ describe('the requirements', () => {
     expect(verdictsOf(reportOf(processes))).toEqual([expect.objectContaining({ measured: '?', meetsMust: false })]);
   });
 
-  it('of growth compare the last row with the first', () => {
+  it('of growth compare the worst row with the first', () => {
     const growth = figureReport('growth', {
       'waiting: 10,000': [{ handled: 100, published: 100 }],
-      'waiting: 1,000,000': [{ handled: 10, published: 10 }],
-      'waiting: 5,000,000': [{ handled: 85, published: 79 }],
+      'waiting: 1,000,000': [{ handled: 85, published: 84 }],
+      'waiting: 5,000,000': [{ handled: 95, published: 110 }],
     });
     expect(verdictsOf(reportOf(growth)).map(({ measured, meetsMust }) => [measured, meetsMust])).toEqual([
       ['85 %', true],
-      ['79 %', false],
+      ['84 %', false],
     ]);
   });
 
@@ -116,21 +116,39 @@ describe('the requirements', () => {
   it('of several processes use the slowest number of them', () => {
     const processes = figureReport('processes', {
       'processes: 1': [{ rate: 100 }],
-      'processes: 2': [{ rate: 99 }],
+      'processes: 2': [{ rate: 89 }],
       'processes: 4': [{ rate: 130 }],
     });
-    expect(verdictsOf(reportOf(processes))).toEqual([expect.objectContaining({ measured: '99 %', meetsMust: false })]);
+    expect(verdictsOf(reportOf(processes))).toEqual([expect.objectContaining({ measured: '89 %', meetsMust: false })]);
   });
 
-  it('of idling compare the CPU time with messages waiting and without', () => {
+  it('of idling take the most commands, and compare the CPU time with messages waiting and without', () => {
     const idle = figureReport('idle', {
-      'nestjs-delay-queue, partitions: 8': [{ commands: 4, cpu: 0.5 }],
-      'nestjs-delay-queue, partitions: 8, waiting: 1,000,000': [{ commands: 4, cpu: 0.55 }],
+      'nestjs-delay-queue, partitions: 8': [{ commands: 0.6, cpu: 0.5 }],
+      'nestjs-delay-queue, partitions: 64': [{ commands: 1.1, cpu: 0.5 }],
+      'nestjs-delay-queue, partitions: 8, waiting: 1,000,000': [{ commands: 0.6, cpu: 0.55 }],
+      BullMQ: [{ commands: 9, cpu: 1 }],
     });
     expect(verdictsOf(reportOf(idle)).map(({ measured, meetsMust }) => [measured, meetsMust])).toEqual([
-      ['4.0/s', true],
+      ['1.10/s', false],
       ['110 %', true],
     ]);
+  });
+
+  it('of one concurrency compare that one, whatever is the best', () => {
+    const both = figureReport('backlog', {
+      'nestjs-delay-queue, concurrency 100': [{ rate: 50 }],
+      'nestjs-delay-queue, concurrency 500': [{ rate: 100 }],
+      'BullMQ, concurrency 100': [{ rate: 10 }],
+      'BullMQ, concurrency 500': [{ rate: 20 }],
+    });
+    expect(verdictsOf(reportOf(both)).map(({ measured }) => measured)).toEqual(['5.00 ×', '5.00 ×', '?']);
+    const faster = figureReport('backlog', {
+      'nestjs-delay-queue, concurrency 100': [{ rate: 40 }],
+      'BullMQ, concurrency 100': [{ rate: 10 }],
+      'BullMQ, concurrency 500': [{ rate: 20 }],
+    });
+    expect(verdictsOf(reportOf(faster)).map(({ measured }) => measured)).toEqual(['2.00 ×', '4.00 ×', '?']);
   });
 
   it('of the bare scripts are a share of their rate', () => {
@@ -139,7 +157,7 @@ describe('the requirements', () => {
       'BullMQ, concurrency 50': [{ rate: 10 }],
       'bare scripts': [{ rate: 100 }],
     });
-    expect(verdictsOf(reportOf(both))[1]).toMatchObject({ measured: '60 %', meetsMust: true });
+    expect(verdictsOf(reportOf(both)).find(({ what }) => what.includes('bare scripts'))).toMatchObject({ measured: '60 %', meetsMust: true });
   });
 });
 
