@@ -191,6 +191,19 @@ describe('the checker', () => {
     expect(history.rules()).toEqual(['stale-settle']);
   });
 
+  it('tells the late settle of an earlier run from that of the run that has begun since', () => {
+    const history = new Forgery()
+      .published(0, 'm')
+      .started(5000, 'a', 'm')
+      .fault(5100, 7000, 'a')
+      .finished(9000, 'a', 'm')
+      .started(9001, 'a', 'm')
+      .settled(9002, 'a', 'm', 'stale')
+      .finished(9100, 'a', 'm')
+      .settled(9101, 'a', 'm', 'acked');
+    expect(history.rules()).toEqual([]);
+  });
+
   it('finds attempts that do not grow, or grow by more than one without a fault', () => {
     const failing = new Forgery().published(0, 'm').started(1, 'a', 'm').finished(2, 'a', 'm', 1, false);
     const again = failing.settled(3, 'a', 'm', 'retried').started(50, 'b', 'm', 1).finished(51, 'b', 'm', 1);

@@ -240,6 +240,8 @@ function toRuns(history: History): Run[] {
       const own = (recordsByDelivery.get(deliveryOf(start)) ?? []).filter(({ at }) => at >= start.at);
       const finish = own.find((record) => record.kind === 'delivery-finished');
       const abort = own.find((record) => record.kind === 'aborted');
+      // The settle of an earlier run of the same attempt may be answered after this one has begun.
+      const decidedAt = Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity);
       const death = faults.find(({ fatal, process, at }) => fatal && process === start.process && at >= start.at);
       return {
         id: start.id,
@@ -247,9 +249,9 @@ function toRuns(history: History): Run[] {
         attempt: start.attempt,
         dueAt: start.dueAt,
         from: start.at,
-        to: Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity, death?.at ?? Infinity),
+        to: Math.min(decidedAt, death?.at ?? Infinity),
         ok: finish?.kind === 'delivery-finished' && finish.ok,
-        settled: own.find((record) => record.kind === 'settled'),
+        settled: own.filter((record) => record.kind === 'settled').find(({ at }) => at >= decidedAt),
       };
     })
     .toSorted((a, b) => a.from - b.from);
