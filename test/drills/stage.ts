@@ -96,7 +96,7 @@ export class Stage {
   /** Looks at the topic from outside. */
   async admin(): Promise<ConnectedDelayQueueAdmin> {
     const log = { log: () => {}, warn: () => {}, error: () => {} };
-    this.#admin ??= await createDelayQueueAdmin({ redis: this.#address, prefix: PREFIX, log });
+    this.#admin ??= await createDelayQueueAdmin({ redis: this.address, prefix: PREFIX, log });
     return this.#admin;
   }
 
@@ -201,11 +201,34 @@ export class Stage {
     const producers = programs.filter(({ name }) => name.startsWith('p'));
     for (const producer of producers) producer.send('finish');
     await Promise.all(producers.map(async (producer) => producer.exit()));
-    await this.#quiet(bounds.settledWithin ?? SETTLED_WITHIN);
-    const final = await this.#finalStates();
+    const final = await this.settled(bounds.settledWithin ?? SETTLED_WITHIN);
     for (const program of programs) program.signal('SIGTERM');
     await Promise.all(programs.map(async (program) => program.exit()));
     const records = [...this.#programs.keys()].flatMap((name) => readHistory(this.#historyFile(name)));
+    const history = this.judge(records, final);
+    this.figures = figuresOf(history);
+    this.findings.push(...beyond(bounds, this.figures));
+    return history;
+  }
+
+  /** Waits until nothing is scheduled or in flight, and answers what is all the same, for the checker. */
+  async settled(within: number): Promise<Map<string, FinalState>> {
+    const admin = await this.admin();
+    const isQuiet = async (): Promise<boolean> => {
+      const { scheduled, inFlight } = await admin.stats(TOPIC);
+      return scheduled + inFlight === 0;
+    };
+    await until('all to be handled', async () => isQuiet().catch(() => false), within).catch(() => {});
+    const states = new Map<string, FinalState>();
+    for (const state of ['scheduled', 'in-flight', 'dead'] satisfies PeekState[]) {
+      const listed = await listAll(admin, { topic: TOPIC, state, ask: async (peek) => peek() });
+      for (const { id } of listed) states.set(id, state);
+    }
+    return states;
+  }
+
+  /** Judges what the processes have recorded. */
+  judge(records: readonly ProcessRecord[], final: ReadonlyMap<string, FinalState>): History {
     const history: History = {
       records: records.toSorted((a, b) => a.at - b.at),
       faults: this.#faults,
@@ -215,8 +238,7 @@ export class Stage {
       ...DEFAULTS,
       lease: this.#lease,
     };
-    this.figures = figuresOf(history);
-    this.findings.push(...check(history), ...beyond(bounds, this.figures));
+    this.findings.push(...check(history));
     return history;
   }
 
@@ -233,7 +255,7 @@ export class Stage {
     await rm(this.folder, { recursive: true });
   }
 
-  get #address(): Servers['address'] {
+  get address(): Servers['address'] {
     const servers = this.#servers.at(-1);
     if (!servers) throw new Error('The drill has started no servers');
     return servers.address;
@@ -247,35 +269,15 @@ export class Stage {
     const name = `${kind[0]}${++this.#started}`;
     const common = {
       name,
-      redis: this.#address,
+      redis: this.address,
       historyFile: this.#historyFile(name),
       partitions: PARTITIONS,
       clockBase: this.#clockBase,
     };
-    const program = new Program(kind, configure(common), env);
+    const program = new Program(`fleet/faults/programs/${kind}`, configure(common), env);
     this.#programs.set(name, program);
     await program.ready();
     return name;
-  }
-
-  /** Waits until nothing is scheduled or in flight; the checker finds what is. */
-  async #quiet(within: number): Promise<void> {
-    const admin = await this.admin();
-    const isQuiet = async (): Promise<boolean> => {
-      const { scheduled, inFlight } = await admin.stats(TOPIC);
-      return scheduled + inFlight === 0;
-    };
-    await until('all to be handled', async () => isQuiet().catch(() => false), within).catch(() => {});
-  }
-
-  async #finalStates(): Promise<Map<string, FinalState>> {
-    const admin = await this.admin();
-    const states = new Map<string, FinalState>();
-    for (const state of ['scheduled', 'in-flight', 'dead'] satisfies PeekState[]) {
-      const listed = await listAll(admin, { topic: TOPIC, state, ask: async (peek) => peek() });
-      for (const { id } of listed) states.set(id, state);
-    }
-    return states;
   }
 
   #historyFile(name: string): string {

@@ -21,6 +21,7 @@ import {
 import { movedAddress } from './moved-address.js';
 import { leaving, replacedBySmaller, stoppedOwner, takeover } from './process-drills.js';
 import { sentinelFailover, sentinelKill, sentinelsAway } from './sentinel-drills.js';
+import { volume } from './volume.js';
 
 export const drills: readonly Drill[] = [
   sentinelKill,
@@ -48,4 +49,5 @@ export const drills: readonly Drill[] = [
   replacedBySmaller,
   idleBriefly,
   idle,
+  volume,
 ];

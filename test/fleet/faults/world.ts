@@ -184,7 +184,7 @@ export class World {
     const name = `${kind[0]}${++this.#started}`;
     const proxy = await FaultProxy.start(this.redis.port);
     const common = { name, redis: proxy.url, historyFile: this.#historyFile(name), partitions: PARTITIONS };
-    const program = new Program(kind, configure(common));
+    const program = new Program(`fleet/faults/programs/${kind}`, configure(common));
     this.#programs.set(name, { program, proxy });
     await program.ready();
     return name;

@@ -157,7 +157,10 @@ describe('the requirements', () => {
       'BullMQ, concurrency 50': [{ rate: 10 }],
       'bare scripts': [{ rate: 100 }],
     });
-    expect(verdictsOf(reportOf(both)).find(({ what }) => what.includes('bare scripts'))).toMatchObject({ measured: '60 %', meetsMust: true });
+    expect(verdictsOf(reportOf(both)).find(({ what }) => what.includes('bare scripts'))).toMatchObject({
+      measured: '60 %',
+      meetsMust: true,
+    });
   });
 });
 
