@@ -17,6 +17,10 @@ const OVERWRITE = `
   else redis.call('RPUSH', KEYS[1], 'foreign') end
   return ids`;
 
+/** The only command that replaces a key of any type; since the look, the library may have put its own there again. */
+const SET_STRING = `
+  if redis.call('TYPE', KEYS[1]).ok == 'string' then redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL') end`;
+
 /**
  * Writes records into the keys of a living prefix as another program, a half-restored dump or an attacker might. It finds the
  * keys by itself, so a new kind of key is written to as soon as the library uses it.
@@ -79,7 +83,7 @@ export class HostileWriter {
     const random = this.#random;
     if (type === 'zset') return this.#client.zadd(key, this.#score(), this.#id());
     if (type === 'stream') return this.#client.xadd(key, '*', this.#value(), this.#value(), 'e', this.#value());
-    if (type === 'string') return this.#client.set(key, this.#value(), 'KEEPTTL');
+    if (type === 'string') return this.#client.eval(SET_STRING, 1, key, this.#value());
     if (type !== 'hash') return undefined;
     const fields = (await this.#client.hkeys(key)).filter((field) => !COMMANDS.has(field));
     // The fields of messages have ids of ours as names; those that the library has named itself are words.
