@@ -1,13 +1,8 @@
+import type { Finding } from '../fleet/faults/scene.js';
 import type { Figures } from './figures.js';
 
 /** How soon after the last disturbance everything has to be handled, unless a drill says otherwise; milliseconds. */
 export const SETTLED_WITHIN = 10_000;
-
-/** A promise, or a bound of a drill, that was broken. */
-export interface Finding {
-  readonly rule: string;
-  readonly detail: string;
-}
 
 /** What a history has to keep beside what the library promises. Milliseconds. */
 export interface Bounds {

@@ -1,8 +1,8 @@
 import { SeededRandom } from '../support/random.js';
 import type { Drill } from './drill.js';
 import { type Figures, describe } from './figures.js';
-import type { Finding } from './bounds.js';
 import { groupBy } from '../fleet/faults/history/group-by.js';
+import type { Finding } from '../fleet/faults/scene.js';
 import { Stage } from './stage.js';
 
 /** What one run of a drill has shown. */

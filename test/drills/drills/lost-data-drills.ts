@@ -1,13 +1,12 @@
-import { Injectable, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { ConfigurationError, DelayedHandler, DelayQueueModule } from 'nestjs-delay-queue';
-import { PREFIX, TOPIC } from '../../fleet/faults/programs/config.js';
+import { expectKnownTopic } from '../../fleet/faults/known-topic.js';
+import { type LosingData, loseClaim } from '../../fleet/faults/lose-claim.js';
+import { restoreSnapshot, takeSnapshot } from '../../support/servers/snapshot.js';
 import type { Drill } from '../drill.js';
 import { DrillCluster } from '../servers/cluster.js';
 import { MovingAddress } from '../servers/moving-address.js';
 import { OneRedis } from '../servers/one-redis.js';
-import { type Servers, WITH_FILE } from '../servers/servers.js';
-import { DEFAULTS, PARTITIONS, type Stage } from '../stage.js';
+import { WITH_FILE } from '../servers/servers.js';
+import { DEFAULTS, type Stage } from '../stage.js';
 
 /** How soon what every process says again has to be back, in milliseconds: a heartbeat, and as much again on a busy host. */
 const SAID_AGAIN = 2 * DEFAULTS.heartbeat;
@@ -31,7 +30,7 @@ export const flush: Drill = {
       await stage.pause(1500, 2500);
       await stage.disturb('FLUSHALL', async () => redis.flush());
       stage.redisLost(-Infinity, stage.now());
-      await expectKnownTopic(stage, redis);
+      await expectKnownTopic(stage, SAID_AGAIN);
     }
     await stage.pause(1500);
     await stage.finish();
@@ -51,7 +50,7 @@ export const flushBetween: Drill = {
       await stage.disturb('FLUSHALL', async () => redis.flush());
       stage.redisLost(-Infinity, stage.now());
       await stage.pause(1000);
-      await expectKnownTopic(stage, redis);
+      await expectKnownTopic(stage, SAID_AGAIN);
     }
     await stage.startConsumer();
     await stage.finish();
@@ -72,7 +71,7 @@ export const emptiedShard: Drill = {
         await shard?.ask(async (client) => client.flushall());
       });
       stage.redisLost(-Infinity, stage.now());
-      await expectKnownTopic(stage, cluster);
+      await expectKnownTopic(stage, SAID_AGAIN);
       await stage.allOwned(SAID_AGAIN);
     }
     await stage.pause(1500);
@@ -91,17 +90,10 @@ export const olderSnapshot: Drill = {
     for (let i = 0; i < times; i++) {
       await stage.pause(1500, 2500);
       const takenAt = stage.now();
-      await redis.snapshot();
+      await takeSnapshot(redis.server);
       await stage.pause(AFTER_SNAPSHOT);
       // Renewals of leases are lost, too.
-      await stage.disturb(
-        'older snapshot',
-        async () => {
-          await redis.server.kill();
-          await redis.server.start();
-        },
-        { endsLeases: true },
-      );
+      await stage.disturb('older snapshot', async () => restoreSnapshot(redis.server), { endsLeases: true });
       stage.redisLost(takenAt, stage.now());
     }
     await stage.pause(1500);
@@ -116,7 +108,7 @@ export const claimLostByFailover: Drill = {
   short: 1,
   async run(stage) {
     const servers = await stage.use(MovingAddress.start());
-    await loseClaim(stage, {
+    await playLostClaim(stage, {
       before: async () => servers.detachReplica(),
       after: async () => servers.loseThePrimary(),
     });
@@ -129,61 +121,16 @@ export const claimLostBySnapshot: Drill = {
   times: 1,
   async run(stage) {
     const redis = await stage.use(OneRedis.start([]));
-    await loseClaim(stage, {
-      before: async () => redis.snapshot(),
-      after: async () => {
-        await redis.server.kill();
-        await redis.server.start();
-      },
+    await playLostClaim(stage, {
+      before: async () => takeSnapshot(redis.server),
+      after: async () => restoreSnapshot(redis.server),
     });
   },
 };
 
-/** Long enough for the replica to be detached, or the snapshot to be taken; milliseconds. */
-const UNTIL_CLAIMED = 3000;
-const LONG_HANDLER = 8000;
-
-/**
- * A process claims messages, stops, and Redis forgets the claims. Once its session has ended another process claims them anew.
- * While that one's handlers run, the first goes on and settles: the checker finds an ack that took effect.
- *
- * @param data `before`: from now on Redis does not keep what it does; `after`: forgets it
- */
-async function loseClaim(
-  stage: Stage,
-  data: { before: () => Promise<void>; after: () => Promise<void> },
-): Promise<void> {
-  // Heartbeats that are rarer would only make the drill longer.
-  const options = { handlerTime: LONG_HANDLER, maxIdleWait: 1000 };
-  const first = await stage.startConsumer(options);
-  const producer = await stage.startProducer({ rate: 50, minDelay: UNTIL_CLAIMED, maxDelay: UNTIL_CLAIMED });
-  await stage.pause(1000);
-  stage.program(producer).send('finish');
-  await stage.program(producer).exit();
-  await data.before();
-  const from = stage.now();
-  const admin = await stage.admin();
-  // A handler that began only later would run beside the other one.
-  const published = stage.recorded(producer, 'publish-confirmed');
-  await stage.expectSoon('no-claims', 'every handler to begin', 2 * UNTIL_CLAIMED, async () => {
-    return stage.recorded(first, 'delivery-started') === published;
-  });
-  await stage.disturb(
-    'process stopped',
-    async () => {
-      stage.program(first).signal('SIGSTOP');
-      await data.after();
-      stage.redisLost(from, stage.now());
-      await stage.startConsumer(options);
-      await stage.expectSoon('no-claims', 'messages to be claimed again', 2 * DEFAULTS.session, async () => {
-        const { scheduled, inFlight } = await admin.stats(TOPIC);
-        return scheduled === 0 && inFlight > 0;
-      });
-      stage.program(first).signal('SIGCONT');
-    },
-    { process: first, endsLeases: true },
-  );
-  const history = await stage.finish({ settledWithin: LONG_HANDLER + DEFAULTS.lease + 10_000 });
+async function playLostClaim(stage: Stage, data: LosingData): Promise<void> {
+  const { first, handlerTime } = await loseClaim(stage, data, DEFAULTS.session);
+  const history = await stage.finish({ settledWithin: handlerTime + DEFAULTS.lease + 10_000 });
   const outcomes = (process: (name: string) => boolean, outcome: string): number =>
     history.records.filter(
       (record) => record.kind === 'settled' && process(record.process) && record.outcome === outcome,
@@ -193,41 +140,4 @@ async function loseClaim(
     `of the process that was stopped: ${outcomes(ofFirst, 'acked')} acked, ${outcomes(ofFirst, 'stale')} refused; ` +
       `of the other: ${outcomes((name) => name !== first, 'acked')} acked`,
   );
-}
-
-/** The topic and its number of partitions are known again, and one who wants another number does not boot. */
-async function expectKnownTopic(stage: Stage, servers: Servers): Promise<void> {
-  const admin = await stage.admin();
-  await stage.expectSoon('topic-forgotten', 'the topic and its partitions to be known', SAID_AGAIN, async () => {
-    const [topics, { partitions }] = await Promise.all([admin.topics(), admin.stats(TOPIC)]);
-    return topics.includes(TOPIC) && partitions.length === PARTITIONS;
-  });
-  const booted = await bootNewcomer(servers, PARTITIONS + 1);
-  stage.expect(
-    booted instanceof ConfigurationError,
-    'newcomer',
-    `with ${PARTITIONS + 1} partitions: ${String(booted)}`,
-  );
-}
-
-/** @returns the error that kept it from booting, or what it booted with */
-async function bootNewcomer({ address }: Servers, partitions: number): Promise<unknown> {
-  @Injectable()
-  class Worker {
-    @DelayedHandler(TOPIC)
-    handle(): void {}
-  }
-
-  @Module({
-    imports: [DelayQueueModule.forRoot({ redis: address, prefix: PREFIX, topics: { [TOPIC]: { partitions } } })],
-    providers: [Worker],
-  })
-  class Newcomer {}
-  try {
-    const app = await NestFactory.createApplicationContext(Newcomer, { logger: false, abortOnError: false });
-    await app.close();
-    return `booted with ${partitions} partitions`;
-  } catch (error) {
-    return error;
-  }
 }

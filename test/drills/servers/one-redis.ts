@@ -1,7 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
-import { until } from '../../support/waiting.js';
 import type { Servers } from './servers.js';
 
 /** One Redis. */
@@ -18,16 +17,6 @@ export class OneRedis implements Servers {
 
   async flush(): Promise<void> {
     await this.server.ask(async (client) => client.flushall());
-  }
-
-  /** Writes a snapshot, which a restart without an append-only file reads. */
-  async snapshot(): Promise<void> {
-    await this.server.ask(async (client) => {
-      await client.bgsave();
-      await until('the snapshot to be written', async () =>
-        /^rdb_bgsave_in_progress:0/m.test(await client.info('persistence')),
-      );
-    });
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
-import { type Violation, check } from './history/checker.js';
+import { check } from './history/checker.js';
 import type { History } from './history/records.js';
 import type { Scenario } from './scenarios/scenario.js';
+import type { Finding } from './scene.js';
 import { SeededRandom } from '../../support/random.js';
 import { World } from './world.js';
 
@@ -15,19 +16,20 @@ export interface Result {
   /** The greatest lateness of a first delivery, in milliseconds. */
   readonly latest: number;
   readonly faults: number;
-  readonly violations: readonly Violation[];
+  readonly violations: readonly Finding[];
   /** The output of the processes if promises were broken. */
   readonly output: string;
 }
 
 /** Plays a scenario once and checks its whole history. */
 export async function play(scenario: Scenario, seed: number): Promise<Result> {
-  const world = await World.create(new SeededRandom(seed));
+  const world = await World.create(new SeededRandom(seed), scenario.server);
   try {
     await scenario.run(world);
     const history = await world.finish();
     const count = (kind: string): number => history.records.filter((record) => record.kind === kind).length;
     const violations = [
+      ...world.findings,
       ...check(history),
       ...checkLateness(scenario, history),
       ...checkConfirmations(scenario, history),
@@ -56,7 +58,7 @@ function firstLateness({ records }: History): number[] {
   );
 }
 
-function checkLateness({ maxLateness }: Scenario, history: History): Violation[] {
+function checkLateness({ maxLateness }: Scenario, history: History): Finding[] {
   if (maxLateness === undefined) return [];
   const late = firstLateness(history).filter((lateness) => lateness > maxLateness);
   return late.length === 0
@@ -69,7 +71,7 @@ function checkLateness({ maxLateness }: Scenario, history: History): Violation[]
       ];
 }
 
-function checkConfirmations({ confirmsAll }: Scenario, { records }: History): Violation[] {
+function checkConfirmations({ confirmsAll }: Scenario, { records }: History): Finding[] {
   if (!confirmsAll) return [];
   return records.flatMap((record) =>
     record.kind === 'publish-failed' ? [{ rule: 'rejected', detail: `${record.id}: ${record.code}` }] : [],

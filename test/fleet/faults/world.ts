@@ -6,15 +6,31 @@ import { Redis } from 'ioredis';
 import { until } from '../../support/waiting.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { replicasCaughtUp, swapRoles } from '../../support/servers/replication.js';
-import { readHistory } from './history/recorder.js';
-import type { FaultRecord, FinalState, History } from './history/records.js';
-import { type ConsumerConfig, PREFIX, type ProgramConfig, type PublisherConfig, TOPIC } from './programs/config.js';
+import type { FinalState, History } from './history/records.js';
+import {
+  type ConsumerConfig,
+  PREFIX,
+  type ProgramKind,
+  type ProgramOptions,
+  type PublisherConfig,
+  TOPIC,
+} from './programs/config.js';
 import { FaultProxy } from '../../support/servers/fault-proxy.js';
-import { Program } from './program.js';
+import { Scene } from './scene.js';
 import type { SeededRandom } from '../../support/random.js';
 
 /** Milliseconds. The heartbeat is `maxIdleWait`, and a session two of them. */
 export const TIMING = { lease: 1000, maxIdleWait: 200, session: 400, publishTimeout: 3000 } as const;
+
+/** What Redis is started with, unless a scenario is about what it lacks. */
+const WITH_FILE: readonly string[] = [
+  '--appendonly',
+  'yes',
+  '--appendfsync',
+  'always',
+  '--repl-diskless-sync-delay',
+  '0',
+];
 
 const PARTITIONS = 4;
 const ATTEMPTS = 8;
@@ -22,23 +38,19 @@ const ATTEMPTS = 8;
 /** How long it may take until nothing is left to do once the faults are over, in milliseconds. */
 const QUIET_DEADLINE = 30_000;
 
-/** A Redis with an append-only file, processes connected to it through proxies, and the faults so far. */
-export class World {
-  readonly faults: FaultRecord[] = [];
-  readonly #programs = new Map<string, { readonly program: Program; readonly proxy: FaultProxy }>();
+/** A Redis, processes connected to it through proxies, and the faults so far. */
+export class World extends Scene {
+  readonly partitions = PARTITIONS;
+  readonly #proxies = new Map<string, FaultProxy>();
   /** Messages that a fault has destroyed. */
   readonly #excused = new Set<string>();
-  #started = 0;
   #leftovers = '';
 
   #primary: Server;
   #replica: Server | undefined;
 
-  private constructor(
-    readonly random: SeededRandom,
-    primary: Server,
-    readonly folder: string,
-  ) {
+  private constructor(random: SeededRandom, primary: Server, folder: string) {
+    super(random, folder);
     this.#primary = primary;
   }
 
@@ -52,13 +64,23 @@ export class World {
     return this.#primary.client;
   }
 
-  static async create(random: SeededRandom): Promise<World> {
+  /** Those who look from outside bypass the proxies, too. */
+  override get address(): string {
+    return this.redis.url;
+  }
+
+  override now(): number {
+    return Date.now();
+  }
+
+  /** @param args what its Redis is started with */
+  static async create(random: SeededRandom, args: readonly string[] = WITH_FILE): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'delay-queue-faults-'));
-    return new World(random, await startServer(), folder);
+    return new World(random, await startServer(args), folder);
   }
 
   async startReplica(): Promise<void> {
-    this.#replica = await startServer(['--replicaof', '127.0.0.1', String(this.redis.port)]);
+    this.#replica = await startServer([...WITH_FILE, '--replicaof', '127.0.0.1', String(this.redis.port)]);
     await replicasCaughtUp(this.redis);
   }
 
@@ -74,10 +96,10 @@ export class World {
     await swapRoles(former.redis, next.redis);
     await sleep(lag);
     [this.#primary, this.#replica] = [next, former];
-    for (const { proxy } of this.#programs.values()) proxy.point(next.redis.port);
+    for (const proxy of this.#proxies.values()) proxy.point(next.redis.port);
   }
 
-  async startConsumer(options: Partial<ConsumerConfig> = {}): Promise<string> {
+  override async startConsumer(options: Partial<ConsumerConfig> = {}): Promise<string> {
     const { lease, maxIdleWait } = TIMING;
     const defaults = {
       lease,
@@ -88,39 +110,24 @@ export class World {
       failures: 0.05,
       fleetEvents: false,
     };
-    return this.#start('consumer', (common) => ({ ...common, ...defaults, ...options }));
+    return this.#start('consumer', { ...defaults, ...options });
   }
 
-  async startPublisher(options: Partial<PublisherConfig> = {}): Promise<string> {
+  override async startProducer(options: Partial<PublisherConfig> = {}): Promise<string> {
     const defaults = { rate: 200, maxDelay: 500, publishTimeout: TIMING.publishTimeout, cancellations: 0.05, twins: 0 };
-    return this.#start('publisher', (common) => ({ ...common, ...defaults, ...options }));
-  }
-
-  program(name: string): Program {
-    return this.#entry(name).program;
+    return this.#start('publisher', { ...defaults, ...options });
   }
 
   proxy(name: string): FaultProxy {
-    return this.#entry(name).proxy;
-  }
-
-  /** The names of the running consumers. */
-  get consumers(): string[] {
-    return [...this.#programs]
-      .filter(([name, { program }]) => name.startsWith('c') && program.running)
-      .map(([name]) => name);
-  }
-
-  /** Lets time pass between two faults. */
-  async pause(min: number, max: number): Promise<void> {
-    await sleep(this.random.between(min, max));
+    const proxy = this.#proxies.get(name);
+    if (!proxy) throw new Error(`No process ${name}`);
+    return proxy;
   }
 
   /** Causes a fault that lasts as long as `action`, and records it. `process`: which one it hits; `undefined`: all. */
   async fault(name: string, process: string | undefined, action: () => Promise<void>, fatal = false): Promise<void> {
-    const at = Date.now();
-    await action();
-    this.faults.push({ at, until: Date.now(), fault: name, process, fatal });
+    // Leases are short here, so that any fault may end them.
+    await this.disturb(name, action, { process, fatal, endsLeases: true });
   }
 
   /** Leaves messages out of the judgement, since a fault has destroyed what was stored of them. */
@@ -130,27 +137,21 @@ export class World {
 
   /** @throws if a process has ended by itself */
   assertAlive(): void {
-    for (const [name, { program }] of this.#programs) {
-      if (!program.running) throw new Error(`${name} has ended with ${program.ending}:\n${program.output}`);
+    for (const [name, { running, ending, output }] of this.programs) {
+      if (!running) throw new Error(`${name} has ended with ${ending}:\n${output}`);
     }
   }
 
   /** Ends the publishing, waits until every message is done, and collects the records. */
   async finish(): Promise<History> {
-    const programs = [...this.#programs.values()].map(({ program }) => program);
-    const publishers = programs.filter(({ name }) => name.startsWith('p'));
-    for (const publisher of publishers) publisher.send('finish');
-    await Promise.all(publishers.map((publisher) => publisher.exit()));
+    await this.endProducers();
     await this.#quiet();
     this.#leftovers = await this.#describeKeys();
-    for (const program of programs) program.signal('SIGTERM');
-    await Promise.all(programs.map((program) => program.exit()));
-    const records = [...this.#programs.keys()].flatMap((name) => readHistory(this.#historyFile(name)));
+    await this.endPrograms();
     return {
-      records: records
-        .filter((record) => !('id' in record) || this.#isJudged(record.id))
-        .toSorted((a, b) => a.at - b.at),
+      records: this.records().filter((record) => !('id' in record) || this.#isJudged(record.id)),
       faults: this.faults,
+      losses: this.losses,
       final: await this.#finalStates(),
       lease: TIMING.lease,
       session: TIMING.session,
@@ -160,16 +161,13 @@ export class World {
   }
 
   /** What the processes wrote to standard output and error, and the data in Redis at the deadline. */
-  output(): string {
-    const outputs = [...this.#programs].map(([name, { program }]) => `── ${name}\n${program.output}`);
-    return [...outputs, `── redis\n${this.#leftovers}`].join('\n');
+  override output(): string {
+    return `${super.output()}\n── redis\n${this.#leftovers}`;
   }
 
   async close(): Promise<void> {
-    for (const { program, proxy } of this.#programs.values()) {
-      await program.kill();
-      await proxy.close();
-    }
+    await this.endAll();
+    for (const proxy of this.#proxies.values()) await proxy.close();
     for (const server of [this.#primary, this.#replica]) {
       server?.client.disconnect();
       await server?.redis.stop();
@@ -177,17 +175,12 @@ export class World {
     await rm(this.folder, { recursive: true });
   }
 
-  async #start(
-    kind: 'consumer' | 'publisher',
-    configure: (common: ProgramConfig) => ConsumerConfig | PublisherConfig,
-  ): Promise<string> {
-    const name = `${kind[0]}${++this.#started}`;
-    const proxy = await FaultProxy.start(this.redis.port);
-    const common = { name, redis: proxy.url, historyFile: this.#historyFile(name), partitions: PARTITIONS };
-    const program = new Program(`fleet/faults/programs/${kind}`, configure(common));
-    this.#programs.set(name, { program, proxy });
-    await program.ready();
-    return name;
+  async #start(kind: ProgramKind, options: ProgramOptions): Promise<string> {
+    return this.start(kind, async (common) => {
+      const proxy = await FaultProxy.start(this.redis.port);
+      this.#proxies.set(common.name, proxy);
+      return { ...common, ...options, redis: proxy.url };
+    });
   }
 
   /** Waits until nothing is scheduled or in flight. */
@@ -228,16 +221,6 @@ export class World {
     }
     return lines.join('\n');
   }
-
-  #entry(name: string): { readonly program: Program; readonly proxy: FaultProxy } {
-    const entry = this.#programs.get(name);
-    if (!entry) throw new Error(`No process ${name}`);
-    return entry;
-  }
-
-  #historyFile(name: string): string {
-    return join(this.folder, `${name}.jsonl`);
-  }
 }
 
 /** A Redis of this world, with a client that reaches it directly. */
@@ -246,9 +229,8 @@ interface Server {
   readonly client: Redis;
 }
 
-async function startServer(args: readonly string[] = []): Promise<Server> {
-  const options = ['--appendonly', 'yes', '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
-  const redis = await startRedis([...options, ...args]);
+async function startServer(args: readonly string[]): Promise<Server> {
+  const redis = await startRedis(args);
   const client = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
   client.on('error', () => {});
   return { redis, client };

@@ -1,5 +1,7 @@
 import type { RedisSettings } from 'nestjs-delay-queue';
 
+export type ProgramKind = 'consumer' | 'publisher';
+
 /** The configuration of a program, as JSON in its first argument. */
 export interface ProgramConfig {
   readonly name: string;
@@ -20,6 +22,12 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly handlerTime: number;
   /** Share of the calls that throw, 0 to 1. */
   readonly failures: number;
+  /** Longest run of a handler, in milliseconds. */
+  readonly timeout?: number;
+  /** Ids of messages with which handlers hang, whatever their signals say. */
+  readonly hangsOn?: readonly string[];
+  /** The id of a message that kills its process. */
+  readonly diesOf?: string;
   /** @defaultValue false */
   readonly fleetEvents?: boolean;
   /** How many applications the process runs, each with its own connections and its own name. @defaultValue 1 */
@@ -41,6 +49,9 @@ export interface PublisherConfig extends ProgramConfig {
   /** Share of the messages that are published twice at once; one of the two has to be refused. */
   readonly twins: number;
 }
+
+/** What a scenario or a drill says of a program. */
+export type ProgramOptions = Omit<ConsumerConfig, keyof ProgramConfig> | Omit<PublisherConfig, keyof ProgramConfig>;
 
 /** The prefix and topic of every run; each run has its own Redis. */
 export const PREFIX = 'faults';

@@ -16,6 +16,9 @@ import { only } from './only.js';
 /** How often health is recorded, in milliseconds. */
 const HEALTH_INTERVAL = 1000;
 
+/** How long a message that kills its process is handled before, in milliseconds. */
+const FATAL_AFTER = 20;
+
 const config = JSON.parse(process.argv[2] ?? '{}') as ConsumerConfig;
 const { name, applications = 1 } = config;
 
@@ -41,6 +44,8 @@ async function startApplication(processName: string): Promise<void> {
       signal.addEventListener('abort', () => {
         recorder.record({ kind: 'aborted', id, attempt, code: String((signal.reason as { code?: string }).code) });
       });
+      if (config.hangsOn?.includes(id)) await new Promise(() => {});
+      if (id === config.diesOf) await die();
       await sleep(Math.random() * config.handlerTime);
       const ok = Math.random() >= config.failures;
       recorder.record({ kind: 'delivery-finished', id, attempt, ok });
@@ -54,7 +59,7 @@ async function startApplication(processName: string): Promise<void> {
         redis: config.redis,
         prefix: PREFIX,
         fleetEvents: config.fleetEvents ?? false,
-        topics: { [TOPIC]: only(config, ['partitions', 'attempts']) },
+        topics: { [TOPIC]: only(config, ['partitions', 'attempts', 'timeout']) },
         consumer: only(config, ['lease', 'maxIdleWait', 'concurrency']),
       }),
     ],
@@ -84,6 +89,12 @@ async function recordHealth(health: DelayQueueHealth, recorder: Recorder): Promi
   const { status, problems, connection, topics } = await health.check({ timeout: HEALTH_INTERVAL });
   const stalled = topics.some((topic) => topic.stalled);
   recorder.record({ kind: 'health', status, stalled, signals: connection.signals, problems });
+}
+
+/** Not before the handlers that were called with this one have begun. */
+async function die(): Promise<void> {
+  await sleep(FATAL_AFTER);
+  process.kill(process.pid, 'SIGKILL');
 }
 
 function blockEventLoop(milliseconds: number): void {

@@ -41,7 +41,7 @@ export const blockedEventLoop: Scenario = {
   async run(world) {
     await world.startConsumer({ handlerTime: 300 });
     await world.startConsumer({ handlerTime: 300 });
-    await world.startPublisher();
+    await world.startProducer();
     for (let i = 0; i < 2; i++) {
       await world.pause(300, 600);
       const victim = world.random.pick(world.consumers);
@@ -60,7 +60,7 @@ export const blockedAlone: Scenario = {
   shows: 'the event loop of the only consumer is blocked for longer than the lease while its handlers run',
   async run(world) {
     const consumer = await world.startConsumer({ handlerTime: 4 * TIMING.lease, concurrency: 500 });
-    await world.startPublisher({ rate: 100 });
+    await world.startProducer({ rate: 100 });
     for (let i = 0; i < 3; i++) {
       await world.pause(500, 1000);
       const block = world.random.between(TIMING.lease * 1.2, TIMING.lease * 2);
@@ -77,7 +77,7 @@ export const slowHandlers: Scenario = {
   shows: 'handlers run for several leases',
   async run(world) {
     for (let i = 0; i < 2; i++) await world.startConsumer({ handlerTime: 3 * TIMING.lease, concurrency: 500 });
-    await world.startPublisher({ rate: 100 });
+    await world.startProducer({ rate: 100 });
     await world.pause(2000, 3000);
   },
 };
@@ -87,7 +87,7 @@ export const twicePublished: Scenario = {
   shows: 'ids are published twice at once, while connections are lost',
   async run(world) {
     for (let i = 0; i < 2; i++) await world.startConsumer();
-    const publisher = await world.startPublisher({ twins: 0.3 });
+    const publisher = await world.startProducer({ twins: 0.3 });
     for (let i = 0; i < 5; i++) {
       await world.pause(100, 300);
       await world.fault('reset', publisher, async () => world.proxy(publisher).reset());
@@ -114,7 +114,7 @@ export const comingAndGoing: Scenario = {
 /** Starts three consumers and two publishers. */
 export async function startFleet(world: World, consumer: Partial<ConsumerConfig> = {}): Promise<void> {
   for (let i = 0; i < 3; i++) await world.startConsumer(consumer);
-  for (let i = 0; i < 2; i++) await world.startPublisher();
+  for (let i = 0; i < 2; i++) await world.startProducer();
 }
 
 async function kill(world: World, victim: string): Promise<void> {

@@ -141,7 +141,7 @@ export const movedPrimary = (times: number): Scenario => ({
     await world.startReplica();
     // Heartbeats are rarer than the allowed lateness, so a message that waits for one is too late.
     for (let i = 0; i < 3; i++) await world.startConsumer({ maxIdleWait: 5000 });
-    for (let i = 0; i < 2; i++) await world.startPublisher({ rate: 250, publishTimeout: STANDSTILL });
+    for (let i = 0; i < 2; i++) await world.startProducer({ rate: 250, publishTimeout: STANDSTILL });
     for (let i = 0; i < times; i++) {
       await world.pause(1500, 2500);
       await world.fault('FAILOVER', undefined, async () => world.failover(world.random.between(0, 300)));
