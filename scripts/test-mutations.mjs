@@ -1,6 +1,7 @@
 /**
  * `npm run test:mutations`: switches off one guard after another in a copy of the library and checks that a fault scenario
- * notices. If nothing notices, the guard is not tested. An argument chooses the guards whose description contains it.
+ * notices, or a spec file for what no scenario can see. If nothing notices, the guard is not tested. An argument chooses the
+ * guards whose description contains it.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,15 +10,16 @@ import { join, resolve } from 'node:path';
 import { mutations } from '../test/fleet/faults/mutations.mjs';
 import { setup as buildPrograms } from '../test/support/setup/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runScript } from './setup/failure.mjs';
+import { Interruption, runScript } from './setup/failure.mjs';
 import { ensureRedisServer } from './setup/redis.mjs';
-import { run, runQuietly } from './setup/run.mjs';
+import { localBin, run, runQuietly } from './setup/run.mjs';
 
 /** Scenarios are random: it may take a few seeds to hit the moment that a guard protects. */
 const SEEDS = 6;
 
-/** The files and folders that a copy needs. */
+/** The files and folders that a copy needs, and for a spec file besides. */
 const PARTS = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts', 'lib', 'dist-test'];
+const PARTS_FOR_SPECS = ['test', 'vitest.config.ts'];
 
 await runScript(async () => {
   await ensureDependencies();
@@ -28,7 +30,7 @@ await runScript(async () => {
   for (const mutation of chosen) {
     const rules = await play(mutation);
     console.log(
-      `${rules ? 'noticed ' : 'MISSED  '} ${mutation.guard}\n         ${mutation.scenario}: ${rules ?? 'nothing'}`,
+      `${rules ? 'noticed ' : 'MISSED  '} ${mutation.guard}\n         ${mutation.scenario ?? mutation.spec}: ${rules ?? 'nothing'}`,
     );
     if (!rules) unnoticed.push(mutation);
   }
@@ -36,11 +38,13 @@ await runScript(async () => {
   return unnoticed.length === 0 ? 0 : 1;
 });
 
-/** The rules that the mutated library breaks; undefined if none. */
-async function play({ file, find, replace, scenario }) {
+/** What shows that the mutated library lacks a guard: rules that it breaks, or tests that fail; undefined if nothing does. */
+async function play({ file, find, replace, scenario, spec }) {
   const folder = mkdtempSync(join(tmpdir(), 'delay-queue-mutation-'));
   try {
-    for (const part of PARTS) cpSync(part, join(folder, part), { recursive: true });
+    const parts = spec ? [...PARTS, ...PARTS_FOR_SPECS] : PARTS;
+    // What was compiled stays newer than its sources.
+    for (const part of parts) cpSync(part, join(folder, part), { recursive: true, preserveTimestamps: true });
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
     const path = join(folder, 'lib', file);
     const source = readFileSync(path, 'utf8');
@@ -50,14 +54,36 @@ async function play({ file, find, replace, scenario }) {
       source.replace(find, () => replace),
     );
     await runQuietly(process.execPath, [join(folder, 'scripts/build.mjs')]);
-    for (let seed = 1; seed <= SEEDS; seed++) {
-      const args = ['dist-test/fleet/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
-      const { code, output } = await run(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-      if (code !== 0)
-        return [...new Set(output.match(/^ {7}(?!again)[a-z-]+(?=: )/gm))].map((rule) => rule.trim()).join(', ');
-    }
-    return undefined;
+    return spec ? await failedTests(folder, spec) : await brokenRules(folder, scenario);
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+async function brokenRules(folder, scenario) {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const args = ['dist-test/fleet/faults/run.js', '--scenario', scenario, '--seed', String(seed), '--seeds', '1'];
+    const { code, output } = await runIn(folder, process.execPath, args);
+    if (code !== 0) return namesIn(output, /^ {7}(?!again)([a-z-]+)(?=: )/gm);
+  }
+  return undefined;
+}
+
+async function failedTests(folder, spec) {
+  const { code, output } = await runIn(folder, localBin('vitest'), ['run', '--project', 'in-process', spec]);
+  return code === 0 ? undefined : namesIn(output, /^ *FAIL .* > (.+)$/gm);
+}
+
+async function runIn(folder, command, args) {
+  const env = { ...process.env, NO_COLOR: '1' };
+  const { code, stoppedBy, output } = await run(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  if (stoppedBy) throw new Interruption(stoppedBy);
+  return { code, output };
+}
+
+/** @throws {Error} with the output if it failed for another reason */
+function namesIn(output, pattern) {
+  const names = new Set(Array.from(output.matchAll(pattern), ([, name]) => name));
+  if (names.size === 0) throw new Error(`It failed, though no promise was broken:\n${output}`);
+  return [...names].join(', ');
 }

@@ -51,6 +51,7 @@ export class Stage extends Scene {
   readonly #clockSteps: ClockStep[] = [];
   readonly #clockBase = clockBase();
   #lease: number = DEFAULTS.lease;
+  #attempts: number = DEFAULTS.attempts;
 
   static async create(random: SeededRandom): Promise<Stage> {
     return new Stage(random, await mkdtemp(join(folderOfRun(), 'delay-queue-drill-')));
@@ -81,6 +82,7 @@ export class Stage extends Scene {
 
   override async startConsumer(options: Partial<ConsumerConfig> = {}, env: NodeJS.ProcessEnv = {}): Promise<string> {
     if (options.lease !== undefined) this.#lease = options.lease;
+    if (options.attempts !== undefined) this.#attempts = options.attempts;
     return this.#start('consumer', { handlerTime: HANDLER_TIME, failures: 0, ...options }, env);
   }
 
@@ -142,6 +144,7 @@ export class Stage extends Scene {
       final,
       ...DEFAULTS,
       lease: this.#lease,
+      attempts: this.#attempts,
     };
     this.findings.push(...check(history));
     return history;

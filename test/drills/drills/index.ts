@@ -9,6 +9,7 @@ import {
   shardAwayBriefly,
 } from './cluster-drills.js';
 import { processClocks, serverClock } from './clock-drills.js';
+import { fullRedis } from './full-redis.js';
 import { idle, idleBriefly } from './idle.js';
 import {
   claimLostByFailover,
@@ -41,6 +42,7 @@ export const drills: readonly Drill[] = [
   olderSnapshot,
   claimLostByFailover,
   claimLostBySnapshot,
+  fullRedis,
   serverClock,
   processClocks,
   takeover,

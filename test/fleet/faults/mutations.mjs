@@ -1,6 +1,6 @@
 /**
  * Guards of the protocol, how each is switched off, and what has to notice. `file` is in lib; `scenario` is one of
- * test/fleet/faults.
+ * test/fleet/faults, and `spec` a test file, for what no scenario can see.
  */
 export const mutations = [
   {
@@ -51,5 +51,246 @@ export const mutations = [
     find: 'if (this.#isOver(delivery))',
     replace: 'if (delivery.attempt < 0)',
     scenario: 'blocked-event-loop',
+  },
+
+  // ── owners and receipts ───────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'epoch of a takeover: each owner draws its own',
+    file: 'consumer/partition-ownership.ts',
+    find: "randomBytes(EPOCH_BYTES).toString('base64url')",
+    replace: "randomBytes(EPOCH_BYTES).toString('base64url').replace(/.*/, 'always')",
+    scenario: 'killed-consumers',
+  },
+  {
+    guard: 'epoch of a receipt: one of an earlier owner is never valid again, even if its claim was lost',
+    file: 'broker/redis/lua/settle.lua',
+    find: 'string.find(record, token, 1, true) == 1',
+    replace: "string.find(record, string.match(token, '%..*$'), 1, true)",
+    scenario: 'lost-claim',
+  },
+  {
+    guard: 'numbers of deliveries: none is used again, even if Redis has forgotten some',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'local number_before = math.max(highest, known)',
+    replace: 'local number_before = highest',
+    spec: 'test/integration/redis-receipts.spec.ts',
+  },
+  {
+    guard: 'epoch of a claim: the claims of an earlier owner are none of this one',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'if by ~= epoch then return 0, 0 end',
+    replace: 'if not by then return 0, 0 end',
+    scenario: 'killed-consumers',
+  },
+  {
+    guard: 'sequence of a claim: a delayed copy of an old claim hands out nothing',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'if order < latest then return { now_us, 0, stored_owner } end',
+    replace: '',
+    scenario: 'delayed-copies',
+  },
+  {
+    guard: 'sequence of a call: a delayed copy of an old publish, settle or cancel changes nothing',
+    file: 'broker/redis/lua/includes/answered.lua',
+    find: 'if last and tonumber(last) > tonumber(sequence) then error',
+    replace: 'if false then error',
+    scenario: 'delayed-copies',
+  },
+  {
+    guard: 'compare-and-set: a partition is taken only from the owner that was seen',
+    file: 'broker/redis/lua/acquire.lua',
+    find: 'if not is_as_seen and stored ~= new_owner then',
+    replace: 'if false then',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
+    guard: 'a release keeps the epoch: a delayed copy of an old takeover changes nothing',
+    file: 'broker/redis/lua/release.lua',
+    find: "redis.call('SET', owner, epoch)",
+    replace: "redis.call('DEL', owner)",
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+
+  // ── sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: "end of a session: only while the observer's own heartbeats were answered",
+    file: 'fleet/fleet-view.ts',
+    find: 'sighting.since += unwatched;',
+    replace: 'sighting.since += 0 * unwatched;',
+    scenario: 'frozen-redis',
+  },
+  {
+    guard: 'lost session: a process that finds its own gone says again what it knows',
+    file: 'fleet/session.ts',
+    find: 'if (isNew && this.#joined) {',
+    replace: 'if (isNew && this.#count === 0) {',
+    scenario: 'flushed-redis',
+  },
+  {
+    guard: 'lost session: it looks whether it is still stored as the owner of what it holds',
+    file: 'consumer/partition-sharing.ts',
+    find: 'this.verify();\n',
+    replace: '\n',
+    scenario: 'flushed-redis',
+  },
+  {
+    guard: 'lost session: its topics are configured again',
+    file: 'consumer/partition-sharing.ts',
+    find: 'of registry.known.keys()) {',
+    replace: 'of [...registry.known.keys()].slice(0, 0)) {',
+    scenario: 'flushed-redis',
+  },
+  {
+    guard: 'lost partition: a publish that finds it new has its topic configured again',
+    file: 'producer/delay-queue.producer.ts',
+    find: 'if (isNewPartition) void',
+    replace: "if (isNewPartition && topic === '') void",
+    scenario: 'flushed-producers',
+  },
+  {
+    guard: 'late heartbeat: a process looks whether others have taken its partitions',
+    file: 'fleet/session.ts',
+    find: '} else if (wasLate) {',
+    replace: '} else if (wasLate && this.#count === 0) {',
+    spec: 'test/unit/fleet/session.spec.ts',
+  },
+
+  // ── signals and connections ───────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'echo: a process that does not hear itself makes the connection for signals anew',
+    file: 'fleet/session.ts',
+    find: "broker.link.rebuild('signals');",
+    replace: '',
+    scenario: 'deaf-signals',
+  },
+  {
+    guard: 'READONLY: a connection on which a call was refused is made anew',
+    file: 'broker/redis/redis-clients.ts',
+    find: 'if (isOfReplica(error)) return onReplica();',
+    replace: 'if (isOfReplica(error)) return onReplica() && false;',
+    scenario: 'moved-primary',
+  },
+  {
+    guard: 'READONLY: the connection for signals follows, which is refused nothing',
+    file: 'broker/redis/redis-connection.ts',
+    find: "this.rebuild('subscriber');",
+    replace: '',
+    scenario: 'moved-primary',
+  },
+  {
+    guard: 'replicas: what too few have confirmed is not published',
+    file: 'producer/publisher.ts',
+    find: 'confirmedBy >= replicas.min',
+    replace: 'confirmedBy >= 0',
+    spec: 'test/e2e/replicas.spec.ts',
+  },
+
+  // ── handlers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'end of a lease: the signal of its handler aborts at that moment',
+    file: 'consumer/lease-ends.ts',
+    find: 'this.#timer.arm(earliest);',
+    replace: 'void earliest;',
+    scenario: 'cut-off-consumer',
+  },
+  {
+    guard: 'abandoned run: it takes no slot',
+    file: 'consumer/partition-run.ts',
+    find: 'delivery.call?.settled();',
+    replace: 'if (!delivery.aborted) delivery.call?.settled();',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'abandoned run: its message is not called again beside it',
+    file: 'consumer/partition-run.ts',
+    find: 'if (!earlier) return false;',
+    replace: 'if (earlier?.aborted !== false) return false;',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'abandoned run: it spends attempts',
+    file: 'consumer/earlier-run.ts',
+    find: 'return failedAttempt(error, message, backoff, { at: broker.now(), duration: 0 });',
+    replace: 'void failedAttempt(error, message, backoff, { at: broker.now(), duration: 0 });\n    return RELEASED;',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'abandoned run: health tells of it',
+    file: 'consumer/abandoned-calls.ts',
+    find: 'this.#abandoned.add(call);',
+    replace: '',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'suspects: a claim brings no more than there is room for',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'if needed <= free then',
+    replace: 'if true then',
+    scenario: 'killing-message',
+  },
+  {
+    guard: 'suspects: those of all partitions share the room',
+    file: 'consumer/suspect-quota.ts',
+    find: 'this.#used += weight;',
+    replace: 'this.#used += 0 * weight;',
+    scenario: 'killing-message',
+  },
+  {
+    guard: 'pause: nothing is handed out',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'elseif state[1] then',
+    replace: 'elseif false then',
+    scenario: 'paused-topic',
+  },
+
+  // ── what is refused ───────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'full Redis: outcomes that take memory wait',
+    file: 'consumer/settler.ts',
+    find: 'if (isFull(error)) return batch;',
+    replace: 'if (isFull(error) && batch.length === 0) return batch;',
+    scenario: 'full-redis',
+  },
+  {
+    guard: 'full Redis: outcomes that wait keep their leases',
+    file: 'consumer/lease-renewer.ts',
+    find: '...settler.waiting]',
+    replace: '...settler.waiting.slice(0, 0)]',
+    scenario: 'full-redis',
+  },
+  {
+    guard: 'full Redis: a partition with a crowd of outcomes that wait claims nothing more',
+    file: 'consumer/waiting-outcomes.ts',
+    find: 'this.#outcomes.length >= CROWD || length >= CROWD_LENGTH',
+    replace: 'this.#outcomes.length + length >= (CROWD + CROWD_LENGTH) * 1000',
+    spec: 'test/unit/consumer/full-broker.spec.ts',
+  },
+  {
+    guard: 'full Redis: a settle is refused before it has written anything',
+    file: 'broker/redis/lua/settle.lua',
+    find: "redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')",
+    replace: '',
+    spec: 'test/integration/redis-full.spec.ts',
+  },
+  {
+    guard: 'refused batch: it is split until the culprit is alone',
+    file: 'broker/split-refused.ts',
+    find: 'items.length > 1 && isRefused(error)',
+    replace: 'items.length > Infinity && isRefused(error)',
+    spec: 'test/unit/consumer/refused.spec.ts',
+  },
+  {
+    guard: 'refused claim: the message that is in the way is set aside',
+    file: 'consumer/partition-claimer.ts',
+    find: 'else if (await this.#setFirstAside(error))',
+    replace: 'else if (wanted < 1 && (await this.#setFirstAside(error)))',
+    spec: 'test/unit/consumer/refused.spec.ts',
+  },
+  {
+    guard: 'foreign keys: one of another type is set aside',
+    file: 'broker/redis/script-runner.ts',
+    find: 'if (!isWrongType(failure.message) ||',
+    replace: 'if (!isWrongType(failure.message) || keys.length > 0 ||',
+    scenario: 'hostile-records',
   },
 ];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { until } from '../../support/waiting.js';
+import { DelayedCopies } from '../../support/servers/delayed-copies.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { replicasCaughtUp, swapRoles } from '../../support/servers/replication.js';
 import type { FinalState, History } from './history/records.js';
@@ -42,6 +43,7 @@ const QUIET_DEADLINE = 30_000;
 export class World extends Scene {
   readonly partitions = PARTITIONS;
   readonly #proxies = new Map<string, FaultProxy>();
+  #copies: DelayedCopies | undefined;
   /** Messages that a fault has destroyed. */
   readonly #excused = new Set<string>();
   #leftovers = '';
@@ -130,6 +132,35 @@ export class World extends Scene {
     await this.disturb(name, action, { process, fatal, endsLeases: true });
   }
 
+  /**
+   * Has Redis get copies of what processes have written that start from now on.
+   *
+   * @param share of their calls that is copied, 0 to 1
+   * @param longest how long a copy is on its way at most, in milliseconds
+   */
+  async copyCalls(share: number, longest: number): Promise<void> {
+    this.#copies = await DelayedCopies.start(this.redis.port, () =>
+      this.random.next() < share ? this.random.between(0, longest) : undefined,
+    );
+  }
+
+  /** How many copies Redis has got. */
+  get copies(): number {
+    return this.#copies?.sent ?? 0;
+  }
+
+  /** How many connections of processes end at the replica. */
+  async leftAtReplica(): Promise<number> {
+    if (!this.#replica) throw new Error('There is no replica');
+    const { client } = this.#replica;
+    const [own, list] = await Promise.all([client.client('ID'), client.client('LIST')]);
+    const others = String(list)
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith(`id=${own} `) && !/ flags=[MS]/.test(line));
+    return others.length;
+  }
+
   /** Leaves messages out of the judgement, since a fault has destroyed what was stored of them. */
   excuse(ids: readonly string[]): void {
     for (const id of ids) this.#excused.add(id);
@@ -167,6 +198,7 @@ export class World extends Scene {
 
   async close(): Promise<void> {
     await this.endAll();
+    this.#copies?.close();
     for (const proxy of this.#proxies.values()) await proxy.close();
     for (const server of [this.#primary, this.#replica]) {
       server?.client.disconnect();
@@ -179,6 +211,8 @@ export class World extends Scene {
     return this.start(kind, async (common) => {
       const proxy = await FaultProxy.start(this.redis.port);
       this.#proxies.set(common.name, proxy);
+      const copies = this.#copies;
+      if (copies) proxy.onRequest((connection, chunk) => copies.take(connection, chunk));
       return { ...common, ...options, redis: proxy.url };
     });
   }

@@ -19,6 +19,7 @@ export class FaultProxy {
   #target: number;
   #stalled = false;
   #refusing = false;
+  #onRequest: ((connection: object, chunk: Buffer) => void) | undefined;
   /** How many more bytes of replies pass before the connection that carries them is cut. */
   #repliesLeft = Infinity;
 
@@ -89,6 +90,11 @@ export class FaultProxy {
     for (const pair of this.#pairs) if (pair.traffic === traffic) pair.deaf = true;
   }
 
+  /** Calls the listener with all that new connections send from now on, in the order in which each sends it. */
+  onRequest(listener: (connection: object, chunk: Buffer) => void): void {
+    this.#onRequest = listener;
+  }
+
   async close(): Promise<void> {
     for (const { client, upstream } of this.#pairs) {
       client.destroy();
@@ -108,6 +114,7 @@ export class FaultProxy {
     this.#pairs.add(pair);
     client.on('data', (chunk) => {
       if (chunk.includes('subscribe')) pair.traffic = 'signals';
+      this.#onRequest?.(pair, chunk);
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => this.#reply(pair, chunk));

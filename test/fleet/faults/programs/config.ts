@@ -22,6 +22,8 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly handlerTime: number;
   /** Share of the calls that throw, 0 to 1. */
   readonly failures: number;
+  /** Names of producers whose messages all fail. */
+  readonly failsOf?: readonly string[];
   /** Longest run of a handler, in milliseconds. */
   readonly timeout?: number;
   /** Ids of messages with which handlers hang, whatever their signals say. */
@@ -39,6 +41,10 @@ export interface ConsumerConfig extends ProgramConfig {
 export interface PublisherConfig extends ProgramConfig {
   /** Messages per second. */
   readonly rate: number;
+  /** How many messages it publishes before it ends by itself. @defaultValue any number, until it is told to end */
+  readonly count?: number;
+  /** How many keys its messages have. @defaultValue each its own */
+  readonly keys?: number;
   /** Delays are random from this, in milliseconds. @defaultValue 0 */
   readonly minDelay?: number;
   /** Delays are random up to this, in milliseconds. */

@@ -47,7 +47,7 @@ async function startApplication(processName: string): Promise<void> {
       if (config.hangsOn?.includes(id)) await new Promise(() => {});
       if (id === config.diesOf) await die();
       await sleep(Math.random() * config.handlerTime);
-      const ok = Math.random() >= config.failures;
+      const ok = Math.random() >= config.failures && !config.failsOf?.some((producer) => id.startsWith(`${producer}-`));
       recorder.record({ kind: 'delivery-finished', id, attempt, ok });
       if (!ok) throw new Error('As configured');
     }

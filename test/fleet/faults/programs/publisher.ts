@@ -2,13 +2,13 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DelayQueueError, DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
+import { DelayQueueError, DelayQueueModule, DelayQueueProducer, type PublishOptions } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
 import { type Command, PREFIX, type PublisherConfig, TOPIC } from './config.js';
 import { only } from './only.js';
 
 const config = JSON.parse(process.argv[2] ?? '{}') as PublisherConfig;
-const { name, redis, partitions, rate, minDelay = 0, maxDelay, cancellations, twins } = config;
+const { name, redis, partitions, rate, count = Infinity, keys, minDelay = 0, maxDelay, cancellations, twins } = config;
 const recorder = new Recorder(config.historyFile, name, config.clockBase);
 
 /** Least delay of a message that is published twice, so that the first still exists when the second comes; ms. */
@@ -41,9 +41,9 @@ process.on('disconnect', () => process.exit(1));
 process.send?.('ready');
 
 const pending = new Set<Promise<void>>();
-for (let n = 0; !finished.signal.aborted;) {
-  for (let i = 0; i < rate / GROUPS_PER_SECOND; i++) {
-    const publishing = publishOne(`${name}-${n++}`).finally(() => pending.delete(publishing));
+for (let n = 0; n < count && !finished.signal.aborted;) {
+  for (let i = 0; i < rate / GROUPS_PER_SECOND && n < count; i++) {
+    const publishing = publishOne(n++).finally(() => pending.delete(publishing));
     pending.add(publishing);
   }
   await sleep(1000 / GROUPS_PER_SECOND);
@@ -52,19 +52,23 @@ await Promise.all(pending);
 await app.close();
 process.exit();
 
-async function publishOne(id: string): Promise<void> {
+async function publishOne(n: number): Promise<void> {
+  const id = `${name}-${n}`;
+  const key = keys === undefined ? {} : { key: `key-${n % keys}` };
   if (Math.random() < twins) {
-    await Promise.all([publish(id, TWIN_DELAY), publish(id, TWIN_DELAY)]);
-  } else if ((await publish(id, minDelay + Math.random() * (maxDelay - minDelay))) && Math.random() < cancellations) {
-    await cancel(id);
+    await Promise.all([publish({ id, ...key, delay: TWIN_DELAY }), publish({ id, ...key, delay: TWIN_DELAY })]);
+    return;
   }
+  const delay = minDelay + Math.random() * (maxDelay - minDelay);
+  if ((await publish({ id, ...key, delay })) && Math.random() < cancellations) await cancel(id);
 }
 
 /** @returns whether it was confirmed */
-async function publish(id: string, delay: number): Promise<boolean> {
+async function publish(options: PublishOptions & { id: string }): Promise<boolean> {
+  const { id } = options;
   recorder.record({ kind: 'publish-called', id });
   try {
-    const { dueAt } = await producer.publish(TOPIC, { id }, { id, delay });
+    const { dueAt } = await producer.publish(TOPIC, { id }, options);
     recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime() });
     return true;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type ConnectedDelayQueueAdmin, createDelayQueueAdmin, DelayQueueError } from 'nestjs-delay-queue';
+import { type ConnectedDelayQueueAdmin, DelayQueueError } from 'nestjs-delay-queue';
 import { HostileWriter } from '../hostile-writer.js';
 import { PREFIX, TOPIC } from '../programs/config.js';
 import { startFleet } from './process-scenarios.js';
@@ -18,34 +18,28 @@ export const hostileRecords = (count: number): Scenario => ({
   async run(world) {
     await startFleet(world, { fleetEvents: true });
     const writer = new HostileWriter(world.client, world.random, PREFIX);
-    const admin = await createDelayQueueAdmin({ redis: world.redis.url, prefix: PREFIX, log: SILENT });
-    try {
-      await world.pause(500, 700);
-      const config = await world.client.hgetall(CONFIG);
-      for (let round = 0; round * RECORDS_A_ROUND < count; round++) {
-        await writer.look();
-        for (let i = 0; i < RECORDS_A_ROUND; i++) {
-          await writer.write();
-          await world.pause(0, 6);
-        }
-        if (round % ROUNDS_AN_OVERWRITE === 1) world.excuse(await writer.overwrite());
-        await administer(admin);
-        // As the error that says so asks of whoever operates it.
-        await world.client.hset(CONFIG, config);
-        world.assertAlive();
+    const admin = await world.admin();
+    await world.pause(500, 700);
+    const config = await world.client.hgetall(CONFIG);
+    for (let round = 0; round * RECORDS_A_ROUND < count; round++) {
+      await writer.look();
+      for (let i = 0; i < RECORDS_A_ROUND; i++) {
+        await writer.write();
+        await world.pause(0, 6);
       }
-      console.log(`hostile records, seed ${world.random.seed}: ${JSON.stringify(Object.fromEntries(writer.written))}`);
-      await world.pause(500, 700);
+      if (round % ROUNDS_AN_OVERWRITE === 1) world.excuse(await writer.overwrite());
       await administer(admin);
-    } finally {
-      await admin.close();
+      // As the error that says so asks of whoever operates it.
+      await world.client.hset(CONFIG, config);
+      world.assertAlive();
     }
+    console.log(`hostile records, seed ${world.random.seed}: ${JSON.stringify(Object.fromEntries(writer.written))}`);
+    await world.pause(500, 700);
+    await administer(admin);
   },
 });
 
 const CONFIG = `{${PREFIX}:${TOPIC}}:config`;
-
-const SILENT = { log() {}, warn() {}, error() {} };
 
 /** Everything that an operator may do meanwhile is done, or refused with an error of the library. */
 async function administer(admin: ConnectedDelayQueueAdmin): Promise<void> {

@@ -1,15 +1,22 @@
+import { cutOffConsumer, deafSignals, delayedCopies } from './connection-scenarios.js';
 import { hostileRecords } from './hostile-scenarios.js';
+import { flushedProducers, flushedRedis, lostClaim, olderSnapshot } from './lost-data-scenarios.js';
+import { hungHandlers, killingMessage } from './message-scenarios.js';
 import {
   blockedAlone,
   blockedEventLoop,
   comingAndGoing,
   killedConsumers,
+  pausedTopic,
+  rolledFleet,
   slowHandlers,
   stoppedConsumer,
   twicePublished,
 } from './process-scenarios.js';
 import {
   flushedScripts,
+  frozenRedis,
+  fullRedis,
   killedConnections,
   longOutage,
   lostReplies,
@@ -40,4 +47,17 @@ export const scenarios: readonly Scenario[] = [
   movedPrimary(2),
   hostileRecords(500),
   hostileRecords(10_000),
+  pausedTopic,
+  rolledFleet,
+  hungHandlers,
+  killingMessage,
+  frozenRedis,
+  fullRedis,
+  flushedRedis,
+  flushedProducers,
+  olderSnapshot,
+  lostClaim,
+  cutOffConsumer,
+  deafSignals,
+  delayedCopies,
 ];

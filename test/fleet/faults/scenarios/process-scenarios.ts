@@ -1,4 +1,4 @@
-import type { ConsumerConfig } from '../programs/config.js';
+import { type ConsumerConfig, type PublisherConfig, TOPIC } from '../programs/config.js';
 import { TIMING, type World } from '../world.js';
 import type { Scenario } from './scenario.js';
 
@@ -103,18 +103,88 @@ export const comingAndGoing: Scenario = {
     for (let i = 0; i < 3; i++) {
       await world.pause(200, 500);
       const leaver = world.random.pick(world.consumers);
-      world.program(leaver).signal('SIGTERM');
-      await world.startConsumer();
-      await world.program(leaver).exit();
+      await Promise.all([leave(world, leaver), world.startConsumer()]);
     }
     await world.pause(300, 500);
   },
 };
 
+/**
+ * How soon a topic that goes on has to have handed out what fell due meanwhile, in milliseconds: a third of the time after which
+ * a process looks again that was not told.
+ */
+const GOES_ON = 5000;
+
+export const pausedTopic: Scenario = {
+  name: 'paused-topic',
+  shows: 'a topic is paused and resumed while its owners are killed',
+  long: true,
+  async run(world) {
+    await startFleet(world);
+    const admin = await world.admin();
+    for (let i = 0; i < 3; i++) {
+      await world.pause(300, 600);
+      await admin.pause(TOPIC);
+      const { delivered } = (await admin.stats(TOPIC)).counters;
+      await kill(world, world.random.pick(world.consumers));
+      await world.startConsumer();
+      await world.pause(TIMING.session + TIMING.lease, TIMING.session + 2 * TIMING.lease);
+      const more = (await admin.stats(TOPIC)).counters.delivered - delivered;
+      world.expect(more === 0, 'not-paused', `${more} deliveries were made`);
+      // Its partitions have no owner to be told.
+      await kill(world, world.random.pick(world.consumers));
+      await admin.resume(TOPIC);
+      await world.startConsumer();
+      await world.expectSoon('still-paused', 'what fell due to be handed out', GOES_ON, async () => {
+        const { paused, oldestDueAt } = await admin.stats(TOPIC);
+        return !paused && world.now() - (oldestDueAt?.getTime() ?? world.now()) < TIMING.session;
+      });
+    }
+  },
+};
+
+/** Of four processes that are replaced, how many are killed. */
+const KILLED = 1;
+
+export const rolledFleet: Scenario = {
+  name: 'rolled-fleet',
+  shows: 'every process of a fleet is replaced, one after the other, and some of them are killed',
+  long: true,
+  async run(world) {
+    for (let i = 0; i < 4; i++) await world.startConsumer();
+    for (let i = 0; i < 2; i++) await world.startProducer();
+    const producers = world.producers;
+    const consumers = world.random.shuffled(world.consumers);
+    for (const [i, name] of consumers.entries()) {
+      await world.pause(200, 500);
+      await world.startConsumer();
+      if (i < KILLED) await kill(world, name);
+      else await leave(world, name);
+    }
+    for (const name of producers) {
+      await world.pause(200, 500);
+      await world.startProducer();
+      world.program(name).send('finish');
+      await world.program(name).exit();
+    }
+    await world.pause(300, 600);
+  },
+};
+
+/** Ends a process gracefully. */
+export async function leave(world: World, name: string): Promise<void> {
+  world.program(name).signal('SIGTERM');
+  await world.program(name).exit();
+}
+
 /** Starts three consumers and two publishers. */
-export async function startFleet(world: World, consumer: Partial<ConsumerConfig> = {}): Promise<void> {
+export async function startFleet(
+  world: World,
+  consumer: Partial<ConsumerConfig> = {},
+  producer: Partial<PublisherConfig> = {},
+): Promise<void> {
   for (let i = 0; i < 3; i++) await world.startConsumer(consumer);
-  for (let i = 0; i < 2; i++) await world.startProducer();
+  for (let i = 0; i < 2; i++) await world.startProducer(producer);
 }
 
 async function kill(world: World, victim: string): Promise<void> {

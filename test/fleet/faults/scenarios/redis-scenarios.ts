@@ -1,6 +1,7 @@
-import type { Scenario } from './scenario.js';
+import { TOPIC } from '../programs/config.js';
 import { TIMING } from '../world.js';
 import { startFleet } from './process-scenarios.js';
+import type { Scenario } from './scenario.js';
 
 export const restartedRedis: Scenario = {
   name: 'restarted-redis',
@@ -147,5 +148,58 @@ export const movedPrimary = (times: number): Scenario => ({
       await world.fault('FAILOVER', undefined, async () => world.failover(world.random.between(0, 300)));
     }
     await world.pause(1500, 2500);
+    // One that stays is refused nothing if it only reads.
+    await world.expectSoon('left-behind', 'every connection to leave the replica', STANDSTILL, async () => {
+      return (await world.leftAtReplica()) === 0;
+    });
   },
 });
+
+export const frozenRedis: Scenario = {
+  name: 'frozen-redis',
+  shows: 'Redis is frozen for longer than leases and sessions: nobody is taken for gone, and no partition moves',
+  long: true,
+  async run(world) {
+    await startFleet(world, { handlerTime: 200 });
+    await world.allOwned(10 * TIMING.session);
+    for (let i = 0; i < 3; i++) {
+      await world.pause(600, 900);
+      const at = world.now();
+      await world.fault('SIGSTOP of Redis', undefined, async () => {
+        world.redis.signal('SIGSTOP');
+        await world.pause(TIMING.lease + TIMING.session, 2.5 * TIMING.lease);
+        world.redis.signal('SIGCONT');
+      });
+      await world.pause(2 * TIMING.session, 3 * TIMING.session);
+      const moves = world.records().filter((record) => record.kind === 'ownership' && record.at >= at);
+      world.expect(moves.length === 0, 'moved', `${moves.length} partitions were taken or given up`);
+    }
+  },
+};
+
+/** How long Redis stays full, in milliseconds: longer than a lease, which outcomes that wait must not lose. */
+const FULL_FOR = 3 * TIMING.lease;
+
+/** Until when messages fall due that were published before it is full, in milliseconds. */
+const BACKLOG = FULL_FOR + 1000;
+
+export const fullRedis: Scenario = {
+  name: 'full-redis',
+  shows: 'Redis is full for longer than a lease: acks go on, other outcomes wait, and each counts once',
+  long: true,
+  async run(world) {
+    await startFleet(world, { failures: 0.3 }, { maxDelay: BACKLOG });
+    const admin = await world.admin();
+    await world.pause(BACKLOG, BACKLOG + 1000);
+    // This is no fault, since it excuses nothing. However much acks free, it stays full.
+    await world.client.config('SET', 'maxmemory', '1');
+    const { acked } = (await admin.stats(TOPIC)).counters;
+    await world.pause(FULL_FOR, FULL_FOR + 500);
+    const more = (await admin.stats(TOPIC)).counters.acked - acked;
+    world.expect(more > 100, 'no-acks', `${more} messages were acked while Redis was full`);
+    await world.client.config('SET', 'maxmemory', '0');
+    await world.pause(1000, 1500);
+    const stale = world.records().filter((record) => record.kind === 'settled' && record.outcome === 'stale');
+    world.expect(stale.length === 0, 'stale', `${stale.length} outcomes came too late`);
+  },
+};
