@@ -4,7 +4,7 @@ import { TOPIC } from '../../fleet/faults/programs/config.js';
 import type { Drill } from '../drill.js';
 import { OneRedis } from '../servers/one-redis.js';
 import { WITH_FILE } from '../servers/servers.js';
-import type { Stage } from '../stage.js';
+import { DEFAULTS, type Stage } from '../stage.js';
 
 const FAILING = 12_500;
 const GOOD = 5000;
@@ -33,26 +33,30 @@ export const fullRedis: Drill = {
   short: 1,
   async run(stage) {
     const redis = await stage.use(OneRedis.start(WITH_FILE));
+    const admin = await stage.admin();
     const failing = await stage.startProducer({ rate: 5000, count: FAILING, keys: KEYS, maxDelay: 0 });
-    const good = await stage.startProducer({ rate: 2500, count: GOOD, maxDelay: FULL_FOR });
+    const good = await stage.startProducer({ rate: 2500, count: GOOD, maxDelay: 2 * FULL_FOR });
     for (const name of [failing, good]) await stage.program(name).exit();
+    await admin.pause(TOPIC);
+    const consumers = { lease: LEASE, attempts: 1, failsOf: [failing], handlerTime: 10 };
+    await Promise.all(Array.from({ length: 4 }, async () => stage.startConsumer(consumers)));
+    await stage.allOwned(DEFAULTS.session);
 
     const limit = await memoryOf(redis.server);
     await setLimit(redis.server, limit);
     const fullAt = stage.now();
-    const consumers = { lease: LEASE, attempts: 1, failsOf: [failing], handlerTime: 10 };
-    await Promise.all(Array.from({ length: 4 }, async () => stage.startConsumer(consumers)));
+    await admin.resume(TOPIC);
     let highest = limit;
     while (stage.now() < fullAt + FULL_FOR) {
       highest = Math.max(highest, await memoryOf(redis.server));
       await stage.pause(BETWEEN_LOOKS);
     }
     const roomAt = stage.now();
-    const dead = (await (await stage.admin()).stats(TOPIC)).dead;
+    const { dead } = await admin.stats(TOPIC);
     await setLimit(redis.server, 0);
 
     await stage.expectSoon('no-dead-letters', `${FAILING} dead letters`, STORED_WITHIN, async () => {
-      return (await (await stage.admin()).stats(TOPIC)).dead === FAILING;
+      return (await admin.stats(TOPIC)).dead === FAILING;
     });
     const withErrors = await countWithErrors(stage);
     const history = await stage.finish();

@@ -20,8 +20,13 @@ export const hungHandlers: Scenario = {
   async run(world) {
     const hanging = Array.from({ length: HANGING }, (_, i) => `p3-${20 + 5 * i}`);
     const options = {
-      ...{ attempts: ATTEMPTS, timeout: TIMEOUT, failures: 0, handlerTime: 10 },
-      ...{ concurrency: SLOTS, hangsOn: hanging, watchesHealth: true },
+      attempts: ATTEMPTS,
+      timeout: TIMEOUT,
+      failures: 0,
+      handlerTime: 10,
+      concurrency: SLOTS,
+      hangsOn: hanging,
+      watchesHealth: true,
     };
     for (let i = 0; i < 2; i++) await world.startConsumer(options);
     await world.startProducer({ rate: 100, cancellations: 0 });
