@@ -15,7 +15,7 @@ export const mutations = [
     file: 'broker/redis/lua/claim.lua',
     find: 'if not epoch or stored_owner ~= claimant then return { now_us, 0, stored_owner } end',
     replace: 'if not epoch then return { now_us, 0, stored_owner } end',
-    scenario: 'stopped-consumer',
+    spec: 'test/contract/redis-broker.spec.ts',
   },
   {
     guard: 'memory of the last call: a repeated publish does not count as a second one',
@@ -109,6 +109,35 @@ export const mutations = [
     find: "redis.call('SET', owner, epoch)",
     replace: "redis.call('DEL', owner)",
     spec: 'test/contract/redis-broker.spec.ts',
+  },
+
+  {
+    guard: 'living owner: it is never replaced',
+    file: 'consumer/partition-ownership.ts',
+    find: 'this.#livingHolderOf(this.#stored) === undefined ? this.#stored : undefined',
+    replace: 'this.#stored',
+    spec: 'test/unit/consumer/partition-ownership.spec.ts',
+  },
+  {
+    guard: 'lost release: an owner that holds what it does not want is asked for it',
+    file: 'consumer/partition-ownership.ts',
+    find: 'if (isSecondTime) await',
+    replace: 'if (isSecondTime && owner === undefined) await',
+    spec: 'test/unit/consumer/partition-ownership.spec.ts',
+  },
+  {
+    guard: 'lost reply: a repeated claim gets what the first run handed out',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'local is_repeat = order == latest',
+    replace: 'local is_repeat = false',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
+    guard: 'unanswered claim: its slots go back to those that can use them',
+    file: 'consumer/partition-claimer.ts',
+    find: 'else this.#loseSlots();',
+    replace: 'else this.#patience.arm(Infinity);',
+    spec: 'test/unit/consumer/unanswered-claims.spec.ts',
   },
 
   // ── sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────

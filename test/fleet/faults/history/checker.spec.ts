@@ -262,6 +262,25 @@ describe('the checker', () => {
     expect(both.rules()).toEqual([]);
   });
 
+  it('accepts an ack of an earlier attempt if Redis lost that the message was handed out again', () => {
+    const failedFirst = new Forgery()
+      .published(0, 'm')
+      .started(100, 'a', 'm')
+      .finished(110, 'a', 'm', 1, false)
+      .settled(112, 'a', 'm', 'retried');
+    const ackedLater = (history: Forgery): string[] =>
+      history
+        .started(1300, 'a', 'm', 2)
+        .finished(1310, 'a', 'm', 2)
+        .settled(1312, 'a', 'm', 'stale', 2)
+        .started(3000, 'b', 'm')
+        .finished(3010, 'b', 'm')
+        .settled(3012, 'b', 'm', 'acked')
+        .fault(1400, 1500, undefined)
+        .rules();
+    expect(ackedLater(failedFirst.redisLost(1200, 1500))).toEqual([]);
+  });
+
   it('measures due times on the clock of the servers', () => {
     const ahead = new Forgery().clockStep(0, 10_000).published(0, 'm', 10_500);
     expect(ahead.started(501, 'a', 'm', 1, 10_500).finished(510, 'a', 'm').rules()).toEqual([]);

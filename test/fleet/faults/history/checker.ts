@@ -158,7 +158,7 @@ function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]
       );
     }
     const acked = runs.find(({ settled }) => settled?.outcome === 'acked');
-    const after = acked && runs.find((run) => run.attempt > acked.attempt || run.from > acked.from);
+    const after = acked && runs.find((run) => run.from > acked.from || isLaterAttempt(history, run, acked));
     if (after && !wasLost(history, acked.to, acked.settled?.at ?? acked.to)) {
       violations.push(
         violation(
@@ -169,6 +169,11 @@ function checkStaleSettles(history: History, runsById: ReadonlyMap<string, Run[]
     }
   }
   return violations;
+}
+
+/** Attempts that Redis has forgotten come again. */
+function isLaterAttempt(history: History, run: Run, than: Run): boolean {
+  return run.attempt > than.attempt && !lostClaim(history, run);
 }
 
 /** Attempts count up one by one; one may be missing, or come again, only if a process or a connection was disturbed. */
