@@ -9,6 +9,7 @@ import {
   shardAwayBriefly,
 } from './cluster-drills.js';
 import { processClocks, serverClock } from './clock-drills.js';
+import { fleetSize } from './fleet-size.js';
 import { idle, idleBriefly } from './idle.js';
 import {
   claimLostByFailover,
@@ -48,4 +49,5 @@ export const drills: readonly Drill[] = [
   replacedBySmaller,
   idleBriefly,
   idle,
+  fleetSize,
 ];
