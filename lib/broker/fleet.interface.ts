@@ -62,11 +62,14 @@ export type PartitionSignal =
   /** A message in flight was cancelled. */
   | ({ readonly kind: 'cancelled' } & Receipt);
 
+/** Most partitions that one signal names. */
+export const MAX_RELEASED = 100;
+
 export type SessionSignal =
   /** A session came or went, or handles other topics now. */
   | { readonly kind: 'changed' }
-  /** Partitions that the session is to own were released. */
-  | { readonly kind: 'released' }
+  /** Partitions that the session is to own were released; at most {@link MAX_RELEASED}. */
+  | { readonly kind: 'released'; readonly partitions: readonly Partition[] }
   /** Another process is to own a partition that is stored as this session's. */
   | { readonly kind: 'wanted'; readonly partition: Partition; readonly owner: Owner }
   /** Another process cannot read which topics the session handles. */

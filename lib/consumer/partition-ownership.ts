@@ -67,6 +67,14 @@ export class PartitionOwnership implements PartitionOwner {
     if (this.#wanted && !this.#owner) this.#moves.poke();
   }
 
+  /** Its owner has told that it released the partition: takes it, if this process waits for it. */
+  freed(): void {
+    if (!this.#wanted || this.#owner) return;
+    // A guess saves a call: if it is wrong, the answer to the next one is what is stored.
+    if (this.#stored !== undefined) this.#stored = released(this.#stored);
+    this.#moves.poke();
+  }
+
   /**
    * From now on this process is not to own the partition. Handlers that run go on.
    *
@@ -94,7 +102,7 @@ export class PartitionOwnership implements PartitionOwner {
     const { context, session } = this.#handling;
     if (owner === this.#owner || owner === this.#next || sessionOfOwner(owner) !== session.id) return;
     await context.broker.release(this.run.partition, owner);
-    if (this.#heir !== undefined) session.tellReleased(this.#heir);
+    if (this.#heir !== undefined) session.tellReleased(this.#heir, this.run.partition);
   }
 
   lost(owner: Owner | undefined): void {
@@ -193,7 +201,7 @@ export class PartitionOwnership implements PartitionOwner {
     await context.broker.release(this.run.partition, owner);
     this.#unconfirmed = undefined;
     this.#stored = released(owner);
-    if (this.#heir !== undefined) session.tellReleased(this.#heir);
+    if (this.#heir !== undefined) session.tellReleased(this.#heir, this.run.partition);
     if (this.#wanted) this.#moves.poke();
   }
 

@@ -1,9 +1,13 @@
 import type { Owner, Partition } from '../broker/broker.interface.js';
 import { type FleetMember, Session } from '../fleet/session.js';
+import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { TopicConsumer } from './topic-consumer.js';
+
+/** After so long other work of the process has its turn, in milliseconds. */
+const SLICE = 10;
 
 export interface PartitionSharingOptions {
   readonly context: ConsumerContext;
@@ -19,6 +23,7 @@ export class PartitionSharing implements Startable, FleetMember {
   readonly session: Session;
   readonly #options: PartitionSharingOptions;
   readonly #consumers = new Map<string, TopicConsumer>();
+  readonly #shares: Loop;
   #hasShared = false;
   #starting: Promise<void> | undefined;
 
@@ -26,6 +31,7 @@ export class PartitionSharing implements Startable, FleetMember {
     this.#options = options;
     const { context, heartbeat, topics } = options;
     const { broker, clock, log, events, member: id } = context;
+    this.#shares = new Loop({ clock, run: () => this.#shareAll() });
     this.session = new Session({ broker, clock, log, events, id, heartbeat, topics, member: this });
   }
 
@@ -65,8 +71,11 @@ export class PartitionSharing implements Startable, FleetMember {
   }
 
   share(): void {
-    if (!this.#hasShared) return;
-    for (const consumer of this.#consumers.values()) consumer.takeShare();
+    if (this.#hasShared) this.#shares.poke();
+  }
+
+  released(partitions: readonly Partition[]): void {
+    for (const { topic, index } of partitions) this.#consumers.get(topic)?.released(index);
   }
 
   restore(): void {
@@ -89,7 +98,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /** Ends the heartbeats. */
   async stop(): Promise<void> {
     this.#hasShared = false;
-    await this.session.stop();
+    await Promise.all([this.session.stop(), this.#shares.stop()]);
   }
 
   /**
@@ -101,6 +110,19 @@ export class PartitionSharing implements Startable, FleetMember {
     await this.stop();
     await Promise.all(this.consumers.map((consumer) => consumer.leave()));
     await this.session.leave();
+  }
+
+  /** Many topics are shared a few at a time, so that nothing else in this process waits for all of them. */
+  async #shareAll(): Promise<void> {
+    const { clock } = this.#options.context;
+    let begunAt = clock.now();
+    for (const consumer of this.consumers) {
+      if (clock.now() - begunAt > SLICE) {
+        await new Promise((resolve) => setImmediate(resolve));
+        begunAt = clock.now();
+      }
+      if (this.#hasShared) consumer.takeShare();
+    }
   }
 
   #tellError(topic: string, error: unknown): void {

@@ -96,6 +96,11 @@ export class TopicConsumer {
     await this.#tellShare();
   }
 
+  /** Takes a partition that was released, if this process is to own it. */
+  released(index: number): void {
+    this.#ownerships.get(index)?.freed();
+  }
+
   /** Looks whether Redis still has the owners of the partitions, since it has lost other things. */
   verify(): void {
     for (const ownership of this.#ownerships.values()) ownership.verify();

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import type {
-  Broker,
-  Owner,
-  Partition,
-  SessionRecord,
-  SessionSignal,
-  Unsubscribe,
+import {
+  type Broker,
+  MAX_RELEASED,
+  type Owner,
+  type Partition,
+  type SessionRecord,
+  type SessionSignal,
+  type Unsubscribe,
 } from '../broker/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -55,8 +56,10 @@ export function sessionLength(heartbeat: number): number {
 
 /** What takes part in the fleet by a session. */
 export interface FleetMember {
-  /** Takes its share of the partitions; called after each heartbeat, and when partitions were released for it. */
+  /** Takes its share of the partitions; called after each heartbeat. */
   share(): void;
+  /** Takes partitions that were released for it. */
+  released(partitions: readonly Partition[]): void;
   /** Redis has lost the session, and perhaps more. */
   restore(): void;
   /** Others may have taken this process for gone, and have taken its partitions. */
@@ -94,8 +97,8 @@ export class Session implements Startable {
   readonly #stop = new AbortController();
   /** The topics that other processes handle, by the digests of their lists. */
   readonly #handled = new Map<string, ReadonlySet<string>>();
-  /** Sessions for which partitions were released, which are not told yet. */
-  readonly #heirs = new Set<string>();
+  /** Partitions that were released for other sessions, which are not told yet. */
+  readonly #heirs = new Map<string, Partition[]>();
   readonly #tellings: Loop;
   /** What {@link live} answers. */
   #live: readonly LiveSession[];
@@ -195,10 +198,12 @@ export class Session implements Startable {
     if (this.#beats.started) this.#beats.poke();
   }
 
-  /** Tells a session, soon, that partitions were released for it. */
-  tellReleased(heir: string): void {
+  /** Tells a session, soon, that a partition was released for it. */
+  tellReleased(heir: string, partition: Partition): void {
     if (heir === this.id) return;
-    this.#heirs.add(heir);
+    const released = this.#heirs.get(heir);
+    if (released) released.push(partition);
+    else this.#heirs.set(heir, [partition]);
     this.#tellings.poke();
   }
 
@@ -330,7 +335,7 @@ export class Session implements Startable {
       case 'changed':
         return this.#refreshSoon();
       case 'released':
-        return member.share();
+        return member.released(signal.partitions);
       case 'wanted':
         this.refresh();
         return member.wanted(signal.partition, signal.owner);
@@ -366,8 +371,15 @@ export class Session implements Startable {
 
   /** Never rejects: whoever is not told looks with the next heartbeat. */
   async #tellHeirs(): Promise<void> {
-    const heirs = [...this.#heirs];
+    const { broker } = this.#options;
+    const tellings: Promise<void>[] = [];
+    for (const [to, released] of this.#heirs) {
+      for (let begin = 0; begin < released.length; begin += MAX_RELEASED) {
+        const partitions = released.slice(begin, begin + MAX_RELEASED);
+        tellings.push(broker.tell({ to, signal: { kind: 'released', partitions } }));
+      }
+    }
     this.#heirs.clear();
-    await Promise.allSettled(heirs.map((to) => this.#options.broker.tell({ to, signal: { kind: 'released' } })));
+    await Promise.allSettled(tellings);
   }
 }

@@ -122,18 +122,16 @@ export function fleetContract(it: BrokerTest): void {
   describe('watchSession', () => {
     it('tells what is for the session or for all, and nothing else', async ({ bed }) => {
       const received = await watch(bed, 'a');
-      const wanted: SessionSignal = {
-        kind: 'wanted',
-        partition: { topic: 'eu:orders', index: 1023 },
-        owner: 'any "text" \u{1F600}',
-      };
+      const partition = { topic: 'eu:orders', index: 1023 };
+      const wanted: SessionSignal = { kind: 'wanted', partition, owner: 'any "text" \u{1F600}' };
       const signals: readonly SessionSignal[] = [
-        { kind: 'released' },
+        { kind: 'released', partitions: [{ topic: 'eu:orders', index: 0 }, partition] },
+        { kind: 'released', partitions: [] },
         wanted,
         { kind: 'echo', count: 0 },
         { kind: 'echo', count: 12_345_678 },
       ];
-      await bed.broker.tell({ to: 'b', signal: { kind: 'released' } });
+      await bed.broker.tell({ to: 'b', signal: { kind: 'released', partitions: [] } });
       for (const signal of signals) await bed.broker.tell({ to: 'a', signal });
       await received.atLeast(signals.length);
       await bed.broker.tell({ signal: { kind: 'changed' } });
@@ -148,7 +146,7 @@ export function fleetContract(it: BrokerTest): void {
       const unsubscribe = bed.broker.watchSession('a', gone.listener);
       const staying = await watch(bed, 'a');
       await unsubscribe();
-      await bed.broker.tell({ to: 'a', signal: { kind: 'released' } });
+      await bed.broker.tell({ to: 'a', signal: { kind: 'released', partitions: [] } });
       await bed.broker.tell({ signal: { kind: 'changed' } });
       await staying.atLeast(2);
       await bed.signalsArrived();

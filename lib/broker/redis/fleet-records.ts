@@ -1,6 +1,6 @@
 import { MAX_PARTITIONS } from '../../checks/limits.js';
 import { isName } from '../../messages/topic.js';
-import type { Heartbeat, SessionRecord, SessionSignal, TopicConfig } from '../broker.interface.js';
+import type { Heartbeat, Partition, SessionRecord, SessionSignal, TopicConfig } from '../broker.interface.js';
 
 // How the records of the fleet are written, and the signals to its sessions. What cannot be read counts as not there: another
 // program may have written it, or a later version.
@@ -70,22 +70,28 @@ export function encodeSessionSignal(signal: SessionSignal): string {
 }
 
 export function decodeSessionSignal(text: string): SessionSignal | undefined {
-  const { kind, count, owner, partition } = objectOf(fromJson(text));
+  const { kind, count, owner, partition, partitions } = objectOf(fromJson(text));
   switch (kind) {
     case 'changed':
-    case 'released':
     case 'unknown-topics':
       return { kind };
+    case 'released':
+      return { kind, partitions: Array.isArray(partitions) ? partitions.flatMap(partitionsOf) : [] };
     case 'echo':
       return Number.isSafeInteger(count) ? { kind, count: count as number } : undefined;
     case 'wanted': {
-      const { topic, index } = objectOf(partition);
-      if (typeof owner !== 'string' || !isName(topic) || !isIndex(index)) return undefined;
-      return { kind, partition: { topic, index }, owner };
+      const [wanted] = partitionsOf(partition);
+      return wanted && typeof owner === 'string' ? { kind, partition: wanted, owner } : undefined;
     }
     default:
       return undefined;
   }
+}
+
+/** Nothing if it is none. */
+function partitionsOf(value: unknown): Partition[] {
+  const { topic, index } = objectOf(value);
+  return isName(topic) && isIndex(index) ? [{ topic, index }] : [];
 }
 
 function isIndex(index: unknown): index is number {

@@ -10,6 +10,7 @@ import {
 } from './cluster-drills.js';
 import { processClocks, serverClock } from './clock-drills.js';
 import { fullRedis } from './full-redis.js';
+import { fleetSize } from './fleet-size.js';
 import { idle, idleBriefly } from './idle.js';
 import {
   claimLostByFailover,
@@ -52,4 +53,5 @@ export const drills: readonly Drill[] = [
   idleBriefly,
   idle,
   volume,
+  fleetSize,
 ];

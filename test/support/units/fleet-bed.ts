@@ -28,6 +28,8 @@ export class TestProcess implements FleetMember {
   readonly requests: [index: number, owner: Owner][] = [];
   readonly context: ConsumerContext;
   readonly session: Session;
+  /** What others have released for it. */
+  readonly inherited: Partition[] = [];
   pings = 0;
   shares = 0;
   restores = 0;
@@ -90,6 +92,10 @@ export class TestProcess implements FleetMember {
 
   share(): void {
     this.shares++;
+  }
+
+  released(partitions: readonly Partition[]): void {
+    this.inherited.push(...partitions);
   }
 
   restore(): void {

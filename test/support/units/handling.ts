@@ -53,7 +53,7 @@ export function testRegistry(
 export function testSession(
   { broker, clock, log, events, member: id }: ConsumerContext,
   topics: readonly string[],
-  member: FleetMember = { share: () => {}, verify: () => {}, restore: () => {}, wanted: () => {} },
+  member: FleetMember = { share: () => {}, released: () => {}, verify: () => {}, restore: () => {}, wanted: () => {} },
 ): Session {
   return new Session({ broker, clock, log, events, id, heartbeat: HEARTBEAT, topics, member });
 }

@@ -157,14 +157,26 @@ describe('Session', () => {
   it('tells another process once for all partitions that were released for it, and itself never', async () => {
     const { bed, a, b } = await two();
     const { shares } = b;
-    for (let i = 0; i < 10; i++) {
-      a.session.tellReleased('b');
-      a.session.tellReleased('a');
+    const partitions = Array.from({ length: 10 }, (_, index) => ({ topic: 'jobs', index }));
+    for (const partition of partitions) {
+      a.session.tellReleased('b', partition);
+      a.session.tellReleased('a', partition);
     }
     await bed.clock.advance(0);
 
     expect(a.told.filter((kind) => kind === 'released')).toHaveLength(1);
-    expect(b.shares).toBe(shares + 1);
+    expect([b.inherited, a.inherited]).toEqual([partitions, []]);
+    expect(b.shares).toBe(shares);
+  });
+
+  it('names at most a hundred partitions in a signal', async () => {
+    const { bed, a, b } = await two();
+    const partitions = Array.from({ length: 250 }, (_, index) => ({ topic: 'jobs', index }));
+    for (const partition of partitions) a.session.tellReleased('b', partition);
+    await bed.clock.advance(0);
+
+    expect(a.told.filter((kind) => kind === 'released')).toHaveLength(3);
+    expect(b.inherited).toEqual(partitions);
   });
 
   it('asks the owner of a partition for it, who looks who is there', async () => {

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
+import { PartitionSharing } from '../../../lib/consumer/partition-sharing.js';
+import { TopicConsumer } from '../../../lib/consumer/topic-consumer.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { FleetBed } from '../../support/units/fleet-bed.js';
+import { HEARTBEAT, testHandling, testRegistry } from '../../support/units/handling.js';
+import { turns } from '../../support/units/test-claimant.js';
+
+const PARTITIONS = 8;
+
+/** What shares these topics in a process. */
+async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
+  const registry = testRegistry(context);
+  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics });
+  for (const topic of topics) {
+    await registry.partitions(topic);
+    const handling = testHandling({ context, session: sharing.session, topics: registry });
+    sharing.add(new TopicConsumer({ ...handling, handled: { ...handling.handled, topic } }, PARTITIONS));
+  }
+  return sharing;
+}
+
+/** A clock by which everything takes long. */
+class SlowClock extends ManualClock {
+  #passed = 0;
+
+  override now(): number {
+    return super.now() + this.#passed++;
+  }
+}
+
+describe('PartitionSharing', () => {
+  it('asks again for the partitions that were released, and for no others', async () => {
+    const bed = new FleetBed();
+    const [me, other] = [bed.process('me'), bed.process('other')];
+    await other.session.start();
+    const all = Array.from({ length: PARTITIONS }, (_, index) => ({ topic: 'jobs', index }));
+    for (const partition of all) await bed.broker.acquire(partition, 'old other', undefined);
+    const sharing = await sharingOf(me.context, ['jobs']);
+    await sharing.start();
+    await bed.clock.advance(0);
+    const [mine] = me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args[0]] : []));
+    if (!mine) throw new Error('It has asked for nothing');
+    me.calls.length = 0;
+    await bed.broker.release(mine, 'old other');
+    for (let i = 0; i < 2; i++) {
+      await bed.broker.tell({ to: 'me', signal: { kind: 'released', partitions: [mine] } });
+      await bed.clock.advance(0);
+    }
+
+    expect(sharing.consumers[0]?.holdings).toEqual([mine.index]);
+    expect(me.operations).toEqual(['acquire', 'claim']);
+    await sharing.leave();
+  });
+
+  it('shares many topics a few at a time, so that other work of the process has its turn between them', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    const topics = Array.from({ length: 100 }, (_, i) => `jobs.${i}`);
+    const sharing = await sharingOf({ ...me.context, clock: new SlowClock() }, topics);
+    const asked = (): number =>
+      new Set(me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args[0].topic] : []))).size;
+    await sharing.start();
+    expect(asked()).toBeGreaterThan(0);
+    expect(asked()).toBeLessThan(topics.length / 2);
+    await turns(topics.length);
+
+    expect(asked()).toBe(topics.length);
+    await sharing.leave();
+  });
+});
