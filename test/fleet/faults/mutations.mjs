@@ -107,7 +107,7 @@ export const mutations = [
     guard: 'a release keeps the epoch: a delayed copy of an old takeover changes nothing',
     file: 'broker/redis/lua/release.lua',
     find: "redis.call('SET', owner, epoch)",
-    replace: "redis.call('DEL', owner)",
+    replace: "redis.call(epoch == '' and 'SET' or 'DEL', owner)",
     spec: 'test/contract/redis-broker.spec.ts',
   },
 

@@ -126,11 +126,19 @@ export abstract class Scene {
     if (!holds) this.findings.push({ rule, detail });
   }
 
-  /** Waits for a condition; a finding if it does not come true in time. A call that fails is repeated. */
-  async expectSoon(rule: string, what: string, within: number, condition: () => Promise<boolean>): Promise<void> {
-    await until(what, async () => condition().catch(() => false), within).catch((error: Error) =>
-      this.findings.push({ rule, detail: error.message }),
-    );
+  /**
+   * Waits for a condition; a finding if it does not come true in time. A call that fails is repeated.
+   *
+   * @returns whether it has come true
+   */
+  async expectSoon(rule: string, what: string, within: number, condition: () => Promise<boolean>): Promise<boolean> {
+    try {
+      await until(what, async () => condition().catch(() => false), within);
+      return true;
+    } catch (error) {
+      this.findings.push({ rule, detail: (error as Error).message });
+      return false;
+    }
   }
 
   /** Waits until every partition has an owner; a finding if that takes longer. */

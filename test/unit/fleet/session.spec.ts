@@ -172,6 +172,30 @@ describe('Session', () => {
     });
   });
 
+  describe('if others may have seen it end', () => {
+    it('has looked whether they have taken its partitions, once, when its heartbeats are answered again', async () => {
+      const { bed, me } = await joined();
+      me.around = failing('heartbeat');
+      await bed.clock.advance(LENGTH);
+      expect(me.verifications).toBe(0);
+      me.around = async ({ run }) => run();
+      await bed.clock.advance(5 * HEARTBEAT);
+
+      expect([me.verifications, me.restores]).toEqual([1, 0]);
+    });
+
+    it('has not if one heartbeat alone has failed', async () => {
+      const { bed, me } = await joined();
+      me.around = failing('heartbeat');
+      await bed.clock.advance(HEARTBEAT);
+      me.around = async ({ run }) => run();
+      await bed.clock.advance(5 * HEARTBEAT);
+
+      expect(me.errors.length).toBeGreaterThan(0);
+      expect(me.verifications).toBe(0);
+    });
+  });
+
   describe('if Redis has lost it', () => {
     it('says its topics again, tells the others, and has everything restored', async () => {
       const { bed, me } = await joined();

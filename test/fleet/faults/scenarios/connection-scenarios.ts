@@ -44,6 +44,9 @@ function unaborted(records: readonly ProcessRecord[], begunBefore: number, ended
   );
 }
 
+/** A lease for whose end a message would have to wait if nothing else brought it; milliseconds. */
+const LONG_LEASE = 20_000;
+
 /** Heartbeats of processes whose signals are lost, in milliseconds: rare enough for a message to be seen waiting. */
 const RARE = 1000;
 
@@ -54,8 +57,8 @@ export const deafSignals: Scenario = {
   // Three heartbeats until the process signals to itself, 2 s in which it hears nothing, and a second for a busy host.
   maxLateness: 3 * RARE + 3000,
   async run(world) {
-    // As good as nothing else wakes a consumer.
-    for (let i = 0; i < 2; i++) await world.startConsumer({ maxIdleWait: RARE, failures: 0 });
+    // A claim is followed by a look when the leases that it gave would end, so these are long.
+    for (let i = 0; i < 2; i++) await world.startConsumer({ maxIdleWait: RARE, lease: LONG_LEASE, failures: 0 });
     await world.startProducer({ rate: 50, maxDelay: 0, cancellations: 0 });
     for (let i = 0; i < 2; i++) {
       await world.pause(1000, 2000);
@@ -68,14 +71,11 @@ export const deafSignals: Scenario = {
   },
 };
 
-/** A lease that a message would wait for if a copy of an old claim had taken it; milliseconds. */
-const LONG_LEASE = 10_000;
-
 export const delayedCopies: Scenario = {
   name: 'delayed-copies',
   shows: 'copies of calls arrive long after their callers have gone on, while processes come and go',
   long: true,
-  maxLateness: LONG_LEASE / 2,
+  maxLateness: LONG_LEASE / 4,
   async run(world) {
     await world.copyCalls(0.3, 1500);
     await startFleet(world, { lease: LONG_LEASE });

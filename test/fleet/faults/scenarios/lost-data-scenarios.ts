@@ -26,7 +26,8 @@ export const flushedRedis: Scenario = {
       const { scheduled, inFlight } = await admin.stats(TOPIC);
       return scheduled + inFlight === 0;
     });
-    // Only heartbeats are left to find out.
+    // Claims look once more when the last leases would have ended. Then only heartbeats are left to find out.
+    await world.pause(1.5 * TIMING.lease, 2 * TIMING.lease);
     await flush(world);
     await expectKnownTopic(world, SAID_AGAIN);
     await world.allOwned(SAID_AGAIN);
