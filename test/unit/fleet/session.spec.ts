@@ -159,17 +159,6 @@ describe('Session', () => {
       await bed.clock.advance(2 * HEARTBEAT);
       expect(a.session.handlersOf('jobs')).toEqual(['a', 'b']);
     });
-
-    it('has its partitions looked at afterwards, which others may have taken', async () => {
-      const { bed, a, b } = await two();
-      b.around = failing('heartbeat');
-      await bed.clock.advance(LENGTH);
-      b.around = async ({ run }) => run();
-      await bed.clock.advance(3 * HEARTBEAT);
-
-      expect([a.verifications, b.verifications]).toEqual([0, 1]);
-      expect(b.restores).toBe(0);
-    });
   });
 
   describe('if others may have seen it end', () => {
