@@ -19,6 +19,8 @@ export class PartitionSharing implements Startable, FleetMember {
   readonly session: Session;
   readonly #options: PartitionSharingOptions;
   readonly #consumers = new Map<string, TopicConsumer>();
+  /** Those that have begun to take their shares. */
+  readonly #sharing = new Set<TopicConsumer>();
   #hasShared = false;
   #starting: Promise<void> | undefined;
 
@@ -36,7 +38,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /** A topic whose partitions are shared from now on. */
   add(consumer: TopicConsumer): void {
     this.#consumers.set(consumer.topic, consumer);
-    if (this.#hasShared) consumer.takeShare();
+    if (this.#hasShared) this.#begin(consumer);
   }
 
   /**
@@ -53,20 +55,26 @@ export class PartitionSharing implements Startable, FleetMember {
     await this.session.start();
     await Promise.all(order.map(async (topics) => this.#takeInOrder(topics)));
     this.#hasShared = true;
-    this.share();
+    for (const consumer of this.consumers) this.#begin(consumer);
   }
 
   async #takeInOrder(topics: readonly string[]): Promise<void> {
     for (const topic of topics) {
       const consumer = this.#consumers.get(topic);
-      consumer?.takeShare();
-      await consumer?.shared();
+      if (!consumer) continue;
+      this.#begin(consumer);
+      await consumer.shared();
     }
   }
 
+  #begin(consumer: TopicConsumer): void {
+    this.#sharing.add(consumer);
+    consumer.takeShare();
+  }
+
+  /** While this process starts too: what is released for it must not wait until the start is over. */
   share(): void {
-    if (!this.#hasShared) return;
-    for (const consumer of this.#consumers.values()) consumer.takeShare();
+    for (const consumer of this.#sharing) consumer.takeShare();
   }
 
   restore(): void {
@@ -89,6 +97,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /** Ends the heartbeats. */
   async stop(): Promise<void> {
     this.#hasShared = false;
+    this.#sharing.clear();
     await this.session.stop();
   }
 
