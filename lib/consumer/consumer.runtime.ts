@@ -137,8 +137,8 @@ export class ConsumerRuntime implements Startable, Watched {
 
   /** How far this process has come. */
   get progress(): Progress {
-    const { renewedAt, unansweredSince } = this.#sharing.session;
-    return { renewedAt, unansweredSince, topics: this.#consumers.map(({ progress }) => progress) };
+    const { renewedAt, unansweredSince, failedAt } = this.#sharing.session;
+    return { renewedAt, unansweredSince, failedAt, topics: this.#consumers.map(({ progress }) => progress) };
   }
 
   /** Outcomes that wait until Redis has room. */

@@ -76,6 +76,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   #answeredAt: number;
   /** When the claim that waits for its answer was sent. */
   #unansweredSince: number | undefined;
+  #failedAt: number | undefined;
   /** Ends the waiting for that answer; one that comes all the same is dropped. */
   #giveUp: ((reason: Error) => void) | undefined;
 
@@ -105,6 +106,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       partition: this.#taker.partition.index,
       answeredAt: this.#answeredAt,
       unansweredSince: this.#unansweredSince,
+      failedAt: this.#failedAt,
       saturated: this.#taker.isCrowded || this.#handling.slots.keepsWaiting(this),
     };
   }
@@ -270,6 +272,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
         signal: this.#stop.signal,
         worthRepeating: (error) => !error.refused,
         onFailure: (error, failures) => {
+          this.#failedAt = clock.now();
           this.#tellError(error);
           if (failures > 1) return;
           suspects.leave(room);

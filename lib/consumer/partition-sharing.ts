@@ -23,6 +23,8 @@ export class PartitionSharing implements Startable, FleetMember {
   readonly session: Session;
   readonly #options: PartitionSharingOptions;
   readonly #consumers = new Map<string, TopicConsumer>();
+  /** Those that have begun to take their shares. */
+  readonly #sharing = new Set<TopicConsumer>();
   readonly #shares: Loop;
   #hasShared = false;
   #starting: Promise<void> | undefined;
@@ -42,7 +44,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /** A topic whose partitions are shared from now on. */
   add(consumer: TopicConsumer): void {
     this.#consumers.set(consumer.topic, consumer);
-    if (this.#hasShared) consumer.takeShare();
+    if (this.#hasShared) this.#begin(consumer);
   }
 
   /**
@@ -59,19 +61,27 @@ export class PartitionSharing implements Startable, FleetMember {
     await this.session.start();
     await Promise.all(order.map(async (topics) => this.#takeInOrder(topics)));
     this.#hasShared = true;
+    for (const consumer of this.consumers) this.#sharing.add(consumer);
     this.share();
   }
 
   async #takeInOrder(topics: readonly string[]): Promise<void> {
     for (const topic of topics) {
       const consumer = this.#consumers.get(topic);
-      consumer?.takeShare();
-      await consumer?.shared();
+      if (!consumer) continue;
+      this.#begin(consumer);
+      await consumer.shared();
     }
   }
 
+  #begin(consumer: TopicConsumer): void {
+    this.#sharing.add(consumer);
+    consumer.takeShare();
+  }
+
+  /** While this process starts too: what becomes free for it must not wait until the start is over. */
   share(): void {
-    if (this.#hasShared) this.#shares.poke();
+    if (this.#sharing.size > 0) this.#shares.poke();
   }
 
   released(partitions: readonly Partition[]): void {
@@ -98,6 +108,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /** Ends the heartbeats. */
   async stop(): Promise<void> {
     this.#hasShared = false;
+    this.#sharing.clear();
     await Promise.all([this.session.stop(), this.#shares.stop()]);
   }
 
@@ -116,12 +127,12 @@ export class PartitionSharing implements Startable, FleetMember {
   async #shareAll(): Promise<void> {
     const { clock } = this.#options.context;
     let begunAt = clock.now();
-    for (const consumer of this.consumers) {
+    for (const consumer of [...this.#sharing]) {
       if (clock.now() - begunAt > SLICE) {
         await new Promise((resolve) => setImmediate(resolve));
         begunAt = clock.now();
       }
-      if (this.#hasShared) consumer.takeShare();
+      if (this.#sharing.has(consumer)) consumer.takeShare();
     }
   }
 

@@ -108,6 +108,7 @@ export class Session implements Startable {
   /** When the latest heartbeat that was answered was sent, on the local clock. */
   #sentAt = Infinity;
   #renewedAt: number;
+  #failedAt: number | undefined;
   #isFailing = false;
   #hearsSignals = true;
   #onEcho: (() => void) | undefined;
@@ -136,6 +137,11 @@ export class Session implements Startable {
   /** When the heartbeat under way began, on the same clock. */
   get unansweredSince(): number | undefined {
     return this.#beatingSince;
+  }
+
+  /** When a heartbeat failed last since the broker did not serve it, on the same clock. */
+  get failedAt(): number | undefined {
+    return this.#failedAt;
   }
 
   /**
@@ -227,12 +233,18 @@ export class Session implements Startable {
     } catch (error) {
       events.emit('errors', { source: 'membership', error });
       if (!(error instanceof BrokerUnavailableError)) log.error('A heartbeat failed', (error as Error).stack);
-      else if (!this.#isFailing) log.warn(`Heartbeats fail, so that no partition moves: ${error.message}`);
+      else this.#tellUnserved(error);
       this.#isFailing = true;
       return Math.min(heartbeat, RETRY_PAUSE);
     } finally {
       this.#beatingSince = undefined;
     }
+  }
+
+  #tellUnserved(error: BrokerUnavailableError): void {
+    const { clock, log } = this.#options;
+    if (error.transient) this.#failedAt = clock.now();
+    if (!this.#isFailing) log.warn(`Heartbeats fail, so that no partition moves: ${error.message}`);
   }
 
   async #renew(): Promise<void> {

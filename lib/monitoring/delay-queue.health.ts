@@ -8,7 +8,7 @@ import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
-import type { Progress } from '../topics/progress.js';
+import { type Progress, isQuiet } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { UnhandledTopics } from './unhandled-topics.js';
 import type {
@@ -25,8 +25,8 @@ const MAX_TIMEOUT = 60_000;
 export interface HealthDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
-  readonly topics: TopicRegistry;
-  readonly unhandled: UnhandledTopics;
+  readonly topics: Pick<TopicRegistry, 'knownPartitions'>;
+  readonly unhandled: Pick<UnhandledTopics, 'unhandled' | 'refresh'>;
   /** Topics to look at in addition to those that this process handles. */
   readonly configured: readonly string[];
   /** How far this process has come; `undefined` if it only publishes, or has not begun to consume. */
@@ -130,10 +130,14 @@ export class DelayQueueHealth {
   /** @param couldBeRenewed whether Redis answers where sessions are kept */
   #session(couldBeRenewed: boolean): SessionHealth | undefined {
     const { clock, progress, patience } = this.#dependencies;
-    const { renewedAt, topics } = progress() ?? { renewedAt: 0, topics: [] };
+    const { renewedAt, failedAt, topics } = progress() ?? { renewedAt: 0, failedAt: undefined, topics: [] };
     if (topics.length === 0) return undefined;
-    const isUp = clock.now() - renewedAt <= patience;
-    return { status: isUp ? 'up' : 'down', renewedAt: new Date(renewedAt), stalled: !isUp && couldBeRenewed };
+    const now = clock.now();
+    return {
+      status: isQuiet(now, patience, renewedAt) ? 'down' : 'up',
+      renewedAt: new Date(renewedAt),
+      stalled: couldBeRenewed && isQuiet(now, patience, renewedAt, failedAt),
+    };
   }
 
   #topics(): InspectedTopic[] {

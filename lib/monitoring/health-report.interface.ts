@@ -61,7 +61,7 @@ export interface SessionHealth {
   readonly status: 'up' | 'down';
   /** When the latest heartbeat was answered. */
   readonly renewedAt: Date;
-  /** Redis answers where sessions are kept, and all the same no heartbeat was answered for 3 heartbeats. */
+  /** Redis answers where sessions are kept, and all the same no heartbeat was answered, nor has failed, for 3 heartbeats. */
   readonly stalled: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface TopicHealth {
   readonly overdue: OverdueMessages | undefined;
   /**
    * This process is connected, but makes no progress for 3 heartbeats: messages are overdue and it is free to take them, but
-   * no claim was answered.
+   * no claim was answered, nor has failed.
    */
   readonly stalled: boolean;
   /** As many handlers run as may, and partitions wait for one to end. Overdue messages do not mean `stalled` then. */

@@ -1,7 +1,7 @@
 import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
-import type { PartitionProgress, TopicProgress } from '../topics/progress.js';
+import { type PartitionProgress, type TopicProgress, isQuiet } from '../topics/progress.js';
 import type { OverdueMessages, TopicHealth } from './health-report.interface.js';
 
 /** A partition as Redis has it; `undefined` if that is not known. */
@@ -87,10 +87,13 @@ export class TopicInspector {
     };
   }
 
-  #isStalled(topic: string, { partition: index, answeredAt, saturated }: PartitionProgress, look: Look): boolean {
+  #isStalled(topic: string, progress: PartitionProgress, look: Look): boolean {
+    const { partition: index, answeredAt, failedAt, saturated } = progress;
     if (saturated || look?.nextDueAt === undefined || look.paused) return false;
     const { broker, clock, patience } = this.#options;
-    return broker.now({ topic, index }) - look.nextDueAt > patience && clock.now() - answeredAt > patience;
+    return (
+      broker.now({ topic, index }) - look.nextDueAt > patience && isQuiet(clock.now(), patience, answeredAt, failedAt)
+    );
   }
 }
 

@@ -5,6 +5,8 @@ export interface PartitionProgress {
   readonly answeredAt: number;
   /** When the claim that waits for its answer was sent. */
   readonly unansweredSince: number | undefined;
+  /** When a claim failed last that is sent again, such as while Redis is away; `undefined` if none has. */
+  readonly failedAt: number | undefined;
   /** It waits for slots, since as many handlers run as may; or for Redis to have room for outcomes. */
   readonly saturated: boolean;
 }
@@ -26,6 +28,8 @@ export interface Progress {
   readonly renewedAt: number;
   /** When the heartbeat began that waits for its answer. */
   readonly unansweredSince: number | undefined;
+  /** When a heartbeat failed last since Redis did not serve it; `undefined` if none has. */
+  readonly failedAt: number | undefined;
   readonly topics: readonly TopicProgress[];
 }
 
@@ -38,4 +42,14 @@ const LEAST_PATIENCE = 1000;
 /** @param heartbeat milliseconds */
 export function patienceOf(heartbeat: number): number {
   return Math.max(heartbeat * HEARTBEATS, LEAST_PATIENCE);
+}
+
+/**
+ * Whether nothing has come back for too long, neither an answer nor a failure. Whoever sees each try fail is at work, and has its answer soon
+ * after Redis is back.
+ *
+ * @param now epoch milliseconds on the local clock, as are the others
+ */
+export function isQuiet(now: number, patience: number, answeredAt: number, failedAt = -Infinity): boolean {
+  return now - Math.max(answeredAt, failedAt) > patience;
 }

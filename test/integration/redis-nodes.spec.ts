@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as ioredis from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Partition } from '../../lib/broker/broker.interface.js';
@@ -50,6 +51,13 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
     await broker.close();
     await cluster.stop();
   });
+
+  /** How often the nodes were asked for their slots. */
+  function slotLooks(): number {
+    const calls = cluster.nodes.flatMap((node) => node.calls);
+    return calls.filter(([name, first]) => name?.toUpperCase() === 'CLUSTER' && first?.toUpperCase() === 'SLOTS')
+      .length;
+  }
 
   /** A partition that a node holds. */
   function partitionOf(node: FakeNode): Partition {
@@ -132,6 +140,46 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
         return broker.link.unreachable.length === 0;
       });
       await until('its clock to be known', () => aheadOf(second()) === 50_000);
+    });
+
+    it('are left alone: calls to it are refused at once, and the others asked for its slots a few times a second', async () => {
+      await broker.connect();
+      const listening = new Received<void>();
+      broker.watchPartition(
+        partitionOf(second()),
+        () => {},
+        () => listening.listener(),
+      );
+      await listening.atLeast(1);
+      await second().stop();
+      const refused = async (): Promise<unknown> =>
+        broker.pause(partitionOf(second())).catch((error: unknown) => error);
+      expect(await refused()).toBeInstanceOf(BrokerUnavailableError);
+      const before = slotLooks();
+      const from = performance.now();
+      let calls = 0;
+      for (; performance.now() < from + 1000; calls++) {
+        expect(await refused()).toBeInstanceOf(BrokerUnavailableError);
+        await sleep(10);
+      }
+      const seconds = (performance.now() - from) / 1000;
+
+      // One that ioredis tries 16 times takes more than a second.
+      expect(calls).toBeGreaterThan(5);
+      // Four a second for calls, and as many for signals.
+      expect(slotLooks() - before).toBeLessThanOrEqual(8 * seconds + 2);
+      await second().start();
+      await until('calls to be served', async () => !((await refused()) instanceof Error));
+      await listening.atLeast(2);
+    });
+
+    it('are not missed any more once they answer, whatever has failed', async () => {
+      await broker.connect();
+      broker.client.emit('node error', new Error('timeout'), second().address);
+      expect(broker.link.unreachable).toMatchObject([{ address: second().address, error: { message: 'timeout' } }]);
+      await broker.link.ping();
+
+      await eventually(() => expect(broker.link.unreachable).toEqual([]));
     });
 
     it('cannot be used if all are', async () => {

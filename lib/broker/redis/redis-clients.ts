@@ -52,6 +52,8 @@ function clusterBehaviour(purpose: Purpose, options: ClusterOptions) {
     lazyConnect: true,
     redisOptions: { ...options.redisOptions, ...LEGACY_REPLIES, socketTimeout: SOCKET_TIMEOUT },
     clusterRetryStrategy: BEHAVIOUR.retryStrategy,
+    // As on a single connection: ioredis would try what was lost 16 times, at any node, whoever waits for the answer.
+    retryDelayOnFailover: 0,
     shardedSubscribers: purpose === 'subscriber',
   } satisfies ClusterOptions;
 }

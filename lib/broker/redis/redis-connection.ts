@@ -24,6 +24,7 @@ import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './re
 import { RedisNodes } from './redis-nodes.js';
 import type { RedisSettings } from './redis-settings.js';
 import { ReplicaWatch } from './replica-watch.js';
+import { lookSparingly } from './slot-looks.js';
 
 /** Longest time to find out why a connection fails, in milliseconds. */
 const DIAGNOSIS_TIME = 1000;
@@ -166,14 +167,16 @@ export class RedisConnection {
   /**
    * Sends a command, as soon as that can be.
    *
+   * @param key what it is about, if the node that holds that has to answer it
    * @throws BrokerUnavailableError, or what {@link connect} throws
    */
-  async send<T>(command: (redis: RedisClient) => Promise<T>): Promise<T> {
+  async send<T>(command: (redis: RedisClient) => Promise<T>, key?: string): Promise<T> {
     try {
       if (!this.isUp('commands')) await this.ready();
+      if (key !== undefined) this.nodes.assertReachable(key);
       return await command(this.commands);
     } catch (error) {
-      throw this.toError(error);
+      throw this.toError(error, key);
     }
   }
 
@@ -224,6 +227,7 @@ export class RedisConnection {
     const client = this.#openClient('commands');
     this.#others.add(client);
     endSocketTimers(client);
+    lookSparingly(client, this.#clock);
     client.on('error', (error: Error) => endIfRefused(client, error));
     client.on('end', () => this.#others.delete(client));
     return client;
@@ -259,6 +263,7 @@ export class RedisConnection {
   #watch(client: RedisClient, connection: Purpose): void {
     let isRefused = false;
     endSocketTimers(client);
+    lookSparingly(client, this.#clock);
     client.on('error', (error: Error) => {
       // Of a client whose place was taken nothing is of interest any more.
       if (client !== this[connection]) return;

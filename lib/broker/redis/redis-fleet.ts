@@ -165,9 +165,9 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
   async tell({ to, signal }: FleetSignal): Promise<void> {
     const channel = to === undefined ? this.#keys.fleet.channel : this.#keys.sessionChannel(to);
     const text = encodeSessionSignal(signal);
-    await this.#connection.send((redis) =>
-      this.#connection.isSharded(channel) ? redis.spublish(channel, text) : redis.publish(channel, text),
-    );
+    if (this.#connection.isSharded(channel))
+      await this.#connection.send((redis) => redis.spublish(channel, text), channel);
+    else await this.#connection.send((redis) => redis.publish(channel, text));
   }
 
   async acquire(partition: Partition, owner: Owner, replaces: Owner | undefined): Promise<AcquireResult> {

@@ -30,6 +30,7 @@ export class RedisNode {
   /** Another server may be behind the address each time there is a new connection. */
   #isNew = true;
   #failure: UnreachableServer | undefined;
+  #isAway = false;
   #asking: Promise<void> | undefined;
 
   constructor({ address, clock, onStep, onTraits, like }: RedisNodeOptions) {
@@ -56,15 +57,24 @@ export class RedisNode {
     return this.#failure;
   }
 
+  /** Whether no connection to it could be made when that was tried last; one that was lost may be made again at once. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
   /** To be called with each connection to it. */
   watch(client: Redis): void {
+    let wasReady = false;
     client.on('error', (error: Error) => this.failed(error));
     client.on('close', () => {
       this.#isNew = true;
+      this.#isAway = !wasReady;
+      wasReady = false;
       this.failed(new Error('the connection was closed'));
     });
     client.on('ready', () => {
-      this.#failure = undefined;
+      wasReady = true;
+      this.#found();
       // If this fails the connection is gone, and the next one asks again.
       void this.ask(client).catch(() => {});
     });
@@ -74,6 +84,11 @@ export class RedisNode {
     const cause = rootOf(withoutSecrets(error));
     const { since, error: known } = this.#failure ?? { since: new Date(this.#localClock.now()), error: cause };
     this.#failure = { address: this.address, since, error: isTelling(cause) ? cause : known };
+  }
+
+  #found(): void {
+    this.#failure = undefined;
+    this.#isAway = false;
   }
 
   /**
@@ -94,6 +109,8 @@ export class RedisNode {
     const sentAt = this.#localClock.now();
     const [seconds, microseconds] = await client.time();
     this.clock.observe(Number(seconds) * 1000 + Number(microseconds) / 1000, sentAt);
+    // What failed may have been another connection than this one, such as that on which ioredis reads the slots.
+    this.#found();
   }
 
   async #getToKnow(client: Redis): Promise<void> {

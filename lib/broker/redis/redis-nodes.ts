@@ -63,6 +63,18 @@ export class RedisNodes {
     return client.isCluster ? (client as Cluster).slots[this.#slotOf(key)]?.[0] : undefined;
   }
 
+  /**
+   * To be called before a call about a key, or a sharded channel: refuses what is for a node that is away, and looks for that
+   * node. ioredis would try each such call 16 times, each time at a node that sends it to the one that is away.
+   *
+   * @throws an error that says that the connection is lost
+   */
+  assertReachable(key: string): void {
+    if (!this.#client.isCluster || this.#client.status !== 'ready' || !this.of(key).isAway) return;
+    (this.#client as Cluster).refreshSlotsCache();
+    throw new Error(CONNECTION_CLOSED);
+  }
+
   /** The clock of the node that holds a key, epoch milliseconds with fractions. */
   now(key: string): number {
     return this.of(key).clock.now();

@@ -115,9 +115,9 @@ export class ScriptRunner {
    */
   async call<T>(keys: readonly string[], command: (redis: RedisClient) => Promise<T>): Promise<T> {
     try {
-      return await this.#connection.send(command);
+      return await this.#connection.send(command, keys[0]);
     } catch (error) {
-      return this.#mend(keys, error, () => this.#connection.send(command));
+      return this.#mend(keys, error, () => this.#connection.send(command, keys[0]));
     }
   }
 
@@ -172,6 +172,8 @@ export class ScriptRunner {
   }
 
   async #send(client: ScriptClient, script: Script, values: readonly Argument[]): Promise<Reply> {
+    const key = values[0] as string;
+    this.#connection.nodes.assertReachable(key);
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
@@ -183,7 +185,7 @@ export class ScriptRunner {
     }
     const all = reply as [number, ...Reply];
     // After the call, since it may have found out that another node holds the key.
-    this.#connection.nodes.of(values[0] as string).clock.observe(all[0] / 1000, sentAt);
+    this.#connection.nodes.of(key).clock.observe(all[0] / 1000, sentAt);
     this.#observer?.(script.name, this.#clock.now() - sentAt);
     return all.slice(1);
   }

@@ -205,7 +205,8 @@ export class SignalSubscriber {
 
   async #answersCalls({ name }: Channel): Promise<boolean> {
     if (!this.#connection.isUp('commands')) return false;
-    return within(this.#clock, ANSWER_TIMEOUT, this.#connection.commands.pttl(name)).then(
+    const answer = this.#connection.send((redis) => redis.pttl(name), name);
+    return within(this.#clock, ANSWER_TIMEOUT, answer).then(
       () => true,
       () => false,
     );
@@ -278,10 +279,11 @@ export class SignalSubscriber {
   }
 
   async #send(command: 'subscribe' | 'unsubscribe', channel: string): Promise<void> {
-    const { subscriber } = this.#connection;
+    const { subscriber, nodes } = this.#connection;
     const isSharded = this.#connection.isSharded(channel);
     // A cluster's client that was closed keeps what it is sent, and never answers it.
     if (this.#closed) throw new Error(CONNECTION_CLOSED);
+    if (command === 'subscribe' && isSharded) nodes.assertReachable(channel);
     if (command === 'subscribe') await (isSharded ? subscriber.ssubscribe(channel) : subscriber.subscribe(channel));
     else await (isSharded ? subscriber.sunsubscribe(channel) : subscriber.unsubscribe(channel));
   }

@@ -29,6 +29,7 @@ describe('PartitionClaimer', () => {
         partition: 0,
         answeredAt: startedAt,
         unansweredSince: startedAt,
+        failedAt: undefined,
         saturated: false,
       });
       bed.claimOf('jobs').answer(claimed(1, bed.clock.now() + 500));

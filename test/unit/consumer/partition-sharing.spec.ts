@@ -2,12 +2,19 @@ import { describe, expect, it } from 'vitest';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { PartitionSharing } from '../../../lib/consumer/partition-sharing.js';
 import { TopicConsumer } from '../../../lib/consumer/topic-consumer.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { assignPartitions } from '../../../lib/fleet/assign-partitions.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { sleep } from '../../../lib/time/sleep.js';
 import { FleetBed } from '../../support/units/fleet-bed.js';
 import { HEARTBEAT, testHandling, testRegistry } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
+import { Gate } from '../../support/waiting.js';
 
 const PARTITIONS = 8;
+
+/** How long it takes to release a partition, in milliseconds. */
+const RELEASE_TIME = 20;
 
 /** What shares these topics in a process. */
 async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
@@ -68,5 +75,39 @@ describe('PartitionSharing', () => {
 
     expect(asked()).toBe(topics.length);
     await sharing.leave();
+  });
+
+  it('takes what is released for it while it starts, though a partition that is to be its own does not answer', async () => {
+    const bed = new FleetBed();
+    const [me, other] = [bed.process('me'), bed.process('other')];
+    const mine = assignPartitions('jobs', PARTITIONS, ['me', 'other']).flatMap((owner, i) =>
+      owner === 'me' ? [i] : [],
+    );
+    const [away, ...there] = mine;
+    const timeUp = new Gate();
+    for (const process of [me, other]) {
+      process.around = async (call) => {
+        if ((call.operation === 'acquire' || call.operation === 'release') && call.args[0].index === away) {
+          await timeUp.opened;
+          throw new BrokerUnavailableError('gone');
+        }
+        // Until then the other process has asked, and goes by the signal.
+        if (call.operation === 'release') await sleep(bed.clock, RELEASE_TIME, new AbortController().signal);
+        return call.run();
+      };
+    }
+    const second = await sharingOf(other.context, ['jobs']);
+    const first = await sharingOf(me.context, ['jobs']);
+    void second.start([['jobs']]);
+    await bed.clock.advance(10 * HEARTBEAT);
+    expect(second.consumers[0]?.holdings).toHaveLength(PARTITIONS - 1);
+    void first.start([['jobs']]);
+    await bed.clock.advance(2 * RELEASE_TIME);
+
+    expect(first.consumers[0]?.holdings).toEqual(there);
+    timeUp.open();
+    for (const sharing of [first, second]) {
+      await Promise.all([sharing.stop(), ...sharing.consumers.map(async (consumer) => consumer.stop())]);
+    }
   });
 });

@@ -50,10 +50,17 @@ class WatchBed implements Watched {
 
   get progress(): Progress {
     const owned = [this.claimSince, undefined].map((unansweredSince, partition) => {
-      return { partition, answeredAt: this.answeredAt[partition] ?? 0, unansweredSince, saturated: false };
+      return {
+        partition,
+        answeredAt: this.answeredAt[partition] ?? 0,
+        unansweredSince,
+        failedAt: undefined,
+        saturated: false,
+      };
     });
     return {
       renewedAt: this.renewedAt,
+      failedAt: undefined,
       unansweredSince: this.heartbeatSince,
       topics: [{ topic: 'jobs', owned, inFlight: 0, abandoned: 0 }],
     };

@@ -30,6 +30,19 @@ describe('a claim loses slots that others can use', () => {
     expect(bed.claimOf('away')).toMatchObject({ sequence: 2, max: 2 });
   });
 
+  it('and says when it failed last', async () => {
+    const bed = new ClaimBed();
+    const claimer = bed.claimer('away');
+    claimer.start();
+    const startedAt = bed.clock.now();
+    bed.claimOf('away').fail(GONE);
+    await bed.clock.advance(25);
+    bed.claimOf('away').fail(GONE);
+    await turns();
+
+    expect(claimer.progress).toMatchObject({ answeredAt: startedAt, failedAt: startedAt + 25 });
+  });
+
   it('once its claim was not answered for a second', async () => {
     const bed = startTwo();
     await bed.clock.advance(999);

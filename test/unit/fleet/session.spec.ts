@@ -97,6 +97,17 @@ describe('Session', () => {
       expect([me.session.renewedAt, me.session.unansweredSince]).toEqual([sentAt + 300, undefined]);
     });
 
+    it('says when one failed last since Redis did not serve it', async () => {
+      const { bed, me } = await joined();
+      expect(me.session.failedAt).toBeUndefined();
+      me.around = failing('heartbeat');
+      me.session.refresh();
+      const failedAt = bed.clock.now();
+      await bed.clock.advance(100);
+
+      expect(me.session.failedAt).toBe(failedAt);
+    });
+
     it('no more once it is stopped, not even if it is asked', async () => {
       const { bed, me } = await joined();
       await me.session.stop();

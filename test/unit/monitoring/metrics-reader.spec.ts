@@ -69,7 +69,7 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
 /** What a process does that owns these partitions. */
 function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } = {}): TopicProgress {
   const owned = partitions.map((partition) => {
-    return { partition, answeredAt: NOW, unansweredSince: undefined, saturated: false };
+    return { partition, answeredAt: NOW, unansweredSince: undefined, failedAt: undefined, saturated: false };
   });
   return { topic: 'jobs', owned, inFlight, abandoned };
 }

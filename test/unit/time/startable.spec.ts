@@ -26,7 +26,7 @@ import { testContext, testHandling, testRegistry, testSession } from '../../supp
 
 const PARTITION = { topic: 'jobs', index: 0 };
 const HOUR = 3_600_000;
-const NO_PROGRESS: Progress = { renewedAt: 0, unansweredSince: undefined, topics: [] };
+const NO_PROGRESS: Progress = { renewedAt: 0, unansweredSince: undefined, failedAt: undefined, topics: [] };
 
 /** What a loop works on: a clock, and a broker that counts its calls and answers each some turns later. */
 class World {

@@ -86,8 +86,8 @@ async function startApplication(processName: string): Promise<void> {
 }
 
 async function recordHealth(health: DelayQueueHealth, recorder: Recorder): Promise<void> {
-  const { status, problems, connection, topics } = await health.check({ timeout: HEALTH_INTERVAL });
-  const stalled = topics.some((topic) => topic.stalled);
+  const { status, problems, connection, session, topics } = await health.check({ timeout: HEALTH_INTERVAL });
+  const stalled = session?.stalled === true || topics.some((topic) => topic.stalled);
   recorder.record({ kind: 'health', status, stalled, signals: connection.signals, problems });
 }
 
