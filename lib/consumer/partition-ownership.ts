@@ -8,6 +8,9 @@ import type { TopicHandling } from './topic-handling.js';
 /** How soon to try again if taking or giving up a partition has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
 
+/** How long an owner that is alive may take to release a partition before it is asked to, in milliseconds. */
+const PATIENCE = 1000;
+
 /** How often in a row another owner may be found in place of the one that was to be replaced. */
 const MAX_TRIES = 3;
 
@@ -36,8 +39,8 @@ export class PartitionOwnership implements PartitionOwner {
   #unconfirmed: Owner | undefined;
   /** Whether Redis may have forgotten the owner. */
   #doubted = false;
-  /** The owner that was found alive at the latest try. */
-  #met: Owner | undefined;
+  /** The owner that was found alive at the latest tries, and when it was at the first of them. */
+  #met: { readonly owner: Owner; readonly at: number } | undefined;
 
   /** @param onChanged called when this process has taken or lost the partition */
   constructor(handling: TopicHandling, partition: Partition, onChanged: () => void) {
@@ -168,9 +171,10 @@ export class PartitionOwnership implements PartitionOwner {
 
   /** An owner that is alive releases the partition by itself, once it has seen who is to own it. One that does not has not seen it. */
   async #askFor(owner: Owner, holder: string): Promise<void> {
-    const isSecondTime = this.#met === owner;
-    this.#met = owner;
-    if (isSecondTime) await this.#handling.session.askFor(this.run.partition, owner, holder);
+    const { context, session } = this.#handling;
+    const now = context.clock.now();
+    if (this.#met?.owner !== owner) this.#met = { owner, at: now };
+    else if (now - this.#met.at >= PATIENCE) await session.askFor(this.run.partition, owner, holder);
   }
 
   #own(owner: Owner): void {

@@ -12,6 +12,9 @@ const MEMBERS_TOGETHER = 10;
 /** The partitions are shared once none has moved for so long, in milliseconds. */
 const STILL = 3000;
 
+/** What a busy machine does to processes, and what they do not do to themselves, in milliseconds. */
+const STANDS_STILL = 500;
+
 /** How long it may take until they are, in milliseconds. */
 const PATIENCE = 300_000;
 
@@ -46,6 +49,8 @@ export interface Move extends Load {
   readonly moved: number;
   /** Until the last one was taken, in milliseconds. */
   readonly took: number;
+  /** Whether a process stood still for so long that it may have looked whether it still owns its partitions. */
+  readonly isDisturbed: boolean;
   /** CPU time of a process that had been there before, in milliseconds. */
   readonly cpuOfProcess: number;
   /** The longest time for which its event loop was blocked, in milliseconds; on a busy machine, also by other processes. */
@@ -65,7 +70,15 @@ class Members {
   async report(): Promise<MembersReport> {
     this.#report = undefined;
     this.process.send('report');
-    return until(`${this.process.name} to answer`, () => this.#report, PATIENCE);
+    return until(
+      `${this.process.name} to answer`,
+      () => {
+        const { name, running, ending, output } = this.process;
+        if (!running) throw new Error(`${name} has ended (${ending}). It printed:\n${output}`);
+        return this.#report;
+      },
+      PATIENCE,
+    );
   }
 }
 
@@ -82,10 +95,6 @@ export class MeasuredFleet {
   constructor(redis: OneRedis, size: FleetSize) {
     this.#redis = redis;
     this.size = size;
-  }
-
-  get output(): string {
-    return this.#running.map(({ process }) => process.output).join('');
   }
 
   /** Starts members. */
@@ -123,6 +132,7 @@ export class MeasuredFleet {
     let took = 0;
     let blocked = 0;
     let cpuOfProcess = 0;
+    let isDisturbed = false;
     const load = await this.load(async () => {
       await action();
       await until(
@@ -131,6 +141,7 @@ export class MeasuredFleet {
           const reports = await this.#reports();
           const [witness] = reports;
           blocked = Math.max(blocked, witness?.blocked ?? 0);
+          isDisturbed ||= reports.some((report) => report.blocked > STANDS_STILL);
           cpuOfProcess = (witness?.cpu ?? 0) - (before[0]?.cpu ?? 0);
           moved = reports.reduce((sum, { taken }) => sum + taken, this.#takenBefore);
           const movedAt = Math.max(...reports.map((report) => report.movedAt));
@@ -141,7 +152,7 @@ export class MeasuredFleet {
       );
     });
     moved -= before.reduce((sum, { taken }) => sum + taken, takenBefore);
-    return { ...load, moved, took, cpuOfProcess, blocked };
+    return { ...load, moved, took, isDisturbed, cpuOfProcess, blocked };
   }
 
   /** What Redis processes meanwhile. */

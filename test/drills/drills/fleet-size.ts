@@ -6,7 +6,7 @@ import type { Stage } from '../stage.js';
 
 const SIZES: readonly FleetSize[] = [
   { topics: 20, partitions: 8, members: 10 },
-  { topics: 20, partitions: 8, members: 100 },
+  { topics: 100, partitions: 8, members: 100 },
   { topics: 200, partitions: 8, members: 40 },
   { topics: 1000, partitions: 8, members: 10 },
   { topics: 1000, partitions: 8, members: 40 },
@@ -23,7 +23,7 @@ const OWN_SCRIPTS = 30;
 
 /** A heartbeat comes this often at least, in milliseconds; and so often each process may look for one change. */
 const HEARTBEAT = 4250;
-const MOST_LOOKS = 3;
+const MOST_LOOKS = 4;
 
 export const fleetSize: Drill = {
   name: 'fleet-size',
@@ -46,6 +46,10 @@ async function measure(stage: Stage, size: FleetSize): Promise<void> {
   const step = async (name: string, action: () => Promise<void> | void): Promise<void> => {
     const move = await fleet.move(action);
     const line = note(name, move);
+    if (move.isDisturbed) {
+      stage.notes.push('(not judged: a process stood still meanwhile)');
+      return;
+    }
     stage.expect(move.scripts <= MOST_SCRIPTS * move.moved + OWN_SCRIPTS, 'scripts', line);
     const looks = move.heartbeats / (size.members + 1) - move.lasted / HEARTBEAT;
     stage.expect(looks <= MOST_LOOKS, 'heartbeats', line);

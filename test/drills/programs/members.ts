@@ -76,13 +76,17 @@ async function leave(): Promise<void> {
   process.exit(0);
 }
 
-process.on('message', (message) => {
-  if (message === 'leave') return void leave();
+function report(): void {
   const { user, system } = process.cpuUsage();
   const cpu = (user + system) / 1000;
-  const report: MembersReport = { booted: apps.length, owned, taken, movedAt, cpu, blocked: delays.max / 1e6 };
+  const answer: MembersReport = { booted: apps.length, owned, taken, movedAt, cpu, blocked: delays.max / 1e6 };
   delays.reset();
-  process.send?.(report);
+  process.send?.(answer);
+}
+
+process.on('message', (message) => {
+  if (message === 'leave') void leave();
+  else report();
 });
 // The parent process has died.
 process.on('disconnect', () => process.exit(1));

@@ -111,12 +111,17 @@ describe('PartitionOwnership', () => {
       await ownership.close();
     });
 
-    it('is asked for only if the owner still has it at the second look', async () => {
-      const { bed, other, ownership, settle } = await setUp();
+    it('is asked for only if its owner, which is alive, has had time to release it by itself', async () => {
+      const { bed, me, other, ownership, settle } = await setUp();
       await bed.broker.acquire(PARTITION, THEIRS, undefined);
       ownership.take();
       await settle();
-      expect(other.requests).toEqual([]);
+      for (let i = 0; i < 5; i++) {
+        ownership.retry();
+        await settle();
+      }
+      expect([me.count('acquire'), other.requests]).toEqual([6, []]);
+      await bed.clock.advance(1000);
       ownership.retry();
       await settle();
 
