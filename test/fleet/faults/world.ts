@@ -39,6 +39,15 @@ const ATTEMPTS = 8;
 /** How long it may take until nothing is left to do once the faults are over, in milliseconds. */
 const QUIET_DEADLINE = 30_000;
 
+type StateSet = 'scheduled' | 'inflight' | 'dead';
+
+/** The sets of a partition, and the states of the messages in them. */
+const FINAL_STATES: readonly (readonly [StateSet, FinalState])[] = [
+  ['scheduled', 'scheduled'],
+  ['inflight', 'in-flight'],
+  ['dead', 'dead'],
+];
+
 /** A Redis, processes connected to it through proxies, and the faults so far. */
 export class World extends Scene {
   readonly partitions = PARTITIONS;
@@ -228,13 +237,18 @@ export class World extends Scene {
 
   async #finalStates(): Promise<Map<string, FinalState>> {
     const states = new Map<string, FinalState>();
-    for (const id of await this.#idsIn('scheduled')) states.set(id, 'scheduled');
-    for (const id of await this.#idsIn('inflight')) states.set(id, 'in-flight');
-    for (const id of await this.#idsIn('dead')) states.set(id, 'dead');
+    for (const [set, state] of FINAL_STATES) {
+      try {
+        for (const id of await this.#idsIn(set)) states.set(id, state);
+      } catch (error) {
+        // Another program has written over it, and nobody has set that aside.
+        this.expect(false, 'unreadable', `${set}: ${(error as Error).message}`);
+      }
+    }
     return states;
   }
 
-  async #idsIn(set: 'scheduled' | 'inflight' | 'dead'): Promise<string[]> {
+  async #idsIn(set: StateSet): Promise<string[]> {
     const partitions = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}:${set}`);
     const ids = (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
     return ids.filter((id) => this.#isJudged(id));
