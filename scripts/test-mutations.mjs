@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { mutations } from '../test/fleet/faults/mutations.mjs';
+import { mutations } from '../test/fleet/faults/mutations/index.mjs';
 import { setup as buildPrograms } from '../test/support/setup/build-programs.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { Interruption, runScript } from './setup/failure.mjs';

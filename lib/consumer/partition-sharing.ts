@@ -127,7 +127,7 @@ export class PartitionSharing implements Startable, FleetMember {
   async #shareAll(): Promise<void> {
     const { clock } = this.#options.context;
     let begunAt = clock.now();
-    for (const consumer of [...this.#sharing]) {
+    for (const consumer of this.#sharing) {
       if (clock.now() - begunAt > SLICE) {
         await new Promise((resolve) => setImmediate(resolve));
         begunAt = clock.now();

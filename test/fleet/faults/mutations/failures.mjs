@@ -1,0 +1,141 @@
+/** Guards of what fails: connections, handlers, a full Redis, and records that others have written. */
+export const failureMutations = [
+  // ── signals and connections ───────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'echo: a process that does not hear itself makes the connection for signals anew',
+    file: 'fleet/session.ts',
+    find: "broker.link.rebuild('signals');",
+    replace: '',
+    scenario: 'deaf-signals',
+  },
+  {
+    guard: 'READONLY: a connection on which a call was refused is made anew',
+    file: 'broker/redis/redis-clients.ts',
+    find: 'if (isOfReplica(error)) return onReplica();',
+    replace: 'if (isOfReplica(error)) return onReplica() && false;',
+    scenario: 'moved-primary',
+  },
+  {
+    guard: 'READONLY: the connection for signals follows, which is refused nothing',
+    file: 'broker/redis/redis-connection.ts',
+    find: "this.rebuild('subscriber');",
+    replace: '',
+    scenario: 'moved-primary',
+  },
+  {
+    guard: 'replicas: what too few have confirmed is not published',
+    file: 'producer/publisher.ts',
+    find: 'confirmedBy >= replicas.min',
+    replace: 'confirmedBy >= 0',
+    spec: 'test/e2e/replicas.spec.ts',
+  },
+
+  // ── handlers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'end of a lease: the signal of its handler aborts at that moment',
+    file: 'consumer/lease-ends.ts',
+    find: 'this.#timer.arm(earliest);',
+    replace: 'void earliest;',
+    scenario: 'cut-off-consumer',
+  },
+  {
+    guard: 'abandoned run: it takes no slot',
+    file: 'consumer/partition-run.ts',
+    find: 'delivery.call?.settled();',
+    replace: 'if (!delivery.aborted) delivery.call?.settled();',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'abandoned run: its message is not called again beside it',
+    file: 'consumer/partition-run.ts',
+    find: 'if (!earlier) return false;',
+    replace: 'if (earlier?.aborted !== false) return false;',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'abandoned run: it spends attempts',
+    file: 'consumer/earlier-run.ts',
+    find: 'return failedAttempt(error, message, backoff, { at: broker.now(), duration: 0 });',
+    replace: 'void failedAttempt(error, message, backoff, { at: broker.now(), duration: 0 });\n    return RELEASED;',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'abandoned run: health tells of it',
+    file: 'consumer/abandoned-calls.ts',
+    find: 'this.#abandoned.add(call);',
+    replace: '',
+    scenario: 'hung-handlers',
+  },
+  {
+    guard: 'suspects: a claim brings no more than there is room for',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'if needed <= free then',
+    replace: 'if true then',
+    scenario: 'killing-message',
+  },
+  {
+    guard: 'suspects: those of all partitions share the room',
+    file: 'consumer/suspect-quota.ts',
+    find: 'this.#used += weight;',
+    replace: 'this.#used += 0 * weight;',
+    scenario: 'killing-message',
+  },
+  {
+    guard: 'pause: nothing is handed out',
+    file: 'broker/redis/lua/claim.lua',
+    find: 'elseif state[1] then',
+    replace: 'elseif false then',
+    scenario: 'paused-topic',
+  },
+
+  // ── what is refused ───────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'full Redis: outcomes that take memory wait',
+    file: 'consumer/settler.ts',
+    find: 'if (isFull(error)) return batch;',
+    replace: 'if (isFull(error) && batch.length === 0) return batch;',
+    scenario: 'full-redis',
+  },
+  {
+    guard: 'full Redis: outcomes that wait keep their leases',
+    file: 'consumer/lease-renewer.ts',
+    find: '...settler.waiting]',
+    replace: '...settler.waiting.slice(0, 0)]',
+    scenario: 'full-redis',
+  },
+  {
+    guard: 'full Redis: a partition with a crowd of outcomes that wait claims nothing more',
+    file: 'consumer/waiting-outcomes.ts',
+    find: 'this.#outcomes.length >= CROWD || length >= CROWD_LENGTH',
+    replace: 'this.#outcomes.length + length >= (CROWD + CROWD_LENGTH) * 1000',
+    spec: 'test/unit/consumer/full-broker.spec.ts',
+  },
+  {
+    guard: 'full Redis: a settle is refused before it has written anything',
+    file: 'broker/redis/lua/settle.lua',
+    find: "redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')",
+    replace: '',
+    spec: 'test/integration/redis-full.spec.ts',
+  },
+  {
+    guard: 'refused batch: it is split until the culprit is alone',
+    file: 'broker/split-refused.ts',
+    find: 'items.length > 1 && isRefused(error)',
+    replace: 'items.length > Infinity && isRefused(error)',
+    spec: 'test/unit/consumer/refused.spec.ts',
+  },
+  {
+    guard: 'refused claim: the message that is in the way is set aside',
+    file: 'consumer/partition-claimer.ts',
+    find: 'else if (await this.#setFirstAside(error))',
+    replace: 'else if (wanted < 1 && (await this.#setFirstAside(error)))',
+    spec: 'test/unit/consumer/refused.spec.ts',
+  },
+  {
+    guard: 'foreign keys: one of another type is set aside',
+    file: 'broker/redis/script-runner.ts',
+    find: 'if (!isWrongType(failure.message) ||',
+    replace: 'if (!isWrongType(failure.message) || keys.length > 0 ||',
+    scenario: 'hostile-records',
+  },
+];
