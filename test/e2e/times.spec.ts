@@ -102,11 +102,12 @@ describe('a message that is due', () => {
 
   it('does not come before what is due already, however long ago it asks to be', async () => {
     const publisher = await bed.start({ options: { consumer: false, defaults: { partitions: 1 } } });
-    await publisher.producer.publish('alarms', 1, { id: 'waiting' });
-    await publisher.producer.publish('alarms', 2, { id: 'ancient', deliverAt: 0, expireAfter: '1h' });
+    // Published within one millisecond, they are due at the same time, and come in the order of their ids.
+    await publisher.producer.publish('alarms', 1, { id: 'a waiting one' });
+    await publisher.producer.publish('alarms', 2, { id: 'b ancient', deliverAt: 0, expireAfter: '1h' });
     const { alarms } = await start();
     await alarms.called(2);
-    expect(alarms.ids).toEqual(['waiting', 'ancient']);
+    expect(alarms.ids).toEqual(['a waiting one', 'b ancient']);
   });
 
   it('is delivered in the order of publishing if due times are equal and ids generated', async () => {

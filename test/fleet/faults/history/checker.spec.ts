@@ -191,13 +191,16 @@ describe('the checker', () => {
     expect(history.rules()).toEqual(['stale-settle']);
   });
 
-  it('tells the late settle of an earlier run from that of the run that has begun since', () => {
+  it.each([
+    { when: 'later', begin: 9001 },
+    { when: 'in the same millisecond', begin: 9000 },
+  ])('tells the late settle of an earlier run from that of the next one, which began $when', ({ begin }) => {
     const history = new Forgery()
       .published(0, 'm')
       .started(5000, 'a', 'm')
       .fault(5100, 7000, 'a')
       .finished(9000, 'a', 'm')
-      .started(9001, 'a', 'm')
+      .started(begin, 'a', 'm')
       .settled(9002, 'a', 'm', 'stale')
       .finished(9100, 'a', 'm')
       .settled(9101, 'a', 'm', 'acked');

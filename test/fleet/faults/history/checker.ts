@@ -19,6 +19,7 @@ export interface Violation {
 }
 
 type RecordOf<K extends ProcessRecord['kind']> = Extract<ProcessRecord, { kind: K }>;
+type AttemptRecord = Extract<ProcessRecord, { attempt: number }>;
 
 /** One run of a handler. */
 interface Run {
@@ -235,34 +236,48 @@ function checkOwners(history: History): Violation[] {
 
 /** The runs in the order of their beginnings. */
 function toRuns(history: History): Run[] {
-  const { records, faults } = history;
-  const recordsByDelivery = groupBy(
-    records.filter((record) => 'attempt' in record),
-    deliveryOf,
-  );
-  return recordsOf(history, 'delivery-started')
-    .map((start) => {
-      const own = (recordsByDelivery.get(deliveryOf(start)) ?? []).filter(({ at }) => at >= start.at);
-      const finish = own.find((record) => record.kind === 'delivery-finished');
-      const abort = own.find((record) => record.kind === 'aborted');
-      // The settle of an earlier run of the same attempt may be answered after this one has begun.
-      const decidedAt = Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity);
-      const death = faults.find(({ fatal, process, at }) => fatal && process === start.process && at >= start.at);
-      return {
-        id: start.id,
-        process: start.process,
-        attempt: start.attempt,
-        dueAt: start.dueAt,
-        from: start.at,
-        to: Math.min(decidedAt, death?.at ?? Infinity),
-        ok: finish?.kind === 'delivery-finished' && finish.ok,
-        settled: own.filter((record) => record.kind === 'settled').find(({ at }) => at >= decidedAt),
-      };
-    })
+  const records = history.records.filter((record) => 'attempt' in record);
+  return [...groupBy(records, deliveryOf).values()]
+    .flatMap((own) => toRunsOfDelivery(history, own))
     .toSorted((a, b) => a.from - b.from);
 }
 
-function deliveryOf({ process, id, attempt }: { process: string; id: string; attempt: number }): string {
+/**
+ * The runs that one process had of one attempt: several if it lost the lease and got the message again.
+ *
+ * @param records in the order in which the process wrote them; two of one millisecond can belong to two runs
+ */
+function toRunsOfDelivery({ faults }: History, records: readonly AttemptRecord[]): Run[] {
+  const starts = records.flatMap((record, i) => (record.kind === 'delivery-started' ? [i] : []));
+  const settles = records.filter((record) => record.kind === 'settled');
+  const runs = starts.map((begin, i) => {
+    const start = records[begin] as RecordOf<'delivery-started'>;
+    // A process never runs a message twice at once.
+    const own = records.slice(begin, starts[i + 1]);
+    const finish = own.find((record) => record.kind === 'delivery-finished');
+    const abort = own.find((record) => record.kind === 'aborted');
+    const death = faults.find(({ fatal, process, at }) => fatal && process === start.process && at >= start.at);
+    return {
+      start,
+      ok: finish?.ok === true,
+      decidedAt: Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity),
+      diedAt: death?.at ?? Infinity,
+    };
+  });
+  // From the last to the first: the settle of an earlier run may be answered after the next has begun, or ended.
+  return runs.toReversed().map(({ start, ok, decidedAt, diedAt }) => ({
+    id: start.id,
+    process: start.process,
+    attempt: start.attempt,
+    dueAt: start.dueAt,
+    from: start.at,
+    to: Math.min(decidedAt, diedAt),
+    ok,
+    settled: (settles.at(-1)?.at ?? -Infinity) >= decidedAt ? settles.pop() : undefined,
+  }));
+}
+
+function deliveryOf({ process, id, attempt }: AttemptRecord): string {
   return `${process} ${id} ${attempt}`;
 }
 
