@@ -28,7 +28,10 @@ export class TopicRegistry {
   readonly #options: TopicRegistryOptions;
   readonly #settings = new Map<string, TopicSettings>();
   readonly #partitions = new Map<string, number>();
+  /** What runs now, by topic. */
   readonly #restoring = new Map<string, Promise<void>>();
+  /** What runs after that. */
+  readonly #toRestore = new Map<string, Promise<void>>();
 
   constructor(options: TopicRegistryOptions) {
     this.#options = options;
@@ -91,17 +94,16 @@ export class TopicRegistry {
   }
 
   /**
-   * Writes again how many partitions a topic has, since Redis may have lost it. Calls during a call are one.
+   * Writes again how many partitions a topic has, since Redis may have lost it. Calls during a call are one that follows it: what
+   * runs may have been answered before the loss.
    *
    * @throws BrokerUnavailableError
    */
   async restore(topic: string): Promise<void> {
-    let restoring = this.#restoring.get(topic);
-    if (!restoring) {
-      restoring = this.#restore(topic).finally(() => this.#restoring.delete(topic));
-      this.#restoring.set(topic, restoring);
-    }
-    await restoring;
+    const run = async (): Promise<void> => onceFor(this.#restoring, topic, async () => this.#restore(topic));
+    const running = this.#restoring.get(topic);
+    if (!running) return run();
+    return onceFor(this.#toRestore, topic, async () => running.catch(() => {}).then(run));
   }
 
   async #restore(topic: string): Promise<void> {
@@ -131,4 +133,11 @@ export class TopicRegistry {
     this.#partitions.set(topic, partitions);
     return partitions;
   }
+}
+
+/** Calls that are made during a call are that call. */
+async function onceFor(calls: Map<string, Promise<void>>, key: string, call: () => Promise<void>): Promise<void> {
+  let current = calls.get(key);
+  if (!current) calls.set(key, (current = call().finally(() => calls.delete(key))));
+  return current;
 }
