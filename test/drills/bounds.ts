@@ -11,21 +11,24 @@ export interface Bounds {
   readonly publishingStops?: number;
   readonly handlingStops?: number;
   readonly latest?: number;
+  /** How many messages that were confirmed Redis may have lost. */
+  readonly lost?: number;
   /** Whether every publish has to be confirmed. */
   readonly confirmsAll?: boolean;
 }
 
 /** The bounds that these figures exceed. */
 export function beyond(bounds: Bounds, figures: Figures): Finding[] {
-  const { publishingStopped, handlingStopped, rejected, lateness } = figures;
+  const { publishingStopped, handlingStopped, rejected, lateness, excused } = figures;
   const findings: Finding[] = [];
-  const limit = (rule: string, value: number, most: number | undefined): void => {
+  const limit = (rule: string, value: number, most: number | undefined, unit = 'ms'): void => {
     if (most !== undefined && value > most)
-      findings.push({ rule, detail: `${value.toFixed(0)} ms, ${most} ms are allowed` });
+      findings.push({ rule, detail: `${value.toFixed(0)} ${unit}, ${most} ${unit} are allowed` });
   };
   limit('publishing-stopped', publishingStopped, bounds.publishingStops);
   limit('handling-stopped', handlingStopped, bounds.handlingStops);
   limit('late', lateness.max, bounds.latest);
+  limit('lost-by-redis', excused.get('lost') ?? 0, bounds.lost, 'messages');
   if (bounds.confirmsAll && rejected > 0) findings.push({ rule: 'rejected', detail: `${rejected} publishes` });
   return findings;
 }

@@ -31,7 +31,7 @@ const CONSUMERS = 4;
 const PRODUCERS = 2;
 
 /** Messages per second in all. */
-const RATE = 500;
+export const RATE = 500;
 const MAX_DELAY = 500;
 const HANDLER_TIME = 30;
 
@@ -70,12 +70,12 @@ export class Stage extends Scene {
 
   /** Starts consumers and producers, all at once, and waits until every partition has an owner. */
   async startFleet(
-    options: { consumers?: number; rate?: number; consumer?: Partial<ConsumerConfig> } = {},
+    options: { consumers?: number; rate?: number; maxDelay?: number; consumer?: Partial<ConsumerConfig> } = {},
   ): Promise<void> {
-    const { consumers = CONSUMERS, rate = RATE, consumer = {} } = options;
+    const { consumers = CONSUMERS, rate = RATE, maxDelay = MAX_DELAY, consumer = {} } = options;
     await Promise.all([
       ...Array.from({ length: consumers }, async () => this.startConsumer(consumer)),
-      ...Array.from({ length: PRODUCERS }, async () => this.startProducer({ rate: rate / PRODUCERS })),
+      ...Array.from({ length: PRODUCERS }, async () => this.startProducer({ rate: rate / PRODUCERS, maxDelay })),
     ]);
     await this.allOwned(DEFAULTS.session * 2);
   }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { ConnectionOptions } from 'node:tls';
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
 import { ConfigurationError } from '../../errors/options.errors.js';
-import { addressOf, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
-import { CONNECTION_CLOSED, isOfReplica, isRefusedDatabase } from './redis-errors.js';
+import { addressOf, clientEndpoints, clusterAddress, databaseOf, startupNodesOf } from './redis-address.js';
+import { CONNECTION_CLOSED, isOfAllSentinels, isOfReplica, isRefusedDatabase } from './redis-errors.js';
 import type { RedisSettings } from './redis-settings.js';
 
 export type RedisClient = Redis | Cluster;
@@ -19,6 +19,15 @@ const SOCKET_TIMEOUT = 10_000;
 
 /** The same for a connection on which Redis waits for replicas, as long as a publish may take: 60 s. */
 const WAITING_SOCKET_TIMEOUT = 60_000 + SOCKET_TIMEOUT;
+
+/** A Sentinel that hangs is passed over after this time, in milliseconds; ioredis would wait for it for ever. */
+const SENTINEL_TIMEOUT = 2000;
+
+/** Between two tries to connect to a Sentinel that is only listened to, in milliseconds. */
+const SENTINEL_PAUSE = 1000;
+
+/** How long a Sentinel may say nothing until its connection is tried, in milliseconds. */
+const SENTINEL_KEEP_ALIVE = 30_000;
 
 /** Replies as ioredis 5 gives them, which does not know the option, whatever an application wants of its own. */
 const LEGACY_REPLIES = { replyMapping: 'legacy' } as const;
@@ -38,6 +47,9 @@ const BEHAVIOUR = {
   socketTimeout: SOCKET_TIMEOUT,
   // ioredis would subscribe without anybody to catch its failure, which ends the process.
   autoResubscribe: false,
+  // One watch a process tells all of its connections; ioredis would have each listen to every Sentinel. See docs/decisions/0059.
+  failoverDetector: false,
+  sentinelCommandTimeout: SENTINEL_TIMEOUT,
   // Until then nothing is sent but what makes the connection, so that no command goes to a database that was not selected.
   enableReadyCheck: true,
   retryStrategy: (attempt: number): number => Math.min(25 * 2 ** attempt, 400) + Math.random() * 50,
@@ -94,21 +106,43 @@ export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReplica: 
   return () => new ioredis.Redis({ ...settings, ...behaviour(settings) });
 }
 
-/**
- * A further connection to the server of a client, on which Redis may wait for replicas. It connects again if the given client
- * does, which a node of a Cluster does not: its slots may have another primary by then.
- */
+/** See {@link RedisConnection.openForReplicas}. */
 export function openForReplicas(template: Redis): Redis {
   const { retryStrategy } = template.options;
-  const client = template.duplicate({
+  return template.duplicate({
     ...BEHAVIOUR,
     retryStrategy: retryStrategy ?? (() => null),
     enableAutoPipelining: false,
     socketTimeout: WAITING_SOCKET_TIMEOUT,
   });
-  endSocketTimers(client);
-  client.on('error', (error: Error) => endIfRefused(client, error));
-  return client;
+}
+
+/** Clients that listen to the Sentinels which a client was given, one for each. */
+export function sentinelsOf(ioredis: IoRedis, client: RedisClient): Redis[] {
+  if (client.isCluster) return [];
+  const { sentinels, sentinelUsername, sentinelPassword, sentinelTLS, family, connectTimeout, protocol } = (
+    client as Redis
+  ).options;
+  if (!sentinels?.length) return [];
+  const options = {
+    ...BEHAVIOUR,
+    enableReadyCheck: false,
+    retryStrategy: () => SENTINEL_PAUSE,
+    keepAlive: SENTINEL_KEEP_ALIVE,
+    family,
+    connectTimeout,
+    protocol,
+    username: sentinelUsername,
+    password: sentinelPassword,
+    tls: sentinelTLS,
+  } satisfies RedisOptions;
+  return clientEndpoints(client).map((endpoint) => {
+    const sentinel = new ioredis.Redis({ ...options, ...endpoint });
+    endSocketTimers(sentinel);
+    // The connections that serve say why there is no primary.
+    sentinel.on('error', () => {});
+    return sentinel;
+  });
 }
 
 /** Where a client leads: host and port, for messages. */
@@ -204,6 +238,18 @@ export async function primaryKnown(client: RedisClient): Promise<void> {
   const { signal } = waiting;
   const closed = once(client, 'close', { signal }).then(() => Promise.reject(new Error(CONNECTION_CLOSED)));
   await Promise.race([once(client, 'ready', { signal }), closed]).finally(() => waiting.abort());
+}
+
+/**
+ * Tells which errors of a client say by mistake that no Sentinel helps: ioredis asks them in a circle, a further one for each
+ * connection, and says so whenever it begins again with the first.
+ */
+export function falseAlarmsOf(client: RedisClient): (error: Error) => boolean {
+  const sentinels = client.isCluster ? 0 : ((client as Redis).options.sentinels?.length ?? 0);
+  let inVain = 0;
+  client.on('sentinelError', () => inVain++);
+  client.on('ready', () => (inVain = 0));
+  return (error) => isOfAllSentinels(error) && inVain < sentinels;
 }
 
 /** The options of TLS with which a client talks to the servers that it asks first. */

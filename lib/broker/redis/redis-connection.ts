@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { Log } from '../../log.js';
 import { type Clock, SystemClock } from '../../time/clock.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
@@ -17,6 +18,8 @@ import {
   clientsOf,
   endIfRefused,
   endSocketTimers,
+  falseAlarmsOf,
+  openForReplicas,
   primaryKnown,
   tlsOf,
 } from './redis-clients.js';
@@ -24,6 +27,7 @@ import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './re
 import { RedisNodes } from './redis-nodes.js';
 import type { RedisSettings } from './redis-settings.js';
 import { ReplicaWatch } from './replica-watch.js';
+import { SentinelWatch } from './sentinel-watch.js';
 import { lookSparingly } from './slot-looks.js';
 
 /** Longest time to find out why a connection fails, in milliseconds. */
@@ -42,8 +46,9 @@ export class RedisConnection {
   readonly #openClient: OpenClient;
   readonly #attachments: ((subscriber: RedisClient) => void)[] = [];
   readonly #replicaWatch: ReplicaWatch;
+  readonly #sentinelWatch: SentinelWatch;
   /** Clients for reads that wait. */
-  readonly #others = new Set<RedisClient>();
+  readonly #readers = new Set<RedisClient>();
   #subscriber: RedisClient;
   #opening: Promise<void> | undefined;
   #primaryKnown: Promise<void> | undefined;
@@ -66,6 +71,7 @@ export class RedisConnection {
     const { commands: client, address } = this;
     this.nodes = new RedisNodes({ ioredis, client, address, clock });
     this.#replicaWatch = new ReplicaWatch({ address, clock, log, follow: () => this.#leaveReplica() });
+    this.#sentinelWatch = new SentinelWatch({ ioredis, address, log });
     this.#outage = new OutageLog({
       address,
       clock,
@@ -134,6 +140,7 @@ export class RedisConnection {
     }
     this.#isOpen = true;
     this.#outage.start();
+    this.#sentinelWatch.start(this.commands);
   }
 
   /** Whether the connections were made: from then on commands can be sent, though they fail while Redis is away. */
@@ -225,17 +232,23 @@ export class RedisConnection {
   /** A further client like that for commands, for reads that wait. What its connection fails with, its commands say. */
   openAnother(): RedisClient {
     const client = this.#openClient('commands');
-    this.#others.add(client);
-    endSocketTimers(client);
-    lookSparingly(client, this.#clock);
-    client.on('error', (error: Error) => endIfRefused(client, error));
-    client.on('end', () => this.#others.delete(client));
-    return client;
+    this.#readers.add(client);
+    client.on('end', () => this.#readers.delete(client));
+    return this.#unwatched(client);
+  }
+
+  /**
+   * A further client for the server of another one, on which Redis may wait for replicas. It connects again if the other one
+   * does, which a node of a Cluster does not: its slots may have another primary by then.
+   */
+  openForReplicas(template: Redis): Redis {
+    return this.#unwatched(openForReplicas(template));
   }
 
   close(): void {
     this.#closing = true;
     this.#replicaWatch.close();
+    this.#sentinelWatch.close();
     this.#outage.close();
     this.commands.disconnect();
     this.#subscriber.disconnect();
@@ -251,7 +264,21 @@ export class RedisConnection {
   /** Makes those connections anew that only read, and so stay at a server that has become a replica. */
   #leaveReplica(): void {
     this.rebuild('subscriber');
-    for (const client of this.#others) client.disconnect(true);
+    // ioredis ends a client for ever that is told to disconnect while it asks a Sentinel.
+    for (const client of this.#readers) if (client.status === 'ready') client.disconnect(true);
+  }
+
+  #prepare(client: RedisClient): void {
+    endSocketTimers(client);
+    lookSparingly(client, this.#clock);
+    this.#sentinelWatch.add(client);
+  }
+
+  /** Prepares a client whose failures only its callers are told of. */
+  #unwatched<T extends RedisClient>(client: T): T {
+    this.#prepare(client);
+    client.on('error', (error: Error) => endIfRefused(client, error));
+    return client;
   }
 
   /** What is behind an error of a connection that says little by itself. */
@@ -262,11 +289,11 @@ export class RedisConnection {
 
   #watch(client: RedisClient, connection: Purpose): void {
     let isRefused = false;
-    endSocketTimers(client);
-    lookSparingly(client, this.#clock);
+    const isFalseAlarm = falseAlarmsOf(client);
+    this.#prepare(client);
     client.on('error', (error: Error) => {
       // Of a client whose place was taken nothing is of interest any more.
-      if (client !== this[connection]) return;
+      if (client !== this[connection] || isFalseAlarm(error)) return;
       withoutSecrets(error);
       isRefused ||= endIfRefused(client, error);
       // What a cluster says while it serves is of one of its nodes.

@@ -109,9 +109,14 @@ function withoutArguments(text: string): string {
 export function rootOf(error: Error): Error {
   const { lastNodeError } = error as DetailedError;
   if (lastNodeError instanceof Error) return lastNodeError;
-  if (!error.message.startsWith('All sentinels are unreachable')) return error;
+  if (!isOfAllSentinels(error)) return error;
   const [, last] = / Last error: (.*)$/s.exec(error.message) ?? [];
   return new Error(last ?? 'the Sentinels answer, and none of them knows a primary of that name', { cause: error });
+}
+
+/** Whether ioredis says that it has asked all Sentinels in vain. */
+export function isOfAllSentinels(error: Error): boolean {
+  return error.message.startsWith('All sentinels are unreachable');
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ReplicaRequirement } from '../../messages/replicas.js';
 import type { Log } from '../../log.js';
 import type { Clock } from '../../time/clock.js';
 import type { Argument } from './lua/script-table.js';
-import { type RedisClient, openForReplicas } from './redis-clients.js';
+import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isConnectionLoss, isMoved } from './redis-errors.js';
 import { type ConfirmedReply, ReplicatedLink, type ScriptCommand } from './replicated-link.js';
@@ -85,7 +85,7 @@ export class ReplicatedCalls {
   #link(name: string, template: () => Redis): ReplicatedLink {
     const known = this.#links.get(name);
     if (known) return known;
-    const client = openForReplicas(template());
+    const client = this.#connection.openForReplicas(template());
     const link = new ReplicatedLink(client, this.#clock);
     this.#links.set(name, link);
     // A client of one node does not connect again: the slots may have another primary by then.

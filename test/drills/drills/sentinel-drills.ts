@@ -1,6 +1,6 @@
 import type { Drill } from '../drill.js';
 import { SentinelGroup } from '../servers/sentinel-group.js';
-import { DEFAULTS } from '../stage.js';
+import { DEFAULTS, RATE } from '../stage.js';
 
 /**
  * How long before its end a primary may have confirmed what its replicas did not get, in milliseconds: replicas acknowledge
@@ -14,6 +14,15 @@ const AFTER_LOST_ACKS = DEFAULTS.lease + 10_000;
 /** How long publishing and handling may stop, in milliseconds. */
 const STOP_OF_A_KILL = 8000;
 const STOP_OF_A_SWAP = 5000;
+
+/**
+ * Delays in a swap are as long as a former primary goes on confirming: what it has confirmed waits there, and is lost with it.
+ * Milliseconds.
+ */
+const LONG_DELAY = 10_000;
+
+/** How long the former primary may be written to: a Sentinel says after about a second that it has promoted another one. */
+const WRITTEN_TO = 2000;
 
 export const sentinelKill: Drill = {
   name: 'sentinel-kill',
@@ -42,17 +51,21 @@ export const sentinelFailover: Drill = {
   times: 10,
   async run(stage, times) {
     const group = await stage.use(SentinelGroup.start());
-    await stage.startFleet();
+    await stage.startFleet({ maxDelay: LONG_DELAY });
     for (let i = 0; i < times; i++) {
       await stage.pause(1500, 2500);
       const swappedAt = stage.now();
-      await stage.disturb('SENTINEL FAILOVER', async () => group.failover());
+      await stage.disturb('SENTINEL FAILOVER', async () => {
+        const served = await group.failover();
+        stage.expect(served === 0, 'former-primary', `it served ${served} scripts after its successor was named`);
+      });
       stage.redisLost(swappedAt, stage.now());
       await group.whole();
     }
     await stage.pause(1500);
     const stops = { publishingStops: STOP_OF_A_SWAP, handlingStops: STOP_OF_A_SWAP };
-    await stage.finish({ settledWithin: AFTER_LOST_ACKS, ...stops });
+    const lost = (times * RATE * WRITTEN_TO) / 1000;
+    await stage.finish({ settledWithin: AFTER_LOST_ACKS + LONG_DELAY, lost, ...stops });
   },
 };
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { PRIMARY, startSentinel } from '../../support/servers/redis-sentinel.js';
@@ -14,6 +15,9 @@ const SILENCE = 2000;
 
 /** How soon a failover may follow another one, in milliseconds; Sentinels wait for twice as long. */
 const FAILOVER_TIMEOUT = 2000;
+
+/** How long after the first Sentinel the last one tells of a swap at most, with time to follow; in milliseconds. */
+const TELLING = 3000;
 
 const CONFIG = [
   `sentinel down-after-milliseconds ${PRIMARY} ${SILENCE}`,
@@ -57,14 +61,19 @@ export class SentinelGroup implements Servers {
   }
 
   /**
-   * Lets the Sentinels swap the primary for a replica, although nothing is wrong with it. Until it is told, the former primary
-   * confirms writes that it drops then.
+   * Lets the Sentinels swap the primary for a replica, although nothing is wrong with it. The former primary goes on confirming
+   * writes until they make it a replica too, some ten seconds later.
+   *
+   * @returns how many scripts it still served once all Sentinels had told of its successor
    */
-  async failover(): Promise<void> {
+  async failover(): Promise<number> {
     const former = await this.#primary();
     await this.#askSentinel(async (client) => client.call('SENTINEL', 'FAILOVER', PRIMARY));
     await this.#promoted(former);
+    await setTimeout(TELLING);
+    const served = await scriptsServedBy(former);
     await until('the former primary to be a replica', async () => (await roleOf(former)) === 'slave', 30_000);
+    return (await scriptsServedBy(former)) - served;
   }
 
   async killSentinels(): Promise<void> {
@@ -123,4 +132,12 @@ export class SentinelGroup implements Servers {
     if (!sentinel) throw new Error('There is no Sentinel');
     return sentinel.ask(question);
   }
+}
+
+async function scriptsServedBy(server: PrivateRedis): Promise<number> {
+  const stats = await server.ask(async (client) => client.info('commandstats'));
+  return Array.from(stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm), ([, calls]) => Number(calls)).reduce(
+    (sum, calls) => sum + calls,
+    0,
+  );
 }

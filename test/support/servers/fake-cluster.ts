@@ -1,6 +1,6 @@
 import { Command } from 'ioredis';
 import type { ServerTraits } from '../../../lib/broker/redis/server-traits.js';
-import { type FakeRedis, startFakeRedis } from './fake-redis.js';
+import { type FakeRedis, bulk, startFakeRedis } from './fake-redis.js';
 
 const SLOTS = 16_384;
 
@@ -128,8 +128,4 @@ export class FakeNode {
 
 function slotOf(key: string): number {
   return new Command('get', [key]).getSlot();
-}
-
-function bulk(text: string): string {
-  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }

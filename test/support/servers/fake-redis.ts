@@ -6,6 +6,10 @@ export interface FakeRedis {
   readonly port: number;
   /** The commands it was sent, in upper case. */
   readonly commands: readonly string[];
+  /** How many connections have subscribed. */
+  readonly subscribers: () => number;
+  /** Sends a message to all connections that have subscribed. */
+  readonly tell: (channel: string, message: string) => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -21,16 +25,19 @@ export async function startFakeRedis(
 ): Promise<FakeRedis> {
   const commands: string[] = [];
   const sockets = new Set<Socket>();
+  const subscribed = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     let received = '';
     socket.on('error', () => {});
+    socket.on('close', () => subscribed.delete(socket));
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
       for (let command = parse(received); command; command = parse(received)) {
         received = received.slice(command.length);
         const name = (command.words[0] ?? '').toUpperCase();
         commands.push(name);
+        if (name === 'SUBSCRIBE') subscribed.add(socket);
         socket.write(answer(command.words) ?? reply(name, info));
       }
     });
@@ -39,6 +46,10 @@ export async function startFakeRedis(
   return {
     port: (server.address() as { port: number }).port,
     commands,
+    subscribers: () => subscribed.size,
+    tell: (channel, message) => {
+      for (const socket of subscribed) socket.write(`*3\r\n${bulk('message')}${bulk(channel)}${bulk(message)}`);
+    },
     stop: async () => {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -50,11 +61,15 @@ export async function startFakeRedis(
 function reply(command: string, info: string): string {
   if (command === 'HELLO') return '-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n';
   if (command === 'CLIENT') return "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'\r\n";
-  if (command === 'INFO') return `$${Buffer.byteLength(info)}\r\n${info}\r\n`;
+  if (command === 'INFO') return bulk(info);
   // Every script answers with the time, and these have nothing else to say.
   if (command === 'EVALSHA' || command === 'EVAL') return '*1\r\n:1767225600000000\r\n';
   if (command === 'TIME') return '*2\r\n$10\r\n1767225600\r\n$1\r\n0\r\n';
   return '+OK\r\n';
+}
+
+export function bulk(text: string): string {
+  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }
 
 /** The first command of a stream: `*<count>` and then `$<length>` and the word for each; `undefined` if incomplete. */
