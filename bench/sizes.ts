@@ -32,7 +32,10 @@ export interface Sizes {
   readonly settle: number;
   /** Messages that wait during that measurement. */
   readonly idleWaiting: number;
-  /** Messages published and handled by each process before it is measured. */
+  /**
+   * Messages published and handled by each process before it is measured: with fewer, the engine still compiles during the
+   * measurement, and takes a core for it.
+   */
   readonly warmUp: number;
 }
 
@@ -50,7 +53,7 @@ export const FULL: Sizes = {
   idle: 20_000,
   settle: 20_000,
   idleWaiting: 1_000_000,
-  warmUp: 20_000,
+  warmUp: 60_000,
 };
 
 /** Only to try whether the benchmark works; the figures mean nothing. */

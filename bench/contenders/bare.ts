@@ -74,8 +74,9 @@ class BarePartition {
 
   /** Ids, tokens and payloads of up to {@link BARE_BATCH} messages. */
   async claim(): Promise<{ id: string; token: string; payload: Payload }[]> {
-    const args = [OWNER, ++this.#claims, this.#delivered, BARE_BATCH, HOUR];
-    const [, , delivered, , , records, ...fields] = await this.#run('claim', args);
+    const noSuspects = [0, 0];
+    const args = [OWNER, ++this.#claims, this.#delivered, BARE_BATCH, HOUR, ...noSuspects];
+    const [, , delivered, , , records, , ...fields] = await this.#run('claim', args);
     this.#delivered = delivered as number;
     const numbers = JSON.parse(`[${String(records).replaceAll(' ', ',')}]`) as number[];
     const messages = [];

@@ -16,14 +16,14 @@ export interface Claimant {
  * message waits in a process while its lease runs, and are handed out first come, first served.
  */
 export class SlotPool {
-  readonly #limit: number;
+  readonly limit: number;
   #used = 0;
   readonly #queue = new Map<Claimant, HandlerSlots>();
   #granting = false;
   readonly #idle: (() => void)[] = [];
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /** Slots taken. */
@@ -32,7 +32,7 @@ export class SlotPool {
   }
 
   get free(): number {
-    return this.#limit - this.#used;
+    return this.limit - this.#used;
   }
 
   /** Resolves once no slot is taken. */
@@ -100,6 +100,8 @@ export class SlotPool {
 export class HandlerSlots {
   readonly #pool: SlotPool;
   readonly #limit: number;
+  /** Most slots for one claim: while its messages are handled, the next one is on its way. */
+  readonly #most: number;
   #used = 0;
   /** Waits until slots of this handler are free. */
   readonly #parked = new Set<Claimant>();
@@ -111,6 +113,7 @@ export class HandlerSlots {
   constructor(pool: SlotPool, limit: number) {
     this.#pool = pool;
     this.#limit = limit;
+    this.#most = Math.ceil(Math.min(limit, pool.limit) / 2);
   }
 
   /** Slots taken. */
@@ -174,7 +177,7 @@ export class HandlerSlots {
       this.#outranked.add(claimant);
       return 0;
     }
-    const slots = Math.min(free, this.free, claimant.wanted);
+    const slots = Math.min(free, this.free, this.#most, claimant.wanted);
     if (slots === 0) this.#parked.add(claimant);
     this.#used += slots;
     return slots;

@@ -196,9 +196,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
-    this.#settler.settle(delivery, verdict);
     if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
+    // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
+    this.#settler.settle(delivery, verdict);
   }
 
   /** Settled: Redis has confirmed it. */

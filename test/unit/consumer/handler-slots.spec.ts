@@ -3,6 +3,8 @@ import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { SeededRandom } from '../../support/random.js';
 import { TestClaimant, turns } from '../../support/units/test-claimant.js';
 
+type Three = [TestClaimant, TestClaimant, TestClaimant];
+
 describe('SlotPool', () => {
   it('grants at once what is wanted, where it is free', () => {
     const pool = new SlotPool(10);
@@ -44,16 +46,27 @@ describe('SlotPool', () => {
   });
 
   it('grants slots that come back in one turn of the event loop together', async () => {
-    const pool = new SlotPool(10);
-    const group = new HandlerSlots(pool, 10);
-    const [busy, waiting] = [new TestClaimant(group, 10), new TestClaimant(group, 400)];
-    busy.request();
-    waiting.request();
+    const group = new HandlerSlots(new SlotPool(20), 20);
+    const [busy, busyToo, waiting] = [10, 10, 400].map((wanted) => new TestClaimant(group, wanted)) as Three;
+    for (const claimant of [busy, busyToo, waiting]) claimant.request();
 
     for (let i = 0; i < 8; i++) group.release(1);
     await turns();
 
     expect(waiting.grants).toEqual([8]);
+  });
+
+  it.each([
+    { pool: 20, limit: 100, half: 10 },
+    { pool: 100, limit: 9, half: 5 },
+    { pool: 1, limit: 1, half: 1 },
+  ])('grants $half of $pool slots at once if $limit are allowed, so that another claim can be under way', (given) => {
+    const group = new HandlerSlots(new SlotPool(given.pool), given.limit);
+    const claimant = new TestClaimant(group, 400);
+
+    claimant.request();
+
+    expect(claimant.grants).toEqual([given.half]);
   });
 
   it('never has more slots out than its limit', async () => {
@@ -114,14 +127,14 @@ describe('SlotPool', () => {
     it('keeps a group within its limit and gives the rest to others', async () => {
       const pool = new SlotPool(10);
       const [narrow, wide] = [new HandlerSlots(pool, 2), new HandlerSlots(pool, 100)];
-      const [a, b, c] = [new TestClaimant(narrow, 5), new TestClaimant(narrow, 5), new TestClaimant(wide, 5)];
-      for (const claimant of [a, b, c]) claimant.request();
+      const [a, b, c] = [narrow, narrow, wide].map((group) => new TestClaimant(group, 5)) as Three;
+      for (const claimant of [a, b, a, c]) claimant.request();
 
-      expect([a.grants, b.grants, c.grants]).toEqual([[2], [], [5]]);
+      expect([a.grants, b.grants, c.grants]).toEqual([[1], [1], [5]]);
 
       narrow.release(1);
       await turns();
-      expect(b.grants).toEqual([1]);
+      expect(a.grants).toEqual([1, 1]);
     });
 
     it('a full group does not keep others waiting', async () => {

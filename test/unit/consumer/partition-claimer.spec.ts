@@ -55,7 +55,7 @@ describe('PartitionClaimer', () => {
   );
 
   it('claims no more than it has slots for', () => {
-    const bed = new ClaimBed(2);
+    const bed = new ClaimBed(4);
     bed.claimer('jobs', { batch: 5 }).start();
 
     expect(bed.claims.map(({ max }) => max)).toEqual([10]);

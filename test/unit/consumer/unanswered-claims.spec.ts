@@ -6,9 +6,9 @@ import { turns } from '../../support/units/test-claimant.js';
 
 const GONE = new BrokerUnavailableError('gone', { transient: true });
 
-/** Two partitions want the only two slots of a process; the first one's shard is away. */
+/** Two partitions want the only slot of a process; the first one's shard is away. */
 function startTwo() {
-  const bed = new ClaimBed(2);
+  const bed = new ClaimBed(1);
   bed.claimer('away').start();
   bed.claimer('there').start();
   expect(bed.claimed).toEqual(['away']);
@@ -27,7 +27,7 @@ describe('a claim loses slots that others can use', () => {
     expect(bed.claimOf('away')).toMatchObject({ sequence: 1, max: 0 });
     bed.claimOf('away').answer(claimed(0, bed.clock.now()));
     await turns();
-    expect(bed.claimOf('away')).toMatchObject({ sequence: 2, max: 2 });
+    expect(bed.claimOf('away')).toMatchObject({ sequence: 2, max: 1 });
   });
 
   it('and says when it failed last', async () => {
@@ -60,9 +60,9 @@ describe('a claim loses slots that others can use', () => {
     bed.claimOf('there').answer(claimed(0));
     await turns();
     expect(bed.claimed).toEqual(['away', 'there', 'away']);
-    expect(bed.slots.used).toBe(2);
+    expect(bed.slots.used).toBe(1);
     await bed.clock.advance(999);
-    expect(bed.slots.used).toBe(2);
+    expect(bed.slots.used).toBe(1);
     await bed.clock.advance(1);
     expect(bed.slots.used).toBe(0);
   });
@@ -72,16 +72,17 @@ describe('a claim loses slots that others can use', () => {
     { free: 1, back: ['m1', 'm2'] },
     { free: 0, back: ['m0', 'm1', 'm2'] },
   ])('and gives back what it has none for when its claim is answered late: $free free', async ({ free, back }) => {
-    const bed = startTwo();
+    const bed = new ClaimBed(4);
+    for (const topic of ['away', 'there']) bed.claimer(topic).start();
     await bed.clock.advance(1000);
-    await turns();
-    bed.claimOf('there').answer(claimed(2 - free));
+    expect(bed.slots.used).toBe(0);
+    bed.claimOf('there').answer(claimed(4 - free));
     await turns();
 
     bed.claimOf('away').answer(claimed(3));
     await turns();
     expect(bed.givenBack).toEqual(back);
-    expect(bed.slots.used).toBe(2);
+    expect(bed.slots.used).toBe(4);
   });
 });
 
