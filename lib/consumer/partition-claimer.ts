@@ -35,8 +35,8 @@ const PAUSE_WHILE_PAUSED = 15_000;
 /** Whom a {@link PartitionClaimer} claims for. What had to be set aside, since it could not be claimed, is settled. */
 export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   readonly partition: Partition;
-  /** Whether nothing more should be claimed, since what was claimed cannot be settled; {@link PartitionClaimer.wake} ends this. */
-  readonly isCrowded: boolean;
+  /** Whether what was claimed has to be settled before more is claimed; {@link PartitionClaimer.wake} ends this. */
+  readonly settlesFirst: boolean;
   /**
    * Takes what was claimed, in full batches, as far as there are slots, and gives back what there are none for.
    *
@@ -107,7 +107,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       answeredAt: this.#answeredAt,
       unansweredSince: this.#unansweredSince,
       failedAt: this.#failedAt,
-      saturated: this.#taker.isCrowded || this.#handling.slots.keepsWaiting(this),
+      saturated: this.#taker.settlesFirst || this.#handling.slots.keepsWaiting(this),
     };
   }
 
@@ -151,7 +151,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   }
 
   get #mayClaim(): boolean {
-    return !this.#stop.signal.aborted && !this.#taker.isCrowded;
+    return !this.#stop.signal.aborted && !this.#taker.settlesFirst;
   }
 
   /** The clock that decides about this partition, epoch milliseconds. */

@@ -218,8 +218,12 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     else this.#claimer?.wake(0);
   }
 
-  get isCrowded(): boolean {
-    return this.#settler.isCrowded;
+  caughtUp(): void {
+    this.#claimer?.wake(0);
+  }
+
+  get settlesFirst(): boolean {
+    return this.#settler.comesFirst;
   }
 
   // ── the deliveries that are on their way ──────────────────────────────────────────────────────────────────────────

@@ -32,6 +32,8 @@ export interface SettleListener {
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
   /** Outcomes have begun to wait for room, or all that waited are stored. */
   waits(isWaiting: boolean): void;
+  /** Outcomes of deliveries whose lease had ended were sent, and answered. */
+  caughtUp(): void;
 }
 
 /**
@@ -39,7 +41,8 @@ export interface SettleListener {
  * the next. While the broker cannot be reached they are kept, at most as many as may be handled at once.
  *
  * If the broker is full, those that make room go on, and the others wait, for as long as it takes: their leases have to be
- * renewed, and nothing more should be claimed once they are a crowd.
+ * renewed, and nothing more should be claimed once they are a crowd. Nor before those are answered whose lease has ended, such as
+ * after a stall of the process: a claim that came first would deliver their messages again.
  */
 export class Settler {
   readonly #context: ConsumerContext;
@@ -51,6 +54,7 @@ export class Settler {
   #pending: DecidedDelivery[] = [];
   #sent: readonly DecidedDelivery[] = [];
   #isWaiting = false;
+  #isOverdue = false;
   /** Its own, so that its calls are not taken for repeats of those that this process made when it had the partition before. */
   readonly #caller = randomUUID();
   #sequence = 0;
@@ -73,15 +77,16 @@ export class Settler {
     return this.#waiting.deliveries;
   }
 
-  /** Whether so many outcomes wait for room that nothing more should be claimed until all of them are stored. */
-  get isCrowded(): boolean {
-    return this.#waiting.isCrowd;
+  /** Whether outcomes have to be answered before more is claimed: so many wait for room, or leases of some have ended. */
+  get comesFirst(): boolean {
+    return this.#waiting.isCrowd || this.#isOverdue;
   }
 
   settle(delivery: Delivery, verdict: Verdict): void {
     // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
     if (this.#pending.length === 0) this.#pending = [];
     this.#pending.push({ delivery, verdict });
+    if (delivery.isOverdue) this.#isOverdue = true;
     this.#sending.poke();
   }
 
@@ -111,6 +116,10 @@ export class Settler {
       this.#sent = [];
       if (left.length > 0) this.#putOff(left);
       this.#noteWaiting();
+    }
+    if (this.#isOverdue) {
+      this.#isOverdue = false;
+      this.#listener.caughtUp();
     }
     return this.#waiting.pauseFrom(clock.now());
   }

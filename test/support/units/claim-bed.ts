@@ -69,7 +69,7 @@ export class ClaimBed {
         this.givenBack.push(...deliveries.slice(slots * batch).map(({ id }) => id));
         return Math.min(Math.ceil(deliveries.length / batch), slots);
       },
-      isCrowded: false,
+      settlesFirst: false,
       settled: () => {},
       lost: (owner: string | undefined) => void this.lost.push(owner),
     };

@@ -39,6 +39,8 @@ export class RunBed {
   readonly calls: BedCall[] = [];
   readonly events: [kind: keyof QueueEvents, id: unknown][] = [];
   readonly warnings: string[] = [];
+  /** Claims and settles, in the order in which they were sent. */
+  readonly sent: ('claim' | 'settle')[] = [];
   readonly run: PartitionRun;
   readonly abandoned: AbandonedCalls;
   /** Called before each call of the handler. */
@@ -63,6 +65,7 @@ export class RunBed {
       onClockStep: () => () => {},
       now: () => this.clock.now(),
       claim: async () => {
+        this.sent.push('claim');
         return { status: 'claimed', messages: [], delivered: 0, nextAt: undefined, repaired: 0, heldBack: false };
       },
       get: async (partition, storedId) => this.lookUp(partition, storedId),
@@ -76,6 +79,7 @@ export class RunBed {
         return async () => {};
       },
       settle: async (_partition, _call, settlements) => {
+        this.sent.push('settle');
         this.#settlements.push(...settlements);
         return settlements.map(() => 'settled');
       },

@@ -48,6 +48,7 @@ class Bed {
     this.settler = new Settler(context, PARTITION, {
       settled: ({ id }) => void this.settled.add(id),
       waits: (isWaiting) => this.waits.push(isWaiting),
+      caughtUp: () => {},
     });
   }
 
@@ -109,14 +110,14 @@ describe('while the broker is full', () => {
     const bed = new Bed();
     const deliveries = await bed.deliver(100);
     await bed.settle(deliveries.slice(0, 99), () => RETRIED);
-    expect(bed.settler.isCrowded).toBe(false);
+    expect(bed.settler.comesFirst).toBe(false);
     await bed.settle(deliveries.slice(99), () => RETRIED);
-    expect(bed.settler.isCrowded).toBe(true);
+    expect(bed.settler.comesFirst).toBe(true);
 
     bed.isFull = false;
     await bed.clock.advance(500);
     await bed.settler.idle();
-    expect(bed.settler.isCrowded).toBe(false);
+    expect(bed.settler.comesFirst).toBe(false);
   });
 
   it('the middleware learns why a settle failed, and then of each settle that counts', async () => {
@@ -142,7 +143,7 @@ describe('while the broker is full', () => {
 
   it('a crowded partition claims nothing, and asks for no slots', async () => {
     const { broker, clock } = new Bed();
-    const taker = { partition: PARTITION, isCrowded: true, take: () => 0, settled: () => {}, lost: () => {} };
+    const taker = { partition: PARTITION, settlesFirst: true, take: () => 0, settled: () => {}, lost: () => {} };
     let claims = 0;
     broker.claim = async () => {
       claims++;
@@ -154,7 +155,7 @@ describe('while the broker is full', () => {
     expect(claims).toBe(0);
     expect(claimer.progress.saturated).toBe(true);
 
-    taker.isCrowded = false;
+    taker.settlesFirst = false;
     claimer.wake(0);
     await turns();
     expect(claims).toBe(1);

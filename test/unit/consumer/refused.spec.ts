@@ -83,7 +83,7 @@ class Bed {
         claimed.push(...deliveries.map(({ storedId }) => storedId));
         return 0;
       },
-      isCrowded: false,
+      settlesFirst: false,
       settled: this.settled.bind(this),
       lost: () => {},
     };
@@ -98,6 +98,8 @@ class Bed {
   waits(): void {
     expect.fail('nothing waits for room');
   }
+
+  caughtUp(): void {}
 
   async states(): Promise<Record<string, number>> {
     const { scheduled, inFlight, dead } = await this.broker.stats(PARTITION);

@@ -25,7 +25,11 @@ it('settles what a process claims after it had given the partition up and has it
   const settled: string[] = [];
 
   for (const message of deliveries) {
-    const settler = new Settler(context, PARTITION, { settled: ({ id }) => void settled.push(id), waits: () => {} });
+    const settler = new Settler(context, PARTITION, {
+      settled: ({ id }) => void settled.push(id),
+      waits: () => {},
+      caughtUp: () => {},
+    });
     settler.settle(new Delivery(PARTITION, message, clock.now() + LEASE), ACKED);
     await settler.idle();
   }

@@ -45,6 +45,7 @@ class SettleBed {
     this.settler = new Settler(context, PARTITION, {
       settled: ({ id }) => void this.confirmed.push(id),
       waits: () => {},
+      caughtUp: () => {},
     });
   }
 

@@ -98,7 +98,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
   PartitionClaimer: (world) =>
     new PartitionClaimer(
       handlingIn(world),
-      { partition: PARTITION, take: () => 0, isCrowded: false, settled: () => {}, lost: () => {} },
+      { partition: PARTITION, take: () => 0, settlesFirst: false, settled: () => {}, lost: () => {} },
       ownerOf('epoch', 'me'),
     ),
   DeadLetterTrimmer: ({ clock, broker }) => {

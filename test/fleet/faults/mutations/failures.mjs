@@ -40,7 +40,7 @@ export const failureMutations = [
     guard: 'Sentinel: one that hangs is passed over',
     file: 'broker/redis/redis-clients.ts',
     find: 'sentinelCommandTimeout: SENTINEL_TIMEOUT,',
-    replace: '',
+    replace: 'sentinelCommandTimeout: 1000 * SENTINEL_TIMEOUT,',
     spec: 'test/integration/redis-sentinel.spec.ts',
   },
   {

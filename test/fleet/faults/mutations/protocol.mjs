@@ -130,6 +130,13 @@ export const protocolMutations = [
     spec: 'test/contract/redis-broker.spec.ts',
   },
   {
+    guard: 'overdue outcome: a claim does not overtake it, after a stall of the process',
+    file: 'consumer/settler.ts',
+    find: 'if (delivery.isOverdue) this.#isOverdue = true;',
+    replace: '',
+    spec: 'test/unit/consumer/partition-run.spec.ts',
+  },
+  {
     guard: 'unanswered claim: its slots go back to those that can use them',
     file: 'consumer/partition-claimer.ts',
     find: 'else this.#loseSlots();',

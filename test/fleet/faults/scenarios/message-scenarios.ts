@@ -70,19 +70,21 @@ const NEXT_DEATH = 30_000;
 /** Starts a process for each that dies, until there is a dead letter; answers how many died. */
 async function replaceTheDead(world: World, options: Parameters<World['startConsumer']>[0]): Promise<number> {
   const admin = await world.admin();
+  // One may die while another is being replaced.
+  const alive = new Set(world.consumers);
   for (let deaths = 0; ; deaths++) {
-    const before = world.consumers;
     const ended = await until(
       'another death, or the end',
       async () => {
-        const gone = before.find((name) => !world.consumers.includes(name));
+        const gone = [...alive].find((name) => !world.consumers.includes(name));
         return gone ?? ((await admin.stats(TOPIC)).dead > 0 ? 'none' : false);
       },
       NEXT_DEATH,
     );
     if (ended === 'none') return deaths;
+    alive.delete(ended);
     await world.fault('died', ended, async () => {}, true);
-    await world.startConsumer(options);
+    alive.add(await world.startConsumer(options));
   }
 }
 
