@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readDocument, section } from '../support/docs/markdown.js';
 
 interface Mutation {
   readonly guard: string;
+  /** In lib. */
+  readonly file: string;
+  /** The code that is replaced. */
+  readonly find: string;
   readonly scenario?: string;
   readonly spec?: string;
 }
@@ -18,4 +23,8 @@ it('the guide to reliability names each guard that is switched off, and what not
     .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| |\s*\|$/g, '').trim()));
 
   expect(rows).toEqual(mutations.map(({ guard, scenario, spec }) => [guard, `\`${scenario ?? spec}\``]));
+});
+
+it.each(mutations)('each is in the code where it is switched off: $guard', ({ file, find }) => {
+  expect(readFileSync(`lib/${file}`, 'utf8').split(find)).toHaveLength(2);
 });

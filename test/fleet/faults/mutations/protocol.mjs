@@ -118,8 +118,8 @@ export const protocolMutations = [
   {
     guard: 'lost release: an owner that holds what it does not want is asked for it',
     file: 'consumer/partition-ownership.ts',
-    find: 'if (isSecondTime) await',
-    replace: 'if (isSecondTime && owner === undefined) await',
+    find: 'else if (now - this.#met.at >= PATIENCE) await',
+    replace: 'else if (now - this.#met.at >= PATIENCE && owner === undefined) await',
     spec: 'test/unit/consumer/partition-ownership.spec.ts',
   },
   {
