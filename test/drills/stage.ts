@@ -138,7 +138,7 @@ export class Stage extends Scene {
   judge(records: readonly ProcessRecord[], final: ReadonlyMap<string, FinalState>): History {
     const history: History = {
       records: records.toSorted((a, b) => a.at - b.at),
-      faults: this.faults,
+      faults: this.disturbances(records),
       losses: this.losses,
       clockSteps: this.#clockSteps,
       final,

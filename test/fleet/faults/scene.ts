@@ -149,6 +149,16 @@ export abstract class Scene {
     });
   }
 
+  /** What was done to the processes, and what a busy host did: it may leave one without a turn for as long as its lease. */
+  protected disturbances(records: readonly ProcessRecord[]): FaultRecord[] {
+    const standstills = records.flatMap((record): FaultRecord[] => {
+      if (record.kind !== 'stood-still') return [];
+      const { from, at, process } = record;
+      return [{ at: from, until: at, fault: 'stood still', process, fatal: false }];
+    });
+    return [...this.faults, ...standstills];
+  }
+
   /** What the processes wrote to standard output and error. */
   output(): string {
     return [...this.programs].map(([name, { output }]) => `── ${name}\n${output}`).join('\n');

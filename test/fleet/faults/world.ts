@@ -188,9 +188,10 @@ export class World extends Scene {
     await this.#quiet();
     this.#leftovers = await this.#describeKeys();
     await this.endPrograms();
+    const records = this.records();
     return {
-      records: this.records().filter((record) => !('id' in record) || this.#isJudged(record.id)),
-      faults: this.faults,
+      records: records.filter((record) => !('id' in record) || this.#isJudged(record.id)),
+      faults: this.disturbances(records),
       losses: this.losses,
       final: await this.#finalStates(),
       lease: TIMING.lease,

@@ -207,6 +207,19 @@ describe('the checker', () => {
     expect(history.rules()).toEqual([]);
   });
 
+  it('tells the late settle of a run that failed, which waited for room, from the ack of a later one', () => {
+    const history = new Forgery()
+      .published(0, 'm')
+      .started(1, 'a', 'm')
+      .finished(50, 'a', 'm', 1, false)
+      .fault(100, 4000, 'a')
+      .started(6000, 'a', 'm')
+      .finished(6010, 'a', 'm')
+      .settled(6011, 'a', 'm', 'acked')
+      .settled(6500, 'a', 'm', 'stale');
+    expect(history.rules()).toEqual([]);
+  });
+
   it('finds attempts that do not grow, or grow by more than one without a fault', () => {
     const failing = new Forgery().published(0, 'm').started(1, 'a', 'm').finished(2, 'a', 'm', 1, false);
     const again = failing.settled(3, 'a', 'm', 'retried').started(50, 'b', 'm', 1).finished(51, 'b', 'm', 1);

@@ -273,8 +273,18 @@ function toRunsOfDelivery({ faults }: History, records: readonly AttemptRecord[]
     from: start.at,
     to: Math.min(decidedAt, diedAt),
     ok,
-    settled: (settles.at(-1)?.at ?? -Infinity) >= decidedAt ? settles.pop() : undefined,
+    settled: takeSettle(settles, ok, decidedAt),
   }));
+}
+
+/**
+ * The settle of a run, which is taken out of those of its delivery. The settle of a run that failed may wait for room in Redis
+ * while the message is delivered again, so an acknowledgement belongs to the last run that succeeded, whatever came after it.
+ */
+function takeSettle(settles: RecordOf<'settled'>[], ok: boolean, decidedAt: number): RecordOf<'settled'> | undefined {
+  const acked = ok ? settles.findLastIndex(({ at, outcome }) => at >= decidedAt && outcome === 'acked') : -1;
+  const own = acked >= 0 ? acked : settles.findLastIndex(({ at, outcome }) => at >= decidedAt && outcome !== 'acked');
+  return own >= 0 ? settles.splice(own, 1)[0] : undefined;
 }
 
 function deliveryOf({ process, id, attempt }: AttemptRecord): string {

@@ -19,8 +19,25 @@ export class Recorder {
   }
 
   record(record: Unstamped<ProcessRecord>): void {
-    const at = this.#clockBase === undefined ? Date.now() : this.#clockBase + monotonic();
-    writeSync(this.#file, `${JSON.stringify({ at, process: this.process, ...record })}\n`);
+    writeSync(this.#file, `${JSON.stringify({ at: this.#now(), process: this.process, ...record })}\n`);
+  }
+
+  /**
+   * Records from now on when the process stands still, which a busy host does to it without any fault.
+   *
+   * @param tolerance how long counts as that, in milliseconds
+   */
+  watchStandstills(tolerance: number): void {
+    let lookedAt = this.#now();
+    setInterval(() => {
+      const from = lookedAt;
+      lookedAt = this.#now();
+      if (lookedAt - from >= tolerance) this.record({ kind: 'stood-still', from });
+    }, tolerance / 10).unref();
+  }
+
+  #now(): number {
+    return this.#clockBase === undefined ? Date.now() : this.#clockBase + monotonic();
   }
 }
 

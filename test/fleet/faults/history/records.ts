@@ -26,6 +26,8 @@ export type ProcessRecord = { readonly at: number; readonly process: string } & 
       readonly reason?: string;
     }
   | { readonly kind: 'ownership'; readonly partition: number; readonly owned: boolean }
+  /** The process got no turn from `from` on, so long that leases may have ended. */
+  | { readonly kind: 'stood-still'; readonly from: number }
   /** `stalled`: what the report says about the topic. */
   | {
       readonly kind: 'health';

@@ -134,7 +134,7 @@ export const protocolMutations = [
     file: 'consumer/settler.ts',
     find: 'if (delivery.isOverdue) this.#isOverdue = true;',
     replace: '',
-    spec: 'test/unit/consumer/partition-run.spec.ts',
+    spec: 'test/unit/consumer/overdue-outcomes.spec.ts',
   },
   {
     guard: 'unanswered claim: its slots go back to those that can use them',

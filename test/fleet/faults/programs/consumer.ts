@@ -13,6 +13,9 @@ import { Recorder } from '../history/recorder.js';
 import { type Command, type ConsumerConfig, PREFIX, TOPIC } from './config.js';
 import { only } from './only.js';
 
+/** The library's, in milliseconds. */
+const DEFAULT_LEASE = 30_000;
+
 /** How often health is recorded, in milliseconds. */
 const HEALTH_INTERVAL = 1000;
 
@@ -34,6 +37,8 @@ process.send?.('ready');
 
 async function startApplication(processName: string): Promise<void> {
   const recorder = new Recorder(config.historyFile, processName, config.clockBase);
+  // Leases are renewed three times each.
+  recorder.watchStandstills((config.lease ?? DEFAULT_LEASE) / 2);
 
   @Injectable()
   class Worker {
