@@ -60,7 +60,7 @@ class BarePartition {
     const dueTimes = new Set(messages.map(encodeDue));
     const [first = ''] = dueTimes;
     const dues = dueTimes.size === 1 ? first : messages.map(encodeDue).join(',');
-    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, dues, 'n'];
+    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, dues, 'n', ''];
     for (const { payload } of messages) {
       args.push(toStoredId(randomUUID()), `[${publishedAt},${JSON.stringify(payload)}]`);
     }

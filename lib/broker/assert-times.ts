@@ -16,9 +16,12 @@ export function assertDue(due: DueTime): void {
   assertLength('The due time', 'after' in due ? due.after : due.at);
 }
 
-/** @throws InvalidArgumentError if a due time is not a time: then nothing may be sent */
+/** @throws InvalidArgumentError if a due time is not a time, or a longest wait not a length of time: then nothing may be sent */
 export function assertDues(messages: readonly NewMessage[]): void {
-  for (const { due } of messages) assertDue(due);
+  for (const { due, maxWait } of messages) {
+    assertDue(due);
+    if (maxWait !== undefined) assertLength('The longest wait', maxWait);
+  }
 }
 
 /** @throws InvalidArgumentError if the delay of an outcome is not a length of time: then nothing may be sent */

@@ -30,10 +30,16 @@ export interface NewMessage {
   readonly envelope: string;
   readonly due: DueTime;
   /** `'impossible'`: the id was generated for this message, so the broker does not look for another message that has it. */
-  readonly onDuplicate: 'reject' | 'ignore' | 'replace' | 'impossible';
+  readonly onDuplicate: 'reject' | 'ignore' | 'replace' | 'earliest' | 'impossible';
+  /**
+   * However often the message is replaced until it is delivered, it is due at most so long after its first publish that has a
+   * longest wait, in milliseconds.
+   */
+  readonly maxWait?: number | undefined;
 }
 
 export interface PublishResult {
+  /** `ignored`: the message that was there stays; with `'earliest'` its due time may have changed. */
   readonly status: 'created' | 'rejected' | 'ignored' | 'replaced';
   /** Due time of the message that is stored now, epoch milliseconds. */
   readonly dueAt: number;

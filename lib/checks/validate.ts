@@ -69,5 +69,5 @@ export function asConfiguration<T>(where: string, check: () => T): T {
 }
 
 function withinSentence(name: string): string {
-  return name.replace(/^(?:The|A|Its) /, (article) => article.toLowerCase());
+  return name.replace(/^(?:The|An?|Its) /, (article) => article.toLowerCase());
 }

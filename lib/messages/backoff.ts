@@ -21,6 +21,13 @@ export type StoredBackoff =
       maxDelay?: Duration;
       /** Share of the wait, 0 to 1, up to which a random amount is added, so that failures spread. @defaultValue 0 */
       jitter?: number;
+    }
+  | {
+      type: 'steps';
+      /** The waits before the second attempt, the third, and so on, 1 to 100; the last one repeats. */
+      delays: readonly Duration[];
+      /** As that of an exponential one. @defaultValue 0 */
+      jitter?: number;
     };
 
 /**
@@ -31,47 +38,79 @@ export type StoredBackoff =
  */
 export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => Duration);
 
-/** A {@link StoredBackoff} with its defaults filled in; all times in milliseconds. */
-export interface ResolvedBackoff {
-  readonly delay: number;
-  readonly factor: number;
-  readonly maxDelay: number;
-  readonly jitter: number;
-}
+/** A {@link StoredBackoff} with its defaults filled in; all times in milliseconds. A fixed one grows by the factor 1. */
+export type ResolvedBackoff =
+  | { readonly delay: number; readonly factor: number; readonly maxDelay: number; readonly jitter: number }
+  | { readonly delays: readonly number[]; readonly jitter: number };
 
-/** `[delay, factor, maxDelay, jitter]`, as an envelope holds it. */
-export type EncodedBackoff = readonly [delay: number, factor: number, maxDelay: number, jitter: number];
+type BackoffOf<T extends StoredBackoff['type']> = Extract<StoredBackoff, { readonly type: T }>;
+type GrowingBackoff = Extract<ResolvedBackoff, { readonly delay: number }>;
+type SteppedBackoff = Extract<ResolvedBackoff, { readonly delays: unknown }>;
+
+/** As an envelope holds it. */
+export type EncodedBackoff =
+  | readonly [delay: number, factor: number, maxDelay: number, jitter: number]
+  | readonly [delays: readonly number[], jitter: number];
 
 const DEFAULT_MAX_DELAY = 5 * 60_000;
 const MAX_FACTOR = 10;
 
+/** Most waits of a backoff in steps: they are stored with each message that has one. */
+const MAX_STEPS = 100;
+
 /** 1 s, doubled each time, at most 5 min, with up to 20 % on top. */
-export const DEFAULT_BACKOFF: ResolvedBackoff = { delay: 1000, factor: 2, maxDelay: DEFAULT_MAX_DELAY, jitter: 0.2 };
+export const DEFAULT_BACKOFF: GrowingBackoff = { delay: 1000, factor: 2, maxDelay: DEFAULT_MAX_DELAY, jitter: 0.2 };
 
 /** @throws InvalidArgumentError if it is not a backoff that can be stored */
 export function resolveStoredBackoff(name: string, backoff: StoredBackoff): ResolvedBackoff {
   if (typeof backoff === 'function') {
     throw new InvalidArgumentError(
-      `${name} of a message must be { type: 'fixed' | 'exponential', … }: a function cannot be stored. ` +
+      `${name} of a message must be { type: 'fixed' | 'exponential' | 'steps', … }: a function cannot be stored. ` +
         `Give the function to the handler or the topic instead.`,
     );
   }
-  assertOptions(name, backoff, ['type', 'delay', 'factor', 'maxDelay', 'jitter']);
-  assertOneOf(`${name}.type`, backoff.type, ['fixed', 'exponential']);
-  const delay = parseDuration(`${name}.delay`, backoff.delay, { max: MAX_DELAY });
-  if (backoff.type === 'fixed') {
-    assertOptions(`A fixed ${name}`, backoff, ['type', 'delay']);
-    return { delay, factor: 1, maxDelay: delay, jitter: 0 };
-  }
+  assertOptions(name, backoff, ['type', 'delay', 'factor', 'maxDelay', 'delays', 'jitter']);
+  assertOneOf(`${name}.type`, backoff.type, ['fixed', 'exponential', 'steps']);
+  if (backoff.type === 'fixed') return resolveFixed(name, backoff);
+  return backoff.type === 'steps' ? resolveSteps(name, backoff) : resolveExponential(name, backoff);
+}
+
+function resolveFixed(name: string, backoff: BackoffOf<'fixed'>): GrowingBackoff {
+  assertOptions(`A fixed ${name}`, backoff, ['type', 'delay']);
+  const delay = parseDelay(`${name}.delay`, backoff.delay);
+  return { delay, factor: 1, maxDelay: delay, jitter: 0 };
+}
+
+function resolveExponential(name: string, backoff: BackoffOf<'exponential'>): GrowingBackoff {
+  assertOptions(`An exponential ${name}`, backoff, ['type', 'delay', 'factor', 'maxDelay', 'jitter']);
+  const delay = parseDelay(`${name}.delay`, backoff.delay);
   const { factor = 2, maxDelay = Math.max(DEFAULT_MAX_DELAY, delay), jitter = 0 } = backoff;
   assertNumber(`${name}.factor`, factor, 1, MAX_FACTOR);
   assertNumber(`${name}.jitter`, jitter, 0, 1);
-  return {
-    delay,
-    factor,
-    maxDelay: parseDuration(`${name}.maxDelay`, maxDelay, { min: delay, max: MAX_DELAY }),
-    jitter,
-  };
+  return { delay, factor, maxDelay: parseDelay(`${name}.maxDelay`, maxDelay, delay), jitter };
+}
+
+function resolveSteps(name: string, backoff: BackoffOf<'steps'>): SteppedBackoff {
+  assertOptions(`The ${name} in steps`, backoff, ['type', 'delays', 'jitter']);
+  const { jitter = 0 } = backoff;
+  const delays: unknown = backoff.delays;
+  if (!isListOfSteps(delays)) {
+    throw new InvalidArgumentError(
+      `${name}.delays must be a list of 1 to ${MAX_STEPS} durations, of which the last one repeats. ` +
+        `Given: ${Array.isArray(delays) ? `a list of ${delays.length}` : describe(delays)}.`,
+    );
+  }
+  assertNumber(`${name}.jitter`, jitter, 0, 1);
+  // `map` would leave out the gaps of a list, which are no durations.
+  return { delays: Array.from(delays, (delay, i) => parseDelay(`${name}.delays[${i}]`, delay)), jitter };
+}
+
+function parseDelay(name: string, delay: unknown, min = 0): number {
+  return parseDuration(name, delay, { min, max: MAX_DELAY });
+}
+
+function isListOfSteps(delays: unknown): delays is readonly unknown[] {
+  return Array.isArray(delays) && isWithin(delays.length, 1, MAX_STEPS);
 }
 
 /**
@@ -80,19 +119,31 @@ export function resolveStoredBackoff(name: string, backoff: StoredBackoff): Reso
  * @param random a number from 0 up to 1, for the jitter
  */
 export function backoffDelay(backoff: ResolvedBackoff, attempt: number, random = Math.random()): number {
-  // Zero times infinity is not a number.
-  const grown = backoff.delay === 0 ? 0 : backoff.delay * backoff.factor ** (attempt - 1);
-  const wait = Math.min(grown, backoff.maxDelay);
+  const wait = 'delays' in backoff ? stepOf(backoff, attempt) : grownDelay(backoff, attempt);
   return Math.ceil(wait * (1 + backoff.jitter * random));
 }
 
-export function encodeBackoff({ delay, factor, maxDelay, jitter }: ResolvedBackoff): EncodedBackoff {
+function stepOf({ delays }: SteppedBackoff, attempt: number): number {
+  return delays[attempt - 1] ?? (delays.at(-1) as number);
+}
+
+function grownDelay({ delay, factor, maxDelay }: GrowingBackoff, attempt: number): number {
+  // Zero times infinity is not a number.
+  const grown = delay === 0 ? 0 : delay * factor ** (attempt - 1);
+  return Math.min(grown, maxDelay);
+}
+
+export function encodeBackoff(backoff: ResolvedBackoff): EncodedBackoff {
+  if ('delays' in backoff) return [backoff.delays, backoff.jitter];
+  const { delay, factor, maxDelay, jitter } = backoff;
   return [delay, factor, maxDelay, jitter];
 }
 
 /** @returns `undefined` if {@link encodeBackoff} did not write it, or if it is out of bounds */
 export function decodeBackoff(stored: unknown): ResolvedBackoff | undefined {
-  if (!Array.isArray(stored) || stored.length !== 4) return undefined;
+  if (!Array.isArray(stored)) return undefined;
+  if (stored.length === 2) return decodeSteps(stored);
+  if (stored.length !== 4) return undefined;
   const [delay, factor, maxDelay, jitter] = stored as unknown[];
   const isBackoff =
     isWithin(delay, 0, MAX_DELAY) &&
@@ -100,6 +151,11 @@ export function decodeBackoff(stored: unknown): ResolvedBackoff | undefined {
     isWithin(maxDelay, delay, MAX_DELAY) &&
     isWithin(jitter, 0, 1);
   return isBackoff ? { delay, factor, maxDelay, jitter } : undefined;
+}
+
+function decodeSteps([delays, jitter]: readonly unknown[]): SteppedBackoff | undefined {
+  if (!isListOfSteps(delays) || !isWithin(jitter, 0, 1)) return undefined;
+  return delays.every((delay) => isWithin(delay, 0, MAX_DELAY)) ? { delays, jitter } : undefined;
 }
 
 function assertNumber(name: string, value: number, min: number, max: number): void {

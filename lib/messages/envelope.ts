@@ -128,7 +128,8 @@ function decodeOptions({ h, a, b, t, e, s }: { readonly [K in keyof EncodedOptio
   if (a !== undefined && !(Number.isInteger(a) && isWithin(a, 1, MAX_ATTEMPTS))) {
     throw damaged('a', a, `a whole number from 1 to ${MAX_ATTEMPTS}`);
   }
-  if (b !== undefined && !backoff) throw damaged('b', b, '[delay, factor, maxDelay, jitter], each within its bounds');
+  if (b !== undefined && !backoff)
+    throw damaged('b', b, '[delay, factor, maxDelay, jitter] or [delays, jitter], each within its bounds');
   if (s !== undefined && s !== 1) throw damaged('s', s, '1');
   if (t !== undefined && !isWithin(t, 1, MAX_DELAY)) throw damaged('t', t, `milliseconds from 1 to ${MAX_DELAY}`);
   if (e !== undefined && !isWithin(e, 1, MAX_DELAY)) throw damaged('e', e, `milliseconds from 1 to ${MAX_DELAY}`);

@@ -34,9 +34,15 @@ export interface PublishOptions {
   headers?: Record<string, string>;
   /**
    * What happens if the id exists: `'reject'` throws `DuplicateMessageError`, `'ignore'` leaves the first one as it is,
-   * `'replace'` gives it the new payload, options and due time (a debounce). @defaultValue 'reject'
+   * `'replace'` gives it the new payload, options and due time (a debounce), `'earliest'` leaves the first one as it is,
+   * but due at the earlier of both times; if that one is in flight or a dead letter, nothing moves. @defaultValue 'reject'
    */
-  onDuplicate?: 'reject' | 'ignore' | 'replace';
+  onDuplicate?: 'reject' | 'ignore' | 'replace' | 'earliest';
+  /**
+   * Only with `onDuplicate: 'replace'`: however often the message is replaced, it is due at most this long after the first
+   * publish that had this option, 0 to 10 years. It counts anew once the message was delivered. @defaultValue none
+   */
+  maxWait?: Duration;
   /**
    * The publish resolves once so many replicas of Redis have confirmed it, and rejects with `NotReplicatedError` if fewer do
    * in time. @defaultValue the module's
@@ -53,8 +59,8 @@ export interface PublishedMessage {
   id: string;
   topic: string;
   partition: number;
-  /** When the message may be delivered, on the Redis server's clock. */
+  /** When the message that is stored now may be delivered, on the Redis server's clock. */
   dueAt: Date;
-  /** Whether the id existed. The message was left as it is (`'ignore'`) or replaced (`'replace'`). */
+  /** Whether the id existed. The message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). */
   duplicate: boolean;
 }

@@ -1,7 +1,9 @@
 import type { DueTime, NewMessage } from '../broker/broker.interface.js';
 import { optionalDueTime } from '../topics/due-time.js';
 import { parseDuration } from '../time/duration.js';
+import { describe } from '../checks/describe.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
 import { resolveStoredBackoff } from '../messages/backoff.js';
 import { assertId } from '../messages/assert-id.js';
 import { assertHeaders, encodeEnvelope } from '../messages/envelope.js';
@@ -39,6 +41,7 @@ const OPTIONS: readonly (keyof PublishOptions)[] = [
   'expireAfter',
   'headers',
   'onDuplicate',
+  'maxWait',
   'replicas',
 ];
 
@@ -61,7 +64,14 @@ export function toPublishRequest(
   if (options !== NO_OPTIONS) assertPublishOptions(options);
   const { attempts, backoff, timeout, expireAfter, headers, onDuplicate = 'reject' } = options;
   if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
-  assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace']);
+  assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace', 'earliest']);
+  const maxWait = optionalDuration('maxWait', options.maxWait, 0);
+  if (maxWait !== undefined && onDuplicate !== 'replace') {
+    throw new InvalidArgumentError(
+      `maxWait needs onDuplicate: 'replace': it limits for how long replacing can put a message off. ` +
+        `Given: maxWait ${describe(options.maxWait)}, onDuplicate ${describe(options.onDuplicate)}.`,
+    );
+  }
   if (options.id !== undefined) assertId('id', options.id);
   if (options.key !== undefined) assertId('key', options.key);
   const { long: id, short } = options.id === undefined ? messageIds.next() : { long: options.id, short: undefined };
@@ -85,6 +95,7 @@ export function toPublishRequest(
     envelope,
     due,
     onDuplicate: options.id === undefined ? 'impossible' : onDuplicate,
+    maxWait,
     replicas: options.replicas === undefined ? replicas : resolveReplicas('replicas', options.replicas, publishTimeout),
   };
 }

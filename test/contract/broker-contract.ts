@@ -6,6 +6,7 @@ import { claimContract } from './claim.contract.js';
 import { claimRepeatContract } from './claim-repeat.contract.js';
 import { eventLogContract } from './event-log.contract.js';
 import { changeContract } from './change.contract.js';
+import { debounceContract } from './debounce.contract.js';
 import { deadLettersContract } from './dead-letters.contract.js';
 import { extendContract } from './extend.contract.js';
 import { fleetContract } from './fleet.contract.js';
@@ -30,6 +31,7 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
     const it = brokerTest(openBroker);
     publishContract(it);
     publishDuplicateContract(it);
+    debounceContract(it);
     claimContract(it);
     claimRepeatContract(it);
     settleContract(it);

@@ -7,7 +7,9 @@ import {
   DEAD,
   LONG,
   LONG_AGO,
+  PUT_OFF,
   RETRY,
+  RETRY_LATER,
   message,
 } from '../support/broker/broker-bed.js';
 
@@ -80,6 +82,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       for (const [policy, status] of [
         ['reject', 'rejected'],
         ['ignore', 'ignored'],
+        ['earliest', 'ignored'],
       ] as const) {
         it(`${state}, '${policy}': changes nothing and answers the due time that counts`, async ({ bed }) => {
           await prepare(bed);
@@ -93,6 +96,68 @@ export function publishDuplicateContract(it: BrokerTest): void {
         });
       }
     }
+
+    for (const state of ['in-flight', 'dead']) {
+      it(`${state}, 'earliest' with an earlier time: nothing moves`, async ({ bed }) => {
+        const running = await STATES[state]?.(bed);
+        const before = [await bed.get('a'), await bed.broker.stats(bed.partition)];
+
+        const result = await bed.publish('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'earliest' });
+
+        expect(result).toEqual({ status: 'ignored', dueAt: LONG_AGO });
+        expect([await bed.get('a'), await bed.broker.stats(bed.partition)]).toEqual(before);
+        const settled = running === undefined ? [] : [await bed.settle(running, ACK)];
+        expect(settled).toEqual(state === 'in-flight' ? ['settled'] : []);
+        expect((await bed.claim()).messages).toEqual([]);
+      });
+    }
+
+    it("scheduled, 'earliest' with an earlier time: stays as it is, due then", async ({ bed }) => {
+      await bed.publish('a', { envelope: FIRST, due: { after: LONG } });
+
+      const result = await bed.publish('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'earliest' });
+
+      expect(result).toEqual({ status: 'ignored', dueAt: 5 });
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', envelope: FIRST, at: 5 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, counters: { published: 1 } });
+      expect((await bed.claim()).messages).toMatchObject([{ envelope: FIRST, attempt: 1, dueAt: 5 }]);
+    });
+
+    it("'earliest' again and again: due at the earliest of all times", async ({ bed }) => {
+      const dues: number[] = [];
+      for (const at of [700, 500, 900, 500, 600, 400]) {
+        dues.push((await bed.publish('a', { due: { at }, onDuplicate: 'earliest' })).dueAt);
+      }
+
+      expect(dues).toEqual([700, 500, 500, 500, 500, 400]);
+      expect(await bed.claimOne()).toMatchObject({ dueAt: 400 });
+    });
+
+    for (const outcome of [RETRY_LATER, PUT_OFF]) {
+      it(`'earliest' of one that waits after ${outcome.kind}: its attempts and failure stay`, async ({ bed }) => {
+        await bed.settled('a', outcome);
+        const before = await bed.get('a');
+
+        const result = await bed.publish('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'earliest' });
+
+        expect(result).toEqual({ status: 'ignored', dueAt: 5 });
+        expect(await bed.get('a')).toEqual({ ...before, at: 5 });
+        expect(await bed.claimOne()).toMatchObject({ dueAt: 5, delivery: 2 });
+      });
+    }
+
+    it("in flight and replaced, 'earliest': answers when the replacement is due, and does not move it", async ({
+      bed,
+    }) => {
+      const running = await bed.deliver('a');
+      await bed.publish('a', { envelope: SECOND, due: { at: 7 }, onDuplicate: 'replace' });
+
+      const result = await bed.publish('a', { due: { at: 5 }, onDuplicate: 'earliest' });
+
+      expect(result).toEqual({ status: 'ignored', dueAt: 7 });
+      await bed.settle(running, ACK);
+      expect(await bed.claimOne()).toMatchObject({ envelope: SECOND, dueAt: 7 });
+    });
 
     it("scheduled, 'replace': gives it the new envelope and due time", async ({ bed }) => {
       await bed.publish('a', { envelope: FIRST });
@@ -170,6 +235,7 @@ export function publishDuplicateContract(it: BrokerTest): void {
       for (const [policy, status, winner] of [
         ['reject', 'rejected', FIRST],
         ['ignore', 'ignored', FIRST],
+        ['earliest', 'ignored', FIRST],
         ['replace', 'replaced', SECOND],
       ] as const) {
         const results = await bed.publishAll([
@@ -184,7 +250,22 @@ export function publishDuplicateContract(it: BrokerTest): void {
         ]);
         expect(await bed.get(policy)).toMatchObject({ state: 'scheduled', envelope: winner, at: dueAt });
       }
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 3, counters: { published: 4 } });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 4, counters: { published: 5 } });
+    });
+
+    it("'earliest' twice in a call: the first one stays, due at the earlier time", async ({ bed }) => {
+      const results = await bed.publishAll([
+        message('a', { envelope: FIRST, due: { at: 7 }, onDuplicate: 'earliest' }),
+        message('a', { envelope: SECOND, due: { at: 5 }, onDuplicate: 'earliest' }),
+        message('a', { envelope: SECOND, due: { at: 6 }, onDuplicate: 'earliest' }),
+      ]);
+
+      expect(results).toMatchObject([
+        { status: 'created', dueAt: 7 },
+        { status: 'ignored', dueAt: 5 },
+        { status: 'ignored', dueAt: 5 },
+      ]);
+      expect(await bed.get('a')).toMatchObject({ envelope: FIRST, at: 5 });
     });
 
     it('stores the other messages of a call with a duplicate', async ({ bed }) => {

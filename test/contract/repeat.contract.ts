@@ -16,7 +16,7 @@ import {
   message,
 } from '../support/broker/broker-bed.js';
 
-const POLICIES: readonly NewMessage['onDuplicate'][] = ['reject', 'ignore', 'replace'];
+const POLICIES: readonly NewMessage['onDuplicate'][] = ['reject', 'ignore', 'replace', 'earliest'];
 
 /** What the call of a test is known by; no call of the bed itself is. */
 const CALL: CallId = { caller: 'producer', sequence: 77 };
@@ -112,6 +112,17 @@ export function repeatContract(it: BrokerTest): void {
       await bed.publishAll(messages, CALL);
 
       expect(await bed.get('a')).toMatchObject({ envelope: '[2,"later"]', at: 7 });
+    });
+
+    it("'earliest': does not undo that the message was moved meanwhile", async ({ bed }) => {
+      await bed.publish('a', { due: { at: 300 } });
+      const messages = [message('a', { due: { at: 200 }, onDuplicate: 'earliest' })];
+      const first = await bed.publishAll(messages, CALL);
+      expect(first).toEqual([{ status: 'ignored', dueAt: 200 }]);
+      await bed.reschedule('a', { at: 400 });
+
+      expect(await bed.publishAll(messages, CALL)).toEqual(first);
+      expect(await bed.get('a')).toMatchObject({ at: 400 });
     });
 
     it('replaces a message in flight once, however often it comes', async ({ bed }) => {

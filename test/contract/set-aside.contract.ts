@@ -13,6 +13,8 @@ export function setAsideContract(it: BrokerTest): void {
         const [a, b] = [await bed.deliver('a'), await bed.deliver('b')];
         for (const due of [{ after: time }, { at: time }]) {
           await expect(bed.publishAll([message('c'), message('d', { due })])).rejects.toMatchObject(REFUSED);
+          const limited = message('d', { onDuplicate: 'replace', maxWait: time });
+          await expect(bed.publishAll([message('c'), limited])).rejects.toMatchObject(REFUSED);
           await expect(bed.reschedule('a', due)).rejects.toMatchObject(REFUSED);
         }
         for (const kind of ['retry', 'put-off'] as const) {

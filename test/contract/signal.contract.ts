@@ -42,6 +42,14 @@ export function signalContract(it: BrokerTest): void {
       expect(await signals.atLeast(1)).toEqual([{ kind: 'due', at: dueAt }]);
     });
 
+    it('tells the due time that a longest wait allows', async ({ bed }) => {
+      const signals = await watch(bed);
+      const { dueAt } = await bed.publish('a', { due: { after: LONG }, onDuplicate: 'replace', maxWait: 1000 });
+
+      expect(await signals.atLeast(1)).toEqual([{ kind: 'due', at: dueAt }]);
+      expect(dueAt).toBeLessThan((await bed.time()) + LONG / 2);
+    });
+
     it('comes when the head of the partition moves forward, and only then', async ({ bed }) => {
       const signals = await watch(bed);
       const times = [500, 600, 500, 400, 450, 300];
@@ -64,6 +72,18 @@ export function signalContract(it: BrokerTest): void {
 
       await bed.publish('a', { due: { at: 600 }, onDuplicate: 'replace' });
       await bed.publish('b', { due: { at: 400 }, onDuplicate: 'replace' });
+
+      expect(await wakeUps(bed, signals)).toEqual([400]);
+    });
+
+    it("comes when 'earliest' moves the head forward, and not when it moves nothing", async ({ bed }) => {
+      await bed.publish('a', { due: { at: 500 } });
+      await bed.publish('b', { due: { at: 700 } });
+      const signals = await watch(bed);
+
+      await bed.publish('b', { due: { at: 800 }, onDuplicate: 'earliest' });
+      await bed.publish('b', { due: { at: 600 }, onDuplicate: 'earliest' });
+      await bed.publish('b', { due: { at: 400 }, onDuplicate: 'earliest' });
 
       expect(await wakeUps(bed, signals)).toEqual([400]);
     });

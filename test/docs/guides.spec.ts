@@ -1,6 +1,7 @@
 import { afterEach, vi } from 'vitest';
 import { useKitBed } from '../support/kit/kit-bed.js';
 import { administration } from './drivers/administration.js';
+import { debounce } from './drivers/debounce.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { health } from './drivers/health.js';
@@ -18,6 +19,7 @@ afterEach(() => {
 driveDocuments('docs/guides', {
   'administration.md': administration,
   'dead-letters.md': deadLetters,
+  'debounce.md': debounce,
   'deployment.md': deployment,
   'health.md': health,
   'operations.md': operations,

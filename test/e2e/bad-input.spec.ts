@@ -116,7 +116,7 @@ describe('publish refuses options with an InvalidArgumentError that says what wa
     {
       what: 'an onDuplicate that is unknown',
       options: wrong({ onDuplicate: 'skip' }),
-      says: ["'reject', 'ignore', 'replace'", "Given: 'skip'"],
+      says: ["'reject', 'ignore', 'replace', 'earliest'", "Given: 'skip'"],
     },
   ])('$what', async ({ options, says }) => {
     const producer = await startProducer();

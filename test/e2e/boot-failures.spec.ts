@@ -87,7 +87,12 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'a backoff of an unknown type',
       options: { defaults: { backoff: untyped({ type: 'linear', delay: 5 }) } },
-      says: ['defaults.backoff.type', "'fixed', 'exponential'", "Given: 'linear'"],
+      says: ['defaults.backoff.type', "'fixed', 'exponential', 'steps'", "Given: 'linear'"],
+    },
+    {
+      what: 'a backoff without steps',
+      options: { topics: { jobs: { backoff: { type: 'steps', delays: [] } } } },
+      says: ["topics['jobs'].backoff.delays", '1 to 100 durations', 'Given: a list of 0'],
     },
     { what: 'an empty prefix', options: { prefix: '' }, says: ['prefix', '1 to 128 characters', "Given: ''"] },
     { what: 'a prefix with braces', options: { prefix: '{dq}' }, says: ['A-Z a-z 0-9 . _ : -', "Given: '{dq}'"] },

@@ -83,6 +83,21 @@ describe('publishing an id that exists', () => {
     expect(calls.map(({ message }) => `${message.id}/${message.key}`).toSorted()).toEqual(['a/x', 'a/y']);
   });
 
+  it("with onDuplicate 'earliest' keeps the first message, due at the earlier time", async () => {
+    const { producer, reminders, partition } = await start();
+    const first = await producer.publish('reminders', { text: 'first' }, { id: 'a', delay: '1h', headers: { n: '1' } });
+    const stored = await partition.envelope('a');
+    const late = await producer.publish('reminders', { text: 'x' }, { id: 'a', delay: '2h', onDuplicate: 'earliest' });
+    const early = await producer.publish('reminders', { text: 'x' }, { id: 'a', delay: 50, onDuplicate: 'earliest' });
+
+    expect(late).toEqual({ ...first, duplicate: true });
+    expect(early.duplicate).toBe(true);
+    expect(early.dueAt.getTime()).toBeLessThan(first.dueAt.getTime() - 3_000_000);
+    expect([stored, early.dueAt.getTime()]).toEqual([await partition.envelope('a'), await partition.dueAt('a')]);
+    const [call] = await reminders.called();
+    expect(call).toMatchObject({ payload: { text: 'first' }, message: { headers: { n: '1' }, dueAt: early.dueAt } });
+  });
+
   it("with onDuplicate 'ignore' says so and changes nothing", async () => {
     const { producer, reminders, partition } = await start();
     const first = await producer.publish('reminders', { text: 'first' }, { id: 'a', delay: 400 });

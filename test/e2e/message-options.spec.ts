@@ -67,6 +67,16 @@ describe('attempts, backoff and timeout', () => {
     await eventually(() => expect(jobs.running).toBe(0));
   });
 
+  it('wait in steps if the message says so, whose last one repeats', async () => {
+    const { producer, events, jobs } = await start();
+    jobs.respond = () => {
+      throw new Error('down');
+    };
+    await producer.publish('by-handler', null, { attempts: 5, backoff: { type: 'steps', delays: [3, 1, '2ms'] } });
+    await events.dead.first();
+    expect(events.retried.past.map(({ delay }) => delay)).toEqual([3, 1, 2, 2]);
+  });
+
   it('come from the handler unless the message has its own', async () => {
     const { producer, events, jobs } = await start();
     jobs.respond = async (_payload, { signal }) => abortOf(signal);

@@ -79,6 +79,16 @@ describe('a key that holds another type than ours', () => {
         message('large', { envelope: `[1,"${'x'.repeat(20_000)}"]` }),
         ...['due', 'flying', 'dying'].map((id) => message(id, { onDuplicate: 'replace' })),
       ]),
+    'publish with a longest wait': async () =>
+      bed.broker.publish(bed.partition, bed.nextCall(), [
+        message('limited', {
+          envelope: `[1,"${'x'.repeat(20_000)}"]`,
+          onDuplicate: 'impossible',
+          maxWait: LONG,
+        }),
+      ]),
+    'publish to be due earlier': async () =>
+      bed.broker.publish(bed.partition, bed.nextCall(), [message('later', { onDuplicate: 'earliest' })]),
     'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
     'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
     reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { epochOf } from '../../lib/broker/broker.interface.js';
+import { type NewMessage, epochOf } from '../../lib/broker/broker.interface.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
 
 describe('the keys of Redis', () => {
@@ -179,6 +179,37 @@ describe('the keys of Redis', () => {
 
     expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 })).toBe('rescheduled');
 
+    expect(await redis.exists(keys.deliveries)).toBe(0);
+  });
+
+  it('hold the first publish of a message with a longest wait in its delivery record, until it is delivered or gone', async () => {
+    const { broker, partition, redis, keys, claimant } = bed;
+    await claimant.acquire();
+    const publish = async (fields: Partial<NewMessage>): Promise<number> => {
+      const [result] = await broker.publish(partition, bed.nextCall(), [
+        message('a', { due: { after: LONG }, onDuplicate: 'replace', ...fields }),
+      ]);
+      return result?.dueAt ?? NaN;
+    };
+    const record = (): Promise<string | null> => redis.hget(keys.deliveries, 'a');
+
+    const dueAt = await publish({ maxWait: 1000 });
+    const first = dueAt - 1000;
+    expect(await record()).toBe(`f${first} 0 0 0 ${dueAt}`);
+    const freeAt = await publish({});
+    expect(await record()).toBe(`f${first} 0 0 0 ${freeAt}`);
+    await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 });
+    expect(await record()).toBe(`f${first} 0 0 0 5`);
+    await claimant.claim();
+    expect(await record()).toBe(`${claimant.token(1)} 1 1 5`);
+
+    const again = await publish({ maxWait: 1000 });
+    expect(await record()).toBe(`r${again}f${again - 1000} ${claimant.token(1)} 1 1 5`);
+    await broker.settle(partition, bed.nextCall(), [
+      { storedId: 'a', token: claimant.token(1), outcome: { kind: 'release' } },
+    ]);
+    expect(await record()).toBe(`f${again - 1000} 0 0 0 ${again}`);
+    await broker.cancel(partition, bed.nextCall(), 'a');
     expect(await redis.exists(keys.deliveries)).toBe(0);
   });
 

@@ -106,11 +106,13 @@ describe('Redis under load', () => {
 
     const time = await scriptTime(`calls of ${MAX_BATCH}`, async () => {
       await broker.publish(partition, bed.nextCall(), keyed);
-      await broker.publish(
-        partition,
-        bed.nextCall(),
-        keyed.map(({ storedId }) => message(storedId, { onDuplicate: 'replace' })),
-      );
+      for (const fields of [{ maxWait: 0, onDuplicate: 'replace' }, { onDuplicate: 'earliest' }] as const) {
+        await broker.publish(
+          partition,
+          bed.nextCall(),
+          keyed.map(({ storedId }) => message(storedId, fields)),
+        );
+      }
       const first = await claimant.claim({ lease: 30 });
       expect(first.messages).toHaveLength(MAX_BATCH);
       expect((await claimant.repeat()).messages).toHaveLength(MAX_BATCH);

@@ -4,7 +4,6 @@ import { toStoredId } from '../../lib/messages/stored-id.js';
 import type { ClaimFields, ServedClaim } from '../support/broker/claimant.js';
 import { ACK, DEAD, LONG, LONG_AGO, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
-import { startRedis } from '../support/servers/redis-server.js';
 
 describe('what is damaged in Redis', () => {
   let bed: RedisBed;
@@ -152,9 +151,37 @@ describe('what is damaged in Redis', () => {
     });
   });
 
+  describe('a first publish', () => {
+    const LATER = '9'.repeat(13);
+
+    it.each([`f${LATER}`, `f${'9'.repeat(40)}`, 'f', 'f1.5', 'r5', 'x'])(
+      'that is in the future or no time counts as none: %s',
+      async (mark) => {
+        await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+        await bed.redis.hset(bed.keys.deliveries, 'a', `${mark} 0 0 0 ${LONG_AGO}`);
+        const fields = { due: { after: LONG }, onDuplicate: 'replace', maxWait: 1000 } as const;
+
+        const [result] = await bed.broker.publish(bed.partition, bed.nextCall(), [message('a', fields)]);
+
+        const { dueAt = NaN } = result ?? {};
+        expect(dueAt).toBeLessThanOrEqual(Math.ceil(await serverTime(bed.redis)) + 1000);
+        expect(dueAt).toBeGreaterThan((await serverTime(bed.redis)) - LONG);
+        expect(await bed.redis.hget(bed.keys.deliveries, 'a')).toBe(`f${dueAt - 1000} 0 0 0 ${dueAt}`);
+      },
+    );
+
+    it('does not keep a message in flight from being delivered again when its lease ends', async () => {
+      const { token } = await deliver('a', 1);
+      await bed.redis.hset(bed.keys.deliveries, 'a', `f5 ${token} 1 1 ${LONG_AGO}`);
+      await pass(2);
+
+      expect((await claim()).messages).toMatchObject([{ storedId: 'a', delivery: 2 }]);
+    });
+  });
+
   describe('an envelope in no set', () => {
     it('is replaced by a publish of its id, and counted', async () => {
-      for (const policy of ['reject', 'ignore', 'replace'] as const) {
+      for (const policy of ['reject', 'ignore', 'replace', 'earliest'] as const) {
         await bed.redis.hset(bed.keys.messages, policy, '[1,"lost"]');
         const fields = { envelope: '[2,"new"]', onDuplicate: policy };
 
@@ -163,8 +190,8 @@ describe('what is damaged in Redis', () => {
         expect(results).toMatchObject([{ status: 'created', dueAt: LONG_AGO }]);
         expect(await bed.broker.get(bed.partition, policy)).toMatchObject({ envelope: '[2,"new"]', attempts: 0 });
       }
-      expect((await bed.broker.stats(bed.partition)).counters.repaired).toBe(3);
-      expect((await claim()).messages).toHaveLength(3);
+      expect((await bed.broker.stats(bed.partition)).counters.repaired).toBe(4);
+      expect((await claim()).messages).toHaveLength(4);
     });
 
     it('is replaced by a message that counts as published', async () => {
@@ -310,40 +337,6 @@ describe('what is damaged in Redis', () => {
       expect(left).toBeGreaterThanOrEqual(300);
       expect(left).toBeLessThan(500);
       expect(next).toBeLessThanOrEqual(await serverTime(bed.redis));
-    });
-  });
-
-  describe('scripts that the server has forgotten', () => {
-    it('are sent again, for every call', async () => {
-      const redis = await startRedis();
-      const own = await openRedisBed(redis.url);
-      const { broker, partition } = own;
-      const flushed = async <T>(call: () => Promise<T>): Promise<T> => {
-        await own.redis.script('FLUSH');
-        return call();
-      };
-      try {
-        expect(await flushed(() => broker.configure('orders', 4))).toMatchObject({ partitions: 4 });
-        await flushed(() => own.claimant.acquire());
-        expect(await flushed(() => broker.publish(partition, own.nextCall(), [message('a')]))).toMatchObject([
-          { status: 'created' },
-        ]);
-        const claimed = await flushed(() => own.claimant.claim());
-        const receipt = { storedId: 'a', token: own.claimant.token(1) };
-        expect(claimed).toMatchObject({ messages: [receipt] });
-        expect(await flushed(() => broker.extend(partition, LONG, [receipt]))).toEqual(['extended']);
-        const settlements = [{ ...receipt, outcome: DEAD }];
-        expect(await flushed(() => broker.settle(partition, own.nextCall(), settlements))).toEqual(['settled']);
-        expect(await flushed(() => broker.get(partition, 'a'))).toMatchObject({ state: 'dead' });
-        expect(await flushed(() => broker.stats(partition))).toMatchObject({ dead: 1 });
-        expect(await flushed(() => broker.cancel(partition, own.nextCall(), 'a'))).toBe('not-found');
-        expect(await flushed(() => broker.trimDead(partition, { maxCount: 0 }))).toBeUndefined();
-        await flushed(() => broker.release(partition, own.claimant.owner));
-        expect(await broker.stats(partition)).toMatchObject({ owner: undefined, dead: 0 });
-      } finally {
-        await own.close();
-        await redis.stop();
-      }
     });
   });
 });

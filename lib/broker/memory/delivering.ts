@@ -144,7 +144,7 @@ class Deliveries {
  */
 function conclude(partition: MemoryPartition, storedId: string, record: DeliveryRecord): boolean {
   if (record.mark?.kind === 'cancelled') end(partition, storedId, 'cancelled');
-  else if (record.mark?.kind === 'replaced') scheduleReplacement(partition, storedId, record.mark.due);
+  else if (record.mark?.kind === 'replaced') scheduleReplacement(partition, storedId, record.mark);
   return record.mark !== undefined;
 }
 
@@ -167,7 +167,7 @@ function settleOne(partition: MemoryPartition, { storedId, token, outcome }: Set
   }
   if (record.mark?.kind === 'replaced') {
     if (outcome.kind === 'ack') partition.counters.acked++;
-    scheduleReplacement(partition, storedId, record.mark.due);
+    scheduleReplacement(partition, storedId, record.mark);
     return outcome.kind === 'ack' ? 'settled' : 'replaced';
   }
   switch (outcome.kind) {
@@ -245,9 +245,13 @@ function end(partition: MemoryPartition, storedId: string, counter: 'acked' | 'c
   partition.counters[counter]++;
 }
 
-function scheduleReplacement(partition: MemoryPartition, storedId: string, due: number): void {
+function scheduleReplacement(
+  partition: MemoryPartition,
+  storedId: string,
+  { due, firstPublishedAt }: Pick<DeliveryRecord, 'due' | 'firstPublishedAt'>,
+): void {
   partition.errors.delete(storedId);
-  partition.schedule(storedId, { delivery: 0 }, due, 0);
+  partition.schedule(storedId, { delivery: 0, firstPublishedAt }, due, 0);
 }
 
 function die(partition: MemoryPartition, storedId: string, { delivery, due }: DeliveryRecord, attempt: number): void {

@@ -17,7 +17,7 @@ import { SortedSet } from './sorted-set.js';
 
 type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
 
-/** What is kept of a message once it was delivered. */
+/** What is kept of a message beside its envelope: how it was delivered, if it was. */
 export interface DeliveryRecord {
   /** {@link NO_TOKEN} while the message is not in flight. */
   token: string;
@@ -27,7 +27,9 @@ export interface DeliveryRecord {
   /** Deliveries in a row that ended with their lease, the current one not included. */
   crashes: number;
   /** What happened to the message while it was in flight. */
-  mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number };
+  mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number; firstPublishedAt: number | undefined };
+  /** Of a message with a longest wait that was not delivered yet. */
+  firstPublishedAt?: number | undefined;
 }
 
 export interface MemoryPartitionOptions {
@@ -84,10 +86,15 @@ export class MemoryPartition {
   }
 
   /** Schedules a message that is in no set, or in flight. */
-  schedule(storedId: string, { delivery }: Pick<DeliveryRecord, 'delivery'>, due: number, attempt: number): void {
+  schedule(
+    storedId: string,
+    { delivery, firstPublishedAt }: Pick<DeliveryRecord, 'delivery' | 'firstPublishedAt'>,
+    due: number,
+    attempt: number,
+  ): void {
     this.inflight.delete(storedId);
     this.scheduled.set(storedId, due);
-    this.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0 });
+    this.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0, firstPublishedAt });
   }
 
   keepFailure(storedId: string, { failure, failedAttempt }: Extract<Outcome, { readonly failure: unknown }>): void {

@@ -30,28 +30,51 @@ export function publish(partition: MemoryPartition, call: CallId, messages: read
 
 function publishOne(
   partition: MemoryPartition,
-  { storedId, envelope, due: spec, onDuplicate }: NewMessage,
+  { storedId, envelope, due: spec, onDuplicate, maxWait }: NewMessage,
 ): PublishResult {
-  const due = partition.dueTime(spec);
+  const wanted = partition.dueTime(spec);
+  const record = partition.deliveries.get(storedId);
+  const waiting = record?.mark?.kind === 'replaced' ? record.mark : record;
   const isNew = !partition.messages.has(storedId);
   if (!isNew && onDuplicate !== 'replace') {
-    const record = partition.deliveries.get(storedId);
-    const laterDue = record?.mark?.kind === 'replaced' ? record.mark.due : record?.due;
-    const dueAt = partition.scheduled.score(storedId) ?? laterDue ?? due;
+    const dueAt = partition.scheduled.score(storedId) ?? waiting?.due ?? wanted;
+    if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
     return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
   }
+  const { due, firstPublishedAt } = limited(partition, wanted, maxWait, waiting?.firstPublishedAt);
   partition.messages.set(storedId, envelope);
   partition.counters.published++;
-  if (partition.inflight.score(storedId) !== undefined) {
+  if (record && partition.inflight.score(storedId) !== undefined) {
     // It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
-    (partition.deliveries.get(storedId) as DeliveryRecord).mark = { kind: 'replaced', due };
+    record.mark = { kind: 'replaced', due, firstPublishedAt };
   } else {
     partition.dead.delete(storedId);
     partition.errors.delete(storedId);
-    partition.deliveries.delete(storedId);
-    partition.scheduled.set(storedId, due);
+    partition.schedule(storedId, { delivery: 0, firstPublishedAt }, due, 0);
   }
   return { status: isNew ? 'created' : 'replaced', dueAt: due };
+}
+
+/** However often a message is replaced, it is due at most its longest wait after its first publish. */
+function limited(
+  { nowUp }: MemoryPartition,
+  due: number,
+  maxWait: number | undefined,
+  known: number | undefined,
+): Pick<DeliveryRecord, 'due' | 'firstPublishedAt'> {
+  if (maxWait === undefined) return { due, firstPublishedAt: known };
+  const firstPublishedAt = Math.min(known ?? nowUp, nowUp);
+  return { due: Math.min(due, firstPublishedAt + maxWait), firstPublishedAt };
+}
+
+/**
+ * Moves a message to an earlier time if it waits.
+ *
+ * @returns when it is due now
+ */
+function hasten(partition: MemoryPartition, storedId: string, due: number, dueBefore: number): number {
+  if (due >= dueBefore || move(partition, storedId, due) !== 'rescheduled') return dueBefore;
+  return due;
 }
 
 export function cancel(partition: MemoryPartition, call: CallId, storedId: string): CancelResult {

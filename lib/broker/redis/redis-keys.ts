@@ -8,7 +8,7 @@ export interface PartitionKeys {
   readonly inflight: string;
   /** HASH: stored id → envelope */
   readonly messages: string;
-  /** HASH: stored id → delivery record, only once delivered */
+  /** HASH: stored id → delivery record, only once delivered or with a longest wait */
   readonly deliveries: string;
   /** ZSET: stored id → time of death */
   readonly dead: string;

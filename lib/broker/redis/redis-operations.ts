@@ -71,12 +71,13 @@ export class RedisOperations extends RedisFleet implements Omit<BrokerOperations
     replicas?: ReplicaRequirement,
   ): Promise<PublishResult[]> {
     assertDues(messages);
-    const { due_specs, on_duplicates, rest } = encodeMessages(messages);
+    const { due_specs, on_duplicates, max_waits, rest } = encodeMessages(messages);
     const given = {
       answered: this.#answered(partition, call),
       sequence: call.sequence,
       due_specs,
       on_duplicates,
+      max_waits,
       rest,
     };
     if (!replicas) return replies.publishResults(await this.#run('publish', partition, given), messages);

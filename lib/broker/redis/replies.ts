@@ -46,9 +46,11 @@ const FIELDS_PER_PEEKED_MESSAGE = 6;
 export function publishResults([answer]: Reply, messages: readonly NewMessage[]): PublishResult[] {
   const [base, statuses = '', kept = '', isNew] = String(answer).split(' ');
   const keptDues = kept.split(',').values();
-  const results = messages.map(({ due }, i): PublishResult => {
+  const results = messages.map(({ due, maxWait }, i): PublishResult => {
     const status = PUBLISH_STATUS[Number(statuses[i]) as 1 | 2 | 3 | 4];
-    if (status === 'rejected' || status === 'ignored') return { status, dueAt: Number(keptDues.next().value) };
+    if (status === 'rejected' || status === 'ignored' || maxWait !== undefined) {
+      return { status, dueAt: Number(keptDues.next().value) };
+    }
     return { status, dueAt: 'at' in due ? due.at : Number(base) + due.after };
   });
   if (isNew) results[0] = { ...(results[0] as PublishResult), isNewPartition: true };

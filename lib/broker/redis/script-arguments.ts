@@ -6,6 +6,7 @@ const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
   reject: 'e',
   ignore: 'i',
   replace: 'r',
+  earliest: 's',
   impossible: 'n',
 };
 
@@ -16,6 +17,9 @@ const OUTCOMES: Readonly<Record<Outcome['kind'], string>> = {
   release: 'b',
   'put-off': 'p',
 };
+
+/** In place of a longest wait. */
+const NO_MAX_WAIT = -1;
 
 /** Dead, and the attempt is given back. */
 const DEAD_UNSPENT = 'u';
@@ -35,6 +39,9 @@ export function encodeMessages(messages: readonly NewMessage[]) {
   return {
     due_specs: dues.map(({ due }) => encodeDueTime(due)).join(','),
     on_duplicates: onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join(''),
+    max_waits: messages.some(({ maxWait }) => maxWait !== undefined)
+      ? messages.map(({ maxWait = NO_MAX_WAIT }) => maxWait).join(',')
+      : '',
     rest,
   };
 }

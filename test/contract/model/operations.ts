@@ -60,13 +60,15 @@ const publish = fc
   .record({
     ids: fc.array(storedId, { minLength: 1, maxLength: 3 }),
     delay: hours,
-    onDuplicate: fc.constantFrom('reject' as const, 'ignore' as const, 'replace' as const),
+    onDuplicate: fc.constantFrom('reject' as const, 'ignore' as const, 'replace' as const, 'earliest' as const),
+    maxWait: fc.option(hours, { nil: undefined }),
     text: fc.nat(1000),
     repeated: fc.boolean(),
   })
-  .map(({ ids, delay, onDuplicate, text, repeated }): Operation => {
+  .map(({ ids, delay, onDuplicate, maxWait, text, repeated }): Operation => {
+    const atMost = maxWait === undefined ? '' : `, at most ${maxWait} h after the first`;
     return {
-      name: `publish ${ids.join()} in ${delay} h, ${onDuplicate}${repeated ? ', twice' : ''}`,
+      name: `publish ${ids.join()} in ${delay} h${atMost}, ${onDuplicate}${repeated ? ', twice' : ''}`,
       run: async (broker, memory) => {
         const call = { caller: 'publisher', sequence: ++memory.sequence };
         const messages = ids.map((id) => ({
@@ -74,6 +76,7 @@ const publish = fc
           envelope: `[0,"${id} ${text}"]`,
           due: { after: delay * HOUR },
           onDuplicate,
+          maxWait: maxWait === undefined ? undefined : maxWait * HOUR,
         }));
         const results = await broker.publish(PARTITION, call, messages);
         if (repeated) await broker.publish(PARTITION, call, messages);

@@ -18,13 +18,13 @@ async function shiftScores(redis: Redis, key: string, milliseconds: number): Pro
   for (const member of members) await redis.zincrby(key, -milliseconds, member);
 }
 
-/** A record is '[mark ]token delivery attempt due[ crashes]', and a mark may be 'r<due>'. */
-const RECORD = /^(?<mark>c |r\d+ )?(?<before>\S+ \d+ \d+) (?<due>\d+)(?<after> \d+)?$/;
+/** A record is '[mark ]token delivery attempt due[ crashes]', and a mark may be 'r<due>', 'f<first publish>' or both. */
+const RECORD = /^(?<mark>c |r\d+(?:f\d+)? |f\d+ )?(?<before>\S+ \d+ \d+) (?<due>\d+)(?<after> \d+)?$/;
 
 async function shiftRecords(redis: Redis, key: string, milliseconds: number): Promise<void> {
   const earlier = (time: string): string => String(Number(time) - milliseconds);
   for (const [id, record] of Object.entries(await redis.hgetall(key))) {
     const { mark = '', before, due = '', after = '' } = RECORD.exec(record)?.groups ?? {};
-    await redis.hset(key, id, `${mark.replace(/\d+/, earlier)}${before} ${earlier(due)}${after}`);
+    await redis.hset(key, id, `${mark.replace(/\d+/g, earlier)}${before} ${earlier(due)}${after}`);
   }
 }

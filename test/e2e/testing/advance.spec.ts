@@ -84,6 +84,20 @@ describe('advance', () => {
     expect(harness.deadLetters('jobs')).toMatchObject([{ id: 'a', failure: { message: 'card declined' } }]);
   });
 
+  it('runs retries in the steps of a message, and its last wait again and again', async () => {
+    const { harness, producer, jobs, elapsed } = await start();
+    const minutes: number[] = [];
+    jobs.respond = () => {
+      minutes.push(elapsed() / MINUTE);
+      throw new Error('card declined');
+    };
+    await producer.publish('jobs', 1, { attempts: 5, backoff: { type: 'steps', delays: ['1m', '1h', '1d'] } });
+
+    await harness.advance('10d');
+
+    expect(minutes).toEqual([0, 1, 61, 1501, 2941]);
+  });
+
   it('runs what a handler puts off', async () => {
     const { harness, producer, jobs, elapsed } = await start();
     jobs.respond = () => {

@@ -90,6 +90,7 @@ describe('published', () => {
     await producer.publish('jobs', 1, options);
     await expect(producer.publish('jobs', 2, options)).rejects.toThrow('already holds');
     await producer.publish('jobs', 3, { ...options, onDuplicate: 'ignore' });
+    await producer.publish('jobs', 3, { id: 'a', delay: '30m', onDuplicate: 'earliest' });
     await producer.publish('jobs', 4, { id: 'a', delay: '2h', onDuplicate: 'replace' });
 
     expect(harness.published('jobs').map(({ payload, delay }) => [payload, delay])).toEqual([

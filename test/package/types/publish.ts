@@ -16,6 +16,13 @@ export async function publish(): Promise<void> {
   await producer.publish(typed, { orderId: '42', count: 1 });
   // @ts-expect-error there is no such option
   await producer.publish(typed, { orderId: '42' }, { dealy: '30m' });
+  await producer.publish(typed, { orderId: '42' }, { id: '42', delay: '30m', onDuplicate: 'earliest' });
+  await producer.publish(typed, { orderId: '42' }, { id: '42', onDuplicate: 'replace', maxWait: '1h' });
+  await producer.publish(typed, { orderId: '42' }, { backoff: { type: 'steps', delays: ['1s', 60_000], jitter: 0.1 } });
+  // @ts-expect-error a list of waits, not one
+  await producer.publish(typed, { orderId: '42' }, { backoff: { type: 'steps', delays: '1s' } });
+  // @ts-expect-error there is no such policy
+  await producer.publish(typed, { orderId: '42' }, { id: '42', onDuplicate: 'latest' });
 
   await producer.publish(parsed, { orderId: '42', at: '2026-01-01T00:00:00Z' });
   // @ts-expect-error what is published is the schema's input, not its output

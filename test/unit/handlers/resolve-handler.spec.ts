@@ -64,6 +64,10 @@ describe('resolveHandler', () => {
       deadLetter: { maxAge: undefined, maxCount: 5 },
     });
     expect(settings({ backoff: { type: 'fixed', delay: 5 } })?.backoff).toMatchObject({ delay: 5, factor: 1 });
+    expect(settings({ backoff: { type: 'steps', delays: ['1s', '1m'] } })?.backoff).toEqual({
+      delays: [1000, 60_000],
+      jitter: 0,
+    });
   });
 
   it('takes the settings of each of several topics, in their order', () => {

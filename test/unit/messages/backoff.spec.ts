@@ -45,6 +45,31 @@ describe('resolveStoredBackoff', () => {
     expect(delays(backoff, 3)).toEqual([3_600_000, 3_600_000, 3_600_000]);
   });
 
+  it('steps: waits what the list says, and then its last wait again and again', () => {
+    const backoff = resolveStoredBackoff('backoff', { type: 'steps', delays: ['10s', '1m', 0, '1h'] });
+
+    expect(backoff).toEqual({ delays: [10_000, 60_000, 0, 3_600_000], jitter: 0 });
+    expect(delays(backoff, 6)).toEqual([10_000, 60_000, 0, 3_600_000, 3_600_000, 3_600_000]);
+    expect(delays(backoff, 2, 0.999)).toEqual([10_000, 60_000]);
+    expect(backoffDelay(backoff, 1000)).toBe(3_600_000);
+  });
+
+  it('steps: adds jitter to each, and leaves the list as it was', () => {
+    const given: StoredBackoff = { type: 'steps', delays: Object.freeze([100, '1s']), jitter: 0.5 };
+    const backoff = resolveStoredBackoff('backoff', given);
+
+    expect(delays(backoff, 3, 0.5)).toEqual([125, 1250, 1250]);
+    expect(given).toEqual({ type: 'steps', delays: [100, '1s'], jitter: 0.5 });
+  });
+
+  it('steps: takes one wait, and a hundred', () => {
+    for (const list of [['10y'], Array.from({ length: 100 }, (_, i) => i)]) {
+      const backoff = resolveStoredBackoff('backoff', { type: 'steps', delays: list, jitter: 1 });
+      expect(backoff).toMatchObject({ jitter: 1 });
+      expect(delays(backoff, 101).at(-1)).toBe(list.length === 1 ? 315_576_000_000 : 99);
+    }
+  });
+
   it('accepts the bounds of every number', () => {
     for (const [factor, jitter] of [
       [1, 0],
@@ -74,7 +99,7 @@ describe('resolveStoredBackoff', () => {
     [5000, 'backoff must be an object'],
     [[], 'backoff must be an object'],
     [{}, 'backoff.type must be one of'],
-    [{ type: 'linear', delay: 1 }, "backoff.type must be one of 'fixed', 'exponential'. Given: 'linear'"],
+    [{ type: 'linear', delay: 1 }, "backoff.type must be one of 'fixed', 'exponential', 'steps'. Given: 'linear'"],
     [{ type: 'fixed' }, 'backoff.delay must be a duration'],
     [{ type: 'fixed', delay: 'soon' }, 'backoff.delay must be a duration'],
     [{ type: 'fixed', delay: -1 }, 'backoff.delay must be between 0 ms'],
@@ -82,6 +107,26 @@ describe('resolveStoredBackoff', () => {
     [{ type: 'fixed', delay: 1, factor: 2 }, "no option 'factor' in a fixed backoff"],
     [{ type: 'fixed', delay: 1, maxDelay: 2 }, "no option 'maxDelay' in a fixed backoff"],
     [{ type: 'fixed', delay: 1, jitter: 0 }, "no option 'jitter' in a fixed backoff"],
+    [{ type: 'fixed', delays: [1] }, "no option 'delays' in a fixed backoff"],
+    [{ ...exponential, delays: [1] }, "no option 'delays' in an exponential backoff"],
+    [{ type: 'steps' }, 'backoff.delays must be a list of 1 to 100 durations, of which the last one repeats'],
+    [
+      { type: 'steps', delays: '1s' },
+      "backoff.delays must be a list of 1 to 100 durations, of which the last one repeats. Given: '1s'",
+    ],
+    [{ type: 'steps', delays: null }, 'backoff.delays must be a list'],
+    [
+      { type: 'steps', delays: [] },
+      'backoff.delays must be a list of 1 to 100 durations, of which the last one repeats. Given: a list of 0',
+    ],
+    [{ type: 'steps', delays: Array.from({ length: 101 }, () => 1) }, 'Given: a list of 101'],
+    [{ type: 'steps', delays: [1, 'soon'] }, 'backoff.delays[1] must be a duration'],
+    [{ type: 'steps', delays: [-1] }, 'backoff.delays[0] must be between 0 ms'],
+    [{ type: 'steps', delays: [1, 2, '11y'] }, 'backoff.delays[2] must be between 0 ms'],
+    [{ type: 'steps', delays: Array(2) }, 'backoff.delays[0] must be a duration'],
+    [{ type: 'steps', delay: 1, delays: [1] }, "no option 'delay' in the backoff in steps"],
+    [{ type: 'steps', delays: [1], factor: 2 }, "no option 'factor' in the backoff in steps"],
+    [{ type: 'steps', delays: [1], jitter: 2 }, 'backoff.jitter must be a number from 0 to 1'],
     [{ ...exponential, max: 5 }, "no option 'max' in backoff"],
     [{ ...exponential, factor: 0.5 }, 'backoff.factor must be a number from 1 to 10. Given: 0.5'],
     [{ ...exponential, factor: 10.1 }, 'backoff.factor'],
@@ -150,5 +195,13 @@ describe('encodeBackoff', () => {
     expect(decodeBackoff(encodeBackoff(backoff))).toEqual(backoff);
     expect(decodeBackoff(JSON.parse(JSON.stringify(encodeBackoff(backoff))))).toEqual(backoff);
     expect(JSON.stringify(encodeBackoff(backoff))).toBe('[250,1.5,60000,0.25]');
+  });
+
+  it('is undone by decodeBackoff for steps too', () => {
+    for (const list of [[0], [1, 2], [1, 2, 3, 4]]) {
+      const backoff = { delays: list, jitter: 0.25 };
+      expect(decodeBackoff(JSON.parse(JSON.stringify(encodeBackoff(backoff))))).toEqual(backoff);
+    }
+    expect(JSON.stringify(encodeBackoff({ delays: [1000, 60_000], jitter: 0 }))).toBe('[[1000,60000],0]');
   });
 });

@@ -64,8 +64,9 @@ describe.each([
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     await producer.publish('jobs', 2, { id: 'a', onDuplicate: 'ignore' });
     await producer.publish('jobs', 3, { id: 'a', onDuplicate: 'replace', delay: '1h' });
+    await producer.publish('jobs', 3, { id: 'a', onDuplicate: 'earliest', delay: '30m' });
     await expect(producer.publish('jobs', 4, { id: 'a' })).rejects.toMatchObject({ code: 'DUPLICATE_MESSAGE' });
-    expect(counts).toEqual({ 'jobs created': 1, 'jobs duplicate': 2, 'jobs refused': 1 });
+    expect(counts).toEqual({ 'jobs created': 1, 'jobs duplicate': 3, 'jobs refused': 1 });
   });
 
   it('as failed if too few replicas confirm them', async () => {

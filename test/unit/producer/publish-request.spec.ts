@@ -35,7 +35,18 @@ describe('toPublishRequest', () => {
   it('looks for duplicates only of ids that the caller chose', () => {
     expect(request({ id: 'order-42' }).onDuplicate).toBe('reject');
     expect(request({ id: 'order-42', onDuplicate: 'ignore' }).onDuplicate).toBe('ignore');
+    expect(request({ id: 'order-42', onDuplicate: 'earliest' }).onDuplicate).toBe('earliest');
     expect(request({ key: 'customer-7', onDuplicate: 'ignore' }).onDuplicate).toBe('impossible');
+  });
+
+  it('limits how long replacing can put a message off, within the bounds of a delay', () => {
+    const replaced = { id: 'order-42', onDuplicate: 'replace' };
+    expect(request(replaced).maxWait).toBeUndefined();
+    expect(request({ ...replaced, maxWait: '1h' }).maxWait).toBe(3_600_000);
+    expect(request({ ...replaced, maxWait: 0 }).maxWait).toBe(0);
+    expect(request({ ...replaced, maxWait: '10y' }).maxWait).toBe(TEN_YEARS);
+    // Nobody can replace it, but it is due in time.
+    expect(request({ onDuplicate: 'replace', maxWait: 5 })).toMatchObject({ onDuplicate: 'impossible', maxWait: 5 });
   });
 
   it('uses id and key, which together are the stored id', () => {
@@ -78,9 +89,9 @@ describe('toPublishRequest', () => {
 
   it('treats undefined like a missing option', () => {
     const names = ['id', 'key', 'delay', 'deliverAt', 'attempts', 'backoff', 'timeout', 'expireAfter', 'headers'];
-    const nothing = Object.fromEntries([...names, 'onDuplicate'].map((name) => [name, undefined]));
+    const nothing = Object.fromEntries([...names, 'onDuplicate', 'maxWait'].map((name) => [name, undefined]));
 
-    expect(request(nothing)).toMatchObject({ due: { after: 0 }, onDuplicate: 'impossible' });
+    expect(request(nothing)).toMatchObject({ due: { after: 0 }, onDuplicate: 'impossible', maxWait: undefined });
     expect(request(nothing).envelope).toBe(request().envelope);
   });
 
@@ -136,6 +147,7 @@ describe('toPublishRequest', () => {
     [{ backoff: 0 }, 'backoff must be an object'],
     [{ backoff: () => 5 }, 'a function cannot be stored'],
     [{ backoff: { type: 'fixed', delay: -1 } }, 'backoff.delay must be'],
+    [{ backoff: { type: 'steps', delays: [1, -1] } }, 'backoff.delays[1] must be'],
     [{ timeout: 0 }, 'timeout must be between 1 ms'],
     [{ timeout: NaN }, 'timeout must be a duration'],
     [{ timeout: null }, 'timeout must be a duration'],
@@ -148,9 +160,20 @@ describe('toPublishRequest', () => {
     [{ headers: { a: 5 } }, "headers['a'] must be a string. Given: 5"],
     [{ headers: new Map([['a', 'b']]) }, 'headers must be an object of strings'],
     [{ headers: new Headers({ a: 'b' }) }, 'headers must be an object of strings'],
-    [{ onDuplicate: 'skip' }, "onDuplicate must be one of 'reject', 'ignore', 'replace'. Given: 'skip'"],
+    [{ onDuplicate: 'skip' }, "onDuplicate must be one of 'reject', 'ignore', 'replace', 'earliest'. Given: 'skip'"],
     [{ onDuplicate: null }, 'onDuplicate must be one of'],
     [{ onDuplicate: '' }, 'onDuplicate must be one of'],
+    [{ maxWait: '1h' }, "maxWait needs onDuplicate: 'replace'"],
+    [
+      { maxWait: '1h', onDuplicate: 'earliest' },
+      "limits for how long replacing can put a message off. Given: maxWait '1h', onDuplicate 'earliest'",
+    ],
+    [{ maxWait: '1h', onDuplicate: 'ignore' }, "maxWait needs onDuplicate: 'replace'"],
+    [{ maxWait: '1h', onDuplicate: 'reject' }, "maxWait needs onDuplicate: 'replace'"],
+    [{ maxWait: -1, onDuplicate: 'replace' }, 'maxWait must be between 0 ms and 10 years. Given: -1'],
+    [{ maxWait: '11y', onDuplicate: 'replace' }, 'maxWait must be between 0 ms and 10 years'],
+    [{ maxWait: null, onDuplicate: 'replace' }, 'maxWait must be a duration'],
+    [{ maxWait: NaN, onDuplicate: 'replace' }, 'maxWait must be a duration'],
     [{ replicas: null }, 'replicas must be an object'],
     [{ replicas: 2 }, 'replicas must be an object'],
     [{ replicas: { min: 1, timeout: 1, max: 1 } }, "There is no option 'max' in replicas"],

@@ -129,7 +129,7 @@ local function conclude(id, mark)
   if not due then return false end
   redis.call('HDEL', errors, id)
   redis.call('ZADD', scheduled, due, id)
-  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due))
+  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first_mark(mark)))
   return true
 end
 

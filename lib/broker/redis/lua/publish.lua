@@ -4,12 +4,15 @@
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence,
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
---       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, n: there can be none),
+--       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of
+--         both due times, n: there can be none),
+--       max_waits ('' if no message has a longest wait; else one a message with commas, in ms, -1 for none),
 --       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}, with ' new' at its end if meta had not counted a message yet
 --       base      epoch ms that delays were added to
 --       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
---       kept      due times (epoch ms, with commas) of those that were there before and stay: one for each 2 and 3
+--       kept      due times (epoch ms, with commas) that hold now for those that were there before and stay: one for each
+--                 2 and 3, and for each message with a longest wait
 -- Cost  O(n log size), n <= 200
 --
 -- Arguments that it cannot use, such as a due time that is not a number, are refused before anything is written.
@@ -20,6 +23,7 @@
 -- @include times
 -- @include due-time
 -- @include record
+-- @include move
 -- @include wake
 -- @include forget
 -- @include answered
@@ -42,20 +46,29 @@ local function note(due)
   if not earliest or due < earliest then earliest = due end
 end
 
-local function store(id, envelope, due)
-  redis.call('HSET', messages, id, envelope)
-  redis.call('ZADD', scheduled, due, id)
-  if string.find(id, '\0', 1, true) then redis.call('ZADD', keyed, 0, id) end
-  note(due)
+-- However often a message is replaced, it is due at most its longest wait after its first publish. Answers the due time and the
+-- mark that remembers the first publish. It is never taken to be later than now, whatever a clock or another program has done.
+local function limited(due, max_wait, mark)
+  local first = first_mark(mark)
+  if not max_wait then return due, first end
+  local began = math.min(first and tonumber(string.sub(first, 2)) or now_up, now_up)
+  return math.min(due, began + max_wait), string.format('f%d', began)
 end
 
--- The id exists, or came twice in this call.
-local function publish_over(id, envelope, due, on_duplicate)
+local function store(id, envelope, due, max_wait)
+  local limited_due, mark = limited(due, max_wait, '')
+  redis.call('HSET', messages, id, envelope)
+  redis.call('ZADD', scheduled, limited_due, id)
+  if mark then redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, limited_due, mark)) end
+  if string.find(id, '\0', 1, true) then redis.call('ZADD', keyed, 0, id) end
+  note(limited_due)
+  return CREATED, limited_due
+end
+
+-- The id exists, came twice in this call, or has a longest wait.
+local function publish_one(id, envelope, due, on_duplicate, max_wait)
   local stored = redis.call('HGET', messages, id)
-  if not stored then
-    store(id, envelope, due)
-    return CREATED, due
-  end
+  if not stored then return store(id, envelope, due, max_wait) end
   local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
 
   local score = redis.call('ZSCORE', scheduled, id)
@@ -68,21 +81,34 @@ local function publish_over(id, envelope, due, on_duplicate)
     -- An envelope in no set, left by damage from outside: nobody will ever deliver it.
     add('repaired', 1)
     forget({ id })
-    store(id, envelope, due)
-    return CREATED, due
+    return store(id, envelope, due, max_wait)
+  end
+  if on_duplicate == 's' then
+    if state ~= 'scheduled' or due >= current_due then return IGNORED, current_due end
+    move(id, due)
+    note(due)
+    return IGNORED, due
   end
   if on_duplicate == 'i' then return IGNORED, current_due end
   if on_duplicate ~= 'r' then return REJECTED, current_due end
 
+  -- What was delivered has no such mark any more, so its count begins anew.
+  local first
+  due, first = limited(due, max_wait, mark)
   redis.call('HSET', messages, id, envelope)
   if state == 'inflight' then
     -- It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
-    redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, last_due or now, string.format('r%d', due)))
+    local replaced = string.format('r%d', due) .. (first or '')
+    redis.call('HSET', deliveries, id, format_record(token, delivery, attempt, last_due or now, replaced))
     return REPLACED, due
   end
   if state == 'dead' then redis.call('ZREM', dead, id) end
   redis.call('HDEL', errors, id)
-  redis.call('HDEL', deliveries, id)
+  if first then
+    redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first))
+  else
+    redis.call('HDEL', deliveries, id)
+  end
   redis.call('ZADD', scheduled, due, id)
   note(due)
   return REPLACED, due
@@ -109,6 +135,21 @@ else
   score_of_all = string.format('%d', due_of_all)
 end
 
+-- The longest waits by place; nil if no message has one.
+local waits
+if max_waits ~= '' then
+  waits = {}
+  local place = 0
+  for spec in string.gmatch(max_waits, '[^,]+') do
+    local wait = tonumber(spec)
+    if not (wait and wait >= -1 and wait <= MAX_TIME) then
+      return redis.error_reply('REFUSED a longest wait is no number of milliseconds: ' .. spec)
+    end
+    place = place + 1
+    if wait >= 0 then waits[place] = wait end
+  end
+end
+
 -- By place: the envelopes that are there already. By id: what came in this call. nil if there can be neither.
 local known
 if on_duplicates ~= 'n' then
@@ -123,7 +164,10 @@ for at = FIRST, #ARGV, 2 do
   local id, length = ARGV[at], #ARGV[at + 1]
   total = total + 1
   if length > longest then longest = length end
-  if known and (known[total] or known[id]) then
+  if waits and waits[total] then
+    if known then known[id] = true end
+    is_later[total] = true
+  elseif known and (known[total] or known[id]) then
     is_later[total] = true
   else
     if known then known[id] = true end
@@ -150,6 +194,7 @@ if #with_key > 0 or created < total then redis.call('ZCARD', keyed) end
 if created < total then
   redis.call('ZCARD', inflight)
   redis.call('ZCARD', dead)
+  redis.call('HLEN', messages)
   redis.call('HLEN', deliveries)
   redis.call('HLEN', errors)
 end
@@ -180,9 +225,10 @@ for n = 1, total do
   if is_later[n] then
     local id, envelope = ARGV[FIRST + 2 * n - 2], ARGV[FIRST + 2 * n - 1]
     local on_duplicate = #on_duplicates == 1 and on_duplicates or string.sub(on_duplicates, n, n)
-    local status, due = publish_over(id, envelope, due_of_all or dues[n], on_duplicate)
+    local max_wait = waits and waits[n]
+    local status, due = publish_one(id, envelope, due_of_all or dues[n], on_duplicate, max_wait)
     if status == REPLACED or status == CREATED then created = created + 1 end
-    if status == REJECTED or status == IGNORED then kept[#kept + 1] = string.format('%d', due) end
+    if status == REJECTED or status == IGNORED or max_wait then kept[#kept + 1] = string.format('%d', due) end
     statuses[n] = status
   end
 end

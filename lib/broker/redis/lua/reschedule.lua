@@ -13,6 +13,7 @@
 -- @include times
 -- @include due-time
 -- @include record
+-- @include move
 -- @include envelopes
 -- @include wake
 -- @include answered
@@ -40,12 +41,7 @@ end
 if result == RESCHEDULED then
   if when == 'earlier' then due = math.min(due, to_time(redis.call('ZSCORE', scheduled, id))) end
   local head_before = head_due()
-  redis.call('ZADD', scheduled, due, id)
-  local record = redis.call('HGET', deliveries, id)
-  if record then
-    local _, delivery, attempt = parse_record(record)
-    redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due))
-  end
+  move(id, due)
   wake(head_before, due)
 end
 remember(result)

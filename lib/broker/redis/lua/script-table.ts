@@ -174,6 +174,7 @@ export interface ScriptParameters {
     sequence: Argument;
     due_specs: Argument;
     on_duplicates: Argument;
+    max_waits: Argument;
     rest: readonly Argument[];
   };
   release: { owner: string; given_up: Argument; epoch: Argument };

@@ -71,11 +71,11 @@ local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, s
 
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
-local function reschedule(id, due, delivery, attempt)
+local function reschedule(id, due, delivery, attempt, mark)
   if attempt < 0 then attempt = 0 end
   if not earliest then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
-  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due))
+  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, mark))
   if not earliest or due < earliest then earliest = due end
 end
 
@@ -104,7 +104,7 @@ local function settle(id, token, outcome, delay, failure, record)
     assert_others()
     redis.call('ZREM', inflight, id)
     redis.call('HDEL', errors, id)
-    reschedule(id, replaced_until(mark), 0, 0)
+    reschedule(id, replaced_until(mark), 0, 0, first_mark(mark))
     if outcome ~= 'a' then return '3' end
     count('acked')
   elseif outcome == 'a' then

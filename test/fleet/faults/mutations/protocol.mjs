@@ -29,6 +29,13 @@ export const protocolMutations = [
     scenario: 'twice-published',
   },
   {
+    guard: 'memory of the first publish: replacing puts a message off no longer than its maxWait',
+    file: 'broker/redis/lua/publish.lua',
+    find: 'local first = first_mark(mark)',
+    replace: 'local first = nil',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
     guard: 'lease extension: a running handler keeps its message',
     file: 'broker/redis/lua/extend.lua',
     find: "if #members > 0 then redis.call('ZADD', inflight, 'XX', unpack(members)) end",

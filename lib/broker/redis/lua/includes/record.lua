@@ -6,8 +6,9 @@
 --   due       due time of the latest delivery, of the next one while the message waits for it; epoch ms
 --   crashes   deliveries in a row that ended with their lease and not with an outcome, the current one not included; left out
 --             if there are none
---   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then; in front, so
---             that a record without one begins with its token
+--   mark      'c': cancelled while in flight; 'r<ms>': replaced while in flight, the new message is due then; 'f<ms>': published
+--             first then, of a message with a longest wait that was not delivered yet, or behind 'r<ms>' of the one that has
+--             replaced it; in front, so that a record without one begins with its token
 -- A record that is missing or damaged reads as that of a message that was never delivered. A number above MAX_TIME has lost its
 -- last digits, or is no time.
 local NO_TOKEN = '0'
@@ -30,9 +31,12 @@ end
 
 -- When the message that has replaced this one is due; nil if none has.
 local function replaced_until(mark)
-  local due = tonumber(string.match(mark, '^r(%d+)$'))
+  local due = tonumber(string.match(mark, '^r(%d+)f?%d*$'))
   return due and due <= MAX_TIME and due or nil
 end
+
+-- The part of a mark that says when the message that waits, or will, was published first; nil if none does.
+local function first_mark(mark) return string.match(mark, 'f%d+$') end
 
 local function format_record(token, delivery, attempt, due, mark)
   local record = string.format('%s %d %d %d', token, delivery, attempt, due)
