@@ -15,6 +15,8 @@ export interface Message {
   readonly payload: Payload;
   /** A length of time from now, or a point in time, in (epoch) milliseconds; `undefined`: at once. */
   readonly due: { readonly after: number } | { readonly at: number } | undefined;
+  /** Only for contenders that have keys. */
+  readonly key?: string | undefined;
 }
 
 export interface PublisherSettings {
@@ -22,6 +24,8 @@ export interface PublisherSettings {
   readonly topic: string;
   /** Only for contenders that have partitions. */
   readonly partitions: number;
+  /** Whether messages of one key are handled in order; only for contenders that have keys. @defaultValue false */
+  readonly ordered?: boolean | undefined;
 }
 
 export interface ConsumerSettings {
@@ -29,6 +33,8 @@ export interface ConsumerSettings {
   readonly topics: readonly string[];
   /** Only for contenders that have partitions. */
   readonly partitions: number;
+  /** Whether messages of one key are handled in order; only for contenders that have keys. @defaultValue false */
+  readonly ordered?: boolean | undefined;
   /** Concurrent handler calls, in this process and for each topic. */
   readonly concurrency: number;
 }

@@ -7,9 +7,9 @@ import type { Payload } from './payload.js';
 
 /** The library as applications use it: a Nest application with decorated handlers and an injected producer. */
 export const nestDelayQueue: Contender = {
-  async publisher({ redisUrl, topic, partitions }) {
+  async publisher({ redisUrl, topic, partitions, ordered = false }) {
     @Module({
-      imports: [DelayQueueModule.forRoot({ redis: redisUrl, defaults: { partitions }, consumer: false })],
+      imports: [DelayQueueModule.forRoot({ redis: redisUrl, defaults: { partitions, ordered }, consumer: false })],
     })
     class PublisherModule {}
 
@@ -26,9 +26,11 @@ export const nestDelayQueue: Contender = {
     };
   },
 
-  async consumer({ redisUrl, topics, partitions, concurrency }, handle) {
+  async consumer({ redisUrl, topics, partitions, ordered = false, concurrency }, handle) {
     @Module({
-      imports: [DelayQueueModule.forRoot({ redis: redisUrl, defaults: { partitions }, consumer: { concurrency } })],
+      imports: [
+        DelayQueueModule.forRoot({ redis: redisUrl, defaults: { partitions, ordered }, consumer: { concurrency } }),
+      ],
       providers: [StartOfConsumption, ...topics.map((topic) => handlerOf(topic, handle))],
     })
     class ConsumerModule {}
@@ -66,7 +68,7 @@ function start(module: Type): ReturnType<typeof NestFactory.createApplicationCon
   return NestFactory.createApplicationContext(module, { logger: ['warn', 'error'], abortOnError: false });
 }
 
-function optionsOf({ due }: Message): PublishOptions {
-  if (due === undefined) return {};
-  return 'after' in due ? { delay: due.after } : { deliverAt: due.at };
+function optionsOf({ due, key }: Message): PublishOptions {
+  const when = due && ('after' in due ? { delay: due.after } : { deliverAt: due.at });
+  return key === undefined ? { ...when } : { ...when, key };
 }

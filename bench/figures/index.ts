@@ -7,6 +7,7 @@ import { growth } from './growth.js';
 import { idle } from './idle.js';
 import { inFlight } from './in-flight.js';
 import { memory } from './memory.js';
+import { ordered } from './ordered.js';
 import { processes } from './processes.js';
 import { publish } from './publish.js';
 import { publishMany } from './publish-many.js';
@@ -29,6 +30,7 @@ const FIGURES = [
   growth,
   topics,
   processes,
+  ordered,
 ];
 
 export function figuresOf(sizes: Sizes): Figure[] {

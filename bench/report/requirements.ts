@@ -119,6 +119,11 @@ const REQUIREMENTS: readonly Requirement[] = [
     bounds: (figure) => [{ value: leastToFirst(figure, 'rate'), show: percent, atLeast: { must: 0.9, goal: 1 } }],
   },
   {
+    figure: 'ordered',
+    what: 'Messages handled per second in an ordered topic, against one without order',
+    bounds: (figure) => [{ value: lastToFirst(figure, 'handled'), show: percent, atLeast: { must: 0.5, goal: 0.7 } }],
+  },
+  {
     figure: 'block',
     what: 'Longest block of Redis',
     bounds: (figure) => [{ value: median(figure, 'block'), show: milliseconds, atMost: { must: 10, goal: 3 } }],

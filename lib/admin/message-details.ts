@@ -30,6 +30,11 @@ export interface MessageDetails {
   readonly failure: Failure | undefined;
   /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
   readonly history: readonly FailedAttempt[];
+  /**
+   * The id of the message of the same key that has to be done before this one, in an ordered topic. Only `get()` says it; it is
+   * `undefined` in lists, and if nothing is in the way.
+   */
+  readonly blockedBy: string | undefined;
   /** The stored envelope. */
   readonly raw: string;
 }
@@ -39,7 +44,7 @@ export function toDetails(
   stored: StoredMessage,
   serializer: PayloadSerializer | undefined,
 ): MessageDetails {
-  const { storedId, envelope, state, at, deliveries, attempts, failure, history } = stored;
+  const { storedId, envelope, state, at, deliveries, attempts, failure, history, blockedBy } = stored;
   const { payload, headers } = readablePart(topic, serializer, envelope);
   const common = {
     topic,
@@ -50,6 +55,7 @@ export function toDetails(
     attempts,
     failure,
     history,
+    blockedBy: blockedBy === undefined ? undefined : fromStoredId(blockedBy).id,
     raw: envelope,
   };
   return { ...fromStoredId(storedId), ...common, payload, headers };

@@ -3,10 +3,12 @@ import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_PARTITIONS } from '../checks/limits.js';
 
-/** How far each partition was listed; one that was not listed yet is missing. */
+/** How far each list was listed, by its number; one that was not listed yet is missing. A partition has two lists at most. */
 export type Positions = ReadonlyMap<number, Position>;
 
-/** `[topic, state, [partition, at, stored id], …]` in base64url. */
+const MAX_LISTS = 2 * MAX_PARTITIONS;
+
+/** `[topic, state, [list, at, stored id], …]` in base64url. */
 export function encodeCursor(topic: string, state: PeekedState, positions: Positions): string {
   const places = Array.from(positions, ([index, { at, storedId }]) => [index, encodeTime(at), storedId]);
   return Buffer.from(JSON.stringify([topic, state, ...places])).toString('base64url');
@@ -36,7 +38,7 @@ function toPosition(place: unknown): [number, Position][] {
   if (!Array.isArray(place) || place.length !== 3) return [];
   const [index, time, storedId] = place as unknown[];
   const at = decodeTime(time);
-  const isPlace = Number.isInteger(index) && (index as number) >= 0 && (index as number) < MAX_PARTITIONS;
+  const isPlace = Number.isInteger(index) && (index as number) >= 0 && (index as number) < MAX_LISTS;
   return isPlace && at !== undefined && typeof storedId === 'string' ? [[index as number, { at, storedId }]] : [];
 }
 

@@ -12,7 +12,8 @@ import { type MessageDetails, toDetails } from './message-details.js';
 import { type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
- * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come.
+ * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come and that no others of their key keep
+ * waiting.
  *
  * @publicApi
  */
@@ -76,12 +77,18 @@ async function listPage(
   { broker, serializerOf }: AdminDependencies,
   { topic, state, limit, start }: { topic: string; state: PeekState; limit: number; start: Positions },
 ): Promise<PeekPage> {
-  const count = (await broker.configOf(topic))?.partitions ?? 0;
+  const { partitions: count = 0, order } = (await broker.configOf(topic)) ?? {};
+  // An ordered topic has two lists of messages that wait, in each partition.
+  const sections = order && state === 'scheduled' ? [false, true] : [false];
   const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
   const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
-  const fetch: FetchMessages = (partition, after) => broker.peek(partition, { state, after, limit: perCall, maxBytes });
-  const lists = partitionsOf(topic, count).map(
-    (partition) => new PartitionList(partition, start.get(partition.index), fetch),
+  const lists = sections.flatMap((blocked, section) =>
+    partitionsOf(topic, count).map((partition) => {
+      const place = section * count + partition.index;
+      const fetch: FetchMessages = (after) =>
+        broker.peek(partition, { state, blocked, after, limit: perCall, maxBytes });
+      return new PartitionList(partition, place, start.get(place), fetch);
+    }),
   );
   const serializer = serializerOf(topic);
 
@@ -96,9 +103,7 @@ async function listPage(
     length += stored.envelope.length;
   }
   const ended = lists.every((list) => list.ended);
-  const positions = lists.flatMap(({ partition: { index }, position }) =>
-    position ? [[index, position] as const] : [],
-  );
+  const positions = lists.flatMap(({ place, position }) => (position ? [[place, position] as const] : []));
   return { messages, cursor: ended ? undefined : encodeCursor(topic, state, new Map(positions)) };
 }
 
@@ -107,11 +112,13 @@ function earlier(best: PartitionList | undefined, list: PartitionList): Partitio
   return best?.first && best.first.at <= list.first.at ? best : list;
 }
 
-type FetchMessages = (partition: Partition, after: Position | undefined) => Promise<PeekedMessages>;
+type FetchMessages = (after: Position | undefined) => Promise<PeekedMessages>;
 
-/** The messages of one partition in their order: what was fetched and not listed yet, and how far it is listed. */
+/** A list of messages of one partition, in their order: what was fetched and not listed yet, and how far it is listed. */
 class PartitionList {
   readonly partition: Partition;
+  /** Names this list in a cursor. */
+  readonly place: number;
   readonly #fetch: FetchMessages;
   readonly #fetched: StoredMessage[] = [];
   /** Of what was listed last. */
@@ -121,8 +128,9 @@ class PartitionList {
   #more = true;
 
   /** @param start the list begins behind this place */
-  constructor(partition: Partition, start: Position | undefined, fetch: FetchMessages) {
+  constructor(partition: Partition, place: number, start: Position | undefined, fetch: FetchMessages) {
     this.partition = partition;
+    this.place = place;
     this.#fetch = fetch;
     this.#position = this.#next = start;
   }
@@ -147,7 +155,7 @@ class PartitionList {
 
   async fill(): Promise<void> {
     while (this.hungry) {
-      const { messages, next } = await this.#fetch(this.partition, this.#next);
+      const { messages, next } = await this.#fetch(this.#next);
       this.#fetched.push(...messages);
       this.#next = next;
       this.#more = next !== undefined;

@@ -8,13 +8,15 @@ import { partitionsOf } from '../topics/partitions.js';
  * @publicApi
  */
 export interface TopicCounts {
-  /** Messages that wait; those that are due are among them. */
+  /** Messages that wait; those that are due, or blocked, are among them. */
   readonly scheduled: number;
   /** Messages whose time has come and that no process has claimed yet. */
   readonly due: number;
+  /** Messages of an ordered topic that wait behind others of their key. */
+  readonly blocked: number;
   readonly inFlight: number;
   readonly dead: number;
-  /** The earliest due time; `undefined` if nothing waits. */
+  /** The earliest due time; `undefined` if nothing waits that could be delivered then. */
   readonly nextDueAt: Date | undefined;
   /** The earliest due time among those that are due; `undefined` if none is. Its age tells how far handling is behind. */
   readonly oldestDueAt: Date | undefined;
@@ -84,6 +86,7 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
     topic,
     scheduled: sum(({ scheduled }) => scheduled),
     due: sum(({ due }) => due),
+    blocked: sum(({ blocked }) => blocked),
     inFlight: sum(({ inFlight }) => inFlight),
     dead: sum(({ dead }) => dead),
     nextDueAt: earliest(partitions.map(({ nextDueAt }) => nextDueAt)),
@@ -105,12 +108,13 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
 }
 
 function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<string>): PartitionStatus {
-  const { scheduled, due, inFlight, dead, owner, paused } = stats;
+  const { scheduled, due, blocked, inFlight, dead, owner, paused } = stats;
   const nextDueAt = stats.nextDueAt === undefined ? undefined : new Date(stats.nextDueAt);
   return {
     partition,
     scheduled,
     due,
+    blocked,
     inFlight,
     dead,
     nextDueAt,

@@ -27,9 +27,11 @@ import type {
   NewMessage,
   Partition,
   PublishResult,
+  PublishTerms,
   Receipt,
   RescheduleResult,
   Settlement,
+  TopicOrder,
 } from './message-calls.interface.js';
 import type { Owner } from './owner.js';
 import type {
@@ -66,14 +68,12 @@ export interface BrokerOperations {
 
   /**
    * Answers in the order of the messages, 1 to `MAX_BATCH`.
-   *
-   * @param replicas answers only when so many replicas have confirmed the call, or its time is over; `confirmedBy` tells
    */
   publish(
     partition: Partition,
     call: CallId,
     messages: readonly NewMessage[],
-    replicas?: ReplicaRequirement,
+    terms?: PublishTerms,
   ): Promise<PublishResult[]>;
   cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
   /** Moves a message that waits to another due time; if it does not wait, nothing changes. */
@@ -141,12 +141,13 @@ export interface BrokerOperations {
   /** The topics that were ever used, in the order of their bytes. */
   topics(): Promise<string[]>;
   /**
-   * Fixes the number of partitions of a topic at its first use and answers what is stored. It is stored twice: whichever copy is
-   * missing is written again from the other.
+   * Fixes the number of partitions of a topic, and its order, at its first use and answers what is stored. It is stored twice:
+   * whichever copy is missing is written again from the other.
    *
    * @param partitions the number wanted if the topic is new
+   * @param order the order wanted then
    */
-  configure(topic: string, partitions: number): Promise<TopicConfig>;
+  configure(topic: string, partitions: number, order?: TopicOrder): Promise<TopicConfig>;
   /** What is stored of a topic; `undefined` if it was never used. */
   configOf(topic: string): Promise<TopicConfig | undefined>;
   /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */

@@ -1,4 +1,4 @@
-import type { Partition, Receipt } from './message-calls.interface.js';
+import type { Partition, Receipt, TopicOrder } from './message-calls.interface.js';
 import type { Owner } from './owner.js';
 
 /** Version of the layout of keys and records; stored with each topic and compared at boot. */
@@ -7,6 +7,8 @@ export const PROTOCOL_VERSION = 2;
 export interface TopicConfig {
   readonly partitions: number;
   readonly protocol: number;
+  /** `undefined`: the topic has no order. */
+  readonly order?: TopicOrder | undefined;
 }
 
 // ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
+import type { ReplicaRequirement } from '../messages/replicas.js';
 import type { Owner } from './owner.js';
 
 /** One partition of a topic. */
@@ -7,6 +8,9 @@ export interface Partition {
   readonly topic: string;
   readonly index: number;
 }
+
+/** What a dead letter does to its key in an ordered topic: the messages behind it go on, or wait until it is requeued or removed. */
+export type TopicOrder = 'continue' | 'block';
 
 /** Most messages a single call takes; keeps every script short and every argument list under 1,000. */
 export const MAX_BATCH = 200;
@@ -36,6 +40,14 @@ export interface NewMessage {
    * longest wait, in milliseconds.
    */
   readonly maxWait?: number | undefined;
+}
+
+/** What all messages of a call have in common. */
+export interface PublishTerms {
+  /** Answers only when so many replicas have confirmed the call, or its time is over; `confirmedBy` tells. */
+  readonly replicas?: ReplicaRequirement | undefined;
+  /** Of the topic. */
+  readonly order?: TopicOrder | undefined;
 }
 
 export interface PublishResult {

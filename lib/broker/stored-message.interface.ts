@@ -15,6 +15,8 @@ export interface StoredMessage {
   readonly failure: Failure | undefined;
   /** The latest attempts that failed, the last one first; at most 10. */
   readonly history: readonly FailedAttempt[];
+  /** In an ordered topic, the stored id of the message of its key that has to be done first. Only a look at one message tells. */
+  readonly blockedBy?: string;
 }
 
 // ── lists ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -31,6 +33,8 @@ export interface Position {
 
 export interface PeekRequest {
   readonly state: PeekedState;
+  /** Of those that wait, only the messages that wait behind others of their key; else only the others. An ordered topic has both. */
+  readonly blocked?: boolean;
   /** The page begins behind this place. */
   readonly after?: Position | undefined;
   /** Most messages wanted, 1 to `MAX_BATCH`. */
@@ -115,8 +119,10 @@ export type PartitionCounters = Readonly<Record<(typeof COUNTERS)[number], numbe
 
 export interface PartitionStats {
   readonly scheduled: number;
-  /** How many of the scheduled ones are due. */
+  /** How many of the scheduled ones are due, and not blocked. */
   readonly due: number;
+  /** How many of the scheduled ones wait behind others of their key. */
+  readonly blocked: number;
   readonly inFlight: number;
   readonly dead: number;
   readonly nextDueAt: number | undefined;

@@ -83,6 +83,14 @@ export interface TopicOptions {
    * does not boot, and one that leaves it out takes the number that the topic has. @defaultValue what the topic has, 8 if it is new
    */
   partitions?: number;
+  /**
+   * Whether messages of one key are handled one at a time, in order of their due times and then of publishing, through retries and
+   * put-offs. `onDead` says what a dead letter does to its key: those behind it go on (as with `true`), or wait until it is requeued or
+   * removed (`'block'`). Fixed at the first use of the topic, like `partitions`; if it is left out, what is fixed already holds.
+   *
+   * @defaultValue what the topic has, `false` if it is new
+   */
+  ordered?: boolean | { onDead: 'continue' | 'block' };
   /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
   /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */

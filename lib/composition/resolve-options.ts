@@ -1,7 +1,7 @@
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
-import { asConfiguration, assertInteger, assertOptions, isPlainObject } from '../checks/validate.js';
+import { asConfiguration, assertInteger, assertOneOf, assertOptions, isPlainObject } from '../checks/validate.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
@@ -74,6 +74,7 @@ const MODULE_OPTIONS = [
 const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
 const TOPIC_OPTIONS = [
   'partitions',
+  'ordered',
   'attempts',
   'backoff',
   'timeout',
@@ -95,6 +96,7 @@ const METRICS_FUNCTIONS = [
 
 const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   partitions: undefined,
+  order: undefined,
   attempts: 5,
   backoff: DEFAULT_BACKOFF,
   timeout: undefined,
@@ -183,6 +185,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   }
   return Object.freeze({
     partitions,
+    order: resolveOrder(`${name}.ordered`, options.ordered) ?? base.order,
     attempts,
     backoff: backoff === undefined ? base.backoff : resolveBackoff(`${name}.backoff`, backoff),
     timeout: optionalDuration(`${name}.timeout`, timeout) ?? base.timeout,
@@ -193,6 +196,17 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
       maxCount,
     },
   });
+}
+
+function resolveOrder(name: string, ordered: TopicOptions['ordered']): TopicSettings['order'] {
+  if (ordered === undefined) return undefined;
+  if (typeof ordered === 'boolean') return ordered ? 'continue' : 'none';
+  if (!isPlainObject(ordered)) {
+    throw new InvalidArgumentError(`${name} must be true, false or { onDead }. Given: ${describe(ordered)}.`);
+  }
+  assertOptions(name, ordered, ['onDead']);
+  assertOneOf(`${name}.onDead`, ordered.onDead, ['continue', 'block']);
+  return ordered.onDead;
 }
 
 function resolveConsumer(options: ConsumerOptions): ConsumerSettings {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../broker/broker.interface.js';
+import type { Outcome, TopicOrder } from '../broker/broker.interface.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import { firstLine, quoted } from '../log.js';
 import type { Failure, FailureReason } from '../messages/failure.js';
@@ -16,11 +16,16 @@ const SHOWING_PAYLOAD: ReadonlySet<FailureReason> = new Set(['invalid', 'undecod
 export class DeliveryReporter {
   readonly #context: ConsumerContext;
   readonly #handler: string;
+  readonly #order: TopicOrder | undefined;
 
-  /** @param handler its name, for the log */
-  constructor(context: ConsumerContext, handler: string) {
+  /**
+   * @param handler its name, for the log
+   * @param order of the topic
+   */
+  constructor(context: ConsumerContext, handler: string, order: TopicOrder | undefined) {
     this.#context = context;
     this.#handler = handler;
+    this.#order = order;
   }
 
   /** To be called once the outcome is confirmed. */
@@ -48,7 +53,7 @@ export class DeliveryReporter {
         log.debug?.(`${this.#nameOf(ended)} was put off by ${outcome.delay} ms`);
         return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'dead':
-        return this.#tellDead({ ...ended, failure: outcome.failure });
+        return this.#tellDead({ ...ended, failure: outcome.failure, blocksKey: this.#order === 'block' });
     }
   }
 
@@ -59,9 +64,12 @@ export class DeliveryReporter {
 
   #tellDead(dead: QueueEvents['dead']): void {
     const { log, events } = this.#context;
-    const { id, topic, failure } = dead;
+    const { id, key, topic, failure, blocksKey } = dead;
     const said = describeFailure(failure);
-    log.error(`Message ${quoted(id)} of topic '${topic}' is dead (${failure.reason}) in ${this.#handler}: ${said}`);
+    const consequence = blocksKey ? `. The messages of key ${quoted(key)} wait until it is requeued or removed` : '';
+    log.error(
+      `Message ${quoted(id)} of topic '${topic}' is dead (${failure.reason}) in ${this.#handler}: ${said}${consequence}`,
+    );
     if (events.wants('dead')) events.emit('dead', dead);
   }
 

@@ -46,11 +46,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   constructor(handling: TopicHandling, partition: Partition) {
     this.#handling = handling;
     this.partition = partition;
-    const { context, handler, handled } = handling;
+    const { context, handler, handled, topics } = handling;
     this.#check = new DeliveryCheck(handling, partition);
     this.#destination = new HandlerDestination(context, handler);
     this.#settler = new Settler(context, partition, this);
-    this.#reporter = new DeliveryReporter(context, handler.name);
+    this.#reporter = new DeliveryReporter(context, handler.name, topics.knownOrder(partition.topic));
     this.#renewer = new LeaseRenewer(handling, partition, {
       running: this.#running,
       settler: this.#settler,

@@ -60,6 +60,7 @@ const ENCODERS: { readonly [K in FleetKind]: (to: Value[], event: QueueEvents[K]
     encodeEnded(to, event);
     to.push(event.failure.reason);
     encodeError(to, event.failure);
+    to.push(Number(event.blocksKey));
   },
   cancelled: encodeEnded,
   replaced: encodeEnded,
@@ -86,6 +87,7 @@ const DECODERS: { readonly [K in FleetKind]: (values: readonly Value[]) => Own<K
   dead: (values) => ({
     ...decodeEnded(values),
     failure: { reason: values[4] as FailureReason, ...decodeError(values.slice(5)) },
+    blocksKey: values[8] === 1,
   }),
   cancelled: decodeEnded,
   replaced: decodeEnded,

@@ -20,7 +20,10 @@ export interface FleetError {
  */
 export interface FleetEvents extends Omit<QueueEvents, 'retried' | 'dead' | 'errors'> {
   retried: EndedDelivery & { readonly delay: number; readonly error: FleetError };
-  dead: EndedDelivery & { readonly failure: FleetError & { readonly reason: FailureReason } };
+  dead: EndedDelivery & {
+    readonly failure: FleetError & { readonly reason: FailureReason };
+    readonly blocksKey: boolean;
+  };
 }
 
 /**

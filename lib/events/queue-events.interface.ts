@@ -40,8 +40,11 @@ export interface QueueEvents {
   acked: EndedDelivery;
   /** An attempt failed, or was put off; the message is delivered again after `delay` milliseconds. */
   retried: EndedDelivery & { readonly delay: number; readonly error: unknown };
-  /** A message became a dead letter. */
-  dead: EndedDelivery & { readonly failure: Failure };
+  /**
+   * A message became a dead letter. `blocksKey`: others of its key wait until it is requeued or removed, since the topic is ordered
+   * with `onDead: 'block'`.
+   */
+  dead: EndedDelivery & { readonly failure: Failure; readonly blocksKey: boolean };
   /** A delivery ended without success after its message was cancelled: the message is gone. */
   cancelled: EndedDelivery;
   /** A delivery ended without success after its message was replaced: the new one waits until it is due. */

@@ -27,6 +27,8 @@ export interface TopicBacklog {
   readonly scheduled: number;
   /** Messages whose time has come and that no process has claimed yet. */
   readonly due: number;
+  /** Messages of an ordered topic that wait behind others of their key; they are among the scheduled ones. */
+  readonly blocked: number;
   /** Dead letters. */
   readonly dead: number;
   /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. */

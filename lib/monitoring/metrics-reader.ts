@@ -134,6 +134,7 @@ function toBacklog(
   return {
     scheduled: sum(({ scheduled }) => scheduled),
     due: sum(({ due }) => due),
+    blocked: sum(({ blocked }) => blocked),
     dead: sum(({ dead }) => dead),
     oldestOverdue: Math.max(0, ...partitions.map((stats, index) => overdueSeconds(stats, nowOf(index)))),
     pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),

@@ -67,7 +67,8 @@ export class DelayQueueProducer {
       dependencies.onSent?.(topic);
       if (isNewPartition) void this.#restore(topic);
     };
-    this.#publisher = new Publisher({ ...dependencies, timeout, caller, onSent });
+    const orderOf = (topic: string) => dependencies.topics.knownOrder(topic);
+    this.#publisher = new Publisher({ ...dependencies, timeout, caller, onSent, orderOf });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
     this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
   }

@@ -6,6 +6,7 @@ import {
   type Partition,
   type PublishResult,
   type ReplicaRequirement,
+  type TopicOrder,
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { splitIfRefused } from '../broker/split-refused.js';
@@ -43,6 +44,8 @@ export interface PublishLaneOptions {
   /** Names this process among the publishers. */
   readonly caller: string;
   readonly partition: Partition;
+  /** Of the topic. */
+  readonly order?: TopicOrder | undefined;
   /** Milliseconds. */
   readonly timeout: number;
   /**
@@ -140,9 +143,9 @@ export class PublishLane {
   }
 
   async #call(messages: readonly NewMessage[], replicas: ReplicaRequirement | undefined): Promise<PublishResult[]> {
-    const { store, clock, caller, partition, onSent } = this.#options;
+    const { store, clock, caller, partition, order, onSent } = this.#options;
     const call: CallId = { caller, sequence: ++this.#sequence };
-    const results = await repeatUntilServed(() => store.publish(partition, call, messages, replicas), {
+    const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,
       onFailure: (error) => (this.#lastFailure = error),

@@ -1,4 +1,4 @@
-import type { Partition, PublishResult } from '../broker/broker.interface.js';
+import type { Partition, PublishResult, TopicOrder } from '../broker/broker.interface.js';
 import { DuplicateMessageError, NotReplicatedError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
@@ -9,7 +9,9 @@ import { Lanes } from '../topics/lanes.js';
 import { PublishLane, type PublishLaneOptions, type PublishSink } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 
-export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition'> {
+export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition' | 'order'> {
+  /** Of a topic that is known by now. */
+  readonly orderOf: (topic: string) => TopicOrder | undefined;
   readonly events: EventSink;
   readonly onFailed?: OnPublishFailed | undefined;
 }
@@ -41,9 +43,12 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-    this.#lanes = new Lanes((partition) => new PublishLane({ ...options, partition }));
-    const caller = `${options.caller}:replicated`;
-    this.#replicatedLanes = new Lanes((partition) => new PublishLane({ ...options, caller, partition }));
+    const laneOf =
+      (caller: string) =>
+      (partition: Partition): PublishLane =>
+        new PublishLane({ ...options, caller, partition, order: options.orderOf(partition.topic) });
+    this.#lanes = new Lanes(laneOf(options.caller));
+    this.#replicatedLanes = new Lanes(laneOf(`${options.caller}:replicated`));
   }
 
   /** @throws DuplicateMessageError, NotReplicatedError, BrokerUnavailableError */

@@ -44,6 +44,7 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
     backlog: {
       scheduled: topicGauge('scheduled', 'Messages that wait, those that are due among them.'),
       due: topicGauge('due', 'Messages whose time has come and that no process has claimed yet.'),
+      blocked: topicGauge('blocked', 'Messages that wait behind others of their key, in an ordered topic.'),
       dead: topicGauge('dead', 'Dead letters.'),
       oldestOverdue: topicGauge('oldest_overdue_seconds', 'For how long the earliest message is due and unclaimed.'),
       unownedPartitions: topicGauge('unowned_partitions', 'Partitions that no process owns.'),

@@ -1,3 +1,4 @@
+import type { TopicOrder } from '../broker/broker.interface.js';
 import type { Duration } from '../time/duration.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
@@ -9,6 +10,8 @@ export type ActiveBackoff = ResolvedBackoff | ((attempt: number, error: unknown)
 export interface TopicSettings {
   /** `undefined`: whatever the topic has already, else {@link DEFAULT_PARTITIONS}. */
   readonly partitions: number | undefined;
+  /** `undefined`: whatever the topic has already, else none. */
+  readonly order: TopicOrder | 'none' | undefined;
   readonly attempts: number;
   readonly backoff: ActiveBackoff;
   readonly timeout: number | undefined;

@@ -1,4 +1,4 @@
-import type { Broker, TopicConfig } from '../broker/broker.interface.js';
+import type { Broker, TopicConfig, TopicOrder } from '../broker/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { Clock } from '../time/clock.js';
@@ -8,6 +8,13 @@ import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interfa
 
 /** How long a topic that does not answer keeps those waiting who need many topics, in milliseconds. */
 const PATIENCE = 3000;
+
+/** What a topic is, for messages. */
+const ORDERS = {
+  none: 'has no order',
+  continue: "is ordered (onDead: 'continue')",
+  block: "is ordered (onDead: 'block')",
+} as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
 
 export interface TopicRegistryOptions {
   readonly store: Pick<Broker, 'configure' | 'configsOf'>;
@@ -28,6 +35,7 @@ export class TopicRegistry {
   readonly #options: TopicRegistryOptions;
   readonly #settings = new Map<string, TopicSettings>();
   readonly #partitions = new Map<string, number>();
+  readonly #orders = new Map<string, TopicOrder>();
   /** What runs now, by topic. */
   readonly #restoring = new Map<string, Promise<void>>();
   /** What runs after that. */
@@ -53,15 +61,21 @@ export class TopicRegistry {
     return this.#partitions.get(topic);
   }
 
+  /** Its order; `undefined` if it has none, or this process has not asked yet. */
+  knownOrder(topic: string): TopicOrder | undefined {
+    return this.#orders.get(topic);
+  }
+
   /**
-   * Its number of partitions. The first process to use a topic fixes it.
+   * Its number of partitions. The first process to use a topic fixes it, and its order.
    *
-   * @throws ConfigurationError if this process was told another number, or speaks another protocol
+   * @throws ConfigurationError if this process was told another number or order, or speaks another protocol
    * @throws BrokerUnavailableError
    */
   async partitions(topic: string): Promise<number> {
-    const wanted = this.settings(topic).partitions ?? DEFAULT_PARTITIONS;
-    return this.#learn(topic, await this.#options.store.configure(topic, wanted));
+    const { partitions = DEFAULT_PARTITIONS, order } = this.settings(topic);
+    const wanted = order === 'none' ? undefined : order;
+    return this.#learn(topic, await this.#options.store.configure(topic, partitions, wanted));
   }
 
   /**
@@ -94,7 +108,7 @@ export class TopicRegistry {
   }
 
   /**
-   * Writes again how many partitions a topic has, since Redis may have lost it. Calls during a call are one that follows it: what
+   * Writes again how many partitions a topic has, and its order, since Redis may have lost it. Calls during a call are one that follows it: what
    * runs may have been answered before the loss.
    *
    * @throws BrokerUnavailableError
@@ -110,27 +124,38 @@ export class TopicRegistry {
     const { store, onChanged } = this.#options;
     const known = this.#partitions.get(topic);
     if (known === undefined) return;
-    const { partitions } = await store.configure(topic, known);
-    if (partitions === known) return;
+    const knownOrder = this.#orders.get(topic);
+    const { partitions, order } = await store.configure(topic, known, knownOrder);
+    if (partitions === known && order === knownOrder) return;
+    const difference =
+      partitions === known
+        ? `${ORDERS[order ?? 'none']} in Redis, and this process works with one that ${ORDERS[knownOrder ?? 'none']}`
+        : `has ${partitions} partitions in Redis, and this process works with ${known}`;
     onChanged(
       new ConfigurationError(
-        `Topic '${topic}' has ${partitions} partitions in Redis, and this process works with ${known}: Redis has lost the topic, ` +
-          `and a process with another configuration was the first to use it again. Give all processes the same number, and ` +
-          `restart those that have another one.`,
+        `Topic '${topic}' ${difference}: Redis has lost the topic, and a process with another configuration was the first to use ` +
+          `it again. Give all processes the same options, and restart those that have others.`,
       ),
     );
   }
 
-  #learn(topic: string, { partitions, protocol }: TopicConfig): number {
+  #learn(topic: string, { partitions, protocol, order }: TopicConfig): number {
     assertProtocol(topic, protocol);
-    const wanted = this.settings(topic).partitions;
+    const { partitions: wanted, order: wantedOrder } = this.settings(topic);
     if (wanted !== undefined && wanted !== partitions) {
       throw new ConfigurationError(
         `Topic '${topic}' has ${partitions} partitions, but this process is configured with ${wanted}. The number is ` +
           `fixed at the first use of a topic: configure ${partitions}, or leave 'partitions' out, or use another topic.`,
       );
     }
+    if (wantedOrder !== undefined && wantedOrder !== (order ?? 'none')) {
+      throw new ConfigurationError(
+        `Topic '${topic}' ${ORDERS[order ?? 'none']}, but this process is configured with one that ${ORDERS[wantedOrder]}. That is ` +
+          `fixed at the first use of a topic: configure the same, or leave 'ordered' out, or use another topic.`,
+      );
+    }
     this.#partitions.set(topic, partitions);
+    if (order) this.#orders.set(topic, order);
     return partitions;
   }
 }

@@ -12,6 +12,8 @@ import { extendContract } from './extend.contract.js';
 import { fleetContract } from './fleet.contract.js';
 import { historyContract } from './history.contract.js';
 import { inspectContract } from './inspect.contract.js';
+import { orderContract } from './order.contract.js';
+import { orderMovesContract } from './order-moves.contract.js';
 import { pauseContract } from './pause.contract.js';
 import { peekContract } from './peek.contract.js';
 import { publishContract } from './publish.contract.js';
@@ -53,5 +55,7 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
     changeContract(it);
     peekContract(it);
     setAsideContract(it);
+    orderContract(it);
+    orderMovesContract(it);
   });
 }

@@ -58,6 +58,7 @@ export function inspectContract(it: BrokerTest): void {
       expect(await bed.broker.stats({ ...bed.partition, index: 5 })).toEqual({
         scheduled: 0,
         due: 0,
+        blocked: 0,
         inFlight: 0,
         dead: 0,
         nextDueAt: undefined,

@@ -11,7 +11,9 @@ export function replicasContract(it: BrokerTest): void {
       bed,
     }) => {
       const startedAt = await bed.time();
-      const publishing = bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')], REPLICAS);
+      const publishing = bed.broker.publish(bed.partition, bed.nextCall(), [message('a'), message('b')], {
+        replicas: REPLICAS,
+      });
       await bed.advance(REPLICAS.timeout);
       const results = await publishing;
 
@@ -25,7 +27,7 @@ export function replicasContract(it: BrokerTest): void {
     it('are waited for again by a repeat, which is no second publish', async ({ bed }) => {
       const call = bed.nextCall();
       await bed.publishAll([message('a')], call);
-      const repeating = bed.broker.publish(bed.partition, call, [message('a')], REPLICAS);
+      const repeating = bed.broker.publish(bed.partition, call, [message('a')], { replicas: REPLICAS });
       await bed.advance(REPLICAS.timeout);
 
       expect((await repeating)[0]).toMatchObject({ status: 'created', confirmedBy: expect.any(Number) });

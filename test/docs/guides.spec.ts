@@ -6,6 +6,7 @@ import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { health } from './drivers/health.js';
 import { operations } from './drivers/operations.js';
+import { order } from './drivers/order.js';
 import { tracing } from './drivers/tracing.js';
 import { driveDocuments } from '../support/docs/driven-document.js';
 
@@ -23,5 +24,6 @@ driveDocuments('docs/guides', {
   'deployment.md': deployment,
   'health.md': health,
   'operations.md': operations,
+  'order.md': order,
   'tracing.md': tracing,
 });

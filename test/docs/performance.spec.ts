@@ -25,10 +25,11 @@ describe('docs/internals/performance.md', () => {
     expect(read).not.toMatch(/\d/);
   });
 
-  it('shows the chart of a whole run in full size, or none', () => {
+  it('shows the chart of a run in full size, or none; figures that are newer are not in it yet', () => {
     const chart = existsSync(CHART) ? readDocument(CHART) : undefined;
     expect(chart).toBe(latest && chartOf(latest));
     const measured = latest?.figures.map(({ name }) => name) ?? figureNames;
-    expect({ measured, quick: latest?.quick ?? false }).toEqual({ measured: figureNames, quick: false });
+    expect(measured).toEqual(figureNames.filter((name) => measured.includes(name)));
+    expect(latest?.quick ?? false).toBe(false);
   });
 });

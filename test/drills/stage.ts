@@ -145,6 +145,7 @@ export class Stage extends Scene {
       ...DEFAULTS,
       lease: this.#lease,
       attempts: this.#attempts,
+      ordered: this.ordered,
     };
     this.findings.push(...check(history));
     return history;

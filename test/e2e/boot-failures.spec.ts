@@ -44,13 +44,13 @@ describe('the boot fails with a ConfigurationError that says what was given and 
       says: [
         "topics['jobs']",
         "no option 'retries'",
-        'partitions, attempts, backoff, timeout, expireAfter, deadLetter',
+        'partitions, ordered, attempts, backoff, timeout, expireAfter, deadLetter',
       ],
     },
     {
       what: 'an unknown option of all topics',
       options: { defaults: untyped({ retries: 3 }) },
-      says: ['defaults', "no option 'retries'", 'partitions, attempts'],
+      says: ['defaults', "no option 'retries'", 'partitions, ordered, attempts'],
     },
     {
       what: 'an unknown option of the consumer',
@@ -79,6 +79,16 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     },
     { what: 'no partitions', options: { defaults: { partitions: 0 } }, says: ['from 1 to 1024', 'Given: 0'] },
     { what: 'too many partitions', options: { defaults: { partitions: 1025 } }, says: ['1024', 'Given: 1025'] },
+    {
+      what: 'an order that is no boolean',
+      options: { defaults: { ordered: untyped('yes') } },
+      says: ['defaults.ordered must be true, false or { onDead }', "Given: 'yes'"],
+    },
+    {
+      what: 'an order that does not say what a dead letter does',
+      options: { topics: { jobs: { ordered: untyped({}) } } },
+      says: ["topics['jobs'].ordered.onDead must be one of 'continue', 'block'", 'Given: undefined'],
+    },
     {
       what: 'no attempts',
       options: { topics: { jobs: { attempts: 0 } } },

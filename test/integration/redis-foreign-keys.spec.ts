@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type ClaimRequest, NO_TOKEN, type Outcome, ownerOf } from '../../lib/broker/broker.interface.js';
+import {
+  type ClaimRequest,
+  type NewMessage,
+  NO_TOKEN,
+  type Outcome,
+  type TopicOrder,
+  ownerOf,
+} from '../../lib/broker/broker.interface.js';
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
@@ -16,6 +23,9 @@ const KEYS = [
   'dead',
   'errors',
   'keyed',
+  'blocked',
+  'queues',
+  'places',
   'owner',
   'meta',
 ] as const satisfies (keyof PartitionKeys)[];
@@ -28,6 +38,8 @@ function nameOf(i: number): string {
 describe('a key that holds another type than ours', () => {
   let bed: RedisBed;
   let tokens: ReadonlyMap<string, string>;
+  /** Of the topic. */
+  let order: TopicOrder | undefined;
   beforeEach(async () => {
     bed = await openRedisBed(inject('redisUrl'));
   });
@@ -45,22 +57,23 @@ describe('a key that holds another type than ours', () => {
     const { broker, partition, nextCall, redis, keys } = bed;
     await broker.acquire(partition, OWNER, undefined);
     const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
-    await broker.publish(
-      partition,
-      nextCall(),
-      ids.map((id) => message(id)),
-    );
+    await publish(...ids.map((id) => message(id)));
     const result = await broker.claim(partition, CLAIM);
     tokens = new Map(
       result.status === 'claimed' ? result.messages.map(({ storedId, token }) => [storedId, token]) : [],
     );
-    await broker.publish(partition, nextCall(), [message('replaced', { onDuplicate: 'replace' })]);
+    await publish(message('replaced', { onDuplicate: 'replace' }));
     await broker.cancel(partition, nextCall(), 'cancelled');
     await broker.cancel(partition, nextCall(), 'gone');
     await redis.zadd(keys.inflight, LONG_AGO, 'ended');
     await redis.zadd(keys.inflight, LONG_AGO, 'gone');
     await settle(tokenOf('dying'), 'dying', DEAD);
-    await broker.publish(partition, nextCall(), [message('due'), message('later', { due: { after: LONG } })]);
+    await publish(message('due'), message('later', { due: { after: LONG } }));
+    await publish(...['ended', 'flying', 'dying', 'due'].map((key) => message(toStoredId('next', key))));
+  }
+
+  async function publish(...messages: NewMessage[]): Promise<void> {
+    await bed.broker.publish(bed.partition, bed.nextCall(), messages, { order });
   }
 
   function tokenOf(id: string): string {
@@ -73,23 +86,23 @@ describe('a key that holds another type than ours', () => {
   }
 
   const OPERATIONS: Record<string, () => Promise<unknown>> = {
-    publish: async () => bed.broker.publish(bed.partition, bed.nextCall(), [message('new'), message(`k\0key`)]),
+    publish: async () => publish(message('new'), message(`k\0key`), message(toStoredId('last', 'due'))),
     'publish over each': async () =>
-      bed.broker.publish(bed.partition, bed.nextCall(), [
+      publish(
         message('large', { envelope: `[1,"${'x'.repeat(20_000)}"]` }),
-        ...['due', 'flying', 'dying'].map((id) => message(id, { onDuplicate: 'replace' })),
-      ]),
+        ...['due', 'flying', 'dying', toStoredId('next', 'due')].map((id) => message(id, { onDuplicate: 'replace' })),
+      ),
     'publish with a longest wait': async () =>
-      bed.broker.publish(bed.partition, bed.nextCall(), [
+      publish(
         message('limited', {
           envelope: `[1,"${'x'.repeat(20_000)}"]`,
           onDuplicate: 'impossible',
           maxWait: LONG,
         }),
-      ]),
-    'publish to be due earlier': async () =>
-      bed.broker.publish(bed.partition, bed.nextCall(), [message('later', { onDuplicate: 'earliest' })]),
+      ),
+    'publish to be due earlier': async () => publish(message('later', { onDuplicate: 'earliest' })),
     'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
+    'cancel what is blocked': async () => bed.broker.cancel(bed.partition, bed.nextCall(), toStoredId('next', 'due')),
     'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
     reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),
     claim: async () => bed.broker.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 7 }),
@@ -131,9 +144,15 @@ describe('a key that holds another type than ours', () => {
     release: async () => bed.broker.release(bed.partition, OWNER),
   };
 
-  for (const [what, operation] of Object.entries(OPERATIONS)) {
-    it(`does not keep '${what}' from being done, which has written nothing before that key is set aside`, async () => {
+  const CASES = Object.entries(OPERATIONS).flatMap(([what, operation]) => [
+    { what, operation, topicOrder: undefined, topic: 'a topic' },
+    { what, operation, topicOrder: 'block' as const, topic: 'an ordered topic' },
+  ]);
+
+  for (const { what, operation, topicOrder, topic } of CASES) {
+    it(`does not keep '${what}' in ${topic} from being done, which has written nothing before that key is set aside`, async () => {
       const { redis, broker, keys } = bed;
+      order = topicOrder;
       const send = broker.client.evalsha.bind(broker.client) as (...args: unknown[]) => Promise<unknown>;
       for (const name of KEYS) {
         const stored = await bed.storedKeys();

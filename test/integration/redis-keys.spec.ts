@@ -22,7 +22,8 @@ describe('the keys of Redis', () => {
     await broker.publish(
       partition,
       bed.nextCall(),
-      ['a', 'b', 'c', toStoredId('d', 'key')].map((id) => message(id)),
+      ['a', 'b', 'c', toStoredId('d', 'key'), toStoredId('e', 'key')].map((id) => message(id)),
+      { order: 'continue' },
     );
     const [a, b] = (await bed.claimant.claim({ max: 3 })).messages;
     if (!a || !b) throw new Error('three were claimed');
@@ -47,6 +48,9 @@ describe('the keys of Redis', () => {
       [`${tag}:dead`]: 'zset',
       [`${tag}:errors`]: 'hash',
       [`${tag}:keyed`]: 'zset',
+      [`${tag}:blocked`]: 'zset',
+      [`${tag}:queues`]: 'zset',
+      [`${tag}:places`]: 'hash',
       [`${tag}:owner`]: 'string',
       [`${tag}:meta`]: 'hash',
       [`${tag}:answered:bed`]: 'string',
@@ -148,7 +152,7 @@ describe('the keys of Redis', () => {
   it('hold nothing of a message that is gone', async () => {
     const { broker, partition, redis, keys } = bed;
     await useEverything();
-    for (const id of ['b', toStoredId('d', 'key')])
+    for (const id of ['b', toStoredId('d', 'key'), toStoredId('e', 'key')])
       expect(await broker.cancel(partition, bed.nextCall(), id)).toBe('cancelled');
     await broker.trimDead(partition, { maxCount: 0 });
     const c = await broker.get(partition, 'c');
@@ -156,8 +160,10 @@ describe('the keys of Redis', () => {
     const settlements = [{ storedId: 'c', token: bed.claimant.token(3), outcome: { kind: 'ack' } as const }];
     expect(await broker.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
 
-    const { scheduled, inflight, messages, deliveries, dead, errors, keyed } = keys;
-    expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyed)).toBe(0);
+    const { owner, meta, places, channel: _channel, ...ofMessages } = keys;
+    expect(await redis.exists(...Object.values(ofMessages))).toBe(0);
+    expect((await redis.hkeys(places)).toSorted()).toEqual(['arrivals', 'mode']);
+    expect(await redis.exists(owner, meta)).toBe(2);
   });
 
   it('hold the due time that a message was moved to, also in its delivery record', async () => {

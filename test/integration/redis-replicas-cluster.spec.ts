@@ -34,7 +34,7 @@ describe('publishes that replicas confirm, in a cluster with a replica of each m
   async function publish(partition: Partition, sequence: number): Promise<number | undefined> {
     const call = { caller: 'test', sequence };
     const replicas = { min: 1, timeout: 500 };
-    const results = await ifServed(broker.publish(partition, call, [message(`m${sequence}`)], replicas));
+    const results = await ifServed(broker.publish(partition, call, [message(`m${sequence}`)], { replicas }));
     return results?.[0]?.confirmedBy;
   }
 

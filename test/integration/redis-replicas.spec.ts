@@ -53,7 +53,7 @@ describe('publishes that replicas confirm', () => {
   const nextCall = (): CallId => ({ caller: 'test', sequence: ++sequence });
 
   async function publish(id: string, replicas = BOTH, call = nextCall()): Promise<PublishResult> {
-    const [result] = await broker.publish(PARTITION, call, [message(id)], replicas);
+    const [result] = await broker.publish(PARTITION, call, [message(id)], { replicas });
     return result as PublishResult;
   }
 
@@ -118,7 +118,7 @@ describe('publishes that replicas confirm', () => {
     await primary.config('RESETSTAT');
     const publishes = Array.from({ length: 32 }, async (_, n) => {
       const replicas = { min: 2, timeout: n < 16 ? LONG : LONG / 2 };
-      return broker.publish({ topic: 'orders', index: n % 16 }, nextCall(), [message(`m${n}`)], replicas);
+      return broker.publish({ topic: 'orders', index: n % 16 }, nextCall(), [message(`m${n}`)], { replicas });
     });
     await Promise.all(publishes);
 
@@ -202,7 +202,7 @@ describe('a Redis that cannot confirm publishes', () => {
   it('refuses a publish before it is stored if its user may not WAIT', async () => {
     const broker = newRedisBroker(limited());
     await broker.connect();
-    const publishing = broker.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')], BOTH);
+    const publishing = broker.publish(PARTITION, { caller: 'test', sequence: 1 }, [message('a')], { replicas: BOTH });
 
     await expect(publishing).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE', transient: false });
     await expect(publishing).rejects.toThrow(

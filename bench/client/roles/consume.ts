@@ -10,6 +10,8 @@ const PROGRESS_INTERVAL = 25;
 export interface ConsumeOptions {
   readonly topics: readonly string[];
   readonly partitions: number;
+  /** Whether messages of one key are handled in order. @defaultValue false */
+  readonly ordered?: boolean | undefined;
   readonly concurrency: number;
   /** Messages published and handled before, and not counted. */
   readonly warmUp: number;

@@ -17,6 +17,10 @@ export interface PublishRateOptions {
   readonly inTheAir: number;
   /** Milliseconds until the messages are due; `undefined`: at once. */
   readonly delay?: number | undefined;
+  /** How many keys the messages have; `undefined`: each its own. */
+  readonly keys?: number | undefined;
+  /** Whether messages of one key are handled in order. @defaultValue false */
+  readonly ordered?: boolean | undefined;
 }
 
 export interface PublishRateResult {
@@ -27,13 +31,17 @@ export interface PublishRateResult {
 /** Publishes messages as fast as possible. */
 export async function publish(
   { contender, redisUrl }: RoleContext,
-  { topic, partitions, messages, warmUp, perCall, inTheAir, delay }: PublishRateOptions,
+  { topic, partitions, ordered, messages, warmUp, perCall, inTheAir, delay, keys }: PublishRateOptions,
 ): Promise<PublishRateResult> {
-  const publisher = await contender.publisher({ redisUrl, topic, partitions });
+  const publisher = await contender.publisher({ redisUrl, topic, partitions, ordered });
   // The messages are made in advance, so that only the publishing is measured.
   const dueAt = Math.floor(now()) + (delay ?? 0);
   const due = delay === undefined ? undefined : { after: delay };
-  const all = Array.from({ length: warmUp + messages }, (_, n): Message => ({ payload: payload(dueAt, n), due }));
+  const all = Array.from({ length: warmUp + messages }, (_, n): Message => ({
+    payload: payload(dueAt, n),
+    due,
+    ...(keys === undefined ? {} : { key: `key-${n % keys}` }),
+  }));
   const publishSome = (from: number, to: number): Promise<void> =>
     perCall === 1
       ? pump(to - from, inTheAir, (n) => publisher.publish(all[from + n] as Message))

@@ -5,6 +5,8 @@ import { PARTITIONS } from '../../sizes.js';
 
 export interface HandleRateOptions {
   readonly topics: readonly string[];
+  /** Whether messages of one key are handled in order. @defaultValue false */
+  readonly ordered?: boolean | undefined;
   readonly messages: number;
   readonly concurrency: number;
   readonly warmUp: number;
@@ -18,11 +20,12 @@ export interface HandleRateOptions {
 export async function handleRate(
   bench: Bench,
   contender: ContenderName,
-  { topics, messages, concurrency, warmUp }: HandleRateOptions,
+  { topics, ordered, messages, concurrency, warmUp }: HandleRateOptions,
 ): Promise<number> {
   const consumption = await Consumption.start(bench, contender, {
     topics,
     partitions: PARTITIONS,
+    ordered,
     concurrency,
     warmUp,
   });

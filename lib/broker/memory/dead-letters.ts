@@ -1,5 +1,13 @@
 import { assertLength } from '../assert-times.js';
-import type { CallId, DeadLetterLimits, DeadLetterPage, DeadLetterQuery, Death, Requeue } from '../broker.interface.js';
+import {
+  type CallId,
+  type DeadLetterLimits,
+  type DeadLetterPage,
+  type DeadLetterQuery,
+  type Death,
+  NO_TOKEN,
+  type Requeue,
+} from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
 
 // Dead letters: see the scripts of the same names, and `list` for the list.
@@ -36,7 +44,9 @@ export function requeueDead(
         if (!isThere(partition, death) || !record) return false;
         partition.dead.delete(storedId);
         if (envelope !== undefined) partition.messages.set(storedId, envelope);
-        partition.schedule(storedId, record, partition.nowUp + delay, 0);
+        const due = partition.nowUp + delay;
+        partition.deliveries.set(storedId, { ...record, token: NO_TOKEN, attempt: 0, due, crashes: 0 });
+        partition.placeAnew(storedId, due);
         return true;
       }),
     ),
@@ -45,11 +55,13 @@ export function requeueDead(
 
 export function removeDead(partition: MemoryPartition, call: CallId, deaths: readonly Death[]): boolean[] {
   return partition.once(call, () =>
-    deaths.map((death) => {
-      if (!isThere(partition, death)) return false;
-      partition.remove(death.storedId, partition.dead);
-      return true;
-    }),
+    partition.waking(() =>
+      deaths.map((death) => {
+        if (!isThere(partition, death)) return false;
+        partition.remove(death.storedId, partition.dead);
+        return true;
+      }),
+    ),
   );
 }
 
@@ -60,7 +72,8 @@ export function trimDead(
   const { dead } = partition;
   const old = dead.upTo(partition.now - maxAge);
   const excess = dead.upTo(Infinity, Math.max(0, dead.size - maxCount));
-  for (const { member } of old.length > excess.length ? old : excess) partition.remove(member, dead);
+  const gone = old.length > excess.length ? old : excess;
+  partition.waking(() => gone.forEach(({ member }) => partition.remove(member, dead)));
   const oldest = dead.first;
   return oldest && maxAge !== Infinity ? oldest.score + maxAge : undefined;
 }

@@ -252,11 +252,13 @@ function scheduleReplacement(
 ): void {
   partition.errors.delete(storedId);
   partition.schedule(storedId, { delivery: 0, firstPublishedAt }, due, 0);
+  partition.placeAnew(storedId, due);
 }
 
 function die(partition: MemoryPartition, storedId: string, { delivery, due }: DeliveryRecord, attempt: number): void {
   partition.inflight.delete(storedId);
   partition.dead.set(storedId, partition.now);
+  if (partition.lines.mode !== 'block') partition.lines.leave(storedId);
   partition.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0 });
   partition.counters.died++;
 }

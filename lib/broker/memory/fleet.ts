@@ -9,6 +9,7 @@ import {
   type SessionRecord,
   type TopicConfig,
   type TopicList,
+  type TopicOrder,
   released,
 } from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
@@ -29,8 +30,13 @@ export function topics({ configs }: MemoryFleet): string[] {
   return [...configs.keys()].toSorted();
 }
 
-export function configure({ configs }: MemoryFleet, topic: string, partitions: number): TopicConfig {
-  const config = configs.get(topic) ?? { partitions, protocol: PROTOCOL_VERSION };
+export function configure(
+  { configs }: MemoryFleet,
+  topic: string,
+  partitions: number,
+  order?: TopicOrder,
+): TopicConfig {
+  const config = configs.get(topic) ?? { partitions, protocol: PROTOCOL_VERSION, order };
   configs.set(topic, config);
   return config;
 }

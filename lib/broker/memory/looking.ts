@@ -7,6 +7,7 @@ import {
   sessionOfOwner,
 } from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
+import type { Entry } from './sorted-set.js';
 
 // What changes nothing: see the scripts of the same names, and `list` for the lists.
 
@@ -15,7 +16,9 @@ export function get(partition: MemoryPartition, storedId: string): StoredMessage
     const at = partition.set(state).score(storedId);
     if (at !== undefined) return stored(partition, state, storedId, at);
   }
-  return undefined;
+  const blockedBy = partition.lines.blockerOf(storedId);
+  if (blockedBy === undefined) return undefined;
+  return { ...stored(partition, 'scheduled', storedId, partition.dueOf(storedId) as number), blockedBy };
 }
 
 export function locate(partition: MemoryPartition, id: string): string[] {
@@ -25,10 +28,15 @@ export function locate(partition: MemoryPartition, id: string): string[] {
   return found.toSorted();
 }
 
-export function peek(partition: MemoryPartition, { state, after, limit, maxBytes }: PeekRequest): PeekedMessages {
+export function peek(
+  partition: MemoryPartition,
+  { state, blocked = false, after, limit, maxBytes }: PeekRequest,
+): PeekedMessages {
   const isDue = state === 'due';
   const until = isDue ? partition.now : Infinity;
-  const left = messagesIn(partition, isDue ? 'scheduled' : state, after && { member: after.storedId, score: after.at });
+  const storedState = isDue ? 'scheduled' : state;
+  const set = storedState === 'scheduled' && blocked ? partition.lines.blocked : partition.set(storedState);
+  const left = listOf(partition, storedState, set.behind(after && { member: after.storedId, score: after.at }));
   const asked = left.filter(({ at }) => at <= until);
   const messages: StoredMessage[] = [];
   let bytes = 0;
@@ -43,10 +51,11 @@ export function peek(partition: MemoryPartition, { state, after, limit, maxBytes
 }
 
 export function stats(partition: MemoryPartition): PartitionStats {
-  const { scheduled, inflight, dead, owner, paused, counters } = partition;
+  const { scheduled, inflight, dead, lines, owner, paused, counters } = partition;
   return {
-    scheduled: scheduled.size,
+    scheduled: scheduled.size + lines.blocked.size,
     due: scheduled.upTo(partition.now).length,
+    blocked: lines.blocked.size,
     inFlight: inflight.size,
     dead: dead.size,
     nextDueAt: partition.nextDueAt,
@@ -56,16 +65,15 @@ export function stats(partition: MemoryPartition): PartitionStats {
   };
 }
 
-/** The messages of a state in order of {@link StoredMessage.at}; all of them, or those behind a place. */
-export function messagesIn(
-  partition: MemoryPartition,
-  state: StoredMessage['state'],
-  after?: { readonly member: string; readonly score: number },
-): StoredMessage[] {
-  return partition
-    .set(state)
-    .behind(after)
-    .map(({ member, score }) => stored(partition, state, member, score));
+/** All messages of a state, in order of {@link StoredMessage.at}. */
+export function messagesIn(partition: MemoryPartition, state: StoredMessage['state']): StoredMessage[] {
+  const blocked = state === 'scheduled' ? [...partition.lines.blocked] : [];
+  const all = listOf(partition, state, [...partition.set(state), ...blocked]);
+  return blocked.length === 0 ? all : all.toSorted((a, b) => a.at - b.at);
+}
+
+function listOf(partition: MemoryPartition, state: StoredMessage['state'], entries: readonly Entry[]): StoredMessage[] {
+  return entries.map(({ member, score }) => stored(partition, state, member, score));
 }
 
 function stored(

@@ -13,6 +13,7 @@ import {
   type PartitionSignal,
   type StoredMessage,
 } from '../broker.interface.js';
+import { Lines } from './lines.js';
 import { SortedSet } from './sorted-set.js';
 
 type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
@@ -49,6 +50,11 @@ export class MemoryPartition {
   readonly messages = new Map<string, string>();
   readonly deliveries = new Map<string, DeliveryRecord>();
   readonly errors = new Map<string, FailureRecord>();
+  readonly lines: Lines = new Lines({
+    scheduled: this.scheduled,
+    deliveriesOf: (storedId) => this.deliveries.get(storedId)?.delivery ?? 0,
+    leads: (storedId) => this.#leads(storedId),
+  });
   readonly counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly signal: (signal: PartitionSignal) => void;
   paused = false;
@@ -85,7 +91,19 @@ export class MemoryPartition {
     return 'after' in due ? this.nowUp + due.after : due.at;
   }
 
-  /** Schedules a message that is in no set, or in flight. */
+  /** When a message that waits is due, whether or not others of its key come first. */
+  dueOf(storedId: string): number | undefined {
+    return this.scheduled.score(storedId) ?? this.lines.blocked.score(storedId);
+  }
+
+  /** Gives a message another place, as if it had just come. It is in no set, or waits. */
+  placeAnew(storedId: string, due: number): void {
+    this.scheduled.delete(storedId);
+    this.lines.leave(storedId);
+    this.lines.lineUp(storedId, due);
+  }
+
+  /** Schedules a message again that was in flight, and keeps its place. */
   schedule(
     storedId: string,
     { delivery, firstPublishedAt }: Pick<DeliveryRecord, 'delivery' | 'firstPublishedAt'>,
@@ -108,6 +126,7 @@ export class MemoryPartition {
   /** Removes a message and all that is stored of it. */
   remove(storedId: string, set: SortedSet): void {
     set.delete(storedId);
+    this.lines.leave(storedId);
     this.messages.delete(storedId);
     this.deliveries.delete(storedId);
     this.errors.delete(storedId);
@@ -123,6 +142,12 @@ export class MemoryPartition {
     const answer = run();
     this.#answered.set(caller, { sequence, answer });
     return answer;
+  }
+
+  /** Whether a message keeps others of its key waiting. */
+  #leads(storedId: string): boolean {
+    const sets = [this.scheduled, this.inflight, ...(this.lines.mode === 'block' ? [this.dead] : [])];
+    return sets.some((set) => set.score(storedId) !== undefined);
   }
 
   /** Signals the owner if the head of the partition is earlier after the change than before. */

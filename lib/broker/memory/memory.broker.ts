@@ -10,7 +10,7 @@ import type {
   Partition,
   PartitionSignal,
   PublishResult,
-  ReplicaRequirement,
+  PublishTerms,
   SessionSignal,
   StoredMessage,
   Unsubscribe,
@@ -143,9 +143,10 @@ export class MemoryBroker implements Broker {
     partition: Partition,
     call: CallId,
     messages: readonly NewMessage[],
-    replicas?: ReplicaRequirement,
+    terms: PublishTerms = {},
   ): Promise<PublishResult[]> {
-    const results = publish(this.#partition(partition).state, call, messages);
+    const { replicas } = terms;
+    const results = publish(this.#partition(partition).state, call, messages, terms);
     if (!replicas) return results;
     if (this.replicas < replicas.min) {
       await new Promise<void>((resolve) => this.#clock.setTimer(replicas.timeout, resolve));

@@ -8,6 +8,7 @@ import type {
   EnvelopeEdit,
   NewMessage,
   PublishResult,
+  PublishTerms,
   RescheduleResult,
 } from '../broker.interface.js';
 import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
@@ -17,10 +18,16 @@ import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
 /** Most messages that one call clears. */
 const MOST_CLEARED = 100;
 
-export function publish(partition: MemoryPartition, call: CallId, messages: readonly NewMessage[]): PublishResult[] {
+export function publish(
+  partition: MemoryPartition,
+  call: CallId,
+  messages: readonly NewMessage[],
+  { order }: PublishTerms = {},
+): PublishResult[] {
   assertDues(messages);
   return partition.once(call, () =>
     partition.waking(() => {
+      partition.lines.mode = order;
       const isNew = partition.counters.published === 0;
       const [first, ...others] = messages.map((message) => publishOne(partition, message));
       return first ? [isNew ? { ...first, isNewPartition: true } : first, ...others] : [];
@@ -37,7 +44,7 @@ function publishOne(
   const waiting = record?.mark?.kind === 'replaced' ? record.mark : record;
   const isNew = !partition.messages.has(storedId);
   if (!isNew && onDuplicate !== 'replace') {
-    const dueAt = partition.scheduled.score(storedId) ?? waiting?.due ?? wanted;
+    const dueAt = partition.dueOf(storedId) ?? waiting?.due ?? wanted;
     if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
     return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
   }
@@ -51,6 +58,7 @@ function publishOne(
     partition.dead.delete(storedId);
     partition.errors.delete(storedId);
     partition.schedule(storedId, { delivery: 0, firstPublishedAt }, due, 0);
+    partition.placeAnew(storedId, due);
   }
   return { status: isNew ? 'created' : 'replaced', dueAt: due };
 }
@@ -79,8 +87,8 @@ function hasten(partition: MemoryPartition, storedId: string, due: number, dueBe
 
 export function cancel(partition: MemoryPartition, call: CallId, storedId: string): CancelResult {
   return partition.once(call, () => {
-    if (partition.scheduled.score(storedId) !== undefined) {
-      partition.remove(storedId, partition.scheduled);
+    if (partition.dueOf(storedId) !== undefined) {
+      partition.waking(() => partition.remove(storedId, partition.scheduled));
       partition.counters.cancelled++;
       return 'cancelled';
     }
@@ -100,19 +108,19 @@ export function reschedule(partition: MemoryPartition, call: CallId, storedId: s
 export function runNow(partition: MemoryPartition, call: CallId, storedId: string): RescheduleResult {
   return partition.once(call, () =>
     partition.waking(() => {
-      const due = partition.scheduled.score(storedId) ?? Infinity;
+      const due = partition.dueOf(storedId) ?? Infinity;
       return move(partition, storedId, Math.min(due, partition.nowUp));
     }),
   );
 }
 
 function move(partition: MemoryPartition, storedId: string, due: number): RescheduleResult {
-  if (partition.scheduled.score(storedId) === undefined) {
+  if (partition.dueOf(storedId) === undefined) {
     return partition.inflight.score(storedId) === undefined ? 'not-found' : 'in-flight';
   }
-  partition.scheduled.set(storedId, due);
   const record = partition.deliveries.get(storedId);
   if (record) record.due = due;
+  partition.placeAnew(storedId, due);
   return 'rescheduled';
 }
 
@@ -122,7 +130,7 @@ export function edit(
   { storedId, expected, envelope }: EnvelopeEdit,
 ): EditResult {
   return partition.once(call, () => {
-    if (partition.scheduled.score(storedId) === undefined) return 'not-waiting';
+    if (partition.dueOf(storedId) === undefined) return 'not-waiting';
     if (partition.messages.get(storedId) !== expected) return 'changed';
     partition.messages.set(storedId, envelope);
     return 'edited';
@@ -132,8 +140,9 @@ export function edit(
 export function clear(partition: MemoryPartition, call: CallId, state: 'scheduled' | 'dead'): ClearResult {
   return partition.once(call, () => {
     const set = partition.set(state);
-    const first = set.upTo(Infinity, MOST_CLEARED);
-    for (const { member } of first) partition.remove(member, set);
+    const blocked = state === 'scheduled' ? partition.lines.blocked.upTo(Infinity, MOST_CLEARED) : [];
+    const first = [...blocked, ...set.upTo(Infinity, MOST_CLEARED - blocked.length)];
+    partition.waking(() => first.forEach(({ member }) => partition.remove(member, set)));
     if (state === 'scheduled') partition.counters.cancelled += first.length;
     return { removed: first.length, more: first.length === MOST_CLEARED };
   });

@@ -45,19 +45,21 @@ export function decodeTopics(text: string | null): readonly string[] | undefined
 }
 
 /** The second copy of a topic's config. */
-export function encodeTopicConfig({ partitions, protocol }: TopicConfig): string {
-  return `${partitions} ${protocol}`;
+export function encodeTopicConfig({ partitions, protocol, order }: TopicConfig): string {
+  return [partitions, protocol, order].filter((part) => part !== undefined).join(' ');
 }
 
 export function decodeTopicConfig(text: string | null): TopicConfig | undefined {
-  const [partitions, protocol, ...rest] = text?.split(' ') ?? [];
-  return rest.length === 0 ? topicConfigOf(partitions, protocol) : undefined;
+  const [partitions, protocol, order = '', ...rest] = text?.split(' ') ?? [];
+  return rest.length === 0 ? topicConfigOf([partitions, protocol, order]) : undefined;
 }
 
 /** A topic's config from the texts of its fields. */
-export function topicConfigOf(partitions: unknown, protocol: unknown): TopicConfig | undefined {
+export function topicConfigOf([partitions, protocol, order = '']: readonly unknown[]): TopicConfig | undefined {
   if (!isNumber(partitions, MAX_PARTITIONS) || !isNumber(protocol, MAX_PROTOCOL)) return undefined;
-  return { partitions: Number(partitions), protocol: Number(protocol) };
+  const config = { partitions: Number(partitions), protocol: Number(protocol) };
+  if (order === 'continue' || order === 'block') return { ...config, order };
+  return order === '' || order === null ? config : undefined;
 }
 
 /** As `lua/configure.lua` reads it. */

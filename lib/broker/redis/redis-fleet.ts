@@ -12,6 +12,7 @@ import {
   type Partition,
   type SessionRecord,
   type TopicConfig,
+  type TopicOrder,
   type TopicList,
   released,
 } from '../broker.interface.js';
@@ -33,6 +34,9 @@ import type { ScriptRunner } from './script-runner.js';
 
 /** Most fields of a hash that one call is about. */
 const FIELDS_PER_CALL = 1000;
+
+/** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
+const CONFIG_FIELDS = ['partitions', 'protocol', 'order'] as const;
 
 export interface RedisFleetOptions {
   readonly connection: RedisConnection;
@@ -83,7 +87,7 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
     return [...names].toSorted();
   }
 
-  async configure(topic: string, partitions: number): Promise<TopicConfig> {
+  async configure(topic: string, partitions: number, order?: TopicOrder): Promise<TopicConfig> {
     let copyText: string | null;
     try {
       copyText = await this.#secondCopy(topic);
@@ -100,9 +104,10 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
       max_partitions: MAX_PARTITIONS,
       protocol: PROTOCOL_VERSION,
       max_protocol: MAX_PROTOCOL,
+      order: (isKnown ? copy.order : order) ?? '',
       is_known: isKnown ? 1 : 0,
     });
-    const config = topicConfigOf(reply[0], reply[1]) ?? this.#refuseConfig(topic, reply);
+    const config = topicConfigOf(reply) ?? this.#refuseConfig(topic, reply);
     const text = encodeTopicConfig(config);
     if (text !== copyText) await this.#setField(this.#keys.fleet.topics, topic, text);
     return config;
@@ -110,9 +115,8 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {
     const { config } = this.#keys.topic(topic);
-    const stored = await this.#scripts.call([config], (redis) => redis.hmget(config, 'partitions', 'protocol'));
-    const [partitions, protocol] = stored;
-    const known = topicConfigOf(partitions, protocol) ?? decodeTopicConfig(await this.#secondCopy(topic));
+    const stored = await this.#scripts.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS));
+    const known = topicConfigOf(stored) ?? decodeTopicConfig(await this.#secondCopy(topic));
     if (known || stored.every((field) => field === null)) return known;
     return this.#refuseConfig(topic, stored);
   }
@@ -188,10 +192,7 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
 
   async #storedConfig(topic: string): Promise<TopicConfig | undefined> {
     const { config } = this.#keys.topic(topic);
-    const [partitions, protocol] = await this.#scripts.call([config], (redis) =>
-      redis.hmget(config, 'partitions', 'protocol'),
-    );
-    return topicConfigOf(partitions, protocol);
+    return topicConfigOf(await this.#scripts.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS)));
   }
 
   async #secondCopy(topic: string): Promise<string | null> {
@@ -214,13 +215,14 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
   }
 
   /** @throws BrokerUnavailableError always */
-  #refuseConfig(topic: string, [partitions, protocol]: readonly unknown[]): never {
+  #refuseConfig(topic: string, [partitions, protocol, order]: readonly unknown[]): never {
     const { config } = this.#keys.topic(topic);
     throw new BrokerUnavailableError(
-      `Another program has damaged the number of partitions of topic '${topic}' in Redis at ${this.#connection.address}: ` +
-        `${config} holds partitions ${shown(partitions)} (allowed: 1 to ${MAX_PARTITIONS}) and protocol ${shown(protocol)}, ` +
-        `and the copy in ${this.#keys.fleet.topics} is gone as well. Set the number that the topic had: ` +
-        `HSET ${config} partitions <number> protocol ${PROTOCOL_VERSION}`,
+      `Another program has damaged what is stored of topic '${topic}' in Redis at ${this.#connection.address}: ${config} holds ` +
+        `partitions ${shown(partitions)} (allowed: 1 to ${MAX_PARTITIONS}), protocol ${shown(protocol)} and order ${shown(order)} ` +
+        `(allowed: continue, block or none), and the copy in ${this.#keys.fleet.topics} is gone as well. Set what the topic had: ` +
+        `HSET ${config} partitions <number> protocol ${PROTOCOL_VERSION}, and HDEL ${config} order, or HSET ${config} order <order> ` +
+        `if it was ordered`,
       { transient: false, refused: true },
     );
   }

@@ -16,6 +16,12 @@ export interface PartitionKeys {
   readonly errors: string;
   /** ZSET, all scores 0: the stored ids that have a key of their own */
   readonly keyed: string;
+  /** ZSET: stored id → due time, of messages of an ordered topic that wait behind another one of their key */
+  readonly blocked: string;
+  /** ZSET, all scores 0: the same ones in the order in which they follow */
+  readonly queues: string;
+  /** HASH: the head of each key of an ordered topic, and where its messages are placed */
+  readonly places: string;
   /** STRING: the owner */
   readonly owner: string;
   /** HASH: paused, counters */
@@ -54,6 +60,9 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   dead: 'ZSET',
   errors: 'HASH',
   keyed: 'ZSET',
+  blocked: 'ZSET',
+  queues: 'ZSET',
+  places: 'HASH',
   owner: 'STRING',
   meta: 'HASH',
   answered: 'STRING',
@@ -136,6 +145,9 @@ function partitionKeys(tag: string): PartitionKeys {
     dead: `${tag}:dead`,
     errors: `${tag}:errors`,
     keyed: `${tag}:keyed`,
+    blocked: `${tag}:blocked`,
+    queues: `${tag}:queues`,
+    places: `${tag}:places`,
     owner: `${tag}:owner`,
     meta: `${tag}:meta`,
     channel: `${tag}:signals`,

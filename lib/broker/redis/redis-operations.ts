@@ -25,8 +25,8 @@ import {
   type PeekRequest,
   type PeekedMessages,
   type PublishResult,
+  type PublishTerms,
   type Receipt,
-  type ReplicaRequirement,
   type Requeue,
   type RescheduleResult,
   type SettleStatus,
@@ -42,6 +42,8 @@ import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeMessages, encodeSettlements } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
+
+const NO_TERMS: PublishTerms = {};
 
 /** Most bytes of failures in a page of dead letters. */
 const DEAD_LETTER_BYTES = 262_144;
@@ -68,13 +70,14 @@ export class RedisOperations extends RedisFleet implements Omit<BrokerOperations
     partition: Partition,
     call: CallId,
     messages: readonly NewMessage[],
-    replicas?: ReplicaRequirement,
+    { replicas, order }: PublishTerms = NO_TERMS,
   ): Promise<PublishResult[]> {
     assertDues(messages);
     const { due_specs, on_duplicates, max_waits, rest } = encodeMessages(messages);
     const given = {
       answered: this.#answered(partition, call),
       sequence: call.sequence,
+      order_mode: order ?? '',
       due_specs,
       on_duplicates,
       max_waits,
@@ -184,9 +187,11 @@ export class RedisOperations extends RedisFleet implements Omit<BrokerOperations
     );
   }
 
-  async peek(partition: Partition, { state, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
+  async peek(partition: Partition, { state, blocked, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
     const stored = state === 'due' ? 'scheduled' : state;
-    const { scheduled, inflight, dead } = this.#keys.partition(partition);
+    const keys = this.#keys.partition(partition);
+    const { inflight, dead } = keys;
+    const scheduled = blocked ? keys.blocked : keys.scheduled;
     const reply = await this.#run('list', partition, {
       set: { scheduled, 'in-flight': inflight, dead }[stored],
       limit,

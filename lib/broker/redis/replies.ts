@@ -120,7 +120,9 @@ export function extendStatuses([digits]: Reply): ExtendStatus[] {
 export function storedMessage(storedId: string, reply: Reply): StoredMessage | undefined {
   if (reply.length === 0) return undefined;
   const [state, at, ...fields] = reply;
-  return stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
+  const message = stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
+  const blockedBy = fields[4] as string;
+  return blockedBy ? { ...message, blockedBy } : message;
 }
 
 /** Of `lua/list.lua` with all fields. */
@@ -169,12 +171,13 @@ function stored(
 }
 
 export function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, ...meta] = reply;
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, ...meta] = reply;
   const fields = new Map<string, string>();
   for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
   return {
     scheduled: scheduled as number,
     due: due as number,
+    blocked: blocked as number,
     inFlight: inFlight as number,
     dead: dead as number,
     nextDueAt: timeOrNone(nextDueAt),

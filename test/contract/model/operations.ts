@@ -9,6 +9,7 @@ import {
   type Partition,
   type Receipt,
   SUSPECT_ROOM,
+  type TopicOrder,
   ownerOf,
 } from '../../../lib/broker/broker.interface.js';
 import { toFailure } from '../../../lib/messages/failure.js';
@@ -19,11 +20,12 @@ export const HOUR = 3_600_000;
 export const PARTITION: Partition = { topic: 'model', index: 0 };
 const SESSIONS = ['a', 'b'] as const;
 
-/** Two ids without a key, and one id under two keys. */
-export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2'] as const;
+/** Two ids without a key of their own, one id under two keys, and others of the same keys. */
+export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2', 'other\0k1', 'last\0k1', 'other\0one'] as const;
 
 /** What a step knows about earlier steps; each broker has its own. */
 export class Memory {
+  readonly order: TopicOrder | undefined;
   readonly claimed: ClaimedMessage[] = [];
   /** Every claim that was sent. */
   readonly claims: ClaimRequest[] = [];
@@ -32,6 +34,10 @@ export class Memory {
   /** What was stored as the owner when a session last looked. */
   seen: Owner | undefined;
   sequence = 0;
+
+  constructor(order: TopicOrder | undefined) {
+    this.order = order;
+  }
 }
 
 interface Tenure {
@@ -78,8 +84,9 @@ const publish = fc
           onDuplicate,
           maxWait: maxWait === undefined ? undefined : maxWait * HOUR,
         }));
-        const results = await broker.publish(PARTITION, call, messages);
-        if (repeated) await broker.publish(PARTITION, call, messages);
+        const terms = { order: memory.order };
+        const results = await broker.publish(PARTITION, call, messages, terms);
+        if (repeated) await broker.publish(PARTITION, call, messages, terms);
         return results.map(({ status }) => status);
       },
     };
@@ -223,6 +230,34 @@ const trim = fc
     };
   });
 
+const runNow = storedId.map((id): Operation => ({
+  name: `run ${id} now`,
+  run: (broker, memory) => broker.runNow(PARTITION, { caller: 'changer', sequence: ++memory.sequence }, id),
+}));
+
+/** What an operator does with a dead letter, if the message is one. */
+const deadLetter = fc
+  .record({ id: storedId, action: fc.constantFrom('requeue' as const, 'remove' as const), delay: hours })
+  .map(({ id, action, delay }): Operation => {
+    return {
+      name: `${action} ${id} if it is dead`,
+      run: async (broker, memory) => {
+        const stored = await broker.get(PARTITION, id);
+        if (stored?.state !== 'dead') return 'it is not';
+        const call = { caller: 'operator', sequence: ++memory.sequence };
+        const death = { storedId: id, diedAt: stored.at };
+        return action === 'remove'
+          ? broker.removeDead(PARTITION, call, [death])
+          : broker.requeueDead(PARTITION, call, [death], delay * HOUR);
+      },
+    };
+  });
+
+const clear = fc.constantFrom('scheduled' as const, 'dead' as const).map((state): Operation => ({
+  name: `clear what is ${state}`,
+  run: (broker, memory) => broker.clear(PARTITION, { caller: 'operator', sequence: ++memory.sequence }, state),
+}));
+
 const passing = fc.integer({ min: 1, max: 3 }).map((n): Passing => ({ name: `${n} h pass`, hours: n }));
 
 export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
@@ -236,6 +271,9 @@ export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
   { arbitrary: ownership, weight: 3 },
   { arbitrary: locate, weight: 1 },
   { arbitrary: trim, weight: 1 },
+  { arbitrary: runNow, weight: 1 },
+  { arbitrary: deadLetter, weight: 2 },
+  { arbitrary: clear, weight: 1 },
   { arbitrary: passing, weight: 4 },
 );
 

@@ -40,11 +40,7 @@ export const processClocks: Drill = {
   short: 1,
   async run(stage) {
     await stage.use(OneRedis.start(WITH_FILE));
-    const library = faketimeLibrary();
-    const clocks = OFFSETS.map((seconds) => ({
-      ...fakedClock(library),
-      FAKETIME: seconds < 0 ? `${seconds}s` : `+${seconds}s`,
-    }));
+    const clocks = clocksThatAreOff();
     await Promise.all([
       ...clocks.map(async (clock) => stage.startConsumer({}, clock)),
       ...clocks.slice(0, 2).map(async (clock) => stage.startProducer({ rate: 100 }, clock)),
@@ -53,3 +49,12 @@ export const processClocks: Drill = {
     await stage.finish({ latest: 2000, confirmsAll: true });
   },
 };
+
+/** Environments of processes whose clocks are off. */
+export function clocksThatAreOff(): NodeJS.ProcessEnv[] {
+  const library = faketimeLibrary();
+  return OFFSETS.map((seconds) => ({
+    ...fakedClock(library),
+    FAKETIME: seconds < 0 ? `${seconds}s` : `+${seconds}s`,
+  }));
+}

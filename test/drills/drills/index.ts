@@ -21,6 +21,7 @@ import {
   olderSnapshot,
 } from './lost-data-drills.js';
 import { movedAddress } from './moved-address.js';
+import { ordered } from './ordered.js';
 import { leaving, replacedBySmaller, stoppedOwner, takeover } from './process-drills.js';
 import { sentinelFailover, sentinelKill, sentinelsAway } from './sentinel-drills.js';
 import { volume } from './volume.js';
@@ -46,6 +47,7 @@ export const drills: readonly Drill[] = [
   fullRedis,
   serverClock,
   processClocks,
+  ordered,
   takeover,
   stoppedOwner,
   leaving,

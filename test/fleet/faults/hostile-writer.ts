@@ -86,9 +86,9 @@ export class HostileWriter {
     if (type === 'string') return this.#client.eval(SET_STRING, 1, key, this.#value());
     if (type !== 'hash') return undefined;
     const fields = (await this.#client.hkeys(key)).filter((field) => !COMMANDS.has(field));
-    // The fields of messages have ids of ours as names; those that the library has named itself are words.
-    const words = fields.filter((field) => /^[a-z]+$/i.test(field));
-    const field = words.length > 0 && random.next() < 0.7 ? random.pick(words) : this.#id();
+    // The fields of messages have ids of ours as names; those that the library has named itself are words, or begin with one.
+    const named = fields.filter((field) => /^[a-z]+$|^(head|place):/i.test(field));
+    const field = named.length > 0 && random.next() < 0.7 ? random.pick(named) : this.#id();
     return this.#client.hset(key, field, await this.#valueFor(key));
   }
 

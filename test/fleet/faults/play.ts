@@ -24,6 +24,7 @@ export interface Result {
 /** Plays a scenario once and checks its whole history. */
 export async function play(scenario: Scenario, seed: number): Promise<Result> {
   const world = await World.create(new SeededRandom(seed), scenario.server);
+  world.ordered = scenario.ordered ?? false;
   try {
     await scenario.run(world);
     const history = await world.finish();

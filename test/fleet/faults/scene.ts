@@ -39,6 +39,8 @@ export interface Disturbance {
  */
 export abstract class Scene {
   readonly findings: Finding[] = [];
+  /** Whether the topic is ordered; to be set before anything is started. */
+  ordered = false;
   protected readonly faults: FaultRecord[] = [];
   protected readonly losses: LossRecord[] = [];
   protected readonly programs = new Map<string, Program>();
@@ -187,11 +189,13 @@ export abstract class Scene {
   /** @param configure what it is started with, beside what all are */
   protected async start(
     kind: ProgramKind,
-    configure: (common: Pick<ProgramConfig, 'name' | 'historyFile' | 'partitions'>) => Promise<ProgramConfig>,
+    configure: (
+      common: Pick<ProgramConfig, 'name' | 'historyFile' | 'partitions' | 'ordered'>,
+    ) => Promise<ProgramConfig>,
     env?: NodeJS.ProcessEnv,
   ): Promise<string> {
     const name = `${kind === 'consumer' ? 'c' : 'p'}${++this.#started}`;
-    const common = { name, historyFile: this.#historyFile(name), partitions: this.partitions };
+    const common = { name, historyFile: this.#historyFile(name), partitions: this.partitions, ordered: this.ordered };
     const program = new Program(`fleet/faults/programs/${kind}`, await configure(common), env);
     this.programs.set(name, program);
     await program.ready();

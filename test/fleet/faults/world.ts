@@ -39,11 +39,12 @@ const ATTEMPTS = 8;
 /** How long it may take until nothing is left to do once the faults are over, in milliseconds. */
 const QUIET_DEADLINE = 30_000;
 
-type StateSet = 'scheduled' | 'inflight' | 'dead';
+type StateSet = 'scheduled' | 'blocked' | 'inflight' | 'dead';
 
 /** The sets of a partition, and the states of the messages in them. */
 const FINAL_STATES: readonly (readonly [StateSet, FinalState])[] = [
   ['scheduled', 'scheduled'],
+  ['blocked', 'scheduled'],
   ['inflight', 'in-flight'],
   ['dead', 'dead'],
 ];
@@ -52,6 +53,8 @@ const FINAL_STATES: readonly (readonly [StateSet, FinalState])[] = [
 export class World extends Scene {
   readonly partitions = PARTITIONS;
   readonly #proxies = new Map<string, FaultProxy>();
+  /** Set once another program has written into what keeps the order of messages, so that it is not judged. */
+  isOrderDamaged = false;
   #copies: DelayedCopies | undefined;
   /** Messages that a fault has destroyed. */
   readonly #excused = new Set<string>();
@@ -170,9 +173,9 @@ export class World extends Scene {
     return others.length;
   }
 
-  /** Leaves messages out of the judgement, since a fault has destroyed what was stored of them. */
+  /** Leaves messages out of the judgement, by their stored ids, since a fault has destroyed what was stored of them. */
   excuse(ids: readonly string[]): void {
-    for (const id of ids) this.#excused.add(id);
+    for (const id of ids) this.#excused.add(idOf(id));
   }
 
   /** @throws if a process has ended by itself */
@@ -198,6 +201,7 @@ export class World extends Scene {
       session: TIMING.session,
       publishTimeout: TIMING.publishTimeout,
       attempts: ATTEMPTS,
+      ordered: this.ordered && !this.isOrderDamaged,
     };
   }
 
@@ -229,11 +233,11 @@ export class World extends Scene {
 
   /** Waits until nothing is scheduled or in flight. */
   async #quiet(): Promise<void> {
-    await until(
-      'every message to find its end',
-      async () => (await this.#idsIn('scheduled')).length + (await this.#idsIn('inflight')).length === 0,
-      QUIET_DEADLINE,
-    ).catch(() => {});
+    const isQuiet = async (): Promise<boolean> => {
+      const left = await Promise.all((['scheduled', 'blocked', 'inflight'] as const).map((set) => this.#idsIn(set)));
+      return left.flat().length === 0;
+    };
+    await until('every message to find its end', isQuiet, QUIET_DEADLINE).catch(() => {});
   }
 
   async #finalStates(): Promise<Map<string, FinalState>> {
@@ -252,7 +256,7 @@ export class World extends Scene {
   async #idsIn(set: StateSet): Promise<string[]> {
     const partitions = Array.from({ length: PARTITIONS }, (_, index) => `{${PREFIX}:${TOPIC}:${index}}:${set}`);
     const ids = (await Promise.all(partitions.map((key) => this.client.zrange(key, '0', '-1')))).flat();
-    return ids.filter((id) => this.#isJudged(id));
+    return ids.map(idOf).filter((id) => this.#isJudged(id));
   }
 
   /** Whether it is a message of a publisher, such as `p4-17`; other programs may have stored some as well. */
@@ -276,6 +280,11 @@ export class World extends Scene {
 interface Server {
   readonly redis: PrivateRedis;
   readonly client: Redis;
+}
+
+/** The id in a stored one, which its key may follow. */
+function idOf(storedId: string): string {
+  return storedId.split('\0', 1)[0] ?? '';
 }
 
 async function startServer(args: readonly string[]): Promise<Server> {

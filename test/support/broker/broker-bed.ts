@@ -18,6 +18,7 @@ import {
   type RescheduleResult,
   type SettleStatus,
   type StoredMessage,
+  type TopicOrder,
 } from '../../../lib/broker/broker.interface.js';
 import type { Failure } from '../../../lib/messages/failure.js';
 import { type ClaimFields, type ServedClaim, Claimant } from './claimant.js';
@@ -65,6 +66,8 @@ export class BrokerBed {
   readonly broker: Broker;
   readonly partition: Partition = { topic: randomUUID(), index: 0 };
   readonly owner: Owner;
+  /** Of the topic; `undefined`: it has none. */
+  order: TopicOrder | undefined;
   readonly #tested: TestedBroker;
   readonly #claimant: Claimant;
   #sequence = 0;
@@ -108,7 +111,7 @@ export class BrokerBed {
   }
 
   async publishAll(messages: readonly NewMessage[], call = this.nextCall()): Promise<PublishResult[]> {
-    return this.broker.publish(this.partition, call, messages);
+    return this.broker.publish(this.partition, call, messages, { order: this.order });
   }
 
   async cancel(storedId: string, call = this.nextCall()): Promise<CancelResult> {

@@ -19,6 +19,7 @@ export const HEARTBEAT = 1000;
 
 const SETTINGS: HandlerSettings = {
   partitions: undefined,
+  order: undefined,
   attempts: 3,
   backoff: { delay: 1000, factor: 1, maxDelay: 1000, jitter: 0 },
   timeout: undefined,

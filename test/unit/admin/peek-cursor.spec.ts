@@ -29,7 +29,7 @@ describe('a cursor', () => {
     [raw(['orders', 'dead', [0, 5, 'a', 'b']])],
     [raw(['orders', 'dead', [0, 5, 'a'], 7])],
     [raw(['orders', 'dead', [-1, 5, 'a']])],
-    [raw(['orders', 'dead', [1024, 5, 'a']])],
+    [raw(['orders', 'dead', [2048, 5, 'a']])],
     [raw(['orders', 'dead', [0.5, 5, 'a']])],
     [raw(['orders', 'dead', [0, null, 'a']])],
     [raw(['orders', 'dead', [0, 5, 6]])],

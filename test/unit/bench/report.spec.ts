@@ -179,10 +179,13 @@ describe('the document', () => {
     expect(await fillDocument(document, undefined)).toContain('Not measured yet');
   });
 
-  it('must have a place for every figure, and figures for every place', async () => {
+  it('must have a place for every figure', async () => {
     const memory = figureReport('memory', {});
     await expect(fillDocument(document, reportOf(backlog, memory))).rejects.toThrow("no place for the figure 'memory'");
-    await expect(fillDocument(document, reportOf())).rejects.toThrow("a place for 'backlog', which was not measured");
+  });
+
+  it('says of a figure that is newer than the report that it was not measured', async () => {
+    expect(await fillDocument(document, reportOf())).toContain('Not measured yet');
   });
 });
 

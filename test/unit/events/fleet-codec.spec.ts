@@ -12,7 +12,7 @@ const EVENTS: { readonly [K in FleetKind]: QueueEvents[K] } = {
   delivered: { ...DELIVERY, lateness: 0.5 },
   acked: ENDED,
   retried: { ...ENDED, delay: 1000, error: Object.assign(new TypeError('no'), { code: 'E_NO' }) },
-  dead: { ...ENDED, failure: { reason: 'failed', name: 'Error', message: 'no', stack: 'long' } },
+  dead: { ...ENDED, failure: { reason: 'failed', name: 'Error', message: 'no', stack: 'long' }, blocksKey: true },
   cancelled: ENDED,
   replaced: ENDED,
   released: { ...ENDED, key: 'a' },
@@ -44,6 +44,7 @@ describe('the encoding of fleet events', () => {
       ...origin,
       ...ENDED,
       failure: { reason: 'failed', name: 'Error', message: 'no' },
+      blocksKey: true,
     });
   });
 

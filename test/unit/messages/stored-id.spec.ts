@@ -53,7 +53,8 @@ describe('the stored id', () => {
   it('has a UUID in short, and nothing else that looks like it', () => {
     expect(toStoredId(UUID)).toBe(SHORT);
     expect(toStoredId(UUID, 'key')).toBe(`${SHORT}\0key`);
-    expect(toStoredId('id', UUID)).toBe(`id\0${UUID}`);
+    expect(toStoredId('id', UUID)).toBe(`id\0${SHORT}`);
+    expect(toStoredId('id', SHORT)).toBe(`id\0.${SHORT}`);
     expect(toStoredId(SHORT)).toBe(`.${SHORT}`);
   });
 

@@ -17,6 +17,7 @@ const PATIENCE = 15_000;
 /** What has been due for a minute, in the partition of a process that lives. */
 const OVERDUE: PartitionStats = {
   scheduled: 1,
+  blocked: 0,
   due: 1,
   inFlight: 0,
   dead: 0,

@@ -18,6 +18,7 @@ const MINUTE = 60_000;
 
 const EMPTY: PartitionStats = {
   scheduled: 0,
+  blocked: 0,
   due: 0,
   inFlight: 0,
   dead: 0,
@@ -82,7 +83,7 @@ describe('a reading', () => {
       consumed: [OWNER],
       stats: ({ index }) =>
         [
-          { scheduled: 5, due: 2, dead: 1, nextDueAt: NOW - 4000 },
+          { scheduled: 5, due: 2, blocked: 2, dead: 1, nextDueAt: NOW - 4000 },
           { scheduled: 1, due: 1, nextDueAt: NOW - 9000, owner: undefined },
           // Its earliest message is not due yet.
           { scheduled: 7, dead: 2, nextDueAt: NOW + 60_000, paused: true },
@@ -94,7 +95,15 @@ describe('a reading', () => {
       {
         topic: 'jobs',
         consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1 },
-        backlog: { scheduled: 13, due: 3, dead: 3, oldestOverdue: 9, unownedPartitions: 1, pausedPartitions: 1 },
+        backlog: {
+          scheduled: 13,
+          due: 3,
+          blocked: 2,
+          dead: 3,
+          oldestOverdue: 9,
+          unownedPartitions: 1,
+          pausedPartitions: 1,
+        },
       },
     ]);
   });

@@ -40,7 +40,7 @@ describe('MetricsRecorder', () => {
     events.delivered.next({ ...DELIVERY, lateness: 1500 });
     events.acked.next({ ...ENDED, duration: 250 });
     events.retried.next({ ...ENDED, delay: 10, error: new Error('again') });
-    events.dead.next({ ...ENDED, failure: toFailure('failed', new Error('dead')) });
+    events.dead.next({ ...ENDED, failure: toFailure('failed', new Error('dead')), blocksKey: false });
     events.cancelled.next(ENDED);
     events.replaced.next(ENDED);
     events.released.next(ENDED);
@@ -63,7 +63,12 @@ describe('MetricsRecorder', () => {
   it('observes no running time if the handler was not called', () => {
     const { events, told, recorder } = setUp();
     recorder.start();
-    events.dead.next({ ...DELIVERY, duration: 0, failure: toFailure('expired', new Error('too late')) });
+    events.dead.next({
+      ...DELIVERY,
+      duration: 0,
+      failure: toFailure('expired', new Error('too late')),
+      blocksKey: false,
+    });
     expect(told).toEqual([['countHandled', 'jobs', 'dead']]);
   });
 

@@ -20,7 +20,7 @@ function setUp() {
   }[] = [];
   const lane = new PublishLane({
     store: {
-      publish: async (_, __, messages, replicas) =>
+      publish: async (_, __, messages, { replicas } = {}) =>
         new Promise<PublishResult[]>((answer, refuse) => {
           calls.push({ ids: messages.map(({ storedId }) => storedId), replicas, answer, refuse });
         }),

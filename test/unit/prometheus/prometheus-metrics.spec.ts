@@ -8,7 +8,15 @@ import { failureOf } from '../../support/units/wrong-options.js';
 
 const NOTHING: MetricsReading = { up: true, clockOffset: 0, topics: [] };
 
-const BACKLOG = { scheduled: 5, due: 3, dead: 2, oldestOverdue: 1.5, unownedPartitions: 1, pausedPartitions: 4 };
+const BACKLOG = {
+  scheduled: 5,
+  due: 3,
+  blocked: 6,
+  dead: 2,
+  oldestOverdue: 1.5,
+  unownedPartitions: 1,
+  pausedPartitions: 4,
+};
 
 async function scrape(registry: Registry): Promise<Scrape> {
   return new Scrape(await registry.metrics());

@@ -107,7 +107,7 @@ describe('restore', () => {
     me.calls.length = 0;
     await registry.restore('jobs');
 
-    expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([['configure', 'jobs', 3]]);
+    expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([['configure', 'jobs', 3, undefined]]);
     expect(changes).toEqual([]);
     expect(await bed.broker.configOf('jobs')).toMatchObject({ partitions: 3 });
   });
@@ -149,6 +149,21 @@ describe('restore', () => {
       expect.stringContaining("Topic 'jobs' has 8 partitions in Redis, and this process works with 3"),
     ]);
     expect(registry.knownPartitions('jobs')).toBe(3);
+  });
+
+  it('tells if another order is stored by now, and goes on with its own', async () => {
+    const { me, registry, changes } = await setUp({ jobs: 3 });
+    await registry.load(['jobs']);
+    const stored: TopicConfig = { partitions: 3, protocol: 2, order: 'block' };
+    me.around = async ({ operation, run }) => (operation === 'configure' ? stored : run());
+    await registry.restore('jobs');
+
+    expect(changes.map(({ message }) => message)).toEqual([
+      expect.stringContaining(
+        "Topic 'jobs' is ordered (onDead: 'block') in Redis, and this process works with one that has no order",
+      ),
+    ]);
+    expect(registry.knownOrder('jobs')).toBeUndefined();
   });
 
   it('rejects if Redis cannot be reached, and can be called again', async () => {

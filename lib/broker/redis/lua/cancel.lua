@@ -1,6 +1,7 @@
 -- Cancels a message: removes it if it waits, marks it if it is in flight.
 --
--- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, meta HASH,
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
+--       meta HASH, blocked ZSET, queues ZSET, places HASH,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}
@@ -15,6 +16,10 @@
 -- @include answered
 -- @include types
 -- @include count
+-- @include wake
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include order
 
 local NOT_FOUND, CANCELLED, IN_FLIGHT = 0, 1, 2
 
@@ -23,8 +28,10 @@ if answer then return { now_us, tonumber(answer) } end
 assert_sets(scheduled, inflight, keyed)
 assert_hashes(messages, deliveries, errors, meta)
 
-if redis.call('ZREM', scheduled, id) == 1 then
+local head_before = head_due()
+if redis.call('ZREM', scheduled, id) == 1 or order_mode and redis.call('ZSCORE', blocked, id) then
   forget({ id })
+  if order_mode then wake(head_before, leave_line(id)) end
   add('cancelled', 1)
   remember(CANCELLED)
   return { now_us, CANCELLED }

@@ -1,6 +1,7 @@
 -- Hands messages to the owner of the partition: those whose lease ended first, then those that are due.
 --
--- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET, owner STRING, meta HASH
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, owner STRING,
+--       meta HASH, blocked ZSET, queues ZSET, places HASH
 -- ARGV  claimant (as it is stored as the owner: its epoch, a space, its session), sequence (of the claim),
 --       delivered (the number of the claimant's latest delivery), max (0: it tells what is next), lease (ms), room (for suspects),
 --       whole_room (what it is while no suspect runs)
@@ -31,12 +32,21 @@ local free, whole = tonumber(room), tonumber(whole_room)
 -- @include record
 -- @include forget
 -- @include count
+-- @include envelopes
+-- If something is blocked, there was an order.
+local is_blocking = redis.call('ZCARD', blocked) > 0
+local stored_mode = redis.call('HGET', places, 'mode')
+local order_mode = stored_mode or is_blocking and 'continue'
+-- @include heads
+-- @include order
 
 local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES = 100, 12, 6, 1048576
 -- From how many crashes on a message is a suspect, and a suspect runs alone.
 local SUSPECT, ALONE = 2, 3
 -- 10 years, the longest that can be asked for.
 local MAX_LEASE = 315576000000
+-- How many of the blocked messages a claim tries, and after how many ms to try more if all wait behind dead letters.
+local TRIED, TRY_AGAIN = 3, 300000
 
 local stored_owner = redis.call('GET', owner) or ''
 local epoch = string.match(claimant, '^([^ ]+) .')
@@ -122,14 +132,20 @@ end
 local function conclude(id, mark)
   if mark == 'c' then
     forget({ id })
+    if order_mode then leave_line(id) end
     add('cancelled', 1)
     return true
   end
   local due = replaced_until(mark)
   if not due then return false end
   redis.call('HDEL', errors, id)
-  redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first_mark(mark)))
+  if order_mode then
+    leave_line(id)
+    line_up(id, due, 0)
+  else
+    redis.call('ZADD', scheduled, due, id)
+  end
   return true
 end
 
@@ -174,6 +190,7 @@ local function deliver(ids, dues)
     redis.call('HDEL', deliveries, LONG_ENTRY)
   end
   forget(orphans)
+  if order_mode and #orphans > 0 then leave_lines(orphans) end
 end
 
 -- The number of a delivery of this epoch; nil if the token is of another.
@@ -266,6 +283,50 @@ elseif not is_repeat then
   end
 end
 
+-- Ranges of bytes have no meaning unless all scores are the same. Another program's score is at one of the ends.
+local function mend_score(range)
+  local queued, score = unpack(redis.call(range, queues, 0, 0, 'WITHSCORES'))
+  if score and tonumber(score) ~= 0 then
+    redis.call('ZADD', queues, 0, queued)
+    repaired = repaired + 1
+  end
+end
+
+-- Whether a blocked message has its place in the queue of its key, behind a head. Without a head, the first one of the queue becomes it.
+local function is_in_line(id, due)
+  local nth = place_of(id)
+  if not nth or not redis.call('ZSCORE', queues, in_queue(id, due, nth)) then return false end
+  local key = key_of(id)
+  local head = redis.call('HGET', places, head_field(key))
+  if head and leads(head, key) then return true end
+  repaired = repaired + 1
+  return promote(key) ~= nil
+end
+
+-- Another program may have removed a head, or a place in a queue. That is found by trying a few of those that are blocked.
+local function try_blocked()
+  if not stored_mode then redis.call('HSET', places, 'mode', order_mode) end
+  mend_score('ZRANGE')
+  mend_score('ZREVRANGE')
+  -- Redis gives a script the same random numbers each time.
+  local any = now_us % redis.call('ZCARD', blocked)
+  local ids = redis.call('ZRANGE', blocked, any, any + TRIED - 1)
+  for i = 1, #ids do
+    local id = ids[i]
+    -- The one before may have made it a head.
+    local score = redis.call('ZSCORE', blocked, id)
+    if score and not is_in_line(id, to_time(score)) then
+      redis.call('ZREM', blocked, id)
+      local _, delivered = parse_record(redis.call('HGET', deliveries, id))
+      -- What is no message, or in another set as well, was put here by another program.
+      if has_envelope(id) and not leads(id, key_of(id)) then line_up(id, to_time(score), delivered) end
+      repaired = repaired + 1
+    end
+  end
+end
+
+if order_mode and taken < most and not is_repeat and redis.call('ZCARD', blocked) > 0 then try_blocked() end
+
 -- A lease that ends later than any lease can was not given here, and nobody will settle its delivery: so it ends now.
 local last = taken < most and redis.call('ZREVRANGE', inflight, 0, 0, 'WITHSCORES') or {}
 if last[2] and tonumber(last[2]) > now + MAX_LEASE then
@@ -290,5 +351,5 @@ local is_all_held = held > 0 and taken < most
 local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. now or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
 next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)
 reply[4] = math.min(next_due or math.huge, next_lease or math.huge)
-if reply[4] == math.huge then reply[4] = -1 end
+if reply[4] == math.huge then reply[4] = is_blocking and redis.call('ZCARD', blocked) > 0 and now + TRY_AGAIN or -1 end
 return reply

@@ -1,9 +1,9 @@
--- Fixes a topic's number of partitions at its first use.
+-- Fixes a topic's number of partitions, and whether it is ordered, at its first use.
 --
 -- KEYS  config HASH
--- ARGV  partitions, max_partitions, protocol (version), max_protocol, is_known (1 this is the second copy of what was stored,
---       which mends what cannot be read | 0 it is only wanted)
--- Reply {now_us, partitions, protocol version}: what is stored, as text
+-- ARGV  partitions, max_partitions, protocol (version), max_protocol, order ('' none, or continue or block),
+--       is_known (1 this is the second copy of what was stored, which mends what cannot be read | 0 it is only wanted)
+-- Reply {now_us, partitions, protocol version, order}: what is stored, as text; '' for no order
 -- Cost  O(1)
 
 -- @include now
@@ -20,4 +20,13 @@ local function fix(field, number, most)
   return number
 end
 
-return { now_us, fix('partitions', partitions, max_partitions), fix('protocol', protocol, max_protocol) }
+-- A topic without the field has no order; so the field is written only with a new topic, or if the second copy has it.
+local is_new = not redis.call('HGET', config, 'partitions')
+local stored_order = redis.call('HGET', config, 'order') or ''
+if is_new or is_known == '1' and stored_order ~= 'continue' and stored_order ~= 'block' then
+  stored_order = order
+  if order == '' then redis.call('HDEL', config, 'order') else redis.call('HSET', config, 'order', order) end
+end
+
+local stored_partitions, stored_protocol = fix('partitions', partitions, max_partitions), fix('protocol', protocol, max_protocol)
+return { now_us, stored_partitions, stored_protocol, stored_order }

@@ -1,6 +1,6 @@
 -- Gives a message that waits another envelope, unless it has changed meanwhile.
 --
--- KEYS  scheduled ZSET, messages HASH, meta HASH, answered STRING (the caller's latest call)
+-- KEYS  scheduled ZSET, blocked ZSET, messages HASH, meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, id, expected (the envelope that it has), envelope (that it gets)
 -- Reply {now_us, 1 edited | 2 it has another envelope | 0 it does not wait}
 -- Cost  O(length of the envelopes)
@@ -18,7 +18,8 @@ local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
 assert_hashes(messages, meta)
 
-local stored = redis.call('ZSCORE', scheduled, id) and redis.call('HGET', messages, id)
+local waits = redis.call('ZSCORE', scheduled, id) or redis.call('ZSCORE', blocked, id)
+local stored = waits and redis.call('HGET', messages, id)
 local result = NOT_WAITING
 if stored == expected then
   redis.call('HSET', messages, id, envelope)

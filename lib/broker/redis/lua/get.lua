@@ -1,14 +1,17 @@
 -- Looks one message up.
 --
--- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH,
+--       blocked ZSET, places HASH
 -- ARGV  id
--- Reply {now_us}, or {now_us, state, score (text), envelope, deliveries, attempts, failure JSON or ''}
---       state scheduled | in-flight | dead
+-- Reply {now_us}, or {now_us, state, score (text), envelope, deliveries, attempts, failure JSON or '', blocked_by}
+--       state       scheduled | in-flight | dead
+--       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 -- Cost  O(1)
 
 -- @include now
 -- @include times
 -- @include record
+-- @include heads
 
 local envelope = redis.call('HGET', messages, id)
 if not envelope then return { now_us } end
@@ -20,7 +23,12 @@ end
 if not at then
   state, at = 'dead', redis.call('ZSCORE', dead, id)
 end
+local blocked_by = ''
+if not at then
+  state, at = 'scheduled', redis.call('ZSCORE', blocked, id)
+  blocked_by = redis.call('HGET', places, head_field(key_of(id))) or ''
+end
 if not at then return { now_us } end
 
 local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
-return { now_us, state, at, envelope, delivery, attempt, redis.call('HGET', errors, id) or '' }
+return { now_us, state, at, envelope, delivery, attempt, redis.call('HGET', errors, id) or '', blocked_by }

@@ -1,8 +1,8 @@
 -- Stores new messages and schedules them.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       answered STRING (the caller's latest call)
--- ARGV  wake_command, channel, sequence,
+--       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
 --       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of
 --         both due times, n: there can be none),
@@ -23,13 +23,16 @@
 -- @include times
 -- @include due-time
 -- @include record
--- @include move
 -- @include wake
 -- @include forget
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
 -- @include count
+order_mode = order_mode ~= '' and order_mode
+-- @include heads
+-- @include order
+-- @include move
 
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
 local head_before = head_due()
@@ -43,7 +46,17 @@ if answer then
 end
 
 local function note(due)
-  if not earliest or due < earliest then earliest = due end
+  if due and (not earliest or due < earliest) then earliest = due end
+end
+
+-- A message that is in no set.
+local function schedule(id, due)
+  if order_mode then
+    note(line_up(id, due, 0))
+  else
+    redis.call('ZADD', scheduled, due, id)
+    note(due)
+  end
 end
 
 -- However often a message is replaced, it is due at most its longest wait after its first publish. Answers the due time and the
@@ -58,10 +71,9 @@ end
 local function store(id, envelope, due, max_wait)
   local limited_due, mark = limited(due, max_wait, '')
   redis.call('HSET', messages, id, envelope)
-  redis.call('ZADD', scheduled, limited_due, id)
   if mark then redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, limited_due, mark)) end
   if string.find(id, '\0', 1, true) then redis.call('ZADD', keyed, 0, id) end
-  note(limited_due)
+  schedule(id, limited_due)
   return CREATED, limited_due
 end
 
@@ -71,7 +83,7 @@ local function publish_one(id, envelope, due, on_duplicate, max_wait)
   if not stored then return store(id, envelope, due, max_wait) end
   local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
 
-  local score = redis.call('ZSCORE', scheduled, id)
+  local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
   local state = score and 'scheduled'
     or redis.call('ZSCORE', inflight, id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
@@ -81,12 +93,13 @@ local function publish_one(id, envelope, due, on_duplicate, max_wait)
     -- An envelope in no set, left by damage from outside: nobody will ever deliver it.
     add('repaired', 1)
     forget({ id })
+    if order_mode then note(leave_line(id)) end
     return store(id, envelope, due, max_wait)
   end
   if on_duplicate == 's' then
     if state ~= 'scheduled' or due >= current_due then return IGNORED, current_due end
     move(id, due)
-    note(due)
+    note(head_due())
     return IGNORED, due
   end
   if on_duplicate == 'i' then return IGNORED, current_due end
@@ -109,8 +122,11 @@ local function publish_one(id, envelope, due, on_duplicate, max_wait)
   else
     redis.call('HDEL', deliveries, id)
   end
-  redis.call('ZADD', scheduled, due, id)
-  note(due)
+  if order_mode then
+    redis.call('ZREM', scheduled, id)
+    note(leave_line(id))
+  end
+  schedule(id, due)
   return REPLACED, due
 end
 
@@ -173,7 +189,7 @@ for at = FIRST, #ARGV, 2 do
     if known then known[id] = true end
     members[2 * created + 1] = score_of_all or scores[total]
     members[2 * created + 2] = id
-    if dues[total] then note(dues[total]) end
+    if dues[total] and not order_mode then note(dues[total]) end
     created = created + 1
   end
 end
@@ -215,11 +231,15 @@ elseif created > 0 then
   redis.call('HSET', messages, unpack(fields))
 end
 note_length(longest)
+if order_mode and redis.call('HGET', places, 'mode') ~= order_mode then redis.call('HSET', places, 'mode', order_mode) end
 if created > 0 then
-  if due_of_all then note(due_of_all) end
-  redis.call('ZADD', scheduled, unpack(members))
+  if not order_mode then
+    if due_of_all then note(due_of_all) end
+    redis.call('ZADD', scheduled, unpack(members))
+  end
   if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
 end
+if order_mode then reserve_arrivals(total) end
 for n = 1, total do
   statuses[n] = CREATED
   if is_later[n] then
@@ -230,6 +250,8 @@ for n = 1, total do
     if status == REPLACED or status == CREATED then created = created + 1 end
     if status == REJECTED or status == IGNORED or max_wait then kept[#kept + 1] = string.format('%d', due) end
     statuses[n] = status
+  elseif order_mode then
+    schedule(ARGV[FIRST + 2 * n - 2], due_of_all or dues[n])
   end
 end
 local is_new = false

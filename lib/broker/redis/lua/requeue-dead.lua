@@ -1,7 +1,7 @@
 -- Schedules dead letters again, with no attempt spent. Deliveries count on, and the last failure is kept.
 --
--- KEYS  scheduled ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       answered STRING (the caller's latest call)
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, delay (ms),
 --       ... (3 a dead letter: stored id, its death, epoch ms, an envelope in place of the stored one or '')
 -- Reply {now_us, one digit a dead letter: 1 requeued, 0 there is none of that death}
@@ -22,6 +22,9 @@ local delay_ms = tonumber(delay)
 -- @include count
 -- @include dead-ids
 -- @include largest
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include order
 
 local STRIDE = 3
 
@@ -36,7 +39,7 @@ assert_hashes(messages, deliveries, errors, meta)
 
 local found, statuses = dead_ids(FIRST, STRIDE)
 local records = #found > 0 and redis.call('HMGET', deliveries, unpack(ids_of(found))) or {}
-local members, fields, gone, damaged = {}, {}, {}, {}
+local members, delivered, fields, gone, damaged = {}, {}, {}, {}, {}
 for i = 1, #found do
   local n, id = found[i].n, found[i].id
   gone[#gone + 1] = id
@@ -47,6 +50,7 @@ for i = 1, #found do
     local _, delivery = parse_record(records[i])
     members[#members + 1] = due
     members[#members + 1] = id
+    delivered[id] = delivery
     fields[#fields + 1] = id
     fields[#fields + 1] = format_record(NO_TOKEN, delivery, 0, due)
     local envelope = ARGV[FIRST + STRIDE * (n - 1) + 2]
@@ -60,14 +64,23 @@ end
 local head_before = head_due()
 if #gone > 0 then redis.call('ZREM', dead, unpack(gone)) end
 if #members > 0 then
-  redis.call('ZADD', scheduled, unpack(members))
   redis.call('HSET', deliveries, unpack(fields))
+  if order_mode then
+    for i = 2, #members, 2 do
+      local id = members[i]
+      leave_line(id)
+      line_up(id, due, delivered[id])
+    end
+  else
+    redis.call('ZADD', scheduled, unpack(members))
+  end
 end
 if #damaged > 0 then
   forget(damaged)
+  if order_mode then leave_lines(damaged) end
   add('repaired', #damaged)
 end
 statuses = table.concat(statuses)
 remember(statuses)
-if #members > 0 then wake(head_before, due) end
+if #gone > 0 then wake(head_before, head_due()) end
 return { now_us, statuses }

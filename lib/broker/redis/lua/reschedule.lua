@@ -1,6 +1,7 @@
 -- Moves a message that waits to another due time. All else of it stays as it is.
 --
--- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, answered STRING (the caller's latest call)
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
+--       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
 --       when ('earlier': only if that is earlier; or 'always')
 -- Reply {now_us, 1 rescheduled | 2 in flight | 0 not found}
@@ -13,11 +14,14 @@
 -- @include times
 -- @include due-time
 -- @include record
--- @include move
 -- @include envelopes
 -- @include wake
 -- @include answered
 -- @include types
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include order
+-- @include move
 
 local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 
@@ -31,7 +35,8 @@ assert_sets(scheduled, inflight)
 assert_hashes(messages, deliveries)
 
 local result = NOT_FOUND
-if redis.call('ZSCORE', scheduled, id) then
+local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
+if score then
   -- An id without an envelope is no message; the claim that meets it removes it.
   if has_envelope(id) then result = RESCHEDULED end
 elseif redis.call('ZSCORE', inflight, id) then
@@ -39,10 +44,10 @@ elseif redis.call('ZSCORE', inflight, id) then
 end
 
 if result == RESCHEDULED then
-  if when == 'earlier' then due = math.min(due, to_time(redis.call('ZSCORE', scheduled, id))) end
+  if when == 'earlier' then due = math.min(due, to_time(score)) end
   local head_before = head_due()
   move(id, due)
-  wake(head_before, due)
+  wake(head_before, head_due())
 end
 remember(result)
 return { now_us, result }

@@ -1,4 +1,5 @@
 // Made from the heads of the scripts by scripts/setup/lua-scripts.mjs; `npm run build` writes it anew.
+/* oxlint-disable max-lines -- it has a line for each key and argument of each script */
 import acquire from './acquire.lua';
 import appendEvents from './append-events.lua';
 import cancel from './cancel.lua';
@@ -75,9 +76,13 @@ export interface ScriptParameters {
     inflight: string;
     messages: string;
     deliveries: string;
+    dead: string;
     errors: string;
     keyed: string;
     meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -89,10 +94,14 @@ export interface ScriptParameters {
     inflight: string;
     messages: string;
     deliveries: string;
+    dead: string;
     errors: string;
     keyed: string;
     owner: string;
     meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
     claimant: Argument;
     sequence: Argument;
     delivered: Argument;
@@ -108,7 +117,15 @@ export interface ScriptParameters {
     errors: string;
     keyed: string;
     meta: string;
+    scheduled: string;
+    inflight: string;
+    dead: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
+    wake_command: Argument;
+    channel: Argument;
     sequence: Argument;
     counter: Argument;
   };
@@ -118,10 +135,12 @@ export interface ScriptParameters {
     max_partitions: Argument;
     protocol: Argument;
     max_protocol: Argument;
+    order: Argument;
     is_known: Argument;
   };
   edit: {
     scheduled: string;
+    blocked: string;
     messages: string;
     meta: string;
     answered: string;
@@ -139,6 +158,8 @@ export interface ScriptParameters {
     deliveries: string;
     dead: string;
     errors: string;
+    blocked: string;
+    places: string;
     id: Argument;
   };
   leave: { sessions: string; session: Argument; count: Argument; left_record: Argument };
@@ -168,10 +189,14 @@ export interface ScriptParameters {
     errors: string;
     keyed: string;
     meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
     sequence: Argument;
+    order_mode: Argument;
     due_specs: Argument;
     on_duplicates: Argument;
     max_waits: Argument;
@@ -184,18 +209,29 @@ export interface ScriptParameters {
     deliveries: string;
     errors: string;
     keyed: string;
+    scheduled: string;
+    inflight: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
+    wake_command: Argument;
+    channel: Argument;
     sequence: Argument;
     rest: readonly Argument[];
   };
   'requeue-dead': {
     scheduled: string;
+    inflight: string;
     messages: string;
     deliveries: string;
     dead: string;
     errors: string;
     keyed: string;
     meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -208,6 +244,10 @@ export interface ScriptParameters {
     inflight: string;
     messages: string;
     deliveries: string;
+    dead: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -226,6 +266,11 @@ export interface ScriptParameters {
     errors: string;
     keyed: string;
     meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
+    wake_command: Argument;
+    channel: Argument;
     id: Argument;
     token: Argument;
     failure: Argument;
@@ -241,6 +286,9 @@ export interface ScriptParameters {
     errors: string;
     keyed: string;
     meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -249,13 +297,20 @@ export interface ScriptParameters {
     tokens: Argument;
     rest: readonly Argument[];
   };
-  stats: { scheduled: string; inflight: string; dead: string; owner: string; meta: string };
+  stats: { scheduled: string; inflight: string; dead: string; owner: string; meta: string; blocked: string };
   'trim-dead': {
     dead: string;
     messages: string;
     deliveries: string;
     errors: string;
     keyed: string;
+    scheduled: string;
+    inflight: string;
+    blocked: string;
+    queues: string;
+    places: string;
+    wake_command: Argument;
+    channel: Argument;
     max_age: Argument;
     max_count: Argument;
   };

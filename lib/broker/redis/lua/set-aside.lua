@@ -1,7 +1,8 @@
 -- Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it. Its envelope stays as it is.
 --
--- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH
--- ARGV  id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       blocked ZSET, queues ZSET, places HASH
+-- ARGV  wake_command, channel, id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}
 -- Cost  O(log size); if the id of a delivery is not text, O(1,000)
@@ -15,6 +16,10 @@
 -- @include count
 -- @include envelopes
 -- @include text-ids
+-- @include wake
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include order
 
 local CHUNK, LATEST = 100, 1000
 
@@ -50,12 +55,18 @@ end
 if not is_meant then return { now_us, 0, '' } end
 
 local _, delivery, attempt, due = parse_record(redis.call('HGET', deliveries, id))
+local head_before = head_due()
 redis.call('ZREM', scheduled, id)
 redis.call('ZREM', inflight, id)
-id = give_text_id(id)
+local name = give_text_id(id)
+-- What gets another name has no place any more.
+local leaves = order_mode and (order_mode ~= 'block' or name ~= id)
+local next_due = leaves and leave_line(id) or nil
+id = name
 redis.call('ZADD', dead, now, id)
 redis.call('HSET', errors, id, failure)
 local spent = token == NO_TOKEN and attempt or math.max(0, attempt - 1)
 redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, spent, due or now))
 add('died', 1)
+wake(head_before, next_due)
 return { now_us, 1, id }

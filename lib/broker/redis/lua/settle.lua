@@ -1,7 +1,7 @@
 -- Ends deliveries. An outcome counts only if its token is that of the current delivery.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence,
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once, p put off),
@@ -23,6 +23,9 @@
 -- @include answered
 -- @include history
 -- @include count
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include order
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -46,6 +49,7 @@ if outcomes ~= 'a' then
   redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')
 end
 
+
 local total = 0
 for token in string.gmatch(tokens, '[^ ]+ ') do
   total = total + 1
@@ -66,17 +70,30 @@ local ids = { unpack(ARGV, FIRST, FIRST + total - 1) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
 local statuses, ended, gone = {}, {}, {}
-local head_before, earliest
+local head_before, earliest = order_mode and head_due() or nil, nil
 local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
 
 local function count(counter) counts[counter] = counts[counter] + 1 end
 
+local function note(due)
+  if due and (not earliest or due < earliest) then earliest = due end
+end
+
 local function reschedule(id, due, delivery, attempt, mark)
   if attempt < 0 then attempt = 0 end
-  if not earliest then head_before = head_due() end
+  if not earliest and not order_mode then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, mark))
-  if not earliest or due < earliest then earliest = due end
+  note(due)
+end
+
+-- What has replaced a message is another one, with a place of its own.
+local function schedule_replacement(id, mark)
+  local due, first = replaced_until(mark), first_mark(mark)
+  if not order_mode then return reschedule(id, due, 0, 0, first) end
+  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first))
+  note(leave_line(id))
+  note(line_up(id, due, 0))
 end
 
 -- The first delivery has no earlier failures to look for.
@@ -104,7 +121,7 @@ local function settle(id, token, outcome, delay, failure, record)
     assert_others()
     redis.call('ZREM', inflight, id)
     redis.call('HDEL', errors, id)
-    reschedule(id, replaced_until(mark), 0, 0, first_mark(mark))
+    schedule_replacement(id, mark)
     if outcome ~= 'a' then return '3' end
     count('acked')
   elseif outcome == 'a' then
@@ -120,6 +137,7 @@ local function settle(id, token, outcome, delay, failure, record)
       redis.call('ZADD', dead, now, id)
       keep(id, failure, delivery)
       redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, spent, due))
+      if order_mode and order_mode ~= 'block' then note(leave_line(id)) end
       count('died')
       if outcome == 'x' then count('expired') end
     elseif outcome == 'p' then
@@ -157,6 +175,7 @@ end
 if #gone > 0 then
   forget(gone)
   redis.call('ZREM', inflight, unpack(gone))
+  if order_mode then note(leave_lines(gone)) end
 end
 for counter, n in pairs(counts) do
   if n > 0 then add(counter, n) end

@@ -1,21 +1,24 @@
 -- Counts what a partition holds.
 --
--- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH
--- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', then the fields of meta and their values}
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET
+-- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, then the fields of meta and their values}
 -- Cost  O(log size)
 
 -- @include now
 -- @include times
 
+-- They wait too, but not to be claimed.
+local blocked_count = redis.call('ZCARD', blocked)
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
 local reply = {
   now_us,
-  redis.call('ZCARD', scheduled),
+  redis.call('ZCARD', scheduled) + blocked_count,
   redis.call('ZCOUNT', scheduled, '-inf', now),
   redis.call('ZCARD', inflight),
   redis.call('ZCARD', dead),
   next_due and to_time(next_due) or -1,
   redis.call('GET', owner) or '',
+  blocked_count,
 }
 local fields = redis.call('HGETALL', meta)
 for i = 1, #fields do reply[#reply + 1] = fields[i] end

@@ -1,7 +1,8 @@
 -- Removes dead letters that are too old or too many.
 --
--- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET
--- ARGV  max_age (ms, -1 for any), max_count (-1 for any)
+-- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
+--       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH
+-- ARGV  wake_command, channel, max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; -1 if nothing is left that will expire
 -- Cost  O(log size), removes at most 200
@@ -9,8 +10,13 @@
 -- @include now
 -- @include forget
 -- @include types
--- @include remove
 -- @include times
+-- @include record
+-- @include wake
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include order
+-- @include remove
 
 local LIMIT = 100
 

@@ -1,4 +1,5 @@
 import { groupBy } from './group-by.js';
+import { type Turn, outOfTurn } from './order.js';
 import type { ClockStep, FaultRecord, History, ProcessRecord } from './records.js';
 
 /** A promise that a history breaks. */
@@ -14,6 +15,7 @@ export interface Violation {
     | 'rejected'
     | 'stale-settle'
     | 'attempts'
+    | 'order'
     | 'two-owners';
   readonly detail: string;
 }
@@ -31,6 +33,7 @@ interface Run {
   /** When it ended or was aborted, or when a fault killed its process. */
   readonly to: number;
   readonly ok: boolean;
+  readonly putOff: boolean;
   readonly settled: RecordOf<'settled'> | undefined;
 }
 
@@ -59,6 +62,7 @@ export function check(history: History): Violation[] {
     ...checkNothingEarly(history, runs),
     ...checkStaleSettles(history, runsById),
     ...checkAttempts(history, runsById),
+    ...checkOrder(history, runsById),
     ...checkOwners(history),
   ];
 }
@@ -177,7 +181,10 @@ function isLaterAttempt(history: History, run: Run, than: Run): boolean {
   return run.attempt > than.attempt && !lostClaim(history, run);
 }
 
-/** Attempts count up one by one; one may be missing, or come again, only if a process or a connection was disturbed. */
+/**
+ * Attempts count up one by one; one may be missing, or come again, only if a process or a connection was disturbed. What was put
+ * off comes again, too.
+ */
 function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
   const violations: Violation[] = [];
   for (const [id, runs] of runsById) {
@@ -185,7 +192,7 @@ function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): 
     for (const [i, { attempt, from }] of runs.entries()) {
       const gapAllowed = history.faults.some(({ at }) => at <= from);
       // A crash beside others spends no attempt.
-      const repeatAllowed = gapAllowed && attempt === before;
+      const repeatAllowed = (gapAllowed || runs[i - 1]?.putOff === true) && attempt === before;
       const isLost = runs.slice(0, i).some((earlier) => lostClaim(history, earlier));
       if ((attempt <= before && !repeatAllowed && !isLost) || (attempt > before + 1 && !gapAllowed)) {
         violations.push(violation('attempts', `${id}: attempt ${attempt} came after attempt ${before}`));
@@ -202,6 +209,26 @@ function checkAttempts(history: History, runsById: ReadonlyMap<string, Run[]>): 
     }
   }
   return violations;
+}
+
+/** Messages of one key are handled one at a time, in order. What was cancelled, or what Redis lost, is left out. */
+function checkOrder(history: History, runsById: ReadonlyMap<string, Run[]>): Violation[] {
+  if (!history.ordered) return [];
+  const cancelled = new Set(recordsOf(history, 'cancelled').map(({ id }) => id));
+  // Those without a run, too: their process noted the death after it was stored.
+  const deaths = new Map(
+    recordsOf(history, 'settled').flatMap(({ id, outcome, at }) =>
+      outcome === 'dead' ? [[id, at - CLAIM_GRAIN] as const] : [],
+    ),
+  );
+  const turns = recordsOf(history, 'publish-confirmed').flatMap(({ id, key = id, dueAt, at }): Turn[] => {
+    const runs = runsById.get(id) ?? [];
+    if (cancelled.has(id) || wasLost(history, at, at) || runs.some((run) => lostClaim(history, run))) return [];
+    const last = runs.filter((run) => run.ok || run.settled?.outcome === 'dead').map(({ to }) => to);
+    const doneAt = Math.min(deaths.get(id) ?? Infinity, ...last);
+    return [{ id, key, dueAt, confirmedAt: at, begins: runs.map(({ from }) => from), doneAt }];
+  });
+  return outOfTurn(turns, CLAIM_GRAIN).map((detail) => violation('order', detail));
 }
 
 /**
@@ -260,12 +287,13 @@ function toRunsOfDelivery({ faults }: History, records: readonly AttemptRecord[]
     return {
       start,
       ok: finish?.ok === true,
+      putOff: finish?.putOff === true,
       decidedAt: Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity),
       diedAt: death?.at ?? Infinity,
     };
   });
   // From the last to the first: the settle of an earlier run may be answered after the next has begun, or ended.
-  return runs.toReversed().map(({ start, ok, decidedAt, diedAt }) => ({
+  return runs.toReversed().map(({ start, ok, putOff, decidedAt, diedAt }) => ({
     id: start.id,
     process: start.process,
     attempt: start.attempt,
@@ -273,6 +301,7 @@ function toRunsOfDelivery({ faults }: History, records: readonly AttemptRecord[]
     from: start.at,
     to: Math.min(decidedAt, diedAt),
     ok,
+    putOff,
     settled: takeSettle(settles, ok, decidedAt),
   }));
 }

@@ -1,7 +1,12 @@
 /** An event in a process under test. Times are epoch milliseconds on the clock of the machine, which Redis shares. */
 export type ProcessRecord = { readonly at: number; readonly process: string } & (
   | { readonly kind: 'publish-called'; readonly id: string }
-  | { readonly kind: 'publish-confirmed'; readonly id: string; readonly dueAt: number }
+  | {
+      readonly kind: 'publish-confirmed';
+      readonly id: string;
+      readonly dueAt: number;
+      readonly key?: string | undefined;
+    }
   | { readonly kind: 'publish-failed'; readonly id: string; readonly code: string }
   /** `unknown`: the cancel was not confirmed, so it may have taken effect or not. */
   | {
@@ -16,7 +21,14 @@ export type ProcessRecord = { readonly at: number; readonly process: string } & 
       readonly dueAt: number;
       readonly partition: number;
     }
-  | { readonly kind: 'delivery-finished'; readonly id: string; readonly attempt: number; readonly ok: boolean }
+  | {
+      readonly kind: 'delivery-finished';
+      readonly id: string;
+      readonly attempt: number;
+      readonly ok: boolean;
+      /** Whether the handler asked for another delivery that spends no attempt. */
+      readonly putOff?: boolean;
+    }
   | { readonly kind: 'aborted'; readonly id: string; readonly attempt: number; readonly code: string }
   | {
       readonly kind: 'settled';
@@ -81,5 +93,7 @@ export interface History {
   readonly session: number;
   /** Milliseconds. */
   readonly publishTimeout: number;
+  /** Whether messages of one key are handled in order. */
+  readonly ordered?: boolean;
   readonly attempts: number;
 }

@@ -194,4 +194,34 @@ export const protocolMutations = [
     replace: '} else if (wasLate && this.#count === 0) {',
     spec: 'test/unit/fleet/session.spec.ts',
   },
+
+  // ── order ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'order: a message waits behind the head of its key',
+    file: 'broker/redis/lua/includes/order.lua',
+    find: 'if head and head ~= id and leads(head, key) and not displace(head, due) then',
+    replace: 'if false then',
+    scenario: 'ordered-keys',
+  },
+  {
+    guard: 'order: what has begun stays the head of its key until it is done',
+    file: 'broker/redis/lua/includes/order.lua',
+    find: 'if not nth or delivered_now > delivered then',
+    replace: 'if not nth then',
+    scenario: 'ordered-keys',
+  },
+  {
+    guard: 'order: the next one of a key is handed out as soon as its head is done',
+    file: 'broker/redis/lua/settle.lua',
+    find: 'if order_mode then note(leave_lines(gone)) end',
+    replace: '',
+    spec: 'test/e2e/order.spec.ts',
+  },
+  {
+    guard: 'order: a key without a head gets one from a claim',
+    file: 'broker/redis/lua/claim.lua',
+    find: "redis.call('ZCARD', blocked) > 0 then try_blocked() end",
+    replace: "redis.call('ZCARD', blocked) > 0 then end",
+    spec: 'test/integration/redis-order-repair.spec.ts',
+  },
 ];

@@ -8,6 +8,8 @@ export interface ProgramConfig {
   readonly redis: RedisSettings;
   readonly historyFile: string;
   readonly partitions: number;
+  /** Whether the topic is ordered. @defaultValue false */
+  readonly ordered?: boolean;
   /** What to add to the machine's monotonic clock to stamp records; without it, they have the time of day. */
   readonly clockBase?: number;
 }
@@ -22,6 +24,8 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly handlerTime: number;
   /** Share of the calls that throw, 0 to 1. */
   readonly failures: number;
+  /** Share of the calls that put their message off, 0 to 1. @defaultValue 0 */
+  readonly putOffs?: number;
   /** Names of producers whose messages all fail. */
   readonly failsOf?: readonly string[];
   /** Longest run of a handler, in milliseconds. */

@@ -8,6 +8,7 @@ import {
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueModule,
+  RetryLaterError,
 } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
 import { type Command, type ConsumerConfig, PREFIX, TOPIC } from './config.js';
@@ -18,6 +19,9 @@ const DEFAULT_LEASE = 30_000;
 
 /** How often health is recorded, in milliseconds. */
 const HEALTH_INTERVAL = 1000;
+
+/** Until a message that has failed, or was put off, comes again, in milliseconds. */
+const BACKOFF = 50;
 
 /** How long a message that kills its process is handled before, in milliseconds. */
 const FATAL_AFTER = 20;
@@ -42,7 +46,7 @@ async function startApplication(processName: string): Promise<void> {
 
   @Injectable()
   class Worker {
-    @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: 50 } })
+    @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: BACKOFF } })
     async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
       const { id, attempt, partition, dueAt, signal } = message;
       recorder.record({ kind: 'delivery-started', id, attempt, partition, dueAt: dueAt.getTime() });
@@ -53,7 +57,9 @@ async function startApplication(processName: string): Promise<void> {
       if (id === config.diesOf) await die();
       await sleep(Math.random() * config.handlerTime);
       const ok = Math.random() >= config.failures && !config.failsOf?.some((producer) => id.startsWith(`${producer}-`));
-      recorder.record({ kind: 'delivery-finished', id, attempt, ok });
+      const putOff = ok && Math.random() < (config.putOffs ?? 0);
+      recorder.record({ kind: 'delivery-finished', id, attempt, ok: ok && !putOff, putOff });
+      if (putOff) throw new RetryLaterError(BACKOFF);
       if (!ok) throw new Error('As configured');
     }
   }
@@ -64,7 +70,7 @@ async function startApplication(processName: string): Promise<void> {
         redis: config.redis,
         prefix: PREFIX,
         fleetEvents: config.fleetEvents ?? false,
-        topics: { [TOPIC]: only(config, ['partitions', 'attempts', 'timeout']) },
+        topics: { [TOPIC]: only(config, ['partitions', 'ordered', 'attempts', 'timeout']) },
         consumer: only(config, ['lease', 'maxIdleWait', 'concurrency']),
       }),
     ],

@@ -22,7 +22,7 @@ const GROUPS_PER_SECOND = 50;
     DelayQueueModule.forRoot({
       redis,
       prefix: PREFIX,
-      topics: { [TOPIC]: { partitions } },
+      topics: { [TOPIC]: { partitions, ...only(config, ['ordered']) } },
       consumer: false,
       ...only(config, ['publishTimeout']),
     }),
@@ -65,11 +65,11 @@ async function publishOne(n: number): Promise<void> {
 
 /** @returns whether it was confirmed */
 async function publish(options: PublishOptions & { id: string }): Promise<boolean> {
-  const { id } = options;
+  const { id, key } = options;
   recorder.record({ kind: 'publish-called', id });
   try {
     const { dueAt } = await producer.publish(TOPIC, { id }, options);
-    recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime() });
+    recorder.record({ kind: 'publish-confirmed', id, dueAt: dueAt.getTime(), key });
     return true;
   } catch (error) {
     recorder.record({ kind: 'publish-failed', id, code: codeOf(error) });

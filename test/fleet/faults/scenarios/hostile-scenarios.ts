@@ -11,12 +11,11 @@ const RECORDS_A_ROUND = 50;
 const ROUNDS_AN_OVERWRITE = 4;
 
 /** @param count how many records are written */
-export const hostileRecords = (count: number): Scenario => ({
-  name: count > 1000 ? 'many-hostile-records' : 'hostile-records',
-  shows: 'another program writes records of any content under every key',
-  long: count > 1000,
+const hostile = (count: number, scenario: Omit<Scenario, 'run'>): Scenario => ({
+  ...scenario,
   async run(world) {
-    await startFleet(world, { fleetEvents: true });
+    world.isOrderDamaged = true;
+    await startFleet(world, { fleetEvents: true }, scenario.ordered ? { keys: 100 } : {});
     const writer = new HostileWriter(world.client, world.random, PREFIX);
     const admin = await world.admin();
     await world.pause(500, 700);
@@ -37,6 +36,24 @@ export const hostileRecords = (count: number): Scenario => ({
     await world.pause(500, 700);
     await administer(admin);
   },
+});
+
+export const hostileRecords = hostile(500, {
+  name: 'hostile-records',
+  shows: 'another program writes records of any content under every key',
+});
+
+export const manyHostileRecords = hostile(10_000, {
+  name: 'many-hostile-records',
+  shows: 'another program writes very many records of any content under every key',
+  long: true,
+});
+
+export const hostileOrder = hostile(2000, {
+  name: 'hostile-order',
+  shows: 'another program writes records of any content under every key of an ordered topic',
+  long: true,
+  ordered: true,
 });
 
 const CONFIG = `{${PREFIX}:${TOPIC}}:config`;

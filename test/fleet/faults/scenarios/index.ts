@@ -1,7 +1,8 @@
 import { cutOffConsumer, deafSignals, delayedCopies } from './connection-scenarios.js';
-import { hostileRecords } from './hostile-scenarios.js';
+import { hostileOrder, hostileRecords, manyHostileRecords } from './hostile-scenarios.js';
 import { flushedProducers, flushedRedis, lostClaim, olderSnapshot } from './lost-data-scenarios.js';
 import { hungHandlers, killingMessage } from './message-scenarios.js';
+import { hotKey, orderedKeys } from './order-scenarios.js';
 import {
   blockedAlone,
   blockedEventLoop,
@@ -45,8 +46,8 @@ export const scenarios: readonly Scenario[] = [
   longOutage,
   lostSignals,
   movedPrimary(2),
-  hostileRecords(500),
-  hostileRecords(10_000),
+  hostileRecords,
+  manyHostileRecords,
   pausedTopic,
   rolledFleet,
   hungHandlers,
@@ -60,4 +61,7 @@ export const scenarios: readonly Scenario[] = [
   cutOffConsumer,
   deafSignals,
   delayedCopies,
+  orderedKeys,
+  hotKey,
+  hostileOrder,
 ];

@@ -187,6 +187,6 @@ export async function startFleet(
   for (let i = 0; i < 2; i++) await world.startProducer(producer);
 }
 
-async function kill(world: World, victim: string): Promise<void> {
+export async function kill(world: World, victim: string): Promise<void> {
   await world.fault('SIGKILL', victim, () => world.program(victim).kill(), true);
 }

@@ -7,6 +7,8 @@ export interface Scenario {
   readonly shows: string;
   /** Set if only `npm run test:faults` plays it, since it takes long. */
   readonly long?: boolean;
+  /** Set if the topic is ordered. */
+  readonly ordered?: boolean;
   /** What Redis is started with; without it, it has an append-only file. */
   readonly server?: readonly string[];
   /** How late a message may be, in milliseconds, if the faults do not justify more. */

@@ -1,10 +1,14 @@
--- Needs: scheduled, deliveries, NO_TOKEN, parse_record, format_record, first_mark.
--- Gives a message that waits another due time. All else of it stays as it is.
+-- Needs: scheduled, deliveries, NO_TOKEN, parse_record, format_record, first_mark, order_mode, leave_line, line_up.
+-- Gives a message that waits another due time; in an ordered topic also the place that goes with it. All else of it stays as it is.
 local function move(id, due)
-  redis.call('ZADD', scheduled, due, id)
   local record = redis.call('HGET', deliveries, id)
-  if record then
-    local _, delivery, attempt, _, mark = parse_record(record)
-    redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, first_mark(mark)))
+  local _, delivery, attempt, _, mark = parse_record(record)
+  if record then redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, first_mark(mark))) end
+  if order_mode then
+    redis.call('ZREM', scheduled, id)
+    leave_line(id)
+    line_up(id, due, delivery)
+  else
+    redis.call('ZADD', scheduled, due, id)
   end
 end

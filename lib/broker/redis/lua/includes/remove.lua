@@ -1,13 +1,18 @@
--- Needs: messages, deliveries, errors, keyed, forget, assert_sets, assert_hashes.
+-- Needs: messages, deliveries, errors, keyed, forget, assert_sets, assert_hashes, order_mode, leave_lines, head_due,
+-- wake.
 -- To be called before anything is written. The type of the set itself shows when it is read.
 local function assert_removable()
   assert_sets(keyed)
   assert_hashes(messages, deliveries, errors)
 end
 
--- Removes messages from a set, with all that is stored of them; at most 200 at a time.
+-- Removes messages from a set, with all that is stored of them; at most 200 at a time. Those that they have blocked may be due.
 local function remove(set, ids)
   if #ids == 0 then return end
+  local head_before = order_mode and head_due()
   redis.call('ZREM', set, unpack(ids))
   forget(ids)
+  if not order_mode then return end
+  leave_lines(ids)
+  wake(head_before, head_due())
 end

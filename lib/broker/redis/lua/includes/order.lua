@@ -1,0 +1,143 @@
+-- Needs: scheduled, inflight, dead, blocked, queues, places, deliveries, order_mode, head_field, key_of, parse_record, to_time,
+-- MAX_TIME. To be included before anything is written.
+-- An ordered topic hands out one message of a key at a time. Only the first of each key, its head, is in `scheduled` or in flight, or
+-- dead if dead letters block. Those behind it are in `blocked` by due time, and in `queues`, in the order in which they follow, as
+-- '<key> NUL <due, 16 digits><arrival, 16 digits><stored id>', all with score 0. What has begun stays the head until it is done.
+-- `places` has:
+--   mode        'block' if dead letters keep their key, 'continue' if they do not; no topic without it has an order
+--   arrivals    how many messages were placed so far
+--   head:<key>  stored id of the head
+--   place:<id>  '<arrival> <deliveries>' of a message when it was placed; it has begun if there were more deliveries since
+local PLACE, PLACE_LENGTH, MOST_DROPPED = 'place:', 32, 10
+
+local in_queue, place_of, reserve_arrivals, leads, line_up, promote, leave_line, leave_lines
+-- Other topics do without all this.
+if order_mode then
+  for _, key in ipairs({ scheduled, inflight, dead, blocked, queues }) do redis.call('ZCARD', key) end
+  redis.call('HLEN', places)
+  redis.call('HLEN', deliveries)
+
+  -- By parts, since '%s' ends at the NUL of an id.
+  function in_queue(id, due, nth) return key_of(id) .. '\0' .. string.format('%016d%016d', due, nth) .. id end
+
+  -- nil if nothing is stored, or what cannot be read.
+  function place_of(id)
+    local nth, delivered = string.match(redis.call('HGET', places, PLACE .. id) or '', '^(%d+) (%d+)$')
+    nth, delivered = tonumber(nth), tonumber(delivered)
+    if nth and nth <= MAX_TIME then return nth, delivered end
+  end
+
+  local arrival, reserved = 0, 0
+  -- Takes the numbers for the next `n` messages that are placed with one command.
+  function reserve_arrivals(n)
+    local last = redis.pcall('HINCRBY', places, 'arrivals', n)
+    if type(last) == 'table' or last < n or last > MAX_TIME then
+      last = n
+      redis.call('HSET', places, 'arrivals', n)
+    end
+    arrival, reserved = last - n, n
+  end
+
+  local function next_arrival()
+    if reserved == 0 then reserve_arrivals(1) end
+    arrival, reserved = arrival + 1, reserved - 1
+    return arrival
+  end
+
+  local function schedule_head(id, due, ...)
+    redis.call('HSET', places, head_field(key_of(id)), id, ...)
+    redis.call('ZADD', scheduled, string.format('%d', due), id)
+    return due
+  end
+
+  local function block(id, due, nth)
+    redis.call('ZADD', blocked, string.format('%d', due), id)
+    redis.call('ZADD', queues, 0, in_queue(id, due, nth))
+  end
+
+  -- Whether a message keeps the others of this key waiting.
+  function leads(id, key)
+    return key_of(id) == key
+      and (
+        redis.call('ZSCORE', scheduled, id)
+        or redis.call('ZSCORE', inflight, id)
+        or order_mode == 'block' and redis.call('ZSCORE', dead, id)
+      )
+  end
+
+  -- Makes room for a message that is due before the head of its key, if that has not begun. Answers whether it has made any.
+  local function displace(head, due)
+    local head_due = redis.call('ZSCORE', scheduled, head)
+    if not head_due or due >= tonumber(head_due) then return false end
+    local nth, delivered = place_of(head)
+    local _, delivered_now = parse_record(redis.call('HGET', deliveries, head))
+    if not nth or delivered_now > delivered then return false end
+    redis.call('ZREM', scheduled, head)
+    block(head, to_time(head_due), nth)
+    return true
+  end
+
+  -- Gives a place to a message that is in no set and was delivered so often. Answers its due time if it is the head of its key now,
+  -- else nil.
+  function line_up(id, due, delivered)
+    local nth, key = next_arrival(), key_of(id)
+    local place = string.format('%d %d', nth, delivered)
+    local head = redis.call('HGET', places, head_field(key))
+    if head and head ~= id and leads(head, key) and not displace(head, due) then
+      redis.call('HSET', places, PLACE .. id, place)
+      block(id, due, nth)
+      return nil
+    end
+    return schedule_head(id, due, PLACE .. id, place)
+  end
+
+  -- Makes the first of those that wait behind a head the next one. Answers its due time, nil if there is none.
+  function promote(key)
+    for _ = 1, MOST_DROPPED do
+      local queued = redis.call('ZRANGEBYLEX', queues, '[' .. key .. '\0', '(' .. key .. '\1', 'LIMIT', 0, 1)[1]
+      if not queued then break end
+      redis.call('ZREM', queues, queued)
+      local id = string.sub(queued, #key + 2 + PLACE_LENGTH)
+      local score = redis.call('ZSCORE', blocked, id)
+      -- What is not blocked is no message of this queue: another program has written it.
+      if score then
+        redis.call('ZREM', blocked, id)
+        return schedule_head(id, to_time(score))
+      end
+    end
+    redis.call('HDEL', places, head_field(key))
+    return nil
+  end
+
+  -- Takes a message out of the order of its key: it is done, or is to be placed anew. Answers the due time of the next one if it was
+  -- the head.
+  function leave_line(id) return leave_lines({ id }) end
+
+  -- The same of up to 200 messages; answers the earliest of those due times.
+  function leave_lines(ids)
+    local head_fields, place_fields, earliest = {}, {}, nil
+    for i = 1, #ids do
+      head_fields[i] = head_field(key_of(ids[i]))
+      place_fields[i] = PLACE .. ids[i]
+    end
+    local heads, led = redis.call('HMGET', places, unpack(head_fields)), {}
+    -- Those that are blocked go first, so that none of them becomes the next one.
+    for i = 1, #ids do
+      local id = ids[i]
+      if heads[i] == id then
+        led[#led + 1] = key_of(id)
+      else
+        local score = redis.call('ZSCORE', blocked, id)
+        local nth = score and place_of(id)
+        if nth then redis.call('ZREM', queues, in_queue(id, to_time(score), nth)) end
+        if score then redis.call('ZREM', blocked, id) end
+      end
+    end
+    redis.call('HDEL', places, unpack(place_fields))
+    for i = 1, #led do
+      local due = promote(led[i])
+      if due and (not earliest or due < earliest) then earliest = due end
+    end
+    return earliest
+  end
+end
