@@ -16,6 +16,7 @@ export type { DelayQueueAsyncOptions, DelayQueueOptionsFactory } from './module/
 
 export {
   InjectDelayQueueAdmin,
+  InjectDelayQueueConsumers,
   InjectDelayQueueEvents,
   InjectDelayQueueHealth,
   InjectDelayQueueProducer,
@@ -76,6 +77,9 @@ export type { MessageDetails } from './admin/message-details.js';
 export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
 export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
 
+// This process's own intake
+export { DelayQueueConsumers } from './consumer/delay-queue.consumers.js';
+
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
 export type { AbandonedRun, AbandonedRuns } from './topics/abandoned-run.interface.js';
@@ -114,7 +118,12 @@ export type { Failure, FailureReason } from './messages/failure.js';
 export type { PayloadIssue } from './checks/payload-issues.js';
 
 // Errors
-export { BrokerUnavailableError, EventsDroppedError, UnhandledTopicError } from './errors/operation.errors.js';
+export {
+  BrokerUnavailableError,
+  EventsDroppedError,
+  IntakeOvertakenError,
+  UnhandledTopicError,
+} from './errors/operation.errors.js';
 export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';
 export { DelayQueueError } from './errors/delay-queue.error.js';
 export {

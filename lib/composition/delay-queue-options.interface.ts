@@ -125,7 +125,12 @@ export interface ConsumerOptions {
   concurrency?: number;
   /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue '30s' */
   lease?: Duration;
-  /** How long running handlers may take at a shutdown. @defaultValue '10s' */
+  /**
+   * Whether messages are handled as soon as the application has bootstrapped; `false`: not before `DelayQueueConsumers.start()`.
+   * @defaultValue true
+   */
+  autoStart?: boolean;
+  /** How long running handlers may take at a shutdown, or when the intake of their topic is stopped. @defaultValue '10s' */
   shutdownTimeout?: Duration;
   /** Upper bound on sleeping without asking Redis, 100 ms to 60 s; also the heartbeat, up to 5 s. @defaultValue '5s' */
   maxIdleWait?: Duration;

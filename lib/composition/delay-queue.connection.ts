@@ -5,6 +5,8 @@ import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { Broker } from '../broker/broker.interface.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-notifier.js';
+import { DelayQueueConsumers } from '../consumer/delay-queue.consumers.js';
+import { Intakes } from '../consumer/intakes.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DelayQueueEvents } from '../events/delay-queue.events.js';
 import { FLEET_KINDS } from '../events/fleet-codec.js';
@@ -56,6 +58,7 @@ export class DelayQueueConnection {
   readonly producer: DelayQueueProducer;
   readonly admin: DelayQueueAdmin;
   readonly health: DelayQueueHealth;
+  readonly consumers: DelayQueueConsumers;
   /** Names this process in the fleet. */
   readonly #member = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
   readonly #topics: TopicRegistry;
@@ -63,6 +66,8 @@ export class DelayQueueConnection {
   readonly #recorder: MetricsRecorder | undefined;
   readonly #fleetPublisher: FleetPublisher | undefined;
   readonly #signalWatch: SignalWatch;
+  /** `undefined`: this process does not consume on this connection. */
+  #intakes: Intakes | undefined;
   #runtime: ConsumerRuntime | undefined;
   #handled: ReadonlySet<string> = new Set();
 
@@ -118,6 +123,11 @@ export class DelayQueueConnection {
       abandoned: () => this.#runtime?.abandoned ?? { count: 0, oldest: [] },
       patience: patienceOf(options.consumer?.heartbeat ?? 0),
     });
+    this.#intakes = options.consumer && new Intakes(options.consumer.autoStart);
+    this.consumers = new DelayQueueConsumers({
+      intakes: () => this.#intakes,
+      whileDraining: async (drain) => backend.whileDraining(drain),
+    });
     this.#recorder = metrics && this.#createRecorder(metrics);
     this.#signalWatch = new SignalWatch(clock, log);
   }
@@ -149,13 +159,14 @@ export class DelayQueueConnection {
   }
 
   /**
-   * Begins to handle messages, if this process consumes; resolves once it has its share of every topic's partitions.
+   * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose
+   * intake is to run.
    *
    * @throws ConfigurationError, BrokerUnavailableError
    */
   async consume(handlers: readonly MessageHandler[], hooks: readonly DeadLetterHook[]): Promise<void> {
     const { broker, backend, log, events, options } = this;
-    if (!options.consumer) return;
+    if (!options.consumer || !this.#intakes) return;
     this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
     for (const { name, topic } of hooks) {
       if (this.#handled.has(topic)) continue;
@@ -167,6 +178,7 @@ export class DelayQueueConnection {
       topics: this.#topics,
       settings: options.consumer,
       handlers: handlers.map((handler) => handleWithin(middleware.handle, handler)),
+      intakes: this.#intakes,
       hooks,
     });
     await this.#runtime.start();
@@ -182,6 +194,8 @@ export class DelayQueueConnection {
    *   has none
    */
   booted(whyNotHandled: (topic: string) => string | undefined): void {
+    // Another module of this connection consumes.
+    if (!this.#runtime) this.#intakes = undefined;
     this.#unhandled.start({ topics: this.#handled, hint: whyNotHandled });
     this.backend.booted();
   }

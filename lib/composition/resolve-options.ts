@@ -82,7 +82,7 @@ const TOPIC_OPTIONS = [
   'deadLetter',
   'serializer',
 ] as const;
-const CONSUMER_OPTIONS = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'] as const;
+const CONSUMER_OPTIONS = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout', 'maxIdleWait'] as const;
 
 const METRICS_FUNCTIONS = [
   'countPublished',
@@ -211,11 +211,15 @@ function resolveOrder(name: string, ordered: TopicOptions['ordered']): TopicSett
 
 function resolveConsumer(options: ConsumerOptions): ConsumerSettings {
   assertOptions('consumer', options, CONSUMER_OPTIONS);
-  const { concurrency = 100, lease = '30s', shutdownTimeout = '10s', maxIdleWait = '5s' } = options;
+  const { concurrency = 100, lease = '30s', autoStart = true, shutdownTimeout = '10s', maxIdleWait = '5s' } = options;
   assertInteger('consumer.concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
+  if (typeof autoStart !== 'boolean') {
+    throw new InvalidArgumentError(`consumer.autoStart must be true or false. Given: ${describe(autoStart)}.`);
+  }
   return Object.freeze({
     concurrency,
     lease: resolveLease(lease),
+    autoStart,
     shutdownTimeout: parseDuration('consumer.shutdownTimeout', shutdownTimeout, { max: MAX_DELAY }),
     heartbeat: Math.min(
       parseDuration('consumer.maxIdleWait', maxIdleWait, { min: 100, max: 60_000 }),

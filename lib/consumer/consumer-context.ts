@@ -22,6 +22,8 @@ export interface ConsumerSettings {
   readonly concurrency: number;
   /** For how long a delivery belongs to this process, unless its handler says otherwise. */
   readonly lease: number;
+  /** Whether work is taken without being asked to. */
+  readonly autoStart: boolean;
   readonly shutdownTimeout: number;
   /** Longest time after which this process tells the others that it lives. */
   readonly heartbeat: number;

@@ -1,5 +1,4 @@
 import { repeatUntilServed } from '../broker/serve.js';
-import { enumerate } from '../checks/describe.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
@@ -10,16 +9,15 @@ import { AbandonedCalls } from './abandoned-calls.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './dead-letter-notifier.js';
+import { drain } from './drain.js';
 import { HandlerSlots, SlotPool } from './handler-slots.js';
+import { type Intakes, named } from './intakes.js';
 import { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import { PartitionSharing } from './partition-sharing.js';
 import { ProgressWatch, type Watched } from './progress-watch.js';
 import { SuspectQuota } from './suspect-quota.js';
 import { TopicConsumer } from './topic-consumer.js';
-
-/** How long outcomes may take to be confirmed after the last handler has ended, at a shutdown; in milliseconds. */
-const SETTLE_TIMEOUT = 2000;
 
 /** How long what hangs may keep a drained process from going on, in milliseconds. */
 const STOP_TIMEOUT = 500;
@@ -29,6 +27,7 @@ export interface ConsumerRuntimeOptions {
   readonly topics: TopicRegistry;
   readonly settings: ConsumerSettings;
   readonly handlers: readonly MessageHandler[];
+  readonly intakes: Intakes;
   readonly hooks: readonly DeadLetterHook[];
 }
 
@@ -48,12 +47,15 @@ export class ConsumerRuntime implements Startable, Watched {
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
+  /** @throws ConfigurationError if the intake of a topic without a handler was to be started or stopped */
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
-    const { context, settings, handlers, hooks, topics: registry } = options;
+    const { context, settings, handlers, hooks, intakes, topics: registry } = options;
     const topics = handlers.flatMap((handler) => topicsOf(handler));
     this.#pool = new SlotPool(settings.concurrency);
-    this.#sharing = new PartitionSharing({ context, registry, heartbeat: settings.heartbeat, topics });
+    // The intakes say which topics it takes part in.
+    this.#sharing = new PartitionSharing({ context, registry, heartbeat: settings.heartbeat, topics: [] });
+    intakes.begin({ context, topics, sharing: this.#sharing, timeout: settings.shutdownTimeout });
     this.#watch = new ProgressWatch(context, settings.heartbeat, this);
     this.#notifier = new DeadLetterNotifier(context, hooks);
     this.#abandoned = new AbandonedCalls(context);
@@ -74,7 +76,7 @@ export class ConsumerRuntime implements Startable, Watched {
   }
 
   async #consume(): Promise<void> {
-    const { context, handlers } = this.#options;
+    const { context, handlers, intakes } = this.#options;
     for (const handler of handlers) {
       for (const topic of topicsOf(handler)) this.#log.handles(handler.name, topic);
     }
@@ -86,6 +88,8 @@ export class ConsumerRuntime implements Startable, Watched {
     if (handlers.length > 0) await this.#sharing.start(handlers.map(topicsOf));
     await this.#watch.assertListening();
     this.#log.started();
+    const { stopped } = intakes;
+    if (stopped.length > 0) context.log.log(`The intake of ${named(stopped)} waits for DelayQueueConsumers.start()`);
   }
 
   async #addConsumers(): Promise<void> {
@@ -167,7 +171,10 @@ export class ConsumerRuntime implements Startable, Watched {
 
   /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#drain();
+    if (!this.#stopping) {
+      this.#stopping = this.#drain();
+      this.#options.intakes.close(this.#stopping);
+    }
     await this.#stopping;
   }
 
@@ -182,17 +189,12 @@ export class ConsumerRuntime implements Startable, Watched {
     if (this.#options.handlers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
-    // What the last claims bring is handled too, so nothing is idle before they are answered.
-    const handled = this.#leave().then(async () => this.#pool.idle());
-    await this.#atMost(settings.shutdownTimeout, handled);
-    if (this.#pool.used > 0) {
-      log.warn(this.#describeUnfinished());
-      for (const consumer of this.#consumers) consumer.releaseDeliveries();
-    }
-    await this.#atMost(
-      SETTLE_TIMEOUT,
-      this.#forAll((consumer) => consumer.settled()),
-    );
+    await drain(this.#consumers, {
+      context,
+      timeout: settings.shutdownTimeout,
+      handedOver: this.#leave(),
+      call: 'app.close()',
+    });
     this.#tellUnsettled();
     await this.#endHooks(begunAt + settings.shutdownTimeout - clock.now());
     await this.#atMost(
@@ -212,20 +214,6 @@ export class ConsumerRuntime implements Startable, Watched {
       log.warn(`While leaving: ${(error as Error).message}`);
       events.emit('errors', { source: 'membership', error });
     }
-  }
-
-  #describeUnfinished(): string {
-    const { used } = this.#pool;
-    const messages = this.#consumers.flatMap(({ unfinished }) => unfinished);
-    const which = messages.length === 0 ? '' : `: ${enumerate(messages)}`;
-    const back = messages.length === 1 ? 'its message is' : used === 1 ? 'its messages are' : 'their messages are';
-    // It is the last one that runs, since it cannot end before this drain has.
-    const advice =
-      used === 1 ? '. If it awaits app.close(), it waits for itself: call app.close() there without await' : '';
-    return (
-      `${counted(used, 'handler')} still ${used === 1 ? 'runs' : 'run'} after ` +
-      `${this.#options.settings.shutdownTimeout} ms; ${back} given back${which}${advice}`
-    );
   }
 
   #tellUnsettled(): void {

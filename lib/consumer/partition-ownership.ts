@@ -183,13 +183,16 @@ export class PartitionOwnership implements PartitionOwner {
     this.#next = undefined;
     this.#met = undefined;
     this.#handling.log.canMove();
-    this.#owner = owner;
     this.#stored = owner;
     this.#doubted = false;
+    if (!this.#wanted) {
+      // Given up meanwhile: nothing is claimed any more.
+      this.#unconfirmed = owner;
+      return this.#moves.poke();
+    }
+    this.#owner = owner;
     this.#announce(true);
     this.run.start(this, owner);
-    // It may have been given up meanwhile.
-    if (!this.#wanted) this.#moves.poke();
   }
 
   async #letGo(): Promise<void> {

@@ -42,6 +42,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #claimer: PartitionClaimer | undefined;
   #owner: PartitionOwner | undefined;
   #unsubscribe: Unsubscribe | undefined;
+  /** Deliveries whose outcome is not decided. */
+  #undecided = 0;
+  readonly #onDecided: (() => void)[] = [];
 
   constructor(handling: TopicHandling, partition: Partition) {
     this.#handling = handling;
@@ -104,6 +107,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   take(deliveries: readonly Delivery[], slots: number): number {
     const { handler, leaseEnds, suspects } = this.#handling;
     leaseEnds.check();
+    this.#undecided += deliveries.length;
     for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
     const [first] = deliveries;
     if (!first) return 0;
@@ -200,6 +204,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
     this.#settler.settle(delivery, verdict);
+    if (--this.#undecided === 0) for (const resolve of this.#onDecided.splice(0)) resolve();
   }
 
   /** Settled: Redis has confirmed it. */
@@ -243,6 +248,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
       delivery.abort(new DeliveryAbortedError('SHUTDOWN'));
       this.#settle(delivery, RELEASED);
     }
+  }
+
+  /** Resolves once no delivery is undecided. */
+  async decided(): Promise<void> {
+    if (this.#undecided > 0) await new Promise<void>((resolve) => this.#onDecided.push(resolve));
   }
 
   /** Whether nothing is on its way any more. */

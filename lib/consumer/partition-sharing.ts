@@ -14,7 +14,7 @@ export interface PartitionSharingOptions {
   readonly registry: TopicRegistry;
   /** Milliseconds. */
   readonly heartbeat: number;
-  /** The topics that this process handles. */
+  /** The topics that this process takes part in at first. */
   readonly topics: readonly string[];
 }
 
@@ -39,6 +39,11 @@ export class PartitionSharing implements Startable, FleetMember {
 
   get consumers(): TopicConsumer[] {
     return [...this.#consumers.values()];
+  }
+
+  /** `undefined` before it is known how many partitions the topic has. */
+  consumerOf(topic: string): TopicConsumer | undefined {
+    return this.#consumers.get(topic);
   }
 
   /** A topic whose partitions are shared from now on. */
@@ -77,6 +82,21 @@ export class PartitionSharing implements Startable, FleetMember {
   #begin(consumer: TopicConsumer): void {
     this.#sharing.add(consumer);
     consumer.takeShare();
+  }
+
+  /**
+   * From now on this process takes part in these topics, and in no others. It begins to take and to give up partitions at once.
+   * Resolves once the others were told, or that has failed.
+   *
+   * @param changed those that it has not taken part in, or does not any more
+   */
+  async handle(topics: readonly string[], changed: readonly string[]): Promise<void> {
+    const told = this.session.handle(topics);
+    for (const topic of changed) {
+      const consumer = this.#consumers.get(topic);
+      if (consumer && this.#sharing.has(consumer)) consumer.takeShare();
+    }
+    await told;
   }
 
   /** While this process starts too: what becomes free for it must not wait until the start is over. */

@@ -44,6 +44,7 @@ export class TopicConsumer {
     return {
       topic: this.topic,
       owned: owned.filter((one) => one !== undefined),
+      stopped: !this.#handling.session.handles(this.topic),
       inFlight: this.inFlight,
       abandoned: this.#handling.abandoned.count(this.topic),
     };
@@ -63,6 +64,12 @@ export class TopicConsumer {
     );
   }
 
+  /** Handler calls of which a delivery is not decided yet. */
+  get calls(): number {
+    const calls = this.#runs.flatMap(({ running }) => running.unsettled.map(({ call }) => call));
+    return new Set(calls.filter((call) => call !== undefined)).size;
+  }
+
   /** Outcomes that are not confirmed yet. */
   get unsettled(): number {
     return this.#runs.reduce((sum, { unsettled }) => sum + unsettled, 0);
@@ -79,10 +86,11 @@ export class TopicConsumer {
     const { session } = this.#handling;
     if (session.live !== this.#fleet) {
       this.#fleet = session.live;
-      const owners = assignPartitions(this.topic, this.partitions, session.handlersOf(this.topic));
-      for (const [index, owner] of owners.entries()) {
-        if (owner === session.id) this.#ownership(index).take();
-        else this.#ownerships.get(index)?.giveUp(owner);
+      const handlers = session.handlersOf(this.topic);
+      const owners = handlers.length > 0 ? assignPartitions(this.topic, this.partitions, handlers) : [];
+      for (let index = 0; index < this.partitions; index++) {
+        if (owners[index] === session.id) this.#ownership(index).take();
+        else this.#ownerships.get(index)?.giveUp(owners[index]);
       }
       this.#tellings.poke();
     } else {
@@ -124,9 +132,18 @@ export class TopicConsumer {
   /** Stops the intake and hands the partitions over; handlers that run go on. */
   async leave(): Promise<void> {
     this.#left = true;
-    const ownerships = [...this.#ownerships.values()];
-    for (const ownership of ownerships) ownership.giveUp();
-    await Promise.all(ownerships.map((ownership) => ownership.settled()));
+    for (const ownership of this.#ownerships.values()) ownership.giveUp();
+    await this.moved();
+  }
+
+  /** Resolves once no partition is being taken or given up. Of those given up by then nothing is claimed any more. */
+  async moved(): Promise<void> {
+    await Promise.all(Array.from(this.#ownerships.values(), (ownership) => ownership.settled()));
+  }
+
+  /** Resolves once no delivery is undecided. */
+  async decided(): Promise<void> {
+    await Promise.all(this.#runs.map((run) => run.decided()));
   }
 
   /** Gives back what still runs; to be called once the shutdown timeout is over. */
@@ -162,8 +179,7 @@ export class TopicConsumer {
   }
 
   async #tellShare(): Promise<void> {
-    const moves = Array.from(this.#ownerships.values(), (ownership) => ownership.settled());
-    await within(this.#handling.context.clock, PATIENCE, Promise.all(moves)).catch(() => {});
+    await within(this.#handling.context.clock, PATIENCE, this.moved()).catch(() => {});
     // At a shutdown it owns nothing soon, which goes without saying.
     if (!this.#left) this.#handling.log.owns(this.holdings);
   }

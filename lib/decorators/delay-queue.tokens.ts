@@ -15,6 +15,7 @@ export interface ConnectionTokens {
   readonly admin: string;
   readonly events: string;
   readonly health: string;
+  readonly consumers: string;
   readonly redis: string | symbol;
   /** What all of these are parts of. */
   readonly connection: string;
@@ -28,6 +29,7 @@ export function tokensOf(connection: string): ConnectionTokens {
     admin: `DelayQueueAdmin(${connection})`,
     events: `DelayQueueEvents(${connection})`,
     health: `DelayQueueHealth(${connection})`,
+    consumers: `DelayQueueConsumers(${connection})`,
     redis: connection === DEFAULT_CONNECTION ? DELAY_QUEUE_REDIS : `DELAY_QUEUE_REDIS(${connection})`,
     connection: `${CONNECTION}(${connection})`,
     backend: `DELAY_QUEUE_BACKEND(${connection})`,

@@ -51,6 +51,17 @@ export function InjectDelayQueueHealth(
 }
 
 /**
+ * Injects the `DelayQueueConsumers` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueConsumers(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
+  return Inject(tokensOf(connection).consumers);
+}
+
+/**
  * Injects the ioredis client of a named connection. The one of a module without a name also has the token
  * `DELAY_QUEUE_REDIS`.
  *

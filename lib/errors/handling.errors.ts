@@ -112,7 +112,8 @@ export class HandlerOverrunError extends DelayQueueError {
  *
  * - `LEASE_LOST`: the delivery no longer belongs to this process; whatever the handler returns has no effect.
  * - `CANCELLED`: the message was cancelled; no retry follows.
- * - `SHUTDOWN`: the process stops and `shutdownTimeout` is over; the message went back for another process.
+ * - `SHUTDOWN`: the process, or its intake of the topic, stops and `shutdownTimeout` is over; the message went back for another
+ *   process.
  *
  * @publicApi
  */
@@ -129,5 +130,6 @@ export class DeliveryAbortedError extends DelayQueueError {
 const REASONS = {
   LEASE_LOST: 'The lease of this delivery was lost; the message may be delivered to another process.',
   CANCELLED: 'The message was cancelled while its handler was running.',
-  SHUTDOWN: 'The process is stopping and the handler ran past the shutdown timeout; the message was handed back.',
+  SHUTDOWN:
+    'The process or its intake of the topic is stopping, and the handler ran past the shutdown timeout; the message was handed back.',
 } as const;

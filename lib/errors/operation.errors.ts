@@ -56,11 +56,35 @@ export class UnhandledTopicError extends DelayQueueError {
     const meant = suggestion === undefined ? 'See' : `Did you mean '${suggestion}'? If not, see`;
     const remedy =
       `${meant} that a method has @DelayedHandler('${topic}'), that its class is a provider or controller of a module that ` +
-      `is imported, and that its process runs, on the same Redis with the same prefix.`;
+      `is imported, and that its process runs, on the same Redis with the same prefix, and has not stopped its intake.`;
     super(
       `No process handles topic '${topic}', to which this process publishes: its messages wait until one does. ` +
         (hint ?? remedy),
     );
+  }
+}
+
+/**
+ * A call of `DelayQueueConsumers` was overtaken before it had come true: by the opposite call, or by the shutdown of the process.
+ *
+ * @publicApi
+ */
+export class IntakeOvertakenError extends DelayQueueError {
+  static {
+    defineKind(this, 'INTAKE_OVERTAKEN');
+  }
+
+  readonly code = 'INTAKE_OVERTAKEN';
+
+  constructor(
+    readonly topic: string,
+    /** What was called. */
+    readonly action: 'start' | 'stop',
+    /** What has overtaken it. */
+    readonly overtakenBy: 'start' | 'stop' | 'shutdown',
+  ) {
+    const what = overtakenBy === 'shutdown' ? 'the shutdown of this process' : `a later ${overtakenBy}()`;
+    super(`${action}() of the intake of topic '${topic}' was overtaken by ${what}, so it has not come true.`);
   }
 }
 

@@ -38,7 +38,7 @@ export interface LiveSession {
  * fleet, those included that have come since.
  */
 export class FleetView {
-  readonly #own: LiveSession & { readonly length: number };
+  #own: LiveSession & { readonly length: number };
   /** How much of the time between two heartbeats counts as watched, in milliseconds. */
   readonly #watched: number;
   readonly #sightings = new Map<string, Sighting>();
@@ -54,6 +54,12 @@ export class FleetView {
   /** The processes that live, this one included, sorted by name; another array whenever they change. */
   get live(): readonly LiveSession[] {
     return this.#live;
+  }
+
+  /** @param digest names the list of topics that this process handles from now on */
+  handle(digest: string): void {
+    this.#own = { ...this.#own, digest };
+    this.#judge();
   }
 
   /**

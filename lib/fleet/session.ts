@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import {
   type Broker,
+  type Heartbeat,
   MAX_RELEASED,
   type Owner,
   type Partition,
@@ -16,6 +16,7 @@ import { TimeUp, within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import { FleetView, type LiveSession } from './fleet-view.js';
+import { type OwnTopics, ownTopics } from './own-topics.js';
 
 /** A session lasts for so many heartbeats: one may fail, and those who look at it need one to see that it stands still. */
 const HEARTBEATS_PER_SESSION = 2;
@@ -77,7 +78,7 @@ export interface SessionOptions {
   readonly id: string;
   /** Longest time between two heartbeats, in milliseconds. */
   readonly heartbeat: number;
-  /** The topics that this process handles. */
+  /** The topics that this process handles at first. */
   readonly topics: readonly string[];
   readonly member: FleetMember;
 }
@@ -89,8 +90,6 @@ export interface SessionOptions {
 export class Session implements Startable {
   readonly id: string;
   readonly #options: SessionOptions;
-  readonly #topics: readonly string[];
-  readonly #digest: string;
   readonly #length: number;
   readonly #view: FleetView;
   readonly #beats: Loop;
@@ -100,10 +99,13 @@ export class Session implements Startable {
   /** Partitions that were released for other sessions, which are not told yet. */
   readonly #heirs = new Map<string, Partition[]>();
   readonly #tellings: Loop;
+  /** The topics that this process handles. */
+  #own: OwnTopics;
   /** What {@link live} answers. */
   #live: readonly LiveSession[];
   #count = 0;
-  #joined = false;
+  /** The digest of the list that the others were told of last; `undefined` before this process has joined. */
+  #announced: string | undefined;
   #beatingSince: number | undefined;
   /** When the latest heartbeat that was answered was sent, on the local clock. */
   #sentAt = Infinity;
@@ -119,10 +121,9 @@ export class Session implements Startable {
     this.#options = options;
     const { id, clock, heartbeat, topics } = options;
     this.id = id;
-    this.#topics = [...new Set(topics)].toSorted();
-    this.#digest = createHash('sha256').update(JSON.stringify(this.#topics)).digest('base64url').slice(0, 22);
+    this.#own = ownTopics(topics);
     this.#length = sessionLength(heartbeat);
-    this.#view = new FleetView({ id, digest: this.#digest }, { heartbeat, length: this.#length });
+    this.#view = new FleetView({ id, digest: this.#own.digest }, { heartbeat, length: this.#length });
     this.#live = this.#view.live;
     this.#renewedAt = clock.now();
     this.#beats = new Loop({ clock, run: () => this.#beat() });
@@ -157,6 +158,11 @@ export class Session implements Startable {
     return this.#view.live.flatMap(({ id, digest }) => (this.#handles(digest, topic) ? [id] : []));
   }
 
+  /** Whether this process handles a topic. */
+  handles(topic: string): boolean {
+    return this.#own.topics.has(topic);
+  }
+
   /** Whether the session of a partition's owner has ended. */
   hasEnded(session: string): boolean {
     return this.#view.hasEnded(session);
@@ -172,10 +178,23 @@ export class Session implements Startable {
       () => {
         // What was signalled before is lost.
         this.refresh();
-        if (this.#joined) member.share();
+        if (this.#announced !== undefined) member.share();
       },
     );
     await this.#beats.start();
+  }
+
+  /**
+   * From now on this process handles these topics, and no others. It goes by that at once, and the others as soon as they know.
+   * Resolves once they were told, or that has failed; then it goes on trying.
+   */
+  async handle(topics: readonly string[]): Promise<void> {
+    this.#own = ownTopics(topics);
+    // Before the first answer nobody is known to handle anything, this process included.
+    if (this.#handled.size > 0) this.#handled.set(this.#own.digest, this.#own.topics);
+    this.#view.handle(this.#own.digest);
+    this.#live = [...this.#view.live];
+    if (this.#beats.started) await this.#beats.request();
   }
 
   /** Ends the heartbeats. Without {@link leave} the others take this process for gone when its session ends. */
@@ -193,9 +212,9 @@ export class Session implements Startable {
    * @throws BrokerUnavailableError
    */
   async leave(): Promise<void> {
-    if (!this.#joined) return;
+    if (this.#announced === undefined) return;
     const { broker } = this.#options;
-    await broker.leave(this.#heartbeat());
+    await broker.leave(this.#heartbeat(this.#own));
     await broker.tell({ signal: { kind: 'changed' } });
   }
 
@@ -249,20 +268,23 @@ export class Session implements Startable {
 
   async #renew(): Promise<void> {
     const { broker, clock, member, heartbeat } = this.#options;
+    const own = this.#own;
+    // Whoever reads another name than before has to find its list.
+    if (this.#announced !== undefined && this.#announced !== own.digest) await this.#rememberTopics(own);
     const sentAt = clock.now();
     // Each heartbeat compares the clocks too.
     void broker.link.ping().catch(() => {});
-    const { isNew, sessions } = await broker.heartbeat(this.#heartbeat());
+    const { isNew, sessions } = await broker.heartbeat(this.#heartbeat(own));
     this.#renewedAt = clock.now();
     const wasLate = this.#renewedAt - this.#sentAt > LATE_AFTER * heartbeat;
     this.#sentAt = sentAt;
-    if (isNew && this.#joined) {
-      this.#joined = false;
+    if (isNew && this.#announced !== undefined) {
+      this.#announced = undefined;
       member.restore();
     } else if (wasLate) {
       member.verify();
     }
-    if (!this.#joined) await this.#join();
+    if (this.#announced !== own.digest) await this.#announce(own);
     const before = this.#view.live;
     const isFirst = this.#handled.size === 0;
     await this.#learnTopics(sessions);
@@ -292,20 +314,20 @@ export class Session implements Startable {
     if (forgettable.length > 0 && this.#isFirst()) await broker.forget(forgettable);
   }
 
-  #heartbeat() {
-    return { session: this.id, count: ++this.#count, length: this.#length, digest: this.#digest };
+  #heartbeat({ digest }: OwnTopics): Heartbeat {
+    return { session: this.id, count: ++this.#count, length: this.#length, digest };
   }
 
-  /** The session is new in Redis: this process has just booted, or Redis has lost it. */
-  async #join(): Promise<void> {
-    // After the session, since lists that no session names are forgotten.
-    await this.#rememberTopics();
-    this.#joined = true;
+  /** The session is new in Redis, since this process has just booted or Redis has lost it, or it handles other topics now. */
+  async #announce(own: OwnTopics): Promise<void> {
+    // After a new session, since lists that no session names are forgotten.
+    if (this.#announced === undefined) await this.#rememberTopics(own);
+    this.#announced = own.digest;
     await this.#options.broker.tell({ signal: { kind: 'changed' } });
   }
 
-  async #rememberTopics(): Promise<void> {
-    await this.#options.broker.rememberTopics({ digest: this.#digest, topics: this.#topics });
+  async #rememberTopics({ digest, topics }: OwnTopics): Promise<void> {
+    await this.#options.broker.rememberTopics({ digest, topics: [...topics] });
   }
 
   /** Reads the lists of topics that are not known yet, and forgets those that no session names, neither stored nor alive. */
@@ -316,7 +338,7 @@ export class Session implements Startable {
     for (const known of this.#handled.keys()) {
       if (!digests.has(known) && !alive.has(known)) this.#handled.delete(known);
     }
-    this.#handled.set(this.#digest, new Set(this.#topics));
+    this.#handled.set(this.#own.digest, this.#own.topics);
     const unknown = [...digests].filter((digest) => !this.#handled.has(digest));
     if (unknown.length === 0) return;
     const lists = await broker.rememberedTopics(unknown);
@@ -353,7 +375,7 @@ export class Session implements Startable {
         return member.wanted(signal.partition, signal.owner);
       case 'unknown-topics':
         // A failure shows again with the next such signal.
-        return void this.#rememberTopics().catch(() => {});
+        return void this.#rememberTopics(this.#own).catch(() => {});
       case 'echo':
         return this.#onEcho?.();
     }

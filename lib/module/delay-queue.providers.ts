@@ -5,6 +5,7 @@ import { asConfiguration } from '../checks/validate.js';
 import { type Backend, RedisBackend } from '../composition/backend.js';
 import { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
+import { DelayQueueConsumers } from '../consumer/delay-queue.consumers.js';
 import { twinsOf } from '../package-copies.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
@@ -31,6 +32,7 @@ const CLASSES = {
   admin: DelayQueueAdmin,
   events: DelayQueueEvents,
   health: DelayQueueHealth,
+  consumers: DelayQueueConsumers,
 } as const;
 
 /** Makes a connection, and provides those of its fields that applications inject. */
@@ -47,7 +49,7 @@ export function connectionProviders(name: string): Provider[] {
       },
       inject: [MODULE_OPTIONS, tokens.backend],
     },
-    ...(['producer', 'admin', 'events', 'health'] as const).flatMap((part) => partProviders(name, part)),
+    ...(['producer', 'admin', 'events', 'health', 'consumers'] as const).flatMap((part) => partProviders(name, part)),
     {
       provide: tokens.redis,
       useFactory: ({ redis }: DelayQueueConnection) => redis,
@@ -72,8 +74,8 @@ export function connectionProviders(name: string): Provider[] {
 
 /** The tokens that applications inject. */
 export function injectables(name: string): InjectionToken[] {
-  const { producer, admin, events, health, redis } = tokensOf(name);
-  const strings = [producer, admin, events, health, redis];
+  const { producer, admin, events, health, consumers, redis } = tokensOf(name);
+  const strings = [producer, admin, events, health, consumers, redis];
   return name === DEFAULT_CONNECTION ? [...strings, ...Object.values(CLASSES)] : strings;
 }
 

@@ -199,8 +199,9 @@ function impairmentsOf(findings: Findings): string[] {
     ({ address, since, error }) =>
       `Redis at ${address} cannot be reached since ${since.toISOString()}: ${error.message}`,
   );
-  const ofTopics = topics.flatMap(({ topic, unowned, unreachable }) => [
-    ...(unowned.length > 0 ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
+  const ofTopics = topics.flatMap(({ topic, unowned, unreachable, stopped }) => [
+    // Whoever has stopped it here knows why nobody owns them, if there is nobody else.
+    ...(unowned.length > 0 && !stopped ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
     ...(unreachable.length > 0
       ? [`Topic '${topic}': Redis does not answer for partitions ${unreachable.join(', ')}`]
       : []),

@@ -79,6 +79,8 @@ export interface TopicHealth {
   /** Partitions for which Redis did not answer. */
   readonly unreachable: readonly number[];
   readonly paused: boolean;
+  /** This process has a handler for the topic, and takes none of its work: its intake was stopped here, or not started yet. */
+  readonly stopped: boolean;
   /** Messages in partitions of this process that wait although they are due; `undefined` if there are none. */
   readonly overdue: OverdueMessages | undefined;
   /**

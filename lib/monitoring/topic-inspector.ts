@@ -50,6 +50,7 @@ export class TopicInspector {
       unowned: numbers((look) => look !== undefined && !hasOwner(look, sessions)),
       unreachable: numbers((look) => look === undefined),
       paused: looks.some((look) => look?.paused),
+      stopped: progress?.stopped ?? false,
       overdue: this.#overdue(
         topic,
         looks.map((look, index) => (owned.some(({ partition }) => partition === index) ? look : undefined)),

@@ -11,9 +11,11 @@ export interface PartitionProgress {
   readonly saturated: boolean;
 }
 
-/** What this process does for a topic that it handles. */
+/** What this process does for a topic that it has a handler for. */
 export interface TopicProgress {
   readonly topic: string;
+  /** Its intake was stopped here on purpose, or not started yet. */
+  readonly stopped: boolean;
   /** The partitions that this process owns. */
   readonly owned: readonly PartitionProgress[];
   /** Deliveries that this process has not decided yet. */

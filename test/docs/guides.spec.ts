@@ -5,6 +5,7 @@ import { debounce } from './drivers/debounce.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { health } from './drivers/health.js';
+import { intake } from './drivers/intake.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
 import { tracing } from './drivers/tracing.js';
@@ -23,6 +24,7 @@ driveDocuments('docs/guides', {
   'debounce.md': debounce,
   'deployment.md': deployment,
   'health.md': health,
+  'intake.md': intake,
   'operations.md': operations,
   'order.md': order,
   'tracing.md': tracing,

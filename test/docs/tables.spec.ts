@@ -134,10 +134,11 @@ describe('docs/guides/operations.md', () => {
 
 describe('the check of tables', () => {
   const facts = optionsOf('ConsumerOptions', { ...consumer, maxIdleWait: consumer?.heartbeat });
-  const rows = ['concurrency', 'lease', 'shutdownTimeout', 'maxIdleWait'];
+  const rows = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout', 'maxIdleWait'];
   const row: Readonly<Record<string, string>> = {
     concurrency: '| `concurrency` | `100` |',
     lease: "| `lease` | `'30s'` |",
+    autoStart: '| `autoStart` | `true` |',
     shutdownTimeout: "| `shutdownTimeout` | `'10s'` |",
     maxIdleWait: "| `maxIdleWait` | `'5s'` |",
   };

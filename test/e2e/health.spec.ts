@@ -42,6 +42,7 @@ describe('DelayQueueHealth.check() if all is well', () => {
           unowned: [],
           unreachable: [],
           paused: false,
+          stopped: false,
           overdue: undefined,
           stalled: false,
           saturated: false,

@@ -1,11 +1,18 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
-import type { DelayQueueAdmin, DelayQueueEvents, DelayQueueHealth, DelayQueueProducer } from 'nestjs-delay-queue';
+import type {
+  DelayQueueAdmin,
+  DelayQueueConsumers,
+  DelayQueueEvents,
+  DelayQueueHealth,
+  DelayQueueProducer,
+} from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 
 // What the excerpts of the documents take for granted, for the compiler. Who runs an excerpt gives what it uses of this.
 
 export declare const app: INestApplicationContext;
 export declare const admin: DelayQueueAdmin;
+export declare const consumers: DelayQueueConsumers;
 export declare const harness: DelayQueueHarness;
 export declare const events: DelayQueueEvents;
 export declare const health: DelayQueueHealth;
@@ -23,6 +30,14 @@ export declare class AlertService {
 export declare class InvoiceDto {
   sendTo(recipient: string | undefined): Promise<void>;
 }
+
+export declare class ReportCache {
+  fill(): Promise<void>;
+}
+
+export declare const Reports: Type;
+
+export declare function compactFiles(): Promise<void>;
 
 export declare const ConfigModule: Type;
 export declare const AppModule: Type;

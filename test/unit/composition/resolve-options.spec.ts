@@ -27,7 +27,7 @@ describe('resolveOptions', () => {
       redis: 'redis://127.0.0.1:6379',
       prefix: 'dq',
       publishTimeout: 5000,
-      consumer: { concurrency: 100, lease: 30_000, shutdownTimeout: 10_000, heartbeat: 5000 },
+      consumer: { concurrency: 100, lease: 30_000, autoStart: true, shutdownTimeout: 10_000, heartbeat: 5000 },
       middleware: {},
       topics: [],
     });
@@ -47,7 +47,13 @@ describe('resolveOptions', () => {
       prefix: undefined,
       topics: { t: { partitions: undefined, attempts: undefined, timeout: undefined, deadLetter: undefined } },
       defaults: { backoff: undefined, expireAfter: undefined },
-      consumer: { concurrency: undefined, lease: undefined, shutdownTimeout: undefined, maxIdleWait: undefined },
+      consumer: {
+        concurrency: undefined,
+        lease: undefined,
+        autoStart: undefined,
+        shutdownTimeout: undefined,
+        maxIdleWait: undefined,
+      },
       publishTimeout: undefined,
       middleware: undefined,
     } as unknown as DelayQueueModuleOptions;
@@ -64,7 +70,7 @@ describe('resolveOptions', () => {
       prefix: 'app',
       publishTimeout: '2s',
       replicas: { min: 2, timeout: '2s' },
-      consumer: { concurrency: 7, lease: '1m', shutdownTimeout: 0, maxIdleWait: '1s' },
+      consumer: { concurrency: 7, lease: '1m', autoStart: false, shutdownTimeout: 0, maxIdleWait: '1s' },
       topics: {
         orders: {
           partitions: 16,
@@ -83,7 +89,7 @@ describe('resolveOptions', () => {
       prefix: 'app',
       publishTimeout: 2000,
       replicas: { min: 2, timeout: 2000 },
-      consumer: { concurrency: 7, lease: 60_000, shutdownTimeout: 0, heartbeat: 1000 },
+      consumer: { concurrency: 7, lease: 60_000, autoStart: false, shutdownTimeout: 0, heartbeat: 1000 },
       topics: ['orders', 'mails'],
     });
     expect(topicSettings('orders')).toEqual({
@@ -189,6 +195,7 @@ describe('resolveOptions', () => {
     consumer: [[null, 5, 'x', [], true], (value) => ({ consumer: value })],
     'consumer.concurrency': [[...NO_COUNTS, 100_001], (value) => ({ consumer: { concurrency: value } })],
     lease: [[...NO_DURATIONS, 0, 999], (value) => ({ consumer: { lease: value } })],
+    'consumer.autoStart': [[null, 0, 'false', []], (value) => ({ consumer: { autoStart: value } })],
     'consumer.shutdownTimeout': [NO_DURATIONS, (value) => ({ consumer: { shutdownTimeout: value } })],
     'consumer.maxIdleWait': [[...NO_DURATIONS, 0, 99, '61s'], (value) => ({ consumer: { maxIdleWait: value } })],
     middleware: [[null, 5, 'x', {}, () => {}], (value) => ({ middleware: value })],

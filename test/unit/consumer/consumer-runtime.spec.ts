@@ -4,6 +4,7 @@ import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
+import { Intakes } from '../../../lib/consumer/intakes.js';
 import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
@@ -52,6 +53,7 @@ function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): Cons
     topics,
     settings: options.consumer,
     handlers: [{ ...handler, handle }],
+    intakes: new Intakes(true),
     hooks: [],
   });
 }

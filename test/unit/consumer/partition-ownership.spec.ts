@@ -228,7 +228,7 @@ describe('PartitionOwnership', () => {
     await ownership.close();
   });
 
-  it('releases what it has taken if it was given up meanwhile, and tells who is to own it', async () => {
+  it('releases what it has taken if it was given up meanwhile, without a claim, and tells who is to own it', async () => {
     const { me, other, ownership, stored, settle } = await setUp();
     const gate = new Gate();
     me.around = instead('acquire', async ({ run }) => {
@@ -242,6 +242,7 @@ describe('PartitionOwnership', () => {
 
     expect([ownership.owned, ownership.isDone, await stored()]).toEqual([false, true, undefined]);
     expect(other.inherited).toEqual([PARTITION]);
+    expect(me.operations).toEqual(['acquire', 'release', 'tell']);
   });
 
   it('claims nothing if it has taken the partition after it was closed', async () => {

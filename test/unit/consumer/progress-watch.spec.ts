@@ -62,7 +62,7 @@ class WatchBed implements Watched {
       renewedAt: this.renewedAt,
       failedAt: undefined,
       unansweredSince: this.heartbeatSince,
-      topics: [{ topic: 'jobs', owned, inFlight: 0, abandoned: 0 }],
+      topics: [{ topic: 'jobs', stopped: false, owned, inFlight: 0, abandoned: 0 }],
     };
   }
 

@@ -14,6 +14,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   EventsDroppedError: (copy) => new copy.EventsDroppedError(1),
   HandlerOverrunError: (copy) => new copy.HandlerOverrunError('Orders.close', 'jobs', ['1'], 90_000, 30_000),
   HandlerTimeoutError: (copy) => new copy.HandlerTimeoutError(1),
+  IntakeOvertakenError: (copy) => new copy.IntakeOvertakenError('jobs', 'stop', 'start'),
   InvalidArgumentError: (copy) => new copy.InvalidArgumentError('wrong'),
   InvalidPayloadError: (copy) => new copy.InvalidPayloadError('jobs', []),
   NotReplicatedError: (copy) => new copy.NotReplicatedError('jobs', '1', 0, 1, 1000),

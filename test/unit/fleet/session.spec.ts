@@ -224,6 +224,98 @@ describe('Session', () => {
     });
   });
 
+  describe('if it handles other topics from now on', () => {
+    it('goes by that at once, though nothing is answered', async () => {
+      const { bed, a } = await two();
+      const gate = new Gate();
+      a.around = async ({ run }) => {
+        await gate.opened;
+        return run();
+      };
+      const before = a.session.live;
+      const told = a.session.handle(['mails']);
+
+      expect([a.session.handlersOf('jobs'), a.session.handlersOf('mails')]).toEqual([['b'], ['a']]);
+      expect([a.session.handles('jobs'), a.session.handles('mails')]).toEqual([false, true]);
+      expect(a.session.live).not.toBe(before);
+      gate.open();
+      await told;
+      await bed.clock.advance(0);
+      expect([a.session.handlersOf('jobs'), a.session.handlersOf('mails')]).toEqual([['b'], ['a']]);
+    });
+
+    it('tells the others, and says the list before its name, so that nobody misses it', async () => {
+      const { bed, a, b } = await two();
+      for (const process of [a, b]) process.calls.length = 0;
+      await a.session.handle(['mails']);
+      await bed.clock.advance(0);
+
+      expect(a.operations.slice(0, 3)).toEqual(['rememberTopics', 'heartbeat', 'tell']);
+      expect([b.session.handlersOf('jobs'), b.session.handlersOf('mails')]).toEqual([['b'], ['a']]);
+      expect(b.told).not.toContain('unknown-topics');
+      expect([a.restores, b.restores]).toEqual([0, 0]);
+    });
+
+    it('tells them later if the broker does not serve it now', async () => {
+      const { bed, a, b } = await two();
+      a.around = failing('rememberTopics');
+      await a.session.handle([]);
+      await bed.clock.advance(0);
+      expect(b.session.handlersOf('jobs')).toEqual(['a', 'b']);
+      a.around = async ({ run }) => run();
+      await bed.clock.advance(250);
+
+      expect(b.session.handlersOf('jobs')).toEqual(['b']);
+    });
+
+    it('tells them of what holds at last if it changes while they are told', async () => {
+      const { bed, a, b } = await two();
+      const gate = new Gate();
+      a.around = async ({ operation, run }) => {
+        if (operation === 'heartbeat') await gate.opened;
+        return run();
+      };
+      const told = Promise.all([['mails'], [], ['jobs', 'mails']].map(async (topics) => a.session.handle(topics)));
+      gate.open();
+      await told;
+      await bed.clock.advance(0);
+
+      for (const { session } of [a, b]) {
+        expect([session.handlersOf('jobs'), session.handlersOf('mails')]).toEqual([['a', 'b'], ['a']]);
+      }
+    });
+
+    it('joins with them if it has not joined yet', async () => {
+      const bed = new FleetBed();
+      const me = bed.process('me');
+      await me.session.handle(['mails']);
+      expect(me.session.handlersOf('mails')).toEqual([]);
+      await me.session.start();
+
+      expect([me.session.handlersOf('jobs'), me.session.handlersOf('mails')]).toEqual([[], ['me']]);
+      expect(me.count('rememberTopics')).toBe(1);
+    });
+
+    it('says them again if Redis has lost the session at that moment', async () => {
+      const { bed, me } = await joined();
+      await bed.broker.forget(['me']);
+      await me.session.handle(['mails']);
+
+      const [digest = ''] = (await bed.broker.sessions()).map((record) => record.digest);
+      expect(await bed.broker.rememberedTopics([digest])).toEqual([['mails']]);
+      expect(me.restores).toBe(1);
+    });
+
+    it('does nothing once it is stopped', async () => {
+      const { me } = await joined();
+      await me.session.stop();
+      const { length } = me.calls;
+      await me.session.handle(['mails']);
+
+      expect(me.calls).toHaveLength(length);
+    });
+  });
+
   it('does not leave what it has not joined', async () => {
     const me = new FleetBed().process('me');
     await me.session.stop();

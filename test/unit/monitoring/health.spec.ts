@@ -9,7 +9,7 @@ import {
 } from '../../../lib/broker/broker.interface.js';
 import { DelayQueueHealth } from '../../../lib/monitoring/delay-queue.health.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
-import type { PartitionProgress, Progress } from '../../../lib/topics/progress.js';
+import type { PartitionProgress, Progress, TopicProgress } from '../../../lib/topics/progress.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 const PATIENCE = 15_000;
@@ -31,10 +31,12 @@ interface Setup {
   readonly unreachable?: readonly UnreachableServer[];
   readonly claims?: Partial<PartitionProgress>;
   readonly session?: Partial<Progress>;
+  readonly topic?: Partial<TopicProgress>;
+  readonly owner?: string | undefined;
 }
 
 /** The health of a process that owns one partition of one topic. */
-function healthOf({ unreachable = [], claims = {}, session = {} }: Setup): DelayQueueHealth {
+function healthOf({ unreachable = [], claims = {}, session = {}, topic = {}, owner = 'me' }: Setup): DelayQueueHealth {
   const clock = new ManualClock(NOW);
   const link: BrokerLink = {
     isUp: true,
@@ -47,7 +49,7 @@ function healthOf({ unreachable = [], claims = {}, session = {} }: Setup): Delay
     link,
     now: () => clock.now(),
     sessions: async () => [{ session: 'me', count: 1, at: NOW, length: 10_000, digest: 'list', left: false }],
-    stats: async () => OVERDUE,
+    stats: async () => ({ ...OVERDUE, owner }),
   };
   const answered = { answeredAt: NOW, unansweredSince: undefined, failedAt: undefined };
   const progress: Progress = {
@@ -56,7 +58,14 @@ function healthOf({ unreachable = [], claims = {}, session = {} }: Setup): Delay
     failedAt: undefined,
     ...session,
     topics: [
-      { topic: 'jobs', owned: [{ partition: 0, ...answered, saturated: false, ...claims }], inFlight: 0, abandoned: 0 },
+      {
+        topic: 'jobs',
+        stopped: false,
+        owned: [{ partition: 0, ...answered, saturated: false, ...claims }],
+        inFlight: 0,
+        abandoned: 0,
+        ...topic,
+      },
     ],
   };
   return new DelayQueueHealth({
@@ -83,6 +92,22 @@ describe('DelayQueueHealth', () => {
         'Redis at 10.0.0.2:6379 cannot be reached since 2025-12-31T23:59:59.000Z: connect ECONNREFUSED 10.0.0.2:6379',
       ],
       connection: { status: 'up' },
+    });
+  });
+
+  it('is degraded if nobody owns a partition', async () => {
+    expect(await healthOf({ topic: { owned: [] }, owner: 'gone' }).check()).toMatchObject({
+      status: 'degraded',
+      problems: ["Topic 'jobs': no process owns partitions 0"],
+      topics: [{ stopped: false, unowned: [0] }],
+    });
+  });
+
+  it('is up if nobody does and this process has stopped its intake, and says so', async () => {
+    expect(await healthOf({ topic: { owned: [], stopped: true }, owner: 'gone' }).check()).toMatchObject({
+      status: 'up',
+      problems: [],
+      topics: [{ stopped: true, unowned: [0], stalled: false, overdue: undefined }],
     });
   });
 

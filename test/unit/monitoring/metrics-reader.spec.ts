@@ -72,7 +72,7 @@ function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } =
   const owned = partitions.map((partition) => {
     return { partition, answeredAt: NOW, unansweredSince: undefined, failedAt: undefined, saturated: false };
   });
-  return { topic: 'jobs', owned, inFlight, abandoned };
+  return { topic: 'jobs', stopped: false, owned, inFlight, abandoned };
 }
 
 const OWNER = owning([0, 2], { inFlight: 4, abandoned: 1 });

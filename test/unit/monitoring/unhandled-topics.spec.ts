@@ -69,7 +69,7 @@ describe('UnhandledTopics', () => {
     expect(bed.lines).toEqual([
       "warn No process handles topic 'ordre.timeout', to which this process publishes: its messages wait until one does. " +
         "See that a method has @DelayedHandler('ordre.timeout'), that its class is a provider or controller of a module " +
-        'that is imported, and that its process runs, on the same Redis with the same prefix.',
+        'that is imported, and that its process runs, on the same Redis with the same prefix, and has not stopped its intake.',
     ]);
     expect(bed.errors).toMatchObject([
       { source: 'unhandled', topic: 'ordre.timeout', error: { code: 'UNHANDLED_TOPIC', suggestion: undefined } },

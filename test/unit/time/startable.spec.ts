@@ -4,6 +4,7 @@ import { type Broker, OPERATIONS, ownerOf } from '../../../lib/broker/broker.int
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
+import { Intakes } from '../../../lib/consumer/intakes.js';
 import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
@@ -131,6 +132,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
       topics: testRegistry(context, { settingsOf: options.topicSettings }),
       settings: options.consumer,
       handlers: [{ ...handler, handle: () => {} }],
+      intakes: new Intakes(true),
       hooks: [],
     });
   },

@@ -162,7 +162,7 @@ export const protocolMutations = [
   {
     guard: 'lost session: a process that finds its own gone says again what it knows',
     file: 'fleet/session.ts',
-    find: 'if (isNew && this.#joined) {',
+    find: 'if (isNew && this.#announced !== undefined) {',
     replace: 'if (isNew && this.#count === 0) {',
     scenario: 'flushed-redis',
   },
