@@ -55,7 +55,7 @@ describe('the boot fails with a ConfigurationError that says what was given and 
     {
       what: 'an unknown option of the consumer',
       options: { consumer: untyped({ threads: 3 }) },
-      says: ["no option 'threads' in consumer", 'concurrency, lease, shutdownTimeout, maxIdleWait'],
+      says: ["no option 'threads' in consumer", 'concurrency, lease, autoStart, shutdownTimeout, maxIdleWait'],
     },
     {
       what: 'concurrency 0',
