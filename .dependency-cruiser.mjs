@@ -8,7 +8,7 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 const EVERYWHERE = ['@standard-schema/spec'];
 
 const BELOW_RUNTIME = ['fleet', 'topics', 'events', 'broker', 'middleware', 'messages'];
-const RUNTIME = ['producer', 'consumer', 'admin', 'monitoring', ...BELOW_RUNTIME];
+const RUNTIME = ['producer', 'consumer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
 
 /**
  * From the ground up: what a folder may import beside the ground and itself, and which packages.
@@ -31,14 +31,15 @@ const LAYERS = {
   topics: { folders: ['broker', 'messages'] },
   fleet: { folders: ['events', 'broker'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
-  consumer: { folders: BELOW_RUNTIME },
+  schedules: { folders: BELOW_RUNTIME, packages: ['croner'] },
+  consumer: { folders: ['schedules', ...BELOW_RUNTIME] },
   admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
   composition: { folders: [...RUNTIME, 'broker/redis'], packages: ['uuid'] },
   // An application that only imports a decorator must not load the queue.
-  decorators: { folders: ['messages'], packages: ['@nestjs/common'] },
+  decorators: { folders: ['schedules', 'messages'], packages: ['@nestjs/common'] },
   handlers: {
-    folders: ['decorators', 'composition', 'consumer', 'messages'],
+    folders: ['decorators', 'composition', 'consumer', 'schedules', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
   },
   module: {

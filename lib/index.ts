@@ -21,6 +21,7 @@ export {
   InjectDelayQueueHealth,
   InjectDelayQueueProducer,
   InjectDelayQueueRedis,
+  InjectDelayQueueSchedules,
 } from './decorators/inject.decorators.js';
 
 // Producing
@@ -47,6 +48,12 @@ export type { HandlerOptions } from './decorators/handler-options.interface.js';
 export type { DelayedMessage } from './messages/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './messages/backoff.js';
 export type { Duration } from './time/duration.js';
+
+// Schedules
+export { DelayQueueSchedules } from './schedules/delay-queue.schedules.js';
+export { RecurringHandler, type RecurringHandlerOptions } from './decorators/recurring-handler.decorator.js';
+export type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedules/schedule.interface.js';
+export type { LocalTime } from './time/local-time.js';
 
 // Around publishing, handling and settling
 export type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './middleware/middleware.interface.js';
@@ -111,6 +118,7 @@ export type {
   BackgroundErrorSource,
   DeliveryEvent,
   EndedDelivery,
+  MissedEvent,
   QueueEvents,
 } from './events/queue-events.interface.js';
 export type { FailedAttempt } from './messages/failed-attempt.js';

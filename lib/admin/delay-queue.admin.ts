@@ -4,6 +4,7 @@ import { shareClass } from '../package-copies.js';
 import { assertMessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import type { Duration } from '../time/duration.js';
+import type { LocalTime } from '../time/local-time.js';
 import { findMessage } from '../topics/find-message.js';
 import { MessageChanges } from '../topics/message-changes.js';
 import { existingPartitions, partitionCount } from '../topics/partitions.js';
@@ -159,7 +160,7 @@ export class DelayQueueAdmin {
   async reschedule(
     topic: TopicRef,
     id: string | { id: string; key: string },
-    when: { delay: Duration } | { deliverAt: Date | number },
+    when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
   ): Promise<boolean> {
     return this.#changes.reschedule(topic, id, when);
   }

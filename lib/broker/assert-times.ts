@@ -2,7 +2,7 @@ import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
 import { isWithin } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import type { DueTime, NewMessage, Settlement } from './broker.interface.js';
+import type { DueTime, NewMessage, ScheduleWrite, Settlement } from './broker.interface.js';
 
 /** @throws InvalidArgumentError if it is not a length of time, which a broker could not store */
 export function assertLength(what: string, value: number): void {
@@ -22,6 +22,11 @@ export function assertDues(messages: readonly NewMessage[]): void {
     assertDue(due);
     if (maxWait !== undefined) assertLength('The longest wait', maxWait);
   }
+}
+
+/** @throws InvalidArgumentError if the next occurrence of a schedule is not a time: then nothing may be sent */
+export function assertNext({ nextAt }: Pick<ScheduleWrite, 'nextAt'>): void {
+  if (nextAt !== undefined) assertLength('The next occurrence', nextAt);
 }
 
 /** @throws InvalidArgumentError if the delay of an outcome is not a length of time: then nothing may be sent */

@@ -35,6 +35,16 @@ import type {
 } from './message-calls.interface.js';
 import type { Owner } from './owner.js';
 import type {
+  DueSchedules,
+  FoundSchedule,
+  IndexedSchedule,
+  Occurrence,
+  OccurrenceResult,
+  ScheduleName,
+  SchedulePlace,
+  ScheduleWrite,
+} from './schedules.interface.js';
+import type {
   DeadLetterLimits,
   DeadLetterPage,
   DeadLetterQuery,
@@ -52,6 +62,7 @@ export * from './fleet.interface.js';
 export type * from './inspection.interface.js';
 export * from './message-calls.interface.js';
 export * from './owner.js';
+export * from './schedules.interface.js';
 export * from './stored-message.interface.js';
 export type { ReplicaRequirement, SettleStatus };
 
@@ -136,6 +147,30 @@ export interface BrokerOperations {
    */
   trimDead(partition: Partition, limits: DeadLetterLimits): Promise<number | undefined>;
 
+  // ── schedules ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Enters a schedule into the list of all of them, unless it is there.
+   *
+   * @returns what is in the list
+   */
+  indexSchedule(schedule: IndexedSchedule): Promise<SchedulePlace>;
+  unindexSchedule(schedule: ScheduleName): Promise<void>;
+  /** Where the list says that a schedule is kept. */
+  findSchedule(schedule: ScheduleName): Promise<SchedulePlace | undefined>;
+  /** All schedules of the list, in the order of their ids. */
+  listSchedules(): Promise<IndexedSchedule[]>;
+  /** @param ids 1 to `MAX_BATCH` */
+  getSchedules(partition: Partition, ids: readonly string[]): Promise<(FoundSchedule | undefined)[]>;
+  /** Writes a schedule if it is as it was seen, and signals the owner; answers whether it was written. */
+  putSchedule(partition: Partition, write: ScheduleWrite): Promise<boolean>;
+  /** Answers whether it was there. What it has published stays. */
+  removeSchedule(partition: Partition, call: CallId, id: string): Promise<boolean>;
+  /** At most `MAX_DUE_SCHEDULES`, or 1 MiB of them. */
+  dueSchedules(partition: Partition): Promise<DueSchedules>;
+  /** Publishes an occurrence of a schedule and writes the schedule's new state: both, or neither. */
+  publishOccurrence(partition: Partition, call: CallId, occurrence: Occurrence): Promise<OccurrenceResult>;
+
   // ── topics ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The topics that were ever used, in the order of their bytes. */
@@ -185,7 +220,8 @@ export interface BrokerOperations {
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
  * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `heartbeat`, `leave`
- * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition.
+ * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition. `publishOccurrence`
+ * publishes for a schedule, and `putSchedule` changes one.
  *
  * @publicApi
  */
@@ -235,6 +271,15 @@ export const OPERATIONS = {
   clear: 'partition',
   pause: 'partition',
   resume: 'partition',
+  indexSchedule: 'all',
+  unindexSchedule: 'all',
+  findSchedule: 'all',
+  listSchedules: 'all',
+  getSchedules: 'partition',
+  putSchedule: 'partition',
+  removeSchedule: 'partition',
+  dueSchedules: 'partition',
+  publishOccurrence: 'partition',
 } as const satisfies { readonly [O in BrokerOperation]: AboutOf<O> };
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly BrokerOperation[];

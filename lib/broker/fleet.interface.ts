@@ -61,6 +61,8 @@ export type AcquireResult =
 export type PartitionSignal =
   /** Something may be due earlier than was known, at this time (epoch milliseconds). */
   | { readonly kind: 'due'; readonly at: number }
+  /** A schedule publishes earlier than was known, at this time (epoch milliseconds). */
+  | { readonly kind: 'schedules'; readonly at: number }
   /** A message in flight was cancelled. */
   | ({ readonly kind: 'cancelled' } & Receipt);
 

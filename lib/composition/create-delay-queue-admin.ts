@@ -2,6 +2,7 @@ import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { DoctorReport } from '../admin/doctor.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { asConfiguration, assertOptions, isPlainObject } from '../checks/validate.js';
+import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Duration } from '../time/duration.js';
 import { RedisBackend } from './backend.js';
@@ -35,11 +36,14 @@ export interface DelayQueueAdminOptions {
  * @publicApi
  */
 export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
+  /** To look at the schedules and to change them. */
+  readonly schedules: DelayQueueSchedules;
   readonly #connection: DelayQueueConnection;
 
   /** @internal */
   constructor(connection: DelayQueueConnection) {
     super(connection.adminDependencies);
+    this.schedules = connection.schedules;
     this.#connection = connection;
   }
 

@@ -20,6 +20,8 @@ import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
 import { MetricsRecorder, countPublishes } from '../monitoring/metrics-recorder.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { type DeclaredSchedule, DeclaredSchedules } from '../schedules/declared-schedules.js';
+import { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { patienceOf } from '../topics/progress.js';
 import { TopicRegistry } from '../topics/topic.registry.js';
 import { UnhandledTopics } from '../monitoring/unhandled-topics.js';
@@ -32,6 +34,13 @@ export interface ConnectionSetup {
   readonly options: ResolvedOptions;
   readonly backend: Backend;
   readonly log: Log;
+}
+
+/** What of an application works on a connection. */
+export interface Consumption {
+  readonly handlers: readonly MessageHandler[];
+  readonly hooks: readonly DeadLetterHook[];
+  readonly schedules: readonly DeclaredSchedule[];
 }
 
 interface ConnectionParts extends ConnectionSetup {
@@ -59,6 +68,7 @@ export class DelayQueueConnection {
   readonly admin: DelayQueueAdmin;
   readonly health: DelayQueueHealth;
   readonly consumers: DelayQueueConsumers;
+  readonly schedules: DelayQueueSchedules;
   /** Names this process in the fleet. */
   readonly #member = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
   readonly #topics: TopicRegistry;
@@ -68,6 +78,7 @@ export class DelayQueueConnection {
   readonly #signalWatch: SignalWatch;
   /** `undefined`: this process does not consume on this connection. */
   #intakes: Intakes | undefined;
+  readonly #declared: DeclaredSchedules;
   #runtime: ConsumerRuntime | undefined;
   #handled: ReadonlySet<string> = new Set();
 
@@ -128,6 +139,15 @@ export class DelayQueueConnection {
       intakes: () => this.#intakes,
       whileDraining: async (drain) => backend.whileDraining(drain),
     });
+    this.schedules = new DelayQueueSchedules({
+      store: broker,
+      topics: this.#topics,
+      clock,
+      events,
+      timeout: options.publishTimeout,
+      handled: () => this.#handled,
+    });
+    this.#declared = new DeclaredSchedules({ schedules: this.schedules, clock, log, events });
     this.#recorder = metrics && this.#createRecorder(metrics);
     this.#signalWatch = new SignalWatch(clock, log);
   }
@@ -160,11 +180,11 @@ export class DelayQueueConnection {
 
   /**
    * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose
-   * intake is to run.
+   * intake is to run, and what its handlers declare is stored.
    *
    * @throws ConfigurationError, BrokerUnavailableError
    */
-  async consume(handlers: readonly MessageHandler[], hooks: readonly DeadLetterHook[]): Promise<void> {
+  async consume({ handlers, hooks, schedules }: Consumption): Promise<void> {
     const { broker, backend, log, events, options } = this;
     if (!options.consumer || !this.#intakes) return;
     this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
@@ -180,8 +200,10 @@ export class DelayQueueConnection {
       handlers: handlers.map((handler) => handleWithin(middleware.handle, handler)),
       intakes: this.#intakes,
       hooks,
+      onDataLost: () => this.#declared.restore(),
     });
     await this.#runtime.start();
+    await this.#declared.start(schedules);
     if (!backend.expectsSignals || handlers.length === 0) return;
     const leases = handlers.flatMap(({ topics }) => topics.map(({ settings }) => settings.lease));
     this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: options.consumer.heartbeat });
@@ -205,6 +227,7 @@ export class DelayQueueConnection {
     this.#signalWatch.stop();
     // A look that is under way changes nothing, so nobody waits for it.
     void this.#unhandled.stop();
+    void this.#declared.stop();
     if (this.#runtime) await this.backend.whileDraining(this.#runtime.stop());
   }
 

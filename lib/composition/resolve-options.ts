@@ -87,6 +87,7 @@ const CONSUMER_OPTIONS = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout'
 const METRICS_FUNCTIONS = [
   'countPublished',
   'countHandled',
+  'countMissed',
   'countError',
   'observeLateness',
   'observeHandler',

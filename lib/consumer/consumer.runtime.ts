@@ -29,6 +29,8 @@ export interface ConsumerRuntimeOptions {
   readonly handlers: readonly MessageHandler[];
   readonly intakes: Intakes;
   readonly hooks: readonly DeadLetterHook[];
+  /** Called when Redis turns out to have lost data. */
+  readonly onDataLost: () => void;
 }
 
 /** All consumers of a process: starts them, and drains them in the order in which nothing is lost. */
@@ -50,11 +52,11 @@ export class ConsumerRuntime implements Startable, Watched {
   /** @throws ConfigurationError if the intake of a topic without a handler was to be started or stopped */
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
-    const { context, settings, handlers, hooks, intakes, topics: registry } = options;
+    const { context, settings, handlers, hooks, intakes, onDataLost, topics: registry } = options;
     const topics = handlers.flatMap((handler) => topicsOf(handler));
     this.#pool = new SlotPool(settings.concurrency);
     // The intakes say which topics it takes part in.
-    this.#sharing = new PartitionSharing({ context, registry, heartbeat: settings.heartbeat, topics: [] });
+    this.#sharing = new PartitionSharing({ context, registry, heartbeat: settings.heartbeat, topics: [], onDataLost });
     intakes.begin({ context, topics, sharing: this.#sharing, timeout: settings.shutdownTimeout });
     this.#watch = new ProgressWatch(context, settings.heartbeat, this);
     this.#notifier = new DeadLetterNotifier(context, hooks);
@@ -121,6 +123,7 @@ export class ConsumerRuntime implements Startable, Watched {
       abandoned: this.#abandoned,
       leaseEnds: this.#leaseEnds,
       suspects: this.#suspects,
+      onDataLost: this.#options.onDataLost,
     };
     this.#sharing.add(new TopicConsumer({ ...place, ...shared, context, topics, session, log }, partitions));
   }

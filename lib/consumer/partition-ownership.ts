@@ -110,9 +110,12 @@ export class PartitionOwnership implements PartitionOwner {
 
   lost(owner: Owner | undefined): void {
     this.#stored = owner;
-    const { topics, handled } = this.#handling;
+    const { topics, handled, onDataLost } = this.#handling;
     // Nobody removes an owner: Redis has lost it, and perhaps more of the topic.
-    if (owner === undefined) void topics.restore(handled.topic).catch((error: unknown) => this.#tellError(error));
+    if (owner === undefined) {
+      void topics.restore(handled.topic).catch((error: unknown) => this.#tellError(error));
+      onDataLost();
+    }
     void this.#disown().then(() => this.retry());
   }
 

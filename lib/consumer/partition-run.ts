@@ -10,6 +10,7 @@ import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { waitForEarlierRun } from './earlier-run.js';
 import { RunningDeliveries } from './running-deliveries.js';
+import { ScheduleRunner } from './schedule-runner.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
@@ -40,6 +41,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   readonly #trimmer: DeadLetterTrimmer;
   /** Only while the partition is owned. */
   #claimer: PartitionClaimer | undefined;
+  #schedules: ScheduleRunner | undefined;
   #owner: PartitionOwner | undefined;
   #unsubscribe: Unsubscribe | undefined;
   /** Deliveries whose outcome is not decided. */
@@ -65,7 +67,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Claims what falls due from now on. Nobody waits for the signals to come: once they do, it looks. */
   start(holder: PartitionOwner, owner: Owner): void {
-    const { context } = this.#handling;
+    const { context, topics } = this.#handling;
     this.#unsubscribe ??= context.broker.watchPartition(
       this.partition,
       (signal) => this.#onSignal(signal),
@@ -74,15 +76,24 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#claimer = new PartitionClaimer(this.#handling, this, owner);
     this.#owner = holder;
     this.#claimer.start();
+    this.#schedules = new ScheduleRunner({
+      context,
+      partition: this.partition,
+      order: topics.knownOrder(this.partition.topic),
+      owner,
+      onLost: (stored) => this.lost(stored),
+    });
+    this.#schedules.start();
     void this.#trimmer.start();
   }
 
   /** Claims nothing more; resolves once what the last claim has brought is on its way. */
   async stop(): Promise<void> {
-    const claimer = this.#claimer;
+    const [claimer, schedules] = [this.#claimer, this.#schedules];
     this.#claimer = undefined;
+    this.#schedules = undefined;
     this.#trimmer.disowned();
-    await claimer?.stop();
+    await Promise.all([claimer?.stop(), schedules?.stop()]);
     // Another process need not wait.
     for (const delivery of this.#running.waiting) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
   }
@@ -282,16 +293,23 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   }
 
   #onSignal(signal: PartitionSignal): void {
-    if (signal.kind === 'due') {
-      this.#claimer?.wake(signal.at);
-      return;
+    switch (signal.kind) {
+      case 'due':
+        this.#claimer?.wake(signal.at);
+        break;
+      case 'schedules':
+        this.#schedules?.wake(signal.at);
+        break;
+      case 'cancelled':
+        this.#running.find(signal.storedId, signal.token)?.abort(new DeliveryAbortedError('CANCELLED'));
+        break;
     }
-    this.#running.find(signal.storedId, signal.token)?.abort(new DeliveryAbortedError('CANCELLED'));
   }
 
   /** What was signalled before is lost: that something is due, or that a message in flight was cancelled. */
   #onListening(): void {
     this.#claimer?.wake(0);
+    this.#schedules?.wake(0);
     this.renewLeases();
   }
 }

@@ -16,6 +16,8 @@ export interface PartitionSharingOptions {
   readonly heartbeat: number;
   /** The topics that this process takes part in at first. */
   readonly topics: readonly string[];
+  /** Called when Redis turns out to have lost data. */
+  readonly onDataLost: () => void;
 }
 
 /** Shares the partitions of all topics with the other processes of the fleet, as the session of this one sees them. */
@@ -109,8 +111,9 @@ export class PartitionSharing implements Startable, FleetMember {
   }
 
   restore(): void {
-    const { registry } = this.#options;
+    const { registry, onDataLost } = this.#options;
     this.verify();
+    onDataLost();
     for (const topic of registry.known.keys()) {
       registry.restore(topic).catch((error: unknown) => this.#tellError(topic, error));
     }

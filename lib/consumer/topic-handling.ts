@@ -25,4 +25,6 @@ export interface TopicHandling {
   readonly leaseEnds: LeaseEnds;
   readonly suspects: SuspectQuota;
   readonly log: TopicLog;
+  /** Called when Redis turns out to have lost data. */
+  readonly onDataLost: () => void;
 }

@@ -1,5 +1,6 @@
 /** Metadata keys on decorated methods. */
 export const DELAYED_HANDLER_METADATA = 'delay-queue:handler';
+export const RECURRING_HANDLER_METADATA = 'delay-queue:recurring-handler';
 export const ON_DEAD_LETTER_METADATA = 'delay-queue:on-dead-letter';
 
 /**

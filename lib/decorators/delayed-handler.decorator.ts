@@ -82,9 +82,17 @@ export function DelayedHandler<
 >(topic: R, options: HandlerOptions & { readonly batch?: B } = {}): HandlerDecorator<HandledPayload<R>, B> {
   const decorate: MethodDecorator = (target, _property, descriptor) => {
     const topics = Array.isArray(topic) ? [...(topic as readonly TopicRef[])] : [topic as TopicRef];
-    const metadata: DelayedHandlerMetadata = { topics, options };
-    Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, descriptor.value as object);
-    Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
+    markHandler(target, descriptor.value as object, { topics, options });
   };
   return decorate;
+}
+
+/**
+ * Marks a method as a handler.
+ *
+ * @param target the prototype of its class
+ */
+export function markHandler(target: object, method: object, metadata: DelayedHandlerMetadata): void {
+  Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, method);
+  Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
 }

@@ -62,6 +62,17 @@ export function InjectDelayQueueConsumers(
 }
 
 /**
+ * Injects the `DelayQueueSchedules` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueSchedules(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
+  return Inject(tokensOf(connection).schedules);
+}
+
+/**
  * Injects the ioredis client of a named connection. The one of a module without a name also has the token
  * `DELAY_QUEUE_REDIS`.
  *

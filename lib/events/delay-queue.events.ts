@@ -29,6 +29,7 @@ export class DelayQueueEvents implements EventSink {
     replaced: new Subject(),
     released: new Subject(),
     stale: new Subject(),
+    missed: new Subject(),
     ownership: new Subject(),
     errors: new Subject(),
   };
@@ -42,6 +43,7 @@ export class DelayQueueEvents implements EventSink {
   readonly replaced: Observable<QueueEvents['replaced']> = this.#subjects.replaced.asObservable();
   readonly released: Observable<QueueEvents['released']> = this.#subjects.released.asObservable();
   readonly stale: Observable<QueueEvents['stale']> = this.#subjects.stale.asObservable();
+  readonly missed: Observable<QueueEvents['missed']> = this.#subjects.missed.asObservable();
   readonly ownership: Observable<QueueEvents['ownership']> = this.#subjects.ownership.asObservable();
   readonly errors: Observable<QueueEvents['errors']> = this.#subjects.errors.asObservable();
 

@@ -14,6 +14,7 @@ export const FLEET_KINDS = [
   'released',
   'stale',
   'ownership',
+  'missed',
 ] as const satisfies readonly (keyof FleetEvents)[];
 
 export type FleetKind = (typeof FLEET_KINDS)[number];
@@ -67,6 +68,8 @@ const ENCODERS: { readonly [K in FleetKind]: (to: Value[], event: QueueEvents[K]
   released: encodeEnded,
   stale: (to, event) => encodeDelivery(to, event),
   ownership: (to, { owned }) => to.push(Number(owned)),
+  missed: (to, { schedule, reason, occurrences, first, last }) =>
+    to.push(schedule, reason, occurrences, first.getTime(), last.getTime()),
 };
 
 type Own<K extends FleetKind> = Omit<FleetEvents[K], 'topic' | 'partition'>;
@@ -94,6 +97,13 @@ const DECODERS: { readonly [K in FleetKind]: (values: readonly Value[]) => Own<K
   released: decodeEnded,
   stale: decodeDelivery,
   ownership: ([owned]) => ({ owned: owned === 1 }),
+  missed: ([schedule, reason, occurrences, first, last]) => ({
+    schedule: String(schedule),
+    reason: reason as QueueEvents['missed']['reason'],
+    occurrences: Number(occurrences),
+    first: new Date(Number(first)),
+    last: new Date(Number(last)),
+  }),
 };
 
 /** The key is left out if it is the id. */

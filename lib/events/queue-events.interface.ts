@@ -26,13 +26,34 @@ export interface EndedDelivery extends DeliveryEvent {
 }
 
 /**
+ * Occurrences of a schedule that are not published.
+ *
+ * @publicApi
+ */
+export interface MissedEvent {
+  /** The id of the schedule. */
+  readonly schedule: string;
+  readonly topic: string;
+  readonly partition: number;
+  /**
+   * `'outage'`: nobody was there to publish at that time, and `catchUp` does not ask for them. `'overlap'`: an earlier one was not
+   * over, and `overlap` is `'skip'`.
+   */
+  readonly reason: 'outage' | 'overlap';
+  /** How many; of a cron expression 1000 means so many or more. */
+  readonly occurrences: number;
+  readonly first: Date;
+  readonly last: Date;
+}
+
+/**
  * What this process reports, by kind of event. A delivery whose handler was called ends with one event of `acked`,
  * `retried`, `dead`, `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it.
  *
  * @publicApi
  */
 export interface QueueEvents {
-  /** A message was published by this process. */
+  /** A message was published by this process, also as the occurrence of a schedule. */
   published: PublishedMessage;
   /** A message is handed to its handler; `lateness` is the time since it was due, in milliseconds. */
   delivered: DeliveryEvent & { readonly lateness: number };
@@ -53,6 +74,8 @@ export interface QueueEvents {
   released: EndedDelivery;
   /** A settle came too late: the delivery no longer belonged to this process, and nothing has changed. */
   stale: DeliveryEvent;
+  /** Occurrences of a schedule are not published. */
+  missed: MissedEvent;
   /** A partition came to this process, or left it. */
   ownership: { readonly topic: string; readonly partition: number; readonly owned: boolean };
   /** Something failed in the background, and no caller is told of it. */
@@ -70,6 +93,7 @@ export interface QueueEvents {
  * - `hook`: a hook of the application threw
  * - `fleet`: sending or reading fleet-wide events
  * - `unhandled`: this process publishes to a topic that no process handles (`UnhandledTopicError`)
+ * - `schedule`: publishing the occurrences of schedules, or storing those that handlers declare
  * - `overrun`: a handler has run for longer than three leases, and goes on (`HandlerOverrunError`)
  *
  * @publicApi
@@ -85,6 +109,7 @@ export type BackgroundErrorSource =
   | 'hook'
   | 'fleet'
   | 'unhandled'
+  | 'schedule'
   | 'overrun';
 
 /**

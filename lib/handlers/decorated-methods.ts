@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { didYouMean } from '../checks/nearest.js';
+import { RECURRING_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 
 export type Method = (this: unknown, ...args: unknown[]) => unknown;
@@ -54,6 +55,12 @@ export class DecoratedMethods {
       (a, b) => Number(a.isNotMetatype) - Number(b.isNotMetatype),
     );
   }
+}
+
+/** Where a handler stands, for errors, such as `@DelayedHandler on OrderService.onTimeout`. */
+export function whereOf({ label, method }: Pick<DecoratedMethod<unknown>, 'label' | 'method'>): string {
+  const isRecurring: boolean = Reflect.hasMetadata(RECURRING_HANDLER_METADATA, method);
+  return `@${isRecurring ? 'RecurringHandler' : 'DelayedHandler'} on ${label}`;
 }
 
 /**

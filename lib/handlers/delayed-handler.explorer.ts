@@ -4,7 +4,7 @@ import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/dela
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { topicName } from '../messages/topic.js';
-import { DecoratedMethods, assertConnection } from './decorated-methods.js';
+import { DecoratedMethods, assertConnection, whereOf } from './decorated-methods.js';
 import { HandlerFactory } from './handler-factory.js';
 import { type ConsumingOptions, resolveHandler } from './resolve-handler.js';
 
@@ -27,9 +27,9 @@ export class DelayedHandlerExplorer {
     for (const found of this.methods.find<DelayedHandlerMetadata>(DELAYED_HANDLER_METADATA)) {
       const { label, metadata } = found;
       const { connection: wanted = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
-      assertConnection(`@DelayedHandler on ${label}`, wanted, connections);
+      assertConnection(whereOf(found), wanted, connections);
       if (wanted !== connection) continue;
-      const resolved = resolveHandler(label, metadata.topics, metadata.options, options);
+      const resolved = resolveHandler(label, metadata.topics, metadata.options, options, whereOf(found));
       const invoke = this.factory.create(found, onRefusal);
       handlers.push({
         ...resolved,

@@ -34,6 +34,7 @@ export interface ConsumingOptions extends Pick<ResolvedOptions, 'topicSettings'>
  * Checks the topics and options of a handler. What they leave out comes from the topic and the consumer.
  *
  * @param name such as `OrderService.onTimeout`
+ * @param where the same for errors
  * @throws ConfigurationError that names the handler
  */
 export function resolveHandler(
@@ -41,8 +42,9 @@ export function resolveHandler(
   topics: readonly TopicRef[],
   options: HandlerOptions,
   { topicSettings, consumer }: ConsumingOptions,
+  where = `@DelayedHandler on ${name}`,
 ): Omit<MessageHandler, 'handle'> {
-  return asConfiguration(`@DelayedHandler on ${name}`, () => {
+  return asConfiguration(where, () => {
     assertOptions('Its options', options, HANDLER_OPTIONS);
     const { concurrency = consumer.concurrency, batch, attempts, backoff, timeout, lease, onRefusal } = options;
     assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });

@@ -94,6 +94,11 @@ export function withPayload(text: string, stored: StoredPayload): string {
   return `[${publishedAt},${json}${options === '{}' ? '' : `,${options}`}]`;
 }
 
+/** The same envelope as if it was published at this time, in epoch milliseconds. What is no envelope stays as it is. */
+export function withTime(text: string, publishedAt: number): string {
+  return text.replace(/^\[\d+(?=,)/, `[${publishedAt}`);
+}
+
 /**
  * Reads a stored envelope. Everything in the result is within the bounds of what can be published.
  *

@@ -1,4 +1,5 @@
 import type { Duration } from '../time/duration.js';
+import type { LocalTime } from '../time/local-time.js';
 import type { StoredBackoff } from './backoff.js';
 import type { ReplicaOptions } from './replicas.js';
 
@@ -18,10 +19,10 @@ export interface PublishOptions {
   /** Time from now until the message is due, 0 to 10 years. @defaultValue due at once */
   delay?: Duration;
   /**
-   * Due at this time (a number is epoch milliseconds); a time in the past is due at once. Not together with `delay`.
-   * @defaultValue due at once
+   * Due at this time (a number is epoch milliseconds), or when the clocks of a time zone show it; a time in the past is due at once.
+   * Not together with `delay`. @defaultValue due at once
    */
-  deliverAt?: Date | number;
+  deliverAt?: Date | number | LocalTime;
   /** How many deliveries may fail before the message is a dead letter, 1 to 1000. @defaultValue the handler's */
   attempts?: number;
   /** Wait between the attempts. @defaultValue the handler's */

@@ -14,9 +14,11 @@ import { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js
 import { DecoratedMethods } from '../handlers/decorated-methods.js';
 import { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
 import { HandlerFactory } from '../handlers/handler-factory.js';
+import { RecurringHandlerExplorer } from '../handlers/recurring-handler.explorer.js';
 import { assertName } from '../messages/topic.js';
 import { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { VERSION } from '../version.js';
 import { DelayQueueScheduler } from './delay-queue.scheduler.js';
 
@@ -33,6 +35,7 @@ const CLASSES = {
   events: DelayQueueEvents,
   health: DelayQueueHealth,
   consumers: DelayQueueConsumers,
+  schedules: DelayQueueSchedules,
 } as const;
 
 /** Makes a connection, and provides those of its fields that applications inject. */
@@ -49,7 +52,9 @@ export function connectionProviders(name: string): Provider[] {
       },
       inject: [MODULE_OPTIONS, tokens.backend],
     },
-    ...(['producer', 'admin', 'events', 'health', 'consumers'] as const).flatMap((part) => partProviders(name, part)),
+    ...(['producer', 'admin', 'events', 'health', 'consumers', 'schedules'] as const).flatMap((part) =>
+      partProviders(name, part),
+    ),
     {
       provide: tokens.redis,
       useFactory: ({ redis }: DelayQueueConnection) => redis,
@@ -57,25 +62,33 @@ export function connectionProviders(name: string): Provider[] {
     },
     DecoratedMethods,
     DelayedHandlerExplorer,
+    RecurringHandlerExplorer,
     DeadLetterHookExplorer,
     HandlerFactory,
     {
       provide: DelayQueueScheduler,
       useFactory: (
         connection: DelayQueueConnection,
-        explorer: DelayedHandlerExplorer,
-        hookExplorer: DeadLetterHookExplorer,
+        handlers: DelayedHandlerExplorer,
+        recurring: RecurringHandlerExplorer,
+        hooks: DeadLetterHookExplorer,
         discovery: DiscoveryService,
-      ) => new DelayQueueScheduler(connection, explorer, hookExplorer, discovery),
-      inject: [tokens.connection, DelayedHandlerExplorer, DeadLetterHookExplorer, DiscoveryService],
+      ) => new DelayQueueScheduler(connection, { handlers, recurring, hooks }, discovery),
+      inject: [
+        tokens.connection,
+        DelayedHandlerExplorer,
+        RecurringHandlerExplorer,
+        DeadLetterHookExplorer,
+        DiscoveryService,
+      ],
     },
   ];
 }
 
 /** The tokens that applications inject. */
 export function injectables(name: string): InjectionToken[] {
-  const { producer, admin, events, health, consumers, redis } = tokensOf(name);
-  const strings = [producer, admin, events, health, consumers, redis];
+  const { producer, admin, events, health, consumers, schedules, redis } = tokensOf(name);
+  const strings = [producer, admin, events, health, consumers, schedules, redis];
   return name === DEFAULT_CONNECTION ? [...strings, ...Object.values(CLASSES)] : strings;
 }
 

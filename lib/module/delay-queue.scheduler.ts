@@ -8,6 +8,14 @@ import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';
 import type { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
+import type { RecurringHandlerExplorer } from '../handlers/recurring-handler.explorer.js';
+
+/** What find the decorated methods of the application. */
+export interface Explorers {
+  readonly handlers: DelayedHandlerExplorer;
+  readonly recurring: RecurringHandlerExplorer;
+  readonly hooks: DeadLetterHookExplorer;
+}
 
 /**
  * Ties a connection to the life of the application: connects when its modules are initialized, consumes once it has
@@ -17,19 +25,12 @@ export class DelayQueueScheduler
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
   readonly #connection: DelayQueueConnection;
-  readonly #explorer: DelayedHandlerExplorer;
-  readonly #hookExplorer: DeadLetterHookExplorer;
+  readonly #explorers: Explorers;
   readonly #discovery: DiscoveryService;
 
-  constructor(
-    connection: DelayQueueConnection,
-    explorer: DelayedHandlerExplorer,
-    hookExplorer: DeadLetterHookExplorer,
-    discovery: DiscoveryService,
-  ) {
+  constructor(connection: DelayQueueConnection, explorers: Explorers, discovery: DiscoveryService) {
     this.#connection = connection;
-    this.#explorer = explorer;
-    this.#hookExplorer = hookExplorer;
+    this.#explorers = explorers;
     this.#discovery = discovery;
   }
 
@@ -65,8 +66,12 @@ export class DelayQueueScheduler
   async #consume(consumer: ConsumerSettings): Promise<void> {
     const { name, options } = this.#connection;
     const names = new Set(this.#connections().map((connection) => connection.name));
-    const handlers = this.#explorer.explore(name, { ...options, consumer }, names);
-    await this.#connection.consume(handlers, this.#hookExplorer.explore(name, names));
+    const { handlers, recurring, hooks } = this.#explorers;
+    await this.#connection.consume({
+      handlers: handlers.explore(name, { ...options, consumer }, names),
+      hooks: hooks.explore(name, names),
+      schedules: recurring.explore(name),
+    });
   }
 
   /** Nest makes a module of each call of `forRoot()`. Several of one connection have to agree. */
@@ -95,7 +100,7 @@ export class DelayQueueScheduler
 
   #whyNotHandled(topic: string): string | undefined {
     const { name, options } = this.#connection;
-    const [found] = this.#explorer.handlersOf(topic);
+    const [found] = this.#explorers.handlers.handlersOf(topic);
     if (!found) return undefined;
     if (found.connection !== name) {
       return (

@@ -1,4 +1,4 @@
-import type { BackgroundErrorSource } from '../events/queue-events.interface.js';
+import type { BackgroundErrorSource, MissedEvent } from '../events/queue-events.interface.js';
 
 /**
  * What became of a publish. `created`: the message is new. `duplicate`: its id existed, and the stored message was kept or
@@ -88,6 +88,8 @@ export interface MetricsReading {
 export interface DelayQueueMetrics {
   countPublished(topic: string, outcome: PublishOutcome): void;
   countHandled(topic: string, outcome: HandleOutcome): void;
+  /** Counts occurrences of schedules that are not published. */
+  countMissed(topic: string, reason: MissedEvent['reason'], occurrences: number): void;
   /** Counts a failure in the background, of which no caller is told. */
   countError(source: BackgroundErrorSource): void;
   /** Called for each message that is handed to its handler, with the time since it was due. */

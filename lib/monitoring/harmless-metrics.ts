@@ -20,6 +20,10 @@ export class HarmlessMetrics implements DelayQueueMetrics {
     this.#try(() => this.#metrics.countHandled(...args));
   }
 
+  countMissed(...args: Parameters<DelayQueueMetrics['countMissed']>): void {
+    this.#try(() => this.#metrics.countMissed(...args));
+  }
+
   countError(...args: Parameters<DelayQueueMetrics['countError']>): void {
     this.#try(() => this.#metrics.countError(...args));
   }

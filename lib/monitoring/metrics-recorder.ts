@@ -8,7 +8,7 @@ import type { DelayQueueMetrics, HandleOutcome, PublishOutcome } from './delay-q
 import type { MetricsReader } from './metrics-reader.js';
 
 /** The kinds of events that are counted. */
-type CountedKind = 'delivered' | 'errors' | HandleOutcome;
+type CountedKind = 'delivered' | 'missed' | 'errors' | HandleOutcome;
 
 /** The kinds of events that end a delivery whose outcome took effect. */
 const ENDS = [
@@ -53,6 +53,7 @@ export class MetricsRecorder implements Startable {
         }),
       ),
       events.stale.subscribe(({ topic }) => metrics.countHandled(topic, 'stale')),
+      events.missed.subscribe(({ topic, reason, occurrences }) => metrics.countMissed(topic, reason, occurrences)),
       events.errors.subscribe(({ source }) => metrics.countError(source)),
     ];
   }

@@ -5,6 +5,7 @@ import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
+import type { LocalTime } from '../time/local-time.js';
 import { serveWithin } from '../broker/serve.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
@@ -132,7 +133,7 @@ export class DelayQueueProducer {
    * then in the others.
    *
    * @param when either `delay`, the time from now on the Redis server's clock until it is due, 0 to 10 years; or `deliverAt`,
-   * when it is due, at most 10 years ahead (a number is epoch milliseconds). A time in the past means at once
+   * when it is due, at most 10 years ahead, as in the options of `publish()`. A time in the past means at once
    * @returns whether it was moved; `false` if there is no such message, or it is in flight or a dead letter: nothing was
    * changed then
    * @throws InvalidArgumentError: nothing was sent
@@ -142,7 +143,7 @@ export class DelayQueueProducer {
   async reschedule(
     topic: TopicRef,
     id: string | { id: string; key: string },
-    when: { delay: Duration } | { deliverAt: Date | number },
+    when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
   ): Promise<boolean> {
     return this.#changes.reschedule(topic, id, when);
   }

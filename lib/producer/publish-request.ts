@@ -2,12 +2,12 @@ import type { DueTime, NewMessage } from '../broker/broker.interface.js';
 import { optionalDueTime } from '../topics/due-time.js';
 import { parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
-import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { MAX_DELAY } from '../checks/limits.js';
+import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { resolveStoredBackoff } from '../messages/backoff.js';
 import { assertId } from '../messages/assert-id.js';
-import { assertHeaders, encodeEnvelope } from '../messages/envelope.js';
-import { MAX_ATTEMPTS, MAX_DELAY } from '../checks/limits.js';
+import { assertHeaders } from '../messages/envelope.js';
+import { toEnvelope } from '../messages/message-options.js';
 import type { StoredPayload } from '../messages/serializer.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
@@ -56,16 +56,16 @@ const AT_ONCE: DueTime = Object.freeze({ after: 0 });
  * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
  */
 export function toPublishRequest(
-  { payload, serialized }: StoredPayload,
+  stored: StoredPayload,
   options: PublishOptions = NO_OPTIONS,
   now: number,
   defaults: PublishDefaults,
 ): PublishRequest {
   if (options !== NO_OPTIONS) assertPublishOptions(options);
-  const { attempts, backoff, timeout, expireAfter, headers, onDuplicate = 'reject' } = options;
-  if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
+  const { onDuplicate = 'reject' } = options;
   assertOneOf('onDuplicate', onDuplicate, ['reject', 'ignore', 'replace', 'earliest']);
-  const maxWait = optionalDuration('maxWait', options.maxWait, 0);
+  const maxWait =
+    options.maxWait === undefined ? undefined : parseDuration('maxWait', options.maxWait, { min: 0, max: MAX_DELAY });
   if (maxWait !== undefined && onDuplicate !== 'replace') {
     throw new InvalidArgumentError(
       `maxWait needs onDuplicate: 'replace': it limits for how long replacing can put a message off. ` +
@@ -76,16 +76,7 @@ export function toPublishRequest(
   if (options.key !== undefined) assertId('key', options.key);
   const { long: id, short } = options.id === undefined ? messageIds.next() : { long: options.id, short: undefined };
   const key = options.key ?? id;
-  const envelope = encodeEnvelope({
-    payload,
-    serialized,
-    publishedAt: now,
-    headers,
-    attempts,
-    backoff: backoff === undefined ? undefined : resolveStoredBackoff('backoff', backoff),
-    timeout: optionalDuration('timeout', timeout, 1),
-    expireAfter: optionalDuration('expireAfter', expireAfter, 1),
-  });
+  const envelope = toEnvelope(stored, options, now);
   const { replicas, publishTimeout } = defaults;
   const due = optionalDueTime(options, now) ?? AT_ONCE;
   return {
@@ -104,8 +95,4 @@ export function toPublishRequest(
 export function assertPublishOptions(options: PublishOptions): void {
   assertOptions('The publish options', options, OPTIONS);
   if (options.headers !== undefined) assertHeaders(options.headers);
-}
-
-function optionalDuration(name: string, value: unknown, min: number): number | undefined {
-  return value === undefined ? undefined : parseDuration(name, value, { min, max: MAX_DELAY });
 }

@@ -25,6 +25,10 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
       'outcome',
     ]),
     handled: counter('handled_total', 'Deliveries to this process that have ended.', ['topic', 'outcome']),
+    missed: counter('missed_occurrences_total', 'Occurrences of schedules that were not published.', [
+      'topic',
+      'reason',
+    ]),
     errors: counter('errors_total', 'What failed in the background, where nobody waits for it.', ['source']),
     lateness: histogram(
       'lateness_seconds',

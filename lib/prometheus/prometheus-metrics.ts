@@ -1,6 +1,6 @@
 import { type Registry, register } from 'prom-client';
 import { ConfigurationError } from '../errors/options.errors.js';
-import type { BackgroundErrorSource } from '../events/queue-events.interface.js';
+import type { BackgroundErrorSource, MissedEvent } from '../events/queue-events.interface.js';
 import type {
   DelayQueueMetrics,
   HandleOutcome,
@@ -51,6 +51,10 @@ class PrometheusMetrics implements DelayQueueMetrics {
 
   countHandled(topic: string, outcome: HandleOutcome): void {
     this.#instruments.handled.inc({ topic, outcome });
+  }
+
+  countMissed(topic: string, reason: MissedEvent['reason'], occurrences: number): void {
+    this.#instruments.missed.inc({ topic, reason }, occurrences);
   }
 
   countError(source: BackgroundErrorSource): void {

@@ -1,4 +1,4 @@
-import type { CallId, NewMessage, Partition, PublishResult } from '../broker/broker.interface.js';
+import type { CallId, Partition } from '../broker/broker.interface.js';
 
 /** A message as it was published. */
 export interface Published {
@@ -22,14 +22,11 @@ export class PublishedMessages {
     this.#byTopic.clear();
   }
 
-  record(partition: Partition, call: CallId, messages: readonly NewMessage[], results: readonly PublishResult[]): void {
+  record(partition: Partition, call: CallId, messages: readonly Omit<Published, 'partition'>[]): void {
     if (this.#isRepeat(partition, call)) return;
     const list = this.#byTopic.get(partition.topic) ?? [];
     this.#byTopic.set(partition.topic, list);
-    for (const [i, { storedId, envelope }] of messages.entries()) {
-      const { status, dueAt } = results[i] as PublishResult;
-      if (status === 'created' || status === 'replaced') list.push({ partition, storedId, envelope, dueAt });
-    }
+    for (const { storedId, envelope, dueAt } of messages) list.push({ partition, storedId, envelope, dueAt });
   }
 
   /** A call is made again if its reply was lost. */

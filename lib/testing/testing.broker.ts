@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Broker, NO_TOKEN, type Partition, type Receipt } from '../broker/broker.interface.js';
+import { type Broker, NO_TOKEN, type Partition, type PublishResult, type Receipt } from '../broker/broker.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
 import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
 import type { Activity } from './activity.js';
@@ -17,7 +17,7 @@ export interface TestingBrokerOptions {
 
 /** The broker in memory as an application under test has it: watched, and failing when the test says so. */
 export function testingBroker({ memory, activity, faults, outages, published }: TestingBrokerOptions): Broker {
-  const recorded = wrapBroker(memory, (call) => recordPublished(call, published));
+  const recorded = wrapBroker(memory, (call) => recordPublished(call, memory, published));
   const failing = wrapBroker(recorded, async (call) => {
     activity.called();
     // Nobody moves the clock while an application boots.
@@ -36,11 +36,23 @@ export function testingBroker({ memory, activity, faults, outages, published }: 
 }
 
 /** What took effect counts as published, even if its reply is lost. */
-async function recordPublished(call: BrokerCall, published: PublishedMessages): Promise<unknown> {
+async function recordPublished(call: BrokerCall, memory: MemoryBroker, published: PublishedMessages): Promise<unknown> {
+  if (call.operation === 'publishOccurrence') {
+    const [partition, id, { storedId, dueAt }] = call.args;
+    const result = await call.run();
+    const stored =
+      result.status === 'published' && !result.duplicate ? await memory.get(partition, storedId) : undefined;
+    if (stored) published.record(partition, id, [{ ...stored, dueAt }]);
+    return result;
+  }
   if (call.operation !== 'publish') return call.run();
   const [partition, id, messages] = call.args;
   const results = await call.run();
-  published.record(partition, id, messages, results);
+  const taken = messages.flatMap(({ storedId, envelope }, i) => {
+    const { status, dueAt } = results[i] as PublishResult;
+    return status === 'created' || status === 'replaced' ? [{ storedId, envelope, dueAt }] : [];
+  });
+  published.record(partition, id, taken);
   return results;
 }
 

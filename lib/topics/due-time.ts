@@ -1,6 +1,7 @@
 import type { DueTime } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { parseDuration } from '../time/duration.js';
+import { localToEpoch } from '../time/local-time.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { MAX_DELAY } from '../checks/limits.js';
@@ -27,16 +28,22 @@ export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): 
   }
   if (delay !== undefined) return { after: parseDuration('delay', delay, { max: MAX_DELAY }) };
   if (deliverAt === undefined) return undefined;
-  const at = deliverAt instanceof Date ? deliverAt.getTime() : deliverAt;
+  const at = toEpoch(deliverAt);
   if (typeof at !== 'number' || !Number.isFinite(at)) {
     throw new InvalidArgumentError(
-      `deliverAt must be a valid Date or epoch milliseconds. Given: ${describe(deliverAt)}.`,
+      `deliverAt must be a valid Date, epoch milliseconds, or { local, timeZone }. Given: ${describe(deliverAt)}.`,
     );
   }
   if (at > now + MAX_DELAY) {
     throw new InvalidArgumentError(`deliverAt must be within 10 years from now. Given: ${describe(deliverAt)}.`);
   }
   return at <= now ? { after: 0 } : { at: Math.ceil(at) };
+}
+
+/** Epoch milliseconds, if it is a valid time. */
+function toEpoch(deliverAt: NonNullable<DueOptions['deliverAt']>): number {
+  if (deliverAt instanceof Date) return deliverAt.getTime();
+  return typeof deliverAt === 'object' && deliverAt !== null ? localToEpoch('deliverAt', deliverAt) : deliverAt;
 }
 
 /**

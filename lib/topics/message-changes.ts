@@ -1,6 +1,7 @@
 import type { Broker, CallId, CancelResult, Partition } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
+import type { LocalTime } from '../time/local-time.js';
 import { serveWithin } from '../broker/serve.js';
 import { assertMessageName, type MessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
@@ -42,7 +43,7 @@ export class MessageChanges {
   async reschedule(
     topic: TopicRef,
     name: MessageName,
-    when: { delay: Duration } | { deliverAt: Date | number },
+    when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
   ): Promise<boolean> {
     const { store } = this.#dependencies;
     const due = requiredDueTime(when, store.now());

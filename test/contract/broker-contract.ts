@@ -12,6 +12,7 @@ import { extendContract } from './extend.contract.js';
 import { fleetContract } from './fleet.contract.js';
 import { historyContract } from './history.contract.js';
 import { inspectContract } from './inspect.contract.js';
+import { occurrencesContract } from './occurrences.contract.js';
 import { orderContract } from './order.contract.js';
 import { orderMovesContract } from './order-moves.contract.js';
 import { pauseContract } from './pause.contract.js';
@@ -21,6 +22,7 @@ import { publishDuplicateContract } from './publish-duplicate.contract.js';
 import { replicasContract } from './replicas.contract.js';
 import { repeatContract } from './repeat.contract.js';
 import { rescheduleContract } from './reschedule.contract.js';
+import { schedulesContract } from './schedules.contract.js';
 import { settleContract } from './settle.contract.js';
 import { settleReceiptContract } from './settle-receipt.contract.js';
 import { signalContract } from './signal.contract.js';
@@ -57,5 +59,7 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
     setAsideContract(it);
     orderContract(it);
     orderMovesContract(it);
+    schedulesContract(it);
+    occurrencesContract(it);
   });
 }

@@ -8,6 +8,7 @@ import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
+import { schedules } from './drivers/schedules.js';
 import { tracing } from './drivers/tracing.js';
 import { driveDocuments } from '../support/docs/driven-document.js';
 
@@ -27,5 +28,6 @@ driveDocuments('docs/guides', {
   'intake.md': intake,
   'operations.md': operations,
   'order.md': order,
+  'schedules.md': schedules,
   'tracing.md': tracing,
 });

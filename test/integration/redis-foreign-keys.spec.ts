@@ -3,6 +3,7 @@ import {
   type ClaimRequest,
   type NewMessage,
   NO_TOKEN,
+  type Occurrence,
   type Outcome,
   type TopicOrder,
   ownerOf,
@@ -10,6 +11,7 @@ import {
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
+import { SERIES, due as storeDue, publish as publishOccurrence } from '../support/broker/stored-schedules.js';
 import { type RedisBed, openRedisBed, serverTime } from '../support/broker/redis-bed.js';
 
 const OWNER = ownerOf('epoch', 'm');
@@ -28,6 +30,8 @@ const KEYS = [
   'places',
   'owner',
   'meta',
+  'schedules',
+  'occurrences',
 ] as const satisfies (keyof PartitionKeys)[];
 
 /** A name of letters, which sort by their bytes. */
@@ -38,6 +42,8 @@ function nameOf(i: number): string {
 describe('a key that holds another type than ours', () => {
   let bed: RedisBed;
   let tokens: ReadonlyMap<string, string>;
+  /** The state of the schedule that is stored. */
+  let seen: string;
   /** Of the topic. */
   let order: TopicOrder | undefined;
   beforeEach(async () => {
@@ -70,6 +76,7 @@ describe('a key that holds another type than ours', () => {
     await settle(tokenOf('dying'), 'dying', DEAD);
     await publish(message('due'), message('later', { due: { after: LONG } }));
     await publish(...['ended', 'flying', 'dying', 'due'].map((key) => message(toStoredId('next', key))));
+    seen = await storeDue({ broker, partition, nextCall, owner: OWNER });
   }
 
   async function publish(...messages: NewMessage[]): Promise<void> {
@@ -83,6 +90,12 @@ describe('a key that holds another type than ours', () => {
   async function settle(token: string, storedId: string, outcome: Outcome): Promise<unknown> {
     const { broker, partition, nextCall } = bed;
     return broker.settle(partition, nextCall(), [{ storedId, token, outcome }]);
+  }
+
+  /** Publishes an occurrence of the schedule, if it is there. */
+  async function occur(given: Partial<Occurrence> = {}): Promise<unknown> {
+    const { broker, partition, nextCall } = bed;
+    return publishOccurrence({ broker, partition, nextCall, owner: OWNER }, { expected: seen, order, ...given });
   }
 
   const OPERATIONS: Record<string, () => Promise<unknown>> = {
@@ -136,6 +149,14 @@ describe('a key that holds another type than ours', () => {
       return bed.broker.edit(bed.partition, bed.nextCall(), edit);
     },
     clear: async () => bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'),
+    'put a schedule': async () =>
+      bed.broker.putSchedule(bed.partition, { id: 'tick', expected: seen, state: 'r active 9 - 0', nextAt: 9 }),
+    'look for due schedules': async () => bed.broker.dueSchedules(bed.partition),
+    'publish an occurrence': async () => occur(),
+    'publish an occurrence if no earlier one waits': async () =>
+      occur({ unlessBusy: { state: 'r active 9 - 1', series: SERIES } }),
+    'remove a schedule': async () => bed.broker.removeSchedule(bed.partition, bed.nextCall(), 'tick'),
+    'get schedules': async () => bed.broker.getSchedules(bed.partition, ['tick']),
     peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
     get: async () => bed.broker.get(bed.partition, 'flying'),
     stats: async () => bed.broker.stats(bed.partition),

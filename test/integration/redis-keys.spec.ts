@@ -4,6 +4,7 @@ import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { DEAD, LONG, LONG_AGO, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
+import { newSchedule } from '../support/broker/stored-schedules.js';
 
 describe('the keys of Redis', () => {
   let bed: RedisBed;
@@ -32,6 +33,8 @@ describe('the keys of Redis', () => {
       { storedId: b.storedId, token: b.token, outcome: RETRY_LATER },
     ];
     await broker.settle(partition, bed.nextCall(), settlements);
+    await broker.indexSchedule({ id: 'tick', topic: 'orders', key: 'tick' });
+    await broker.putSchedule(partition, newSchedule('tick', LONG_AGO));
   }
 
   it('are those that redis-keys.ts lists, each of the type it says', async () => {
@@ -54,10 +57,13 @@ describe('the keys of Redis', () => {
       [`${tag}:owner`]: 'string',
       [`${tag}:meta`]: 'hash',
       [`${tag}:answered:bed`]: 'string',
+      [`${tag}:schedules`]: 'hash',
+      [`${tag}:occurrences`]: 'zset',
       [`${topicTag}:config`]: 'hash',
       [`${fleetTag}:sessions`]: 'hash',
       [`${fleetTag}:handled`]: 'hash',
       [`${fleetTag}:topics`]: 'hash',
+      [`${fleetTag}:schedules`]: 'hash',
     };
     const stored = await bed.storedKeys();
     const types = await Promise.all(stored.map(async (key) => [key, await bed.redis.type(key)] as const));
@@ -159,6 +165,8 @@ describe('the keys of Redis', () => {
     expect(c).toMatchObject({ state: 'in-flight' });
     const settlements = [{ storedId: 'c', token: bed.claimant.token(3), outcome: { kind: 'ack' } as const }];
     expect(await broker.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
+
+    expect(await broker.removeSchedule(partition, bed.nextCall(), 'tick')).toBe(true);
 
     const { owner, meta, places, channel: _channel, ...ofMessages } = keys;
     expect(await redis.exists(...Object.values(ofMessages))).toBe(0);

@@ -6,6 +6,7 @@ import {
   type Heartbeat,
   type Owner,
   PROTOCOL_VERSION,
+  type SchedulePlace,
   type SessionRecord,
   type TopicConfig,
   type TopicList,
@@ -23,6 +24,8 @@ export interface MemoryFleet {
   readonly sessions: Map<string, SessionRecord>;
   /** Lists of topics by their digests. */
   readonly handled: Map<string, readonly string[]>;
+  /** Where each schedule is kept. */
+  readonly schedules: Map<string, SchedulePlace>;
   readonly signal: (signal: FleetSignal) => void;
 }
 

@@ -12,6 +12,7 @@ import {
   type PartitionCounters,
   type PartitionSignal,
   type StoredMessage,
+  type StoredSchedule,
 } from '../broker.interface.js';
 import { Lines } from './lines.js';
 import { SortedSet } from './sorted-set.js';
@@ -50,6 +51,8 @@ export class MemoryPartition {
   readonly messages = new Map<string, string>();
   readonly deliveries = new Map<string, DeliveryRecord>();
   readonly errors = new Map<string, FailureRecord>();
+  readonly schedules = new Map<string, Omit<StoredSchedule, 'id'>>();
+  readonly occurrences = new SortedSet();
   readonly lines: Lines = new Lines({
     scheduled: this.scheduled,
     deliveriesOf: (storedId) => this.deliveries.get(storedId)?.delivery ?? 0,

@@ -36,6 +36,17 @@ import {
 import { get, locate, messagesIn, peek, stats } from './looking.js';
 import { MemoryPartition } from './memory-partition.js';
 import { cancel, clear, edit, publish, reschedule, runNow } from './publishing.js';
+import {
+  dueSchedules,
+  findSchedule,
+  getSchedules,
+  indexSchedule,
+  listSchedules,
+  publishOccurrence,
+  putSchedule,
+  removeSchedule,
+  unindexSchedule,
+} from './schedules.js';
 
 interface SessionWatcher {
   readonly session: string;
@@ -86,6 +97,15 @@ export class MemoryBroker implements Broker {
   tell = this.#onFleet(tell);
   acquire = this.#onPartition(acquire);
   release = this.#onPartition(release);
+  indexSchedule = this.#onFleet(indexSchedule);
+  unindexSchedule = this.#onFleet(unindexSchedule);
+  findSchedule = this.#onFleet(findSchedule);
+  listSchedules = this.#onFleet(listSchedules);
+  getSchedules = this.#onPartition(getSchedules);
+  putSchedule = this.#onPartition(putSchedule);
+  removeSchedule = this.#onPartition(removeSchedule);
+  dueSchedules = this.#onPartition(dueSchedules);
+  publishOccurrence = this.#onPartition(publishOccurrence);
 
   readonly link: BrokerLink = {
     isUp: true,
@@ -116,6 +136,7 @@ export class MemoryBroker implements Broker {
       configs: new Map(),
       sessions: new Map(),
       handled: new Map(),
+      schedules: new Map(),
       signal: ({ to, signal }) =>
         this.#sessionWatchers.tell(({ session, listener }) => {
           if (to === undefined || to === session) listener(signal);

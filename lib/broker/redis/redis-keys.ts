@@ -26,6 +26,10 @@ export interface PartitionKeys {
   readonly owner: string;
   /** HASH: paused, counters */
   readonly meta: string;
+  /** HASH: schedule → its state, definition and message */
+  readonly schedules: string;
+  /** ZSET: schedule → time of its next occurrence; infinite if there is none */
+  readonly occurrences: string;
   /** Channel: signals to the owner */
   readonly channel: string;
 }
@@ -47,6 +51,8 @@ export interface FleetKeys {
   readonly handled: string;
   /** HASH: topic → the second copy of its config */
   readonly topics: string;
+  /** HASH: schedule → where it is kept */
+  readonly index: string;
   /** Channel: signals to all sessions */
   readonly channel: string;
 }
@@ -65,6 +71,8 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   places: 'HASH',
   owner: 'STRING',
   meta: 'HASH',
+  schedules: 'HASH',
+  occurrences: 'ZSET',
   answered: 'STRING',
   sessions: 'HASH',
   handled: 'HASH',
@@ -97,6 +105,7 @@ export class RedisKeys {
       sessions: `${tag}:sessions`,
       handled: `${tag}:handled`,
       topics: `${tag}:topics`,
+      index: `${tag}:schedules`,
       channel: `${tag}:signals`,
     };
   }
@@ -150,6 +159,8 @@ function partitionKeys(tag: string): PartitionKeys {
     places: `${tag}:places`,
     owner: `${tag}:owner`,
     meta: `${tag}:meta`,
+    schedules: `${tag}:schedules`,
+    occurrences: `${tag}:occurrences`,
     channel: `${tag}:signals`,
   };
 }

@@ -35,8 +35,9 @@ import {
   addsMemory,
 } from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
-import { RedisFleet, type RedisFleetOptions } from './redis-fleet.js';
+import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
+import { RedisSchedules } from './redis-schedules.js';
 import * as replies from './replies.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeMessages, encodeSettlements } from './script-arguments.js';
@@ -53,7 +54,7 @@ export interface RedisOperationsOptions extends RedisFleetOptions {
 }
 
 /** The operations on Redis. Each gives a script its arguments by name and reads its reply; what a script does is in `lua/`. */
-export class RedisOperations extends RedisFleet implements Omit<BrokerOperations, 'connect'> {
+export class RedisOperations extends RedisSchedules implements Omit<BrokerOperations, 'connect'> {
   readonly #scripts: ScriptRunner;
   readonly #replicated: ReplicatedCalls;
   readonly #keys: RedisKeys;

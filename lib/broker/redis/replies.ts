@@ -5,6 +5,7 @@ import {
   type PartitionSignal,
   type Position,
   type DeadLetterPage,
+  type DueSchedules,
   type ListedDeadLetter,
   type PeekedMessages,
   type CancelResult,
@@ -12,6 +13,7 @@ import {
   type ClaimedMessage,
   type ExtendStatus,
   type NewMessage,
+  type OccurrenceResult,
   type Owner,
   type PartitionCounters,
   type PartitionStats,
@@ -19,15 +21,23 @@ import {
   type RescheduleResult,
   type SettleStatus,
   type StoredMessage,
+  type StoredSchedule,
   epochOf,
   sessionOfOwner,
   tokenOf,
 } from '../broker.interface.js';
+import { decodeSchedule } from './schedule-records.js';
 import type { Reply } from './script-runner.js';
 
 // What the scripts answer and publish, by the position that the head of each Lua file gives.
 
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
+const CREATED = '1';
+const OCCURRENCE_RESULT = {
+  2: { status: 'changed' },
+  3: { status: 'published', duplicate: false },
+  4: { status: 'skipped' },
+} as const satisfies Readonly<Record<number, OccurrenceResult>>;
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
 const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
 const RESCHEDULE_RESULT = ['not-found', 'rescheduled', 'in-flight'] as const;
@@ -67,6 +77,25 @@ export function rescheduleResult([result]: Reply): RescheduleResult {
 
 export function editResult([result]: Reply): EditResult {
   return EDIT_RESULT[result as 0 | 1 | 2];
+}
+
+export function dueSchedules([now, nextAt, repaired, damaged, ...fields]: Reply): DueSchedules {
+  const due: StoredSchedule[] = [];
+  for (let i = 0; i < fields.length; i += 2) due.push(decodeSchedule(fields[i] as string, fields[i + 1] as string));
+  return {
+    due,
+    nextAt: timeOrNone(nextAt),
+    now: now as number,
+    repaired: repaired as number,
+    damaged: String(damaged).split('\0').slice(0, -1),
+  };
+}
+
+/** An occurrence that was published is answered as the publish of one message. */
+export function occurrenceResult([status, more]: Reply): OccurrenceResult {
+  if (typeof status === 'string') return { status: 'published', duplicate: status.split(' ')[1] !== CREATED };
+  if (status === 0) return { status: 'not-owner', owner: (more as Owner) || undefined };
+  return OCCURRENCE_RESULT[status as 2 | 3 | 4];
 }
 
 /** @param claimant the owner that has claimed; its epoch is part of all tokens */
@@ -199,11 +228,11 @@ export function timeOrNone(time: string | number | undefined): number | undefine
   return time === undefined || Number(time) < 0 ? undefined : Number(time);
 }
 
-/** Reads what the scripts publish: `due <ms>` or `cancelled <token> <stored id>`. Anything else is not ours. */
+/** Reads what the scripts publish: `due <ms>`, `schedules <ms>` or `cancelled <token> <stored id>`. Anything else is not ours. */
 export function decodeSignal(message: string): PartitionSignal | undefined {
   const [kind, value] = message.split(' ', 2);
   if (!value) return undefined;
-  if (kind === 'due' && Number.isFinite(Number(value))) return { kind, at: Number(value) };
+  if ((kind === 'due' || kind === 'schedules') && Number.isFinite(Number(value))) return { kind, at: Number(value) };
   if (kind === 'cancelled') {
     return { kind, token: value, storedId: message.slice(kind.length + value.length + 2) };
   }

@@ -37,6 +37,7 @@ export class EventLog implements Record<keyof QueueEvents, unknown> {
   readonly replaced: Tape<QueueEvents['replaced']>;
   readonly released: Tape<QueueEvents['released']>;
   readonly stale: Tape<QueueEvents['stale']>;
+  readonly missed: Tape<QueueEvents['missed']>;
   readonly ownership: Tape<QueueEvents['ownership']>;
   readonly errors: Tape<QueueEvents['errors']>;
 
@@ -50,6 +51,7 @@ export class EventLog implements Record<keyof QueueEvents, unknown> {
     this.replaced = new Tape('replaced', events.replaced);
     this.released = new Tape('released', events.released);
     this.stale = new Tape('stale', events.stale);
+    this.missed = new Tape('missed', events.missed);
     this.ownership = new Tape('ownership', events.ownership);
     this.errors = new Tape('errors', events.errors);
   }

@@ -5,6 +5,7 @@ import type {
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueProducer,
+  DelayQueueSchedules,
 } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 
@@ -17,6 +18,7 @@ export declare const harness: DelayQueueHarness;
 export declare const events: DelayQueueEvents;
 export declare const health: DelayQueueHealth;
 export declare const producer: DelayQueueProducer;
+export declare const schedules: DelayQueueSchedules;
 export declare const redis: string;
 
 export declare class AppConfig {

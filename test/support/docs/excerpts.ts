@@ -60,7 +60,7 @@ const UNUSED = /: TS(6133|6192|6196|6198) /;
  * that is a method becomes one of a class `Excerpt`.
  */
 export function toModule({ code }: Pick<CodeBlock, 'code'>): string {
-  const isMember = code.startsWith('@DelayedHandler(');
+  const isMember = /^@(?:Delayed|Recurring)Handler\(/.test(code);
   const printed = isMember ? `class Excerpt {\n${code}\n}` : code;
   return `${importsOf(printed)}\n${printed}\nexport { ${declaredIn(printed).join(', ')} };\n`;
 }

@@ -90,5 +90,6 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
     leaseEnds: new LeaseEnds(context.clock),
     suspects: new SuspectQuota(),
     log: new TopicLog(consumption, topic),
+    onDataLost: () => {},
   };
 }

@@ -50,7 +50,15 @@ export function memberOf(bed: FleetBed, id: string, autoStart = true): Member {
     handle,
   }));
   const topics = testRegistry(context, { settingsOf: options.topicSettings });
-  const runtime = new ConsumerRuntime({ context, topics, settings: options.consumer, handlers, intakes, hooks: [] });
+  const runtime = new ConsumerRuntime({
+    context,
+    topics,
+    settings: options.consumer,
+    handlers,
+    intakes,
+    hooks: [],
+    onDataLost: () => {},
+  });
   const member: Member = { process, runtime, intakes, lines, handled: [], respond: () => {} };
   return member;
 }

@@ -11,6 +11,7 @@ export function recordedMetrics() {
   const metrics: DelayQueueMetrics = {
     countPublished: note('countPublished'),
     countHandled: note('countHandled'),
+    countMissed: note('countMissed'),
     countError: note('countError'),
     observeLateness: note('observeLateness'),
     observeHandler: note('observeHandler'),

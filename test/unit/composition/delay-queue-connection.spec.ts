@@ -27,7 +27,8 @@ async function setUp(given: DelayQueueModuleOptions = {}) {
           },
         ]
       : [];
-    await connection.consume(handlers, [{ name: 'Jobs.bury', topic: 'other', call: () => {} }]);
+    const hooks = [{ name: 'Jobs.bury', topic: 'other', call: () => {} }];
+    await connection.consume({ handlers, hooks, schedules: [] });
     connection.booted(() => undefined);
   };
   return { connection, start, time, handled, warnings };

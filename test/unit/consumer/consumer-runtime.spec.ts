@@ -55,6 +55,7 @@ function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): Cons
     handlers: [{ ...handler, handle }],
     intakes: new Intakes(true),
     hooks: [],
+    onDataLost: () => {},
   });
 }
 

@@ -63,6 +63,7 @@ describe('what is wanted before the handlers are known', () => {
       handlers: [{ ...handler, handle: () => {} }],
       intakes,
       hooks: [],
+      onDataLost: () => {},
     });
     expect(intakes.running).toEqual(['mails']);
     await runtime.start();
@@ -82,7 +83,16 @@ describe('what is wanted before the handlers are known', () => {
     const handlers = [{ ...handler, handle: () => {} }];
 
     expect(
-      () => new ConsumerRuntime({ context, topics, settings: options.consumer, handlers, intakes, hooks: [] }),
+      () =>
+        new ConsumerRuntime({
+          context,
+          topics,
+          settings: options.consumer,
+          handlers,
+          intakes,
+          hooks: [],
+          onDataLost: () => {},
+        }),
     ).toThrow(
       "DelayQueueConsumers: The intake of topic 'job' cannot be stopped: it has no handler in this process on this " +
         "connection. Did you mean 'jobs'? Topics that have one: jobs.",

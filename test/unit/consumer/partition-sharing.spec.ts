@@ -19,7 +19,7 @@ const RELEASE_TIME = 20;
 /** What shares these topics in a process. */
 async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
   const registry = testRegistry(context);
-  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics });
+  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics, onDataLost: () => {} });
   for (const topic of topics) {
     await registry.partitions(topic);
     const handling = testHandling({ context, session: sharing.session, topics: registry });

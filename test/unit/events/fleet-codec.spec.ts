@@ -18,6 +18,15 @@ const EVENTS: { readonly [K in FleetKind]: QueueEvents[K] } = {
   released: { ...ENDED, key: 'a' },
   stale: DELIVERY,
   ownership: { topic: 'jobs', partition: 3, owned: true },
+  missed: {
+    topic: 'jobs',
+    partition: 3,
+    schedule: 'tick',
+    reason: 'outage',
+    occurrences: 30,
+    first: new Date(AT - 60_000),
+    last: new Date(AT - 1000),
+  },
 };
 
 function roundTrip<K extends FleetKind>(kind: K, event: QueueEvents[K]) {

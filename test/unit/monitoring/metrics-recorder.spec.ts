@@ -19,6 +19,7 @@ function setUp() {
     replaced: new Subject<QueueEvents['replaced']>(),
     released: new Subject<QueueEvents['released']>(),
     stale: new Subject<QueueEvents['stale']>(),
+    missed: new Subject<QueueEvents['missed']>(),
     errors: new Subject<QueueEvents['errors']>(),
   };
   const reading = { up: true, clockOffset: 0, topics: [] };
@@ -45,6 +46,8 @@ describe('MetricsRecorder', () => {
     events.replaced.next(ENDED);
     events.released.next(ENDED);
     events.stale.next(DELIVERY);
+    const range = { first: new Date(0), last: new Date(2000) };
+    events.missed.next({ schedule: 's', topic: 'jobs', partition: 0, reason: 'outage', occurrences: 3, ...range });
     events.errors.next({ source: 'settle', error: new Error('out of reach') });
     const ends = ['retried', 'dead', 'cancelled', 'replaced', 'released'].flatMap((kind) => [
       ['countHandled', 'jobs', kind],
@@ -56,6 +59,7 @@ describe('MetricsRecorder', () => {
       ['observeHandler', 'jobs', 0.25],
       ...ends,
       ['countHandled', 'jobs', 'stale'],
+      ['countMissed', 'jobs', 'outage', 3],
       ['countError', 'settle'],
     ]);
   });

@@ -12,6 +12,7 @@ import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { PartitionSharing } from '../../../lib/consumer/partition-sharing.js';
 import { ProgressWatch } from '../../../lib/consumer/progress-watch.js';
 import { RunningDeliveries } from '../../../lib/consumer/running-deliveries.js';
+import { ScheduleRunner } from '../../../lib/consumer/schedule-runner.js';
 import { TopicConsumer } from '../../../lib/consumer/topic-consumer.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
@@ -84,7 +85,13 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     const { clock, broker } = world;
     const context = testContext({ clock, broker });
     const registry = testRegistry(context);
-    const sharing = new PartitionSharing({ context, registry, heartbeat: 1000, topics: ['jobs'] });
+    const sharing = new PartitionSharing({
+      context,
+      registry,
+      heartbeat: 1000,
+      topics: ['jobs'],
+      onDataLost: () => {},
+    });
     const { session } = sharing;
     sharing.add(new TopicConsumer(testHandling({ context, session, topics: registry }), 2));
     return {
@@ -134,6 +141,17 @@ const LOOPS: Record<string, (world: World) => Startable> = {
       handlers: [{ ...handler, handle: () => {} }],
       intakes: new Intakes(true),
       hooks: [],
+      onDataLost: () => {},
+    });
+  },
+  ScheduleRunner: ({ clock, broker }) => {
+    const context = testContext({ clock, broker });
+    return new ScheduleRunner({
+      context,
+      partition: PARTITION,
+      order: undefined,
+      owner: ownerOf('epoch', 'me'),
+      onLost: () => {},
     });
   },
   UnhandledTopics: ({ clock, broker }) => {
@@ -146,7 +164,18 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     };
   },
   MetricsRecorder: ({ clock, broker, calls }) => {
-    const kinds = ['delivered', 'errors', 'acked', 'retried', 'dead', 'cancelled', 'replaced', 'released', 'stale'];
+    const kinds = [
+      'delivered',
+      'missed',
+      'errors',
+      'acked',
+      'retried',
+      'dead',
+      'cancelled',
+      'replaced',
+      'released',
+      'stale',
+    ];
     const events = Object.fromEntries(kinds.map((kind) => [kind, new Subject<QueueEvents[keyof QueueEvents]>()]));
     const { log } = testContext();
     const metrics = {

@@ -17,6 +17,7 @@
 -- @include record
 -- @include types
 -- @include envelopes
+-- @include text
 -- @include text-ids
 
 -- Whether `a` comes before `b` in the order of bytes. Lua's own comparison goes by the server's locale.

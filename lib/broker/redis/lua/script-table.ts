@@ -6,6 +6,7 @@ import cancel from './cancel.lua';
 import claim from './claim.lua';
 import clear from './clear.lua';
 import configure from './configure.lua';
+import dueSchedules from './due-schedules.lua';
 import edit from './edit.lua';
 import extend from './extend.lua';
 import forgetSessions from './forget-sessions.lua';
@@ -15,8 +16,11 @@ import list from './list.lua';
 import pause from './pause.lua';
 import probe from './probe.lua';
 import publish from './publish.lua';
+import publishOccurrence from './publish-occurrence.lua';
+import putSchedule from './put-schedule.lua';
 import release from './release.lua';
 import removeDead from './remove-dead.lua';
+import removeSchedule from './remove-schedule.lua';
 import requeueDead from './requeue-dead.lua';
 import reschedule from './reschedule.lua';
 import resume from './resume.lua';
@@ -37,6 +41,7 @@ export const SCRIPTS = {
   claim,
   clear,
   configure,
+  'due-schedules': dueSchedules,
   edit,
   extend,
   'forget-sessions': forgetSessions,
@@ -46,8 +51,11 @@ export const SCRIPTS = {
   pause,
   probe,
   publish,
+  'publish-occurrence': publishOccurrence,
+  'put-schedule': putSchedule,
   release,
   'remove-dead': removeDead,
+  'remove-schedule': removeSchedule,
   'requeue-dead': requeueDead,
   reschedule,
   resume,
@@ -138,6 +146,7 @@ export interface ScriptParameters {
     order: Argument;
     is_known: Argument;
   };
+  'due-schedules': { schedules: string; occurrences: string; limit: Argument };
   edit: {
     scheduled: string;
     blocked: string;
@@ -202,6 +211,51 @@ export interface ScriptParameters {
     max_waits: Argument;
     rest: readonly Argument[];
   };
+  'publish-occurrence': {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
+    answered: string;
+    owner: string;
+    schedules: string;
+    occurrences: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    order_mode: Argument;
+    due_specs: Argument;
+    on_duplicates: Argument;
+    max_waits: Argument;
+    claimant: Argument;
+    schedule: Argument;
+    expected: Argument;
+    state: Argument;
+    skipping: Argument;
+    next_at: Argument;
+    prefix: Argument;
+    suffix: Argument;
+    rest: readonly Argument[];
+  };
+  'put-schedule': {
+    schedules: string;
+    occurrences: string;
+    wake_command: Argument;
+    channel: Argument;
+    id: Argument;
+    is_new: Argument;
+    expected: Argument;
+    state: Argument;
+    rest: Argument;
+    next_at: Argument;
+  };
   release: { owner: string; given_up: Argument; epoch: Argument };
   'remove-dead': {
     dead: string;
@@ -220,6 +274,7 @@ export interface ScriptParameters {
     sequence: Argument;
     rest: readonly Argument[];
   };
+  'remove-schedule': { schedules: string; occurrences: string; answered: string; sequence: Argument; id: Argument };
   'requeue-dead': {
     scheduled: string;
     inflight: string;

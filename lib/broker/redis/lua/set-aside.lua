@@ -15,6 +15,7 @@
 -- @include types
 -- @include count
 -- @include envelopes
+-- @include text
 -- @include text-ids
 -- @include wake
 local order_mode = redis.call('HGET', places, 'mode')

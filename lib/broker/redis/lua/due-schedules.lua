@@ -1,0 +1,55 @@
+-- Lists the schedules whose time has come, the earliest first, and tells when the next of the others publishes.
+--
+-- KEYS  schedules HASH, occurrences ZSET
+-- ARGV  limit
+-- Reply {now_us, now, next, repaired, damaged, then 2 a schedule: id, record}
+--       now       epoch ms
+--       next      when the first of those that are not listed publishes, epoch ms; -1 if none does
+--       repaired  how many entries of `occurrences` had no schedule, or another time than their schedule says
+--       damaged   ids of schedules that clients could not name or change, with NUL behind each; they are set aside: they have no
+--                 next occurrence any more
+-- Cost  O(limit log size), limit <= 100; stops early once the records add up to 1 MiB
+--
+-- What a schedule says itself counts. May be run again.
+
+-- @include now
+-- @include times
+-- @include text
+
+local MAX_BYTES = 1048576
+local due = redis.call('ZRANGEBYSCORE', occurrences, '-inf', now, 'LIMIT', 0, tonumber(limit))
+redis.call('HLEN', schedules)
+-- The state, as it is written: its third word is the next occurrence.
+local STATE = '^[%w_%-]+ %a+ ([%d%-]+) [%d%-]+ %d+\n'
+local reply = { now_us, now, -1, 0, '' }
+local listed, repaired, bytes, damaged = 0, 0, 0, {}
+for i = 1, #due do
+  local id = due[i]
+  local record = redis.call('HGET', schedules, id)
+  local next_at = record and string.match(record, STATE)
+  local time = tonumber(next_at)
+  if not record then
+    redis.call('ZREM', occurrences, id)
+    repaired = repaired + 1
+  elseif not next_at or as_text(id) ~= id then
+    redis.call('ZADD', occurrences, 'inf', id)
+    damaged[#damaged + 1] = as_text(id) .. '\0'
+  elseif next_at == '-' then
+    redis.call('ZADD', occurrences, 'inf', id)
+    repaired = repaired + 1
+  elseif time and time > now and time <= MAX_TIME then
+    redis.call('ZADD', occurrences, string.format('%d', time), id)
+    repaired = repaired + 1
+  elseif listed > 0 and bytes + #record > MAX_BYTES then
+    break
+  else
+    -- Whether the rest can be read is found out by the client, which can set the schedule aside.
+    bytes = bytes + #record
+    listed = listed + 1
+    reply[2 * listed + 4], reply[2 * listed + 5] = id, record
+  end
+end
+local next_score = redis.call('ZRANGE', occurrences, listed, listed, 'WITHSCORES')[2]
+if next_score and tonumber(next_score) <= MAX_TIME then reply[3] = to_time(next_score) end
+reply[4], reply[5] = repaired, table.concat(damaged)
+return reply

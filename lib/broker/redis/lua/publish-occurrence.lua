@@ -1,0 +1,88 @@
+-- Publishes an occurrence of a schedule and moves the schedule on, as the owner of the partition, if the schedule is as the owner
+-- has seen it. Both or neither: so no crash loses an occurrence, and none comes twice.
+--
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
+--       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call), owner STRING, schedules HASH,
+--       occurrences ZSET
+-- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), due_specs (epoch ms), on_duplicates (i: an id that exists
+--       stays as it is), max_waits ('': there is none),
+--       claimant (as it is stored as the owner), schedule (its id), expected (state), state (the new one),
+--       skipping (the new state if an earlier occurrence is not over; '' publishes all the same), next_at (of its next occurrence,
+--       epoch ms; inf: there is none), prefix (of the stored ids of its occurrences), suffix (of them),
+--       ... (the stored id of the message)
+-- Reply {now_us, 'base statuses kept'} as `publish`, or {now_us, status}
+--       status   2 something else is stored of the schedule, 3 it was published by an earlier run, 4 skipped, now or by an
+--                earlier run
+--       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner
+-- Cost  O(log size)
+--
+-- May be run again with the same arguments: no two writes have the same state, so a repeat finds its own.
+
+-- @include now
+-- @include times
+-- @include due-time
+-- @include record
+-- @include wake
+-- @include forget
+-- @include answered
+-- @include largest
+-- @include outgrown-tables
+-- @include count
+-- @include types
+-- @include envelopes
+-- @include schedule
+order_mode = order_mode ~= '' and order_mode
+-- @include heads
+-- @include order
+-- @include move
+
+local stored_owner = redis.call('GET', owner) or ''
+if stored_owner ~= claimant then return { now_us, 0, stored_owner } end
+local stored_state, stored_rest = schedule_parts(redis.call('HGET', schedules, schedule))
+if stored_state == state then return { now_us, 3 } end
+if skipping ~= '' and stored_state == skipping then return { now_us, 4 } end
+if stored_state ~= expected then return { now_us, 2 } end
+
+-- What follows has to succeed as a whole: `publish` finds nothing any more that it would refuse.
+local occurs_at = tonumber(due_specs)
+if not (is_score(next_at) and occurs_at and occurs_at >= 0 and occurs_at <= MAX_TIME) then
+  return redis.error_reply('REFUSED an occurrence is no time: ' .. due_specs .. ', ' .. next_at)
+end
+assert_sets(scheduled, inflight, dead, keyed, occurrences, blocked, queues)
+assert_hashes(messages, deliveries, errors, meta, places)
+earlier_answer()
+
+local function move_on(new_state)
+  redis.call('HSET', schedules, schedule, new_state .. '\n' .. stored_rest)
+  redis.call('ZADD', occurrences, next_at, schedule)
+end
+
+-- Whether an earlier occurrence waits, runs or retries. The latest ones come first, since others are mostly over; dead ones may be
+-- many.
+local PAGE, PAGES = 100, 10
+local function is_busy()
+  for page = 0, PAGES - 1 do
+    local first, last = '[' .. prefix .. '0', '(' .. prefix .. ':'
+    local ids = redis.call('ZRANGE', keyed, last, first, 'BYLEX', 'REV', 'LIMIT', page * PAGE, PAGE)
+    if #ids == 0 then return false end
+    local deaths = redis.call('ZMSCORE', dead, unpack(ids))
+    for i = 1, #ids do
+      if not deaths[i] and string.sub(ids[i], -#suffix) == suffix and has_envelope(ids[i]) then return true end
+    end
+    if #ids < PAGE then return false end
+  end
+  return false
+end
+
+if skipping ~= '' and is_busy() then
+  move_on(skipping)
+  return { now_us, 4 }
+end
+
+-- The message has what the schedule has, and the time of now in front. What is no envelope becomes a dead letter as it is.
+local envelope = string.match(stored_rest, '\n(.*)$') or ''
+local behind_time = string.match(envelope, '^%[%d+(,.*)$')
+ARGV[FIRST + 1] = behind_time and string.format('[%d', now_up) .. behind_time or envelope
+move_on(state)
+
+-- @include ../publish

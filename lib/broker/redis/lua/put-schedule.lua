@@ -1,0 +1,32 @@
+-- Writes a schedule, if what is stored of its state is what the caller has seen; signals if it becomes the partition's next one.
+--
+-- KEYS  schedules HASH, occurrences ZSET
+-- ARGV  wake_command, channel, id, is_new (1: nothing may be stored; 0: `expected`), expected, state, rest ('' if it stays),
+--       next_at (of its next occurrence, epoch ms; inf: there is none)
+-- Reply {now_us, 1 written | 0 something else is stored}
+-- Cost  O(log size)
+--
+-- May be run again with the same arguments: no two writes have the same state, so a repeat finds its own.
+
+-- @include now
+-- @include times
+-- @include schedule
+
+if not is_score(next_at) then return redis.error_reply('REFUSED the next occurrence is no time: ' .. next_at) end
+
+local stored = redis.call('HGET', schedules, id)
+local head = redis.call('ZRANGE', occurrences, 0, 0, 'WITHSCORES')[2]
+local stored_state, stored_rest = schedule_parts(stored)
+if stored_state == state then return { now_us, 1 } end
+if is_new == '1' then
+  if stored then return { now_us, 0 } end
+elseif stored_state ~= expected then
+  return { now_us, 0 }
+end
+
+redis.call('HSET', schedules, id, state .. '\n' .. (rest ~= '' and rest or stored_rest))
+redis.call('ZADD', occurrences, next_at, id)
+if next_at ~= 'inf' and (not head or tonumber(next_at) < tonumber(head)) then
+  redis.call(wake_command, channel, 'schedules ' .. next_at)
+end
+return { now_us, 1 }

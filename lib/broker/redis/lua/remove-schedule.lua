@@ -1,0 +1,20 @@
+-- Removes a schedule. Messages that it has published stay.
+--
+-- KEYS  schedules HASH, occurrences ZSET, answered STRING (the caller's latest call)
+-- ARGV  sequence, id
+-- Reply {now_us, 1 removed | 0 not found}
+-- Cost  O(log size)
+--
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+
+-- @include now
+-- @include answered
+
+local answer = earlier_answer()
+if answer then return { now_us, tonumber(answer) } end
+
+redis.call('ZCARD', occurrences)
+local removed = redis.call('HDEL', schedules, id)
+redis.call('ZREM', occurrences, id)
+remember(removed)
+return { now_us, removed }

@@ -1,0 +1,157 @@
+import { assertLength, assertNext } from '../assert-times.js';
+import {
+  type BrokerOperations,
+  type CallId,
+  type DueSchedules,
+  type FoundSchedule,
+  type IndexedSchedule,
+  MAX_DUE_SCHEDULES,
+  type Occurrence,
+  type OccurrenceResult,
+  type Partition,
+  type ScheduleName,
+  type SchedulePlace,
+  type ScheduleWrite,
+} from '../broker.interface.js';
+import { RedisFleet, type RedisFleetOptions } from './redis-fleet.js';
+import type { RedisKeys } from './redis-keys.js';
+import { dueSchedules, occurrenceResult, toScore } from './replies.js';
+import { decodePlace, decodeSchedule, encodeContent, encodePlace } from './schedule-records.js';
+import type { ScriptRunner } from './script-runner.js';
+
+/** About how many entries of the list of schedules one call brings. */
+const ENTRIES_PER_CALL = 1000;
+
+type ScheduleOperation =
+  | 'indexSchedule'
+  | 'unindexSchedule'
+  | 'findSchedule'
+  | 'listSchedules'
+  | 'getSchedules'
+  | 'putSchedule'
+  | 'removeSchedule'
+  | 'dueSchedules'
+  | 'publishOccurrence';
+
+/** The operations about schedules. */
+export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations, ScheduleOperation> {
+  readonly #scripts: ScriptRunner;
+  readonly #keys: RedisKeys;
+
+  constructor(options: RedisFleetOptions) {
+    super(options);
+    this.#scripts = options.scripts;
+    this.#keys = options.keys;
+  }
+
+  async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {
+    const { index } = this.#keys.fleet;
+    const text = encodePlace(place);
+    const [, stored] = await this.#scripts.call([index], (redis) =>
+      Promise.all([redis.hsetnx(index, id, text), redis.hget(index, id)]),
+    );
+    const found = decodePlace(stored);
+    if (found) return found;
+    // What another program has left there is in the way.
+    await this.#scripts.run('set-field', { record: index }, { field: id, value: text });
+    return place;
+  }
+
+  async unindexSchedule({ id }: ScheduleName): Promise<void> {
+    const { index } = this.#keys.fleet;
+    await this.#scripts.call([index], (redis) => redis.hdel(index, id));
+  }
+
+  async findSchedule({ id }: ScheduleName): Promise<SchedulePlace | undefined> {
+    const { index } = this.#keys.fleet;
+    return decodePlace(await this.#scripts.call([index], (redis) => redis.hget(index, id)));
+  }
+
+  async listSchedules(): Promise<IndexedSchedule[]> {
+    const { index } = this.#keys.fleet;
+    // A scan may answer a field twice.
+    const places = new Map<string, SchedulePlace>();
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const [next, fields] = await this.#scripts.call([index], (redis) =>
+        redis.hscan(index, from, 'COUNT', ENTRIES_PER_CALL),
+      );
+      for (let i = 0; i < fields.length; i += 2) {
+        const place = decodePlace(fields[i + 1]);
+        if (place) places.set(fields[i] as string, place);
+      }
+      cursor = next;
+    } while (cursor !== '0');
+    const ids = [...places.keys()].toSorted();
+    return ids.map((id) => ({ id, ...(places.get(id) as SchedulePlace) }));
+  }
+
+  async getSchedules(partition: Partition, ids: readonly string[]): Promise<(FoundSchedule | undefined)[]> {
+    const { schedules, occurrences } = this.#keys.partition(partition);
+    const [records, scores] = await this.#scripts.call([schedules, occurrences], (redis) =>
+      Promise.all([redis.hmget(schedules, ...ids), redis.zmscore(occurrences, ...ids)]),
+    );
+    return ids.map((id, i) => {
+      const record = records[i];
+      if (record === null || record === undefined) return undefined;
+      const score = toScore(scores[i] ?? 'inf');
+      return { ...decodeSchedule(id, record), nextAt: Number.isFinite(score) ? score : undefined };
+    });
+  }
+
+  async putSchedule(partition: Partition, write: ScheduleWrite): Promise<boolean> {
+    assertNext(write);
+    const { id, expected, state, content, nextAt } = write;
+    const given = {
+      id,
+      is_new: expected === undefined ? 1 : 0,
+      expected: expected ?? '',
+      state,
+      rest: content ? encodeContent(content) : '',
+      next_at: nextAt ?? 'inf',
+    };
+    const place = this.#keys.partition(partition);
+    const [written] = await this.#scripts.run('put-schedule', place, given, { adds: content !== undefined });
+    return written === 1;
+  }
+
+  async removeSchedule(partition: Partition, { caller, sequence }: CallId, id: string): Promise<boolean> {
+    const given = { answered: this.#keys.answered(partition, caller), sequence, id };
+    const [removed] = await this.#scripts.run('remove-schedule', this.#keys.partition(partition), given);
+    return removed === 1;
+  }
+
+  async dueSchedules(partition: Partition): Promise<DueSchedules> {
+    const given = { limit: MAX_DUE_SCHEDULES };
+    return dueSchedules(await this.#scripts.run('due-schedules', this.#keys.partition(partition), given));
+  }
+
+  async publishOccurrence(
+    partition: Partition,
+    { caller, sequence }: CallId,
+    occurrence: Occurrence,
+  ): Promise<OccurrenceResult> {
+    const { id, owner, expected, state, nextAt, storedId, dueAt, order, unlessBusy } = occurrence;
+    assertLength('An occurrence', dueAt);
+    assertNext(occurrence);
+    const given = {
+      answered: this.#keys.answered(partition, caller),
+      sequence,
+      order_mode: order ?? '',
+      due_specs: dueAt,
+      on_duplicates: 'i',
+      max_waits: '',
+      claimant: owner,
+      schedule: id,
+      expected,
+      state,
+      skipping: unlessBusy?.state ?? '',
+      next_at: nextAt ?? 'inf',
+      prefix: unlessBusy?.series.prefix ?? '',
+      suffix: unlessBusy?.series.suffix ?? '',
+      rest: [storedId],
+    };
+    return occurrenceResult(await this.#scripts.run('publish-occurrence', this.#keys.partition(partition), given));
+  }
+}

@@ -1,0 +1,69 @@
+import type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from '../messages/payload-types.js';
+import type { Topic, TopicRef } from '../messages/topic.js';
+import type { ScheduledMessageOptions, ScheduleRule } from '../schedules/schedule.interface.js';
+import { RECURRING_HANDLER_METADATA } from './delay-queue.constants.js';
+import { type HandlerDecorator, markHandler } from './delayed-handler.decorator.js';
+import type { HandlerOptions } from './handler-options.interface.js';
+
+/**
+ * Options of `@RecurringHandler()`: when it is called, and with what; how it is called is said as for `@DelayedHandler()`.
+ *
+ * @publicApi
+ */
+export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit<HandlerOptions, 'batch'> {
+  /** Names the schedule, 1 to 200 characters. @defaultValue the name of the topic */
+  id?: string;
+  /** What each message carries. @defaultValue null */
+  payload?: P;
+  /** How its messages are published. `attempts`, `backoff` and `timeout` stand beside it, as those of the handler. */
+  options?: Pick<ScheduledMessageOptions, 'key' | 'expireAfter' | 'headers'>;
+}
+
+/** What {@link RecurringHandler} leaves on a method, beside what `@DelayedHandler()` does. */
+export interface RecurringHandlerMetadata {
+  readonly topic: TopicRef;
+  readonly options: RecurringHandlerOptions;
+}
+
+/** What is published to a topic. */
+type PayloadOf<R extends NamedTopic> =
+  R extends Topic<infer In, unknown> ? In : R extends TopicName ? PublishedPayload<unknown, R> : unknown;
+
+/**
+ * Declares a schedule and the handler of its topic together. When the application boots, the schedule is stored, or the stored
+ * one is given what is declared here; each occurrence is then handled by one process of the fleet. One that is paused stays so.
+ *
+ * A schedule that is declared no more stays until `DelayQueueSchedules.prune()` or `remove()`, so that in a rolling deploy no old
+ * process brings back or takes away what new ones declare. With `consumer: false` nothing is declared.
+ *
+ * @example
+ * ```ts
+ * @RecurringHandler('report.daily', { cron: '0 6 * * *', timeZone: 'Europe/Berlin' })
+ * async sendReport(_payload: unknown, message: DelayedMessage) {
+ *   await this.reports.send(message.dueAt);
+ * }
+ * ```
+ *
+ * @param topic a topic or its name
+ * @throws ConfigurationError at boot, naming class and method, if topic or options cannot work
+ *
+ * @publicApi
+ */
+export function RecurringHandler<const R extends NamedTopic>(
+  topic: R,
+  options: RecurringHandlerOptions<PayloadOf<R>>,
+): HandlerDecorator<HandledPayload<R>, undefined> {
+  const decorate: MethodDecorator = (target, _property, descriptor) => {
+    const { concurrency, attempts, backoff, timeout, lease, connection, onRefusal } = options ?? {};
+    const given = { concurrency, attempts, backoff, timeout, lease, connection, onRefusal };
+    markHandler(target, descriptor.value as object, { topics: [topic], options: withoutGaps(given) });
+    const metadata: RecurringHandlerMetadata = { topic, options };
+    Reflect.defineMetadata(RECURRING_HANDLER_METADATA, metadata, descriptor.value as object);
+  };
+  return decorate;
+}
+
+/** Options that are not given are to be those of the topic. */
+function withoutGaps(options: { [K in keyof HandlerOptions]: HandlerOptions[K] | undefined }): HandlerOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,102 @@
+import { Cron } from 'croner';
+import { describe } from '../checks/describe.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+
+/** When a schedule publishes. Times are epoch milliseconds. */
+export type StoredRule = {
+  readonly startAt: number | undefined;
+  readonly endAt: number | undefined;
+} & (
+  | {
+      /** Milliseconds. */
+      readonly every: number;
+      /** When the schedule was first stored; the intervals count from there if there is no `startAt`. */
+      readonly anchor: number;
+    }
+  | { readonly cron: string; readonly timeZone: string }
+);
+
+/** Shortest time from one occurrence to the next, in milliseconds. */
+export const MIN_INTERVAL = 100;
+
+/** Most occurrences of a cron expression that are counted one by one. */
+export const MOST_COUNTED = 1000;
+
+/** The times at which a schedule publishes. */
+export class Recurrence {
+  readonly #rule: StoredRule;
+  readonly #cron: Cron | undefined;
+
+  /** @throws InvalidArgumentError if the cron expression cannot be read, or has no time */
+  constructor(rule: StoredRule) {
+    this.#rule = rule;
+    this.#cron = 'cron' in rule ? readCron(rule.cron, rule.timeZone) : undefined;
+  }
+
+  /** The first occurrence at this time or later. */
+  from(time: number): number | undefined {
+    const { startAt, endAt } = this.#rule;
+    const next = this.#from(Math.max(time, startAt ?? time));
+    return next === undefined || next > (endAt ?? Infinity) ? undefined : next;
+  }
+
+  /** The first occurrence after this time. */
+  after(time: number): number | undefined {
+    return this.from(Math.floor(time) + 1);
+  }
+
+  /** @param first an occurrence that is not after `until` */
+  lastUntil(first: number, until: number): number {
+    if ('every' in this.#rule) {
+      const { every, endAt = Infinity } = this.#rule;
+      return first + Math.floor((Math.min(until, endAt) - first) / every) * every;
+    }
+    let last = first;
+    for (let end = until + 1; end - last > 1;) {
+      const middle = Math.ceil((last + end) / 2);
+      const next = this.from(middle);
+      if (next !== undefined && next <= until) last = next;
+      else end = middle;
+    }
+    return last;
+  }
+
+  /** How many occurrences there are from one to another, both included; of a cron expression at most {@link MOST_COUNTED}. */
+  count(first: number, last: number): number {
+    if ('every' in this.#rule) return Math.round((last - first) / this.#rule.every) + 1;
+    let count = 1;
+    for (let time = first; time < last && count < MOST_COUNTED; count++) time = this.after(time) ?? last;
+    return count;
+  }
+
+  #from(time: number): number | undefined {
+    if (this.#cron) return this.#cron.nextRun(new Date(Math.ceil(time) - 1))?.getTime();
+    const { every, anchor, startAt } = this.#rule as Extract<StoredRule, { every: number }>;
+    const first = startAt ?? anchor + every;
+    return first + Math.max(0, Math.ceil((time - first) / every)) * every;
+  }
+}
+
+/** Five or six fields, or a nickname; croner reads other things, too. */
+const CRON = /^(?:@\w+|\S+(?: \S+){4,5})$/;
+
+function readCron(expression: string, timeZone: string): Cron {
+  try {
+    if (!CRON.test(expression)) throw new Error('It has another number of fields.');
+    const cron = new Cron(expression, {
+      timezone: timeZone,
+      mode: '5-or-6-parts',
+      // As Vixie cron: what has no `*` is once a day for each of its times, also when the clocks are changed.
+      fixedTimeRule: 'no-wildcard',
+      paused: true,
+    });
+    if (cron.nextRun()) return cron;
+  } catch (error) {
+    throw new InvalidArgumentError(
+      `cron must be a cron expression of five or six fields, such as '0 6 * * *' (minute, hour, day of the month, month, day ` +
+        `of the week) or '*/10 * * * * *' (seconds first). Given: ${describe(expression)}: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+  throw new InvalidArgumentError(`cron has no time at which it occurs. Given: ${describe(expression)}.`);
+}

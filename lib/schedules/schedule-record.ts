@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { ScheduleContent, StoredSchedule } from '../broker/broker.interface.js';
+import { isPlainObject, isWithin } from '../checks/validate.js';
+import { SerializationError } from '../errors/publishing.errors.js';
+import { MAX_TIME } from '../time/date.js';
+import { MIN_INTERVAL, type StoredRule } from './recurrence.js';
+import type { ScheduleRule } from './schedule.interface.js';
+
+/** How far a schedule has come. Times are epoch milliseconds. */
+export interface ScheduleState {
+  readonly paused: boolean;
+  /** `undefined` while it is paused, and once it has ended. */
+  readonly next: number | undefined;
+  /** The latest occurrence that was published. */
+  readonly last: number | undefined;
+  readonly missed: number;
+}
+
+/** What a schedule publishes, and when. */
+export interface DefinedSchedule {
+  readonly rule: StoredRule;
+  readonly catchUp: NonNullable<ScheduleRule['catchUp']>;
+  readonly overlap: NonNullable<ScheduleRule['overlap']>;
+  /** Of its messages. */
+  readonly key: string;
+  readonly declared: boolean;
+}
+
+/** A schedule that was read from what is stored. */
+export interface ScheduleRecord extends DefinedSchedule {
+  readonly id: string;
+  /** As it is stored. */
+  readonly stored: StoredSchedule;
+  readonly state: ScheduleState;
+}
+
+/** A number for each write, so that nobody takes one state for another that has the same times. */
+const REVISION_BYTES = 9;
+
+const NONE = '-';
+const STATE = /^[\w-]{1,40} (active|paused) (-|\d{1,16}) (-|\d{1,16}) (\d{1,15})$/;
+
+/** The state as it is written: a random word, whether it is paused, the next and the latest occurrence, how many were missed. */
+export function encodeState({ paused, next, last, missed }: ScheduleState): string {
+  const revision = randomBytes(REVISION_BYTES).toString('base64url');
+  return `${revision} ${paused ? 'paused' : 'active'} ${next ?? NONE} ${last ?? NONE} ${missed}`;
+}
+
+export function encodeDefinition({ rule, catchUp, overlap, key, declared }: DefinedSchedule): string {
+  return JSON.stringify({ ...rule, catchUp, overlap, key, declared });
+}
+
+/**
+ * Reads a schedule.
+ *
+ * @throws SerializationError if it was not written by {@link encodeState} and {@link encodeDefinition}
+ */
+export function readSchedule(stored: StoredSchedule): ScheduleRecord {
+  const state = decodeState(stored.state);
+  const definition = decodeDefinition(stored.definition);
+  if (state && definition) return { id: stored.id, stored, state, ...definition };
+  throw new SerializationError(`Schedule '${stored.id}' cannot be read. Another program may have written over it.`);
+}
+
+/** Whether both lead to the same messages. The time of publishing, in front of an envelope, is not compared. */
+export function isSameContent(a: ScheduleContent, b: ScheduleContent): boolean {
+  return a.definition === b.definition && behindTime(a.envelope) === behindTime(b.envelope);
+}
+
+function behindTime(envelope: string): string {
+  return envelope.slice(envelope.indexOf(','));
+}
+
+function decodeState(text: string): ScheduleState | undefined {
+  const [, status, next, last, missed] = STATE.exec(text) ?? [];
+  if (missed === undefined) return undefined;
+  const times = [next, last].map((time) => (time === NONE ? undefined : Number(time)));
+  if (times.some((time) => time !== undefined && time > MAX_TIME)) return undefined;
+  return { paused: status === 'paused', next: times[0], last: times[1], missed: Number(missed) };
+}
+
+function decodeDefinition(text: string): DefinedSchedule | undefined {
+  const parsed = parse(text);
+  if (!isPlainObject(parsed)) return undefined;
+  const { catchUp, overlap, key, declared, ...rest } = parsed;
+  const rule = ruleOf(rest);
+  const isKnown =
+    (catchUp === 'none' || catchUp === 'latest' || catchUp === 'all') && (overlap === 'allow' || overlap === 'skip');
+  if (!rule || !isKnown || typeof key !== 'string' || typeof declared !== 'boolean') return undefined;
+  return { rule, catchUp, overlap, key, declared };
+}
+
+function ruleOf({ every, anchor, cron, timeZone, startAt, endAt }: Record<string, unknown>): StoredRule | undefined {
+  if (!isOptionalTime(startAt) || !isOptionalTime(endAt)) return undefined;
+  const bounds = { startAt, endAt };
+  if (isWithin(every, MIN_INTERVAL, MAX_TIME) && isWithin(anchor, 0, MAX_TIME)) return { every, anchor, ...bounds };
+  if (typeof cron === 'string' && typeof timeZone === 'string') return { cron, timeZone, ...bounds };
+  return undefined;
+}
+
+function isOptionalTime(value: unknown): value is number | undefined {
+  return value === undefined || isWithin(value, 0, MAX_TIME);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
+import { CONTENT, type ScheduleBed, due, publish, stored } from '../support/broker/stored-schedules.js';
+
+describe('what is damaged of schedules in Redis', () => {
+  let bed: RedisBed;
+  /** The same for what is asked of schedules. */
+  let owned: ScheduleBed;
+  beforeEach(async () => {
+    bed = await openRedisBed(inject('redisUrl'));
+    await bed.claimant.acquire();
+    const { broker, partition, nextCall, claimant } = bed;
+    owned = { broker, partition, nextCall, owner: claimant.owner };
+  });
+  afterEach(() => bed.close());
+
+  const look = async () => bed.broker.dueSchedules(bed.partition);
+
+  it('an entry without a schedule is removed, and counted', async () => {
+    await due(owned);
+    await bed.redis.zadd(bed.keys.occurrences, 1, 'orphan');
+
+    expect(await look()).toMatchObject({ repaired: 1, due: [{ id: 'tick' }] });
+    expect(await look()).toMatchObject({ repaired: 0, due: [{ id: 'tick' }] });
+  });
+
+  it('an entry with an earlier time than its schedule says gets that time', async () => {
+    await due(owned, 'tick', 9_000_000_000_000);
+    await bed.redis.zadd(bed.keys.occurrences, 1, 'tick');
+
+    expect(await look()).toMatchObject({ repaired: 1, due: [], nextAt: 9_000_000_000_000 });
+    expect(await look()).toMatchObject({ repaired: 0, due: [], nextAt: 9_000_000_000_000 });
+  });
+
+  it.each(['', 'garbage', 'garbage\n{}\n[1]', 'r active soon - 0\n{}\n[1]', `${'9'.repeat(400)}\n`])(
+    'a record that nobody can read is set aside, and holds up no other: %j',
+    async (record) => {
+      await due(owned, 'other');
+      await bed.redis.hset(bed.keys.schedules, 'tick', record);
+      await bed.redis.zadd(bed.keys.occurrences, 1, 'tick');
+
+      expect(await look()).toMatchObject({ damaged: ['tick'], due: [{ id: 'other' }] });
+      expect(await look()).toMatchObject({ damaged: [], due: [{ id: 'other' }] });
+    },
+  );
+
+  it('a schedule whose id is no text is set aside', async () => {
+    const id = Buffer.from([0xff, 0xfe]);
+    await bed.redis.hset(bed.keys.schedules, id, 'r active 5 - 0\n{}\n[1]');
+    await bed.redis.zadd(bed.keys.occurrences, 1, id);
+
+    expect((await look()).damaged).toHaveLength(1);
+    expect(await look()).toMatchObject({ damaged: [], due: [], nextAt: undefined });
+  });
+
+  it('a record that another program has changed is not published as it was seen', async () => {
+    const expected = await due(owned);
+    await bed.redis.hset(bed.keys.schedules, 'tick', 'another 5 - 0\n{}\n[1]');
+
+    expect(await publish(owned, { expected })).toEqual({ status: 'changed' });
+    expect((await bed.broker.stats(bed.partition)).scheduled).toBe(0);
+  });
+
+  it('an envelope that is none becomes a message that dies as damaged, and the schedule goes on', async () => {
+    const expected = await due(owned);
+    const record = (await bed.redis.hget(bed.keys.schedules, 'tick')) ?? '';
+    await bed.redis.hset(bed.keys.schedules, 'tick', record.replace(CONTENT.envelope, 'no envelope'));
+
+    expect(await publish(owned, { expected })).toMatchObject({ status: 'published' });
+    expect((await bed.claimant.claim()).messages).toMatchObject([{ envelope: 'no envelope' }]);
+    expect(await stored(owned)).toMatchObject({ nextAt: 2000 });
+  });
+});

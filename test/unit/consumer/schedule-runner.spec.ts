@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest';
+import { ownerOf } from '../../../lib/broker/broker.interface.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { OWNER, PARTITION, SECOND, START, every, second, world } from '../../support/units/schedule-world.js';
+
+describe('ScheduleRunner', () => {
+  it('publishes each occurrence at its time, and asks for nothing in between', async () => {
+    const one = await world();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    await one.start();
+    await one.clock.advance(9_999);
+    expect(one.published).toEqual([]);
+    expect(one.calls).toEqual(['dueSchedules']);
+
+    await one.clock.advance(1);
+    expect(one.published).toEqual([second(10)]);
+    await one.clock.advance(20 * SECOND);
+    expect(one.published).toEqual([second(10), second(20), second(30)]);
+    expect(one.of('published')).toMatchObject([
+      { id: second(10), topic: 'jobs', partition: 0, dueAt: new Date(START + 10 * SECOND), duplicate: false },
+      { id: second(20) },
+      { id: second(30) },
+    ]);
+    expect(await one.stateOf('tick')).toEqual({
+      paused: false,
+      next: START + 40 * SECOND,
+      last: START + 30 * SECOND,
+      missed: 0,
+    });
+    expect(one.calls.filter((call) => call === 'dueSchedules')).toHaveLength(4);
+  });
+
+  it('costs nothing where no schedule is', async () => {
+    const one = await world();
+    await one.start();
+    await one.clock.advance(24 * 3600 * SECOND);
+    expect(one.calls).toEqual(['dueSchedules']);
+  });
+
+  it('looks when it is told to', async () => {
+    const one = await world();
+    const runner = await one.start();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    runner.wake(START + 10 * SECOND);
+    await one.clock.advance(10 * SECOND);
+    expect(one.published).toEqual([second(10)]);
+  });
+
+  it('publishes nothing after it was stopped', async () => {
+    const one = await world();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    const runner = await one.start();
+    await runner.stop();
+    runner.wake(START);
+    await one.clock.advance(60 * SECOND);
+    expect(one.published).toEqual([]);
+    expect(one.clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('publishes what another process left, if it is not late by more than a takeover takes', async () => {
+    const one = await world();
+    await one.store('tick', every(1), { catchUp: 'none' }, START + SECOND);
+    one.clock.moveTo(START + 15 * SECOND);
+    await one.start();
+    expect(one.published).toEqual(Array.from({ length: 15 }, (_, i) => second(i + 1)));
+    expect(one.of('missed')).toEqual([]);
+  });
+
+  it.each([
+    { catchUp: 'none', published: [], missed: 30, lines: 1 },
+    { catchUp: 'latest', published: [second(30)], missed: 29, lines: 1 },
+    { catchUp: 'all', published: Array.from({ length: 30 }, (_, i) => second(i + 1)), missed: 0, lines: 0 },
+  ] as const)('catches up after an outage: $catchUp', async ({ catchUp, published, missed, lines }) => {
+    const one = await world();
+    await one.store('tick', every(1), { catchUp }, START + SECOND);
+    one.clock.moveTo(START + 30 * SECOND + 500);
+    await one.start();
+    expect(one.published).toEqual(published);
+    expect(await one.stateOf('tick')).toMatchObject({ next: START + 31 * SECOND, missed });
+    const event = { schedule: 'tick', reason: 'outage', occurrences: missed, first: new Date(START + SECOND) };
+    expect(one.of('missed')).toMatchObject(missed > 0 ? [event] : []);
+    expect(one.lines.filter((line) => line.includes('has missed'))).toHaveLength(lines);
+
+    await one.clock.advance(500);
+    expect(one.published).toEqual([...published, second(31)]);
+  });
+
+  it('catches up as many as there are, others in between', async () => {
+    const one = await world();
+    await one.store('tick', every(1), { catchUp: 'all' }, START + SECOND);
+    await one.store('tock', every(3600), {}, START + 3600 * SECOND);
+    one.clock.moveTo(START + 3600 * SECOND);
+    await one.start();
+    await one.clock.advance(1);
+    expect(one.published).toHaveLength(3601);
+    expect(one.of('published').findIndex(({ id }) => id.startsWith('tock@'))).toBe(100);
+  });
+
+  it('skips while an earlier one is not over', async () => {
+    const one = await world();
+    await one.store('tick', every(1), { overlap: 'skip' }, START + SECOND);
+    await one.start();
+    await one.clock.advance(3 * SECOND);
+    expect(one.published).toEqual([second(1)]);
+    expect(one.of('missed')).toMatchObject([
+      { reason: 'overlap', occurrences: 1, first: new Date(START + 2 * SECOND), last: new Date(START + 2 * SECOND) },
+      { reason: 'overlap', first: new Date(START + 3 * SECOND) },
+    ]);
+    expect(await one.stateOf('tick')).toMatchObject({ last: START + SECOND, missed: 2 });
+    expect(one.lines).toEqual([]);
+  });
+
+  it('stops at the end of a schedule', async () => {
+    const one = await world();
+    const rule = { ...every(1), endAt: START + 2 * SECOND };
+    await one.store('tick', rule, {}, START + SECOND);
+    await one.start();
+    await one.clock.advance(10 * SECOND);
+    expect(one.published).toEqual([second(1), second(2)]);
+    expect(await one.stateOf('tick')).toMatchObject({ paused: false, next: undefined });
+    expect(one.clock.nextTimerAt).toBeUndefined();
+  });
+
+  it('says what it knows of a lost reply: the occurrence is published and told of once', async () => {
+    const one = await world();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    await one.start();
+    let failures = 1;
+    one.instead = async (call) => {
+      const answer = await call.run();
+      if (call.operation === 'publishOccurrence' && failures-- > 0) throw new BrokerUnavailableError('lost');
+      return answer;
+    };
+    await one.clock.advance(10 * SECOND + 100);
+    expect(one.published).toEqual([second(10)]);
+    expect(one.of('published')).toHaveLength(1);
+  });
+
+  it('publishes by one of two that both take themselves for the owner', async () => {
+    const one = await world();
+    await one.store('tick', every(1), {}, START + SECOND);
+    await one.start();
+    await one.start();
+    await one.clock.advance(10 * SECOND);
+    expect(one.published).toHaveLength(10);
+    expect(one.of('published')).toHaveLength(10);
+  });
+
+  it('says so if it does not own the partition any more', async () => {
+    const one = await world();
+    await one.store('tick', every(1), {}, START + SECOND);
+    const runner = await one.start(ownerOf('old', 'me'));
+    await one.clock.advance(SECOND);
+    expect(one.lost.length).toBeGreaterThan(0);
+    expect(one.lost[0]).toBe(OWNER);
+    expect(one.published).toEqual([]);
+    await runner.stop();
+  });
+
+  it('waits out an outage, with one warning, and then catches up', async () => {
+    const one = await world();
+    await one.store('tick', every(1), {}, START + SECOND);
+    await one.start();
+    await one.clock.advance(2 * SECOND);
+    one.instead = async () => {
+      throw new BrokerUnavailableError('gone');
+    };
+    await one.clock.advance(40 * SECOND);
+    one.instead = async ({ run }) => run();
+    await one.clock.advance(2 * SECOND);
+    expect(one.lines.filter((line) => line.includes('wait'))).toEqual(["Schedules of topic 'jobs' wait: gone"]);
+    expect(one.of('errors')[0]).toMatchObject({ source: 'schedule', topic: 'jobs', partition: 0 });
+    const [, , third] = one.published;
+    expect(Date.parse(String(third).slice('tick@'.length))).toBeGreaterThanOrEqual(START + 41 * SECOND);
+    expect(one.of('missed')).toMatchObject([{ reason: 'outage' }]);
+    const { occurrences = 0 } = one.of('missed')[0] ?? {};
+    expect(one.published.length + occurrences).toBe(44);
+  });
+
+  it('is silent about an outage where no schedule is', async () => {
+    const one = await world();
+    const runner = await one.start();
+    one.instead = async () => {
+      throw new BrokerUnavailableError('gone');
+    };
+    runner.wake(START);
+    await one.clock.advance(10 * SECOND);
+    expect([one.lines, one.events]).toEqual([[], []]);
+    await runner.stop();
+  });
+
+  it.each([
+    { what: 'a definition that cannot be read', spoil: { definition: '{"every":' } },
+    {
+      what: 'a cron expression that cannot be read',
+      spoil: {
+        definition:
+          '{"cron":"99 * * * *","timeZone":"UTC","catchUp":"all","overlap":"allow","key":"a","declared":false}',
+      },
+    },
+    {
+      what: 'a time zone that does not exist',
+      spoil: {
+        definition: '{"cron":"* * * * *","timeZone":"No","catchUp":"all","overlap":"allow","key":"a","declared":false}',
+      },
+    },
+    { what: 'a state with numbers that are no times', spoil: { state: `rev active ${START} 99999999999999999 0` } },
+  ])('sets $what aside, and goes on with the others', async ({ spoil }) => {
+    const one = await world();
+    await one.store('tick', every(1), {}, START + SECOND);
+    const content = { definition: '', envelope: '[1,2]', ...spoil };
+    const damaged = {
+      id: 'bad',
+      expected: undefined,
+      state: `rev active ${START} - 0`,
+      ...spoil,
+      content,
+      nextAt: START,
+    };
+    await one.memory.putSchedule(PARTITION, damaged);
+    await one.start();
+    await one.clock.advance(3 * SECOND);
+    expect(one.published).toEqual([second(1), second(2), second(3)]);
+    expect(one.of('errors')).toMatchObject([{ source: 'schedule', topic: 'jobs', partition: 0 }]);
+    expect(one.lines).toEqual([
+      expect.stringMatching(
+        /^Schedule 'bad' of topic 'jobs' is set aside, and publishes nothing until it is stored again: /,
+      ),
+    ]);
+    const [stored] = await one.memory.getSchedules(PARTITION, ['bad']);
+    expect(stored).toMatchObject({ state: expect.stringMatching(/^\S+ paused - - 0$/) as string, nextAt: undefined });
+  });
+
+  it('goes on with the next look if something else fails, and says what', async () => {
+    const one = await world();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    await one.start();
+    let failures = 1;
+    one.instead = async (call) => {
+      if (call.operation === 'publishOccurrence' && failures-- > 0) throw new TypeError('a fault');
+      return call.run();
+    };
+    await one.clock.advance(12 * SECOND);
+    expect(one.published).toEqual([second(10)]);
+    expect(one.lines).toEqual(["Schedules of topic 'jobs' wait: a fault"]);
+  });
+});
