@@ -5,6 +5,12 @@ import type { RedisClient } from './redis-clients.js';
 /** From one look at the slots of a cluster to the next, in milliseconds. */
 const BETWEEN_LOOKS = 250;
 
+/**
+ * How long after a look it looks again, in milliseconds. A look asks one node, which may not have heard yet what another one has told:
+ * a sharded subscription that ended since its slot has moved would not come back, as ioredis goes by that one look.
+ */
+const LOOKS_AGAIN = [1000, 10_000];
+
 type Callback = Parameters<Cluster['refreshSlotsCache']>[0];
 
 /**
@@ -18,7 +24,17 @@ export function lookSparingly(client: RedisClient, clock: Clock): void {
   const waiting = new Set<NonNullable<Callback>>();
   let lookedAt = -Infinity;
   let timer: Timer | undefined;
+  let again: Timer | undefined;
 
+  const lookAgain = ([wait, ...more]: readonly number[]): void => {
+    again?.cancel();
+    again = undefined;
+    if (wait === undefined) return;
+    again = clock.setTimer(wait, () => {
+      refresh();
+      lookAgain(more);
+    });
+  };
   const look = (): void => {
     timer = undefined;
     lookedAt = clock.now();
@@ -27,6 +43,7 @@ export function lookSparingly(client: RedisClient, clock: Clock): void {
     refresh((error) => {
       for (const callback of callbacks) callback(error);
     });
+    lookAgain(LOOKS_AGAIN);
   };
   cluster.refreshSlotsCache = (callback) => {
     // A client that connects looks once, and its calls wait for that.
@@ -40,6 +57,7 @@ export function lookSparingly(client: RedisClient, clock: Clock): void {
   cluster.on('close', () => {
     timer?.cancel();
     timer = undefined;
+    lookAgain([]);
     waiting.clear();
   });
 }
