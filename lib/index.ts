@@ -51,7 +51,11 @@ export type { Duration } from './time/duration.js';
 
 // Schedules
 export { DelayQueueSchedules } from './schedules/delay-queue.schedules.js';
-export { RecurringHandler, type RecurringHandlerOptions } from './decorators/recurring-handler.decorator.js';
+export {
+  RecurringHandler,
+  type RecurringHandlerOptions,
+  type RecurringPayload,
+} from './decorators/recurring-handler.decorator.js';
 export type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedules/schedule.interface.js';
 export type { LocalTime } from './time/local-time.js';
 

@@ -25,8 +25,12 @@ export interface RecurringHandlerMetadata {
   readonly options: RecurringHandlerOptions;
 }
 
-/** What is published to a topic. */
-type PayloadOf<R extends NamedTopic> =
+/**
+ * What is published to the topic of a `@RecurringHandler()`.
+ *
+ * @publicApi
+ */
+export type RecurringPayload<R extends NamedTopic> =
   R extends Topic<infer In, unknown> ? In : R extends TopicName ? PublishedPayload<unknown, R> : unknown;
 
 /**
@@ -51,7 +55,7 @@ type PayloadOf<R extends NamedTopic> =
  */
 export function RecurringHandler<const R extends NamedTopic>(
   topic: R,
-  options: RecurringHandlerOptions<PayloadOf<R>>,
+  options: RecurringHandlerOptions<RecurringPayload<R>>,
 ): HandlerDecorator<HandledPayload<R>, undefined> {
   const decorate: MethodDecorator = (target, _property, descriptor) => {
     const { concurrency, attempts, backoff, timeout, lease, connection, onRefusal } = options ?? {};

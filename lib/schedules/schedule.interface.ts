@@ -76,6 +76,9 @@ export interface Schedule<T = unknown> {
   readonly next: Date | undefined;
   /** Its latest occurrence that was published; `undefined` before the first. */
   readonly last: Date | undefined;
-  /** How many occurrences were not published, because of an outage or since an earlier one was not over. */
+  /**
+   * How many occurrences were not published, because of an outage or since an earlier one was not over; one outage counts at most
+   * 1,000 of a cron expression.
+   */
   readonly missed: number;
 }

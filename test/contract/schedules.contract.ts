@@ -152,7 +152,9 @@ export function schedulesContract(it: BrokerTest): void {
     it('lists one whose time comes, and none before', async ({ bed }) => {
       const at = Math.ceil(await bed.time()) + 20;
       await put(bed, newSchedule('tick', at));
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: at });
+      const early = await bed.broker.dueSchedules(bed.partition);
+      // On a busy host its time may have come.
+      expect(early).toMatchObject(early.now < at ? { due: [], nextAt: at } : { due: [{ id: 'tick' }] });
       await bed.advance(21);
       expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [{ id: 'tick' }], nextAt: undefined });
     });

@@ -57,7 +57,7 @@ describe('PartitionOwnership', () => {
 
     expect([ownership.owned, ownership.isDone, changes()]).toEqual([true, false, 1]);
     expect(await stored()).toBe('me');
-    expect(me.operations).toEqual(['acquire', 'claim']);
+    expect(me.operations).toEqual(['acquire', 'claim', 'dueSchedules']);
     const [claim] = me.calls.flatMap((call) => (call.operation === 'claim' ? [call.args[1]] : []));
     expect(claim?.owner).toBe(asked(me)[0]?.[0]);
     await ownership.close();

@@ -57,7 +57,7 @@ describe('PartitionSharing', () => {
     }
 
     expect(sharing.consumers[0]?.holdings).toEqual([mine.index]);
-    expect(me.operations).toEqual(['acquire', 'claim']);
+    expect(me.operations).toEqual(['acquire', 'claim', 'dueSchedules']);
     await sharing.leave();
   });
 

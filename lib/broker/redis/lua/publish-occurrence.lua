@@ -85,4 +85,4 @@ local behind_time = string.match(envelope, '^%[%d+(,.*)$')
 ARGV[FIRST + 1] = behind_time and string.format('[%d', now_up) .. behind_time or envelope
 move_on(state)
 
--- @include ../publish
+-- @include publish

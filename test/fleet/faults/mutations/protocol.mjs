@@ -16,21 +16,21 @@ export const protocolMutations = [
   },
   {
     guard: 'memory of the last call: a repeated publish does not count as a second one',
-    file: 'broker/redis/lua/publish.lua',
+    file: 'broker/redis/lua/includes/publish.lua',
     find: 'local answer = earlier_answer()',
     replace: 'local answer = nil',
     scenario: 'lost-replies',
   },
   {
     guard: 'existence check: an id that exists is not published again',
-    file: 'broker/redis/lua/publish.lua',
+    file: 'broker/redis/lua/includes/publish.lua',
     find: 'if known and (known[total] or known[id]) then',
     replace: 'if false then',
     scenario: 'twice-published',
   },
   {
     guard: 'memory of the first publish: replacing puts a message off no longer than its maxWait',
-    file: 'broker/redis/lua/publish.lua',
+    file: 'broker/redis/lua/includes/publish.lua',
     find: 'local first = first_mark(mark)',
     replace: 'local first = nil',
     spec: 'test/contract/redis-broker.spec.ts',
@@ -223,5 +223,21 @@ export const protocolMutations = [
     find: "redis.call('ZCARD', blocked) > 0 then try_blocked() end",
     replace: "redis.call('ZCARD', blocked) > 0 then end",
     spec: 'test/integration/redis-order-repair.spec.ts',
+  },
+
+  // ── schedules ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  {
+    guard: 'schedules: an occurrence is published once, from the state that was seen',
+    file: 'broker/redis/lua/publish-occurrence.lua',
+    find: 'if stored_state ~= expected then return { now_us, 2 } end',
+    replace: '',
+    spec: 'test/contract/redis-broker.spec.ts',
+  },
+  {
+    guard: 'schedules: only the owner of the partition publishes them',
+    file: 'broker/redis/lua/publish-occurrence.lua',
+    find: 'if stored_owner ~= claimant then return { now_us, 0, stored_owner } end',
+    replace: 'if false then return { now_us, 0, stored_owner .. claimant } end',
+    spec: 'test/contract/redis-broker.spec.ts',
   },
 ];
