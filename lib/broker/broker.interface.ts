@@ -77,9 +77,7 @@ export interface BrokerOperations {
 
   // ── publishing and changing ───────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * Answers in the order of the messages, 1 to `MAX_BATCH`.
-   */
+  /** Answers in the order of the messages, 1 to `MAX_BATCH`. */
   publish(
     partition: Partition,
     call: CallId,

@@ -108,8 +108,8 @@ export class TopicRegistry {
   }
 
   /**
-   * Writes again how many partitions a topic has, and its order, since Redis may have lost it. Calls during a call are one that follows it: what
-   * runs may have been answered before the loss.
+   * Writes again how many partitions a topic has, and its order, since Redis may have lost it. Calls during a call are one that
+   * follows it: what runs may have been answered before the loss.
    *
    * @throws BrokerUnavailableError
    */

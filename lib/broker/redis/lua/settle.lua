@@ -49,7 +49,6 @@ if outcomes ~= 'a' then
   redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')
 end
 
-
 local total = 0
 for token in string.gmatch(tokens, '[^ ]+ ') do
   total = total + 1
