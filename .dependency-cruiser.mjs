@@ -53,6 +53,11 @@ const LAYERS = {
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
   },
   terminus: { folders: ['decorators', 'monitoring'], packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'] },
+  // It needs no Nest, and nothing else needs it.
+  cli: {
+    folders: ['composition', 'admin', 'events', 'broker', 'broker/redis', 'messages'],
+    packages: ['@commander-js/extra-typings', 'rxjs'],
+  },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   opentelemetry: { folders: ['middleware', 'messages'], packages: ['@opentelemetry/api'] },
 };

@@ -72,6 +72,7 @@ export {
   type DelayQueueAdminOptions,
 } from './composition/create-delay-queue-admin.js';
 export type {
+  BulkProgress,
   ClearCounts,
   ClearOptions,
   DeadLetterCounts,

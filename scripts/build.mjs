@@ -2,7 +2,7 @@
  * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
  * declarations. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
  */
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { bundle } from './setup/bundle.mjs';
@@ -12,6 +12,12 @@ import { ROOT, localBin, runQuietly } from './setup/run.mjs';
 
 const DIST = join(ROOT, 'dist');
 
+/**
+ * What reads the arguments of the command line. It is bundled apart: it needs `require`, and together with it the library's own
+ * files would get that too, which other bundlers do not take.
+ */
+const PARSER = '@commander-js/extra-typings';
+
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
   writeScriptTable();
@@ -20,18 +26,30 @@ await runScript(async () => {
 });
 
 async function writeCode() {
-  const [{ output }] = await bundle(entries(), [outputOf('esm'), outputOf('cjs')]);
+  const { entries, programs } = inputs();
+  const esm = outputOf('esm');
+  // Programs are run and not imported, so one format is enough.
+  const built = await Promise.all([
+    bundle({ ...entries, ...programs }, [{ ...esm, paths: { [PARSER]: './parser.js' } }], [PARSER]),
+    bundle(entries, [outputOf('cjs')]),
+    bundle({ 'cli/parser': PARSER }, [{ ...esm, sourcemap: false }]),
+  ]);
+  for (const name of Object.keys(programs)) chmodSync(join(DIST, 'esm', `${name}.js`), 0o755);
+  const output = built.flatMap((outputs) => outputs.flatMap((each) => each.output));
   writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
   // Without this file Node would take the files for ES modules, as in the rest of the package.
   writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
 }
 
-/** The files in `lib` that package.json exports, by their names in `dist/esm`, such as `testing/index`. */
-function entries() {
-  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const names = Object.values(exports).flatMap((entry) =>
-    typeof entry === 'string' ? [] : [entry.import.default.replace(/^\.\/dist\/esm\/(.*)\.js$/, '$1')],
-  );
+/** The files in `lib` that package.json exports, or names as programs, by their names in `dist/esm`, such as `testing/index`. */
+function inputs() {
+  const { bin, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const exported = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.import.default]));
+  return { entries: sourcesOf(exported), programs: sourcesOf(Object.values(bin)) };
+}
+
+function sourcesOf(files) {
+  const names = files.map((file) => file.replace(/^\.\/dist\/esm\/(.*)\.js$/, '$1'));
   return Object.fromEntries(names.map((name) => [name, `lib/${name}.ts`]));
 }
 
@@ -65,5 +83,6 @@ function licensesOf(output) {
 async function writeDeclarations() {
   await runQuietly(localBin('tsc'), ['--project', 'tsconfig.build.json']);
   mkdirSync(join(DIST, 'cjs'), { recursive: true });
-  cpSync(join(DIST, 'esm'), join(DIST, 'cjs'), { recursive: true, filter: (path) => !/\.js(\.map)?$/.test(path) });
+  const isDeclaration = (path) => !/\.js(\.map)?$/.test(path) && path !== join(DIST, 'esm/cli');
+  cpSync(join(DIST, 'esm'), join(DIST, 'cjs'), { recursive: true, filter: isDeclaration });
 }

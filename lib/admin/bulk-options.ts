@@ -5,6 +5,18 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 
 /**
+ * How far a call that changes many messages has come.
+ *
+ * @publicApi
+ */
+export interface BulkProgress {
+  /** Messages that were met so far. */
+  readonly matched: number;
+  /** How many of them were changed. */
+  readonly changed: number;
+}
+
+/**
  * How `drain()` and `purge()` remove messages.
  *
  * @publicApi
@@ -14,6 +26,8 @@ export interface ClearOptions {
   dryRun?: boolean;
   /** Ends the call after the step under way; what was removed by then stays removed. */
   signal?: AbortSignal | undefined;
+  /** Called after each step. */
+  onProgress?: ((progress: BulkProgress) => void) | undefined;
 }
 
 /**
@@ -40,6 +54,8 @@ export interface RemoveOptions {
   readonly rate?: number;
   /** Ends the call after the step under way. */
   readonly signal?: AbortSignal;
+  /** Called after each step. */
+  readonly onProgress?: (progress: BulkProgress) => void;
 }
 
 /**
@@ -92,10 +108,11 @@ export interface CheckedBulkOptions {
   /** Messages a second; `undefined`: as fast as it goes. */
   readonly rate: number | undefined;
   readonly signal: AbortSignal;
+  readonly onProgress: ((progress: BulkProgress) => void) | undefined;
 }
 
-const CLEAR_OPTIONS: readonly (keyof ClearOptions)[] = ['dryRun', 'signal'];
-const REMOVE_OPTIONS: readonly (keyof RemoveOptions)[] = ['dryRun', 'rate', 'signal'];
+const CLEAR_OPTIONS: readonly (keyof ClearOptions)[] = ['dryRun', 'signal', 'onProgress'];
+const REMOVE_OPTIONS: readonly (keyof RemoveOptions)[] = ['dryRun', 'rate', 'signal', 'onProgress'];
 const REQUEUE_OPTIONS: readonly (keyof RequeueOptions)[] = [...REMOVE_OPTIONS, 'delay', 'payload'];
 
 /** @throws InvalidArgumentError also for an unknown option: a misspelt dry run would be none */
@@ -123,7 +140,8 @@ function checkedBulkOptions({
   dryRun = false,
   rate,
   signal = new AbortController().signal,
-}: Pick<RemoveOptions, 'dryRun' | 'rate'> & Pick<ClearOptions, 'signal'>): CheckedBulkOptions {
+  onProgress,
+}: Pick<RemoveOptions, 'dryRun' | 'rate'> & Pick<ClearOptions, 'signal' | 'onProgress'>): CheckedBulkOptions {
   if (typeof dryRun !== 'boolean') {
     throw new InvalidArgumentError(`dryRun must be true or false. Given: ${describe(dryRun)}.`);
   }
@@ -135,5 +153,8 @@ function checkedBulkOptions({
   if (!(signal instanceof AbortSignal)) {
     throw new InvalidArgumentError(`signal must be an AbortSignal. Given: ${describe(signal)}.`);
   }
-  return { dryRun, rate, signal };
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw new InvalidArgumentError(`onProgress must be a function. Given: ${describe(onProgress)}.`);
+  }
+  return { dryRun, rate, signal, onProgress };
 }

@@ -42,7 +42,7 @@ export function stepSize({ dryRun, rate }: CheckedBulkOptions): number {
 export async function runBulk(
   dependencies: AdminDependencies,
   partitions: readonly AsyncGenerator<BulkStep, void>[],
-  { dryRun, rate = Infinity, signal }: CheckedBulkOptions,
+  { dryRun, rate = Infinity, signal, onProgress }: CheckedBulkOptions,
 ): Promise<BulkCounts> {
   const { clock } = dependencies;
   // A caller of its own, so that operations under way at the same time are not taken for each other's repeats.
@@ -57,10 +57,14 @@ export async function runBulk(
     if (startAt > now) await sleep(clock, startAt - now, signal);
     if (signal.aborted) return { matched, changed, aborted: true };
     matched += step.matched;
-    if (dryRun) continue;
+    if (dryRun) {
+      onProgress?.({ matched, changed });
+      continue;
+    }
     const call: CallId = { caller, sequence: ++sequence };
     const changedNow = await served(dependencies, () => step.apply(call));
     changed += changedNow;
+    onProgress?.({ matched, changed });
     nextAt = startAt + (changedNow / rate) * 1000;
   }
   return { matched, changed, aborted: false };

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import type { Broker } from '../broker/broker.interface.js';
 import { createRedisBroker } from '../broker/redis/redis.broker.js';
+import type { Role } from '../broker/redis/rights.js';
 import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { type Clock, SystemClock } from '../time/clock.js';
@@ -12,6 +13,8 @@ export interface BrokerContext {
   readonly log: Log;
   /** `undefined`: nothing is measured. */
   readonly metrics: DelayQueueMetrics | undefined;
+  /** Whose rights the user of Redis has to have at least. */
+  readonly role: Role;
 }
 
 /** What a connection stands on: Redis and the time of this process. The testing kit puts another one in its place. */
@@ -48,13 +51,14 @@ export class RedisBackend implements Backend {
 
   async createBroker(
     { redis, prefix, publishTimeout, replicas }: ResolvedOptions,
-    { log, metrics }: BrokerContext,
+    { log, metrics, role }: BrokerContext,
   ): Promise<{ broker: Broker; redis: object }> {
     const broker = await createRedisBroker({
       redis,
       prefix,
       connectTimeout: publishTimeout,
       replicas,
+      role,
       clock: this.clock,
       log,
       onScript: metrics && ((name, duration) => metrics.observeScript(name, duration / 1000)),

@@ -103,11 +103,16 @@ export async function checkRedis(options: DelayQueueAdminOptions = {}): Promise<
   }
 }
 
-/** A connection that is not connected yet. */
-async function openConnection(name: string, options: DelayQueueAdminOptions): Promise<DelayQueueConnection> {
+/**
+ * A connection that consumes nothing and is not connected yet.
+ *
+ * @param name what error messages call the one who made it
+ * @throws ConfigurationError if an option is wrong
+ */
+export async function openConnection(name: string, options: DelayQueueAdminOptions): Promise<DelayQueueConnection> {
   const resolved = resolveAdminOptions(name, options);
   const { log = console } = options;
-  return DelayQueueConnection.create({ name, options: resolved, backend: new RedisBackend(), log });
+  return DelayQueueConnection.create({ name, options: resolved, backend: new RedisBackend(), log, role: 'operator' });
 }
 
 function resolveAdminOptions(name: string, options: DelayQueueAdminOptions): ResolvedOptions {

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AdminDependencies } from '../admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { Broker } from '../broker/broker.interface.js';
+import type { Role } from '../broker/redis/rights.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-notifier.js';
 import { DelayQueueConsumers } from '../consumer/delay-queue.consumers.js';
@@ -34,6 +35,8 @@ export interface ConnectionSetup {
   readonly options: ResolvedOptions;
   readonly backend: Backend;
   readonly log: Log;
+  /** What it is for. @defaultValue to handle messages, or to publish them, as the options say */
+  readonly role?: Role;
 }
 
 /** What of an application works on a connection. */
@@ -84,9 +87,13 @@ export class DelayQueueConnection {
 
   /** Makes a connection that is not connected yet. */
   static async create(setup: ConnectionSetup): Promise<DelayQueueConnection> {
-    const { options, backend, log } = setup;
+    const { options, backend, log, role = options.consumer ? 'consumer' : 'producer' } = setup;
     const metrics = options.metrics && new HarmlessMetrics(options.metrics, log);
-    return new DelayQueueConnection({ ...setup, metrics, ...(await backend.createBroker(options, { log, metrics })) });
+    return new DelayQueueConnection({
+      ...setup,
+      metrics,
+      ...(await backend.createBroker(options, { log, metrics, role })),
+    });
   }
 
   private constructor({ name, options, backend, log, broker, redis, metrics }: ConnectionParts) {

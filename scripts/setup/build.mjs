@@ -53,15 +53,20 @@ export async function buildBench() {
   return 'dist-bench/main.js';
 }
 
+/** Programs are run and not imported, so they have no declarations. */
+const PROGRAMS = 'cli/';
+
 /** Whether dist has exactly the declarations of all source files, and nothing older than a source or a setting. */
 function isBuilt() {
   const sources = filesIn('lib');
   const outputs = filesIn('dist');
-  const declared = sources.filter((file) => /(?<!\.d)\.ts$/.test(file)).map((file) => file.replace(/\.ts$/, '.d.ts'));
+  const imported = sources.filter((file) => /(?<!\.d)\.ts$/.test(file) && !file.startsWith(PROGRAMS));
+  const declared = imported.map((file) => file.replace(/\.ts$/, '.d.ts'));
   const expected = FORMATS.flatMap((format) => declared.map((file) => join(format, file)));
   const declarations = outputs.filter((file) => file.endsWith('.d.ts'));
   if (expected.length !== declarations.length || !expected.every((file) => declarations.includes(file))) return false;
-  if (!FORMATS.every((format) => outputs.includes(join(format, 'index.js')))) return false;
+  const entries = [...FORMATS.map((format) => join(format, 'index.js')), join('esm', PROGRAMS, 'index.js')];
+  if (!entries.every((file) => outputs.includes(file))) return false;
   const newest = Math.max(...sources.map((file) => timeOf('lib', file)), ...BUILD_SETTINGS.map((file) => timeOf(file)));
   return outputs.every((file) => timeOf('dist', file) >= newest);
 }

@@ -16,15 +16,17 @@ const IMPORTED = Object.keys({ ...dependencies, ...peerDependencies });
  *
  * @param {Readonly<Record<string, string>>} input the programs' files, by their names in the output
  * @param {readonly import('rolldown').OutputOptions[]} outputs
+ * @param {readonly string[]} apart packages that stay imports as well, since they are bundled apart
  * @returns {Promise<import('rolldown').RolldownOutput[]>} one for each of the `outputs`
  */
-export async function bundle(input, outputs) {
+export async function bundle(input, outputs, apart = []) {
+  const imported = [...IMPORTED, ...apart];
   const build = await rolldown({
     input,
     cwd: ROOT,
     platform: 'node',
     tsconfig: join(ROOT, 'tsconfig.build.json'),
-    external: (id) => IMPORTED.some((name) => id === name || id.startsWith(`${name}/`)),
+    external: (id) => imported.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [luaScripts()],
   });
   try {

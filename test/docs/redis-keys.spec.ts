@@ -11,6 +11,7 @@ import {
 } from 'nestjs-delay-queue';
 import { filter, firstValueFrom } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLES, aclRule } from '../../lib/broker/redis/rights.js';
 import { decodeEnvelope, encodeEnvelope } from '../../lib/messages/envelope.js';
 import { partitionOf } from '../../lib/messages/partitioner.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
@@ -20,7 +21,10 @@ import { scriptCommands } from '../support/docs/library.js';
 
 const text = readDocument('docs/internals/redis-keys.md');
 const rights = section(text, 'Rights of a Redis user');
-const rules = codeBlocks(rights).map(({ code }) => code.replace('ACL SETUSER ', '').split(' '));
+const [whole = [], categories = [], ...ofRoles] = codeBlocks(rights).map(({ code }) =>
+  code.replace('ACL SETUSER ', '').split(' '),
+);
+const rules = [whole, categories];
 
 describe('docs/internals/redis-keys.md', () => {
   it('shows an envelope as it is written and read, byte by byte', () => {
@@ -72,6 +76,11 @@ describe('docs/internals/redis-keys.md', () => {
       const short = Array.from(encoded, (letter) => letters[base64url.indexOf(letter)]).join('');
       expect(toStoredId(id)).toBe(`.${short}`);
     }
+  });
+
+  it('has the least rights of each role as the command line prints them', () => {
+    const printed = ROLES.map((role) => aclRule(role, { user: role, prefix: 'dq' }));
+    expect(ofRoles.map((rule) => `ACL SETUSER ${rule.join(' ')}`)).toEqual(printed);
   });
 
   it('names every command that a script uses', () => {

@@ -2,6 +2,9 @@ import ms from 'ms';
 import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
+import { assemble } from '../../lib/cli/run.js';
+import { EXIT } from '../../lib/cli/exit-codes.js';
+import { createProgram } from '../../lib/cli/program.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { resolveOptions } from '../../lib/composition/resolve-options.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
@@ -51,6 +54,11 @@ const CODE: Readonly<Record<string, Facts>> = {
   PublishOutcome: namesOf(library.strings('PublishOutcome')),
   'span attributes': namesOf([...library.constantsBeside('MESSAGING_SYSTEM_NAME')].flatMap(attributeOf)),
   log: { texts: library.texts() },
+  // The command line
+  commands: namesOf(commandNames()),
+  'documents of commands': namesOf(commandNames()),
+  'global options': namesOf(globalOptions()),
+  'exit codes': namesOf(Object.values(EXIT).map(String)),
   // What is in Redis
   keys: namesOf(keysOf(new RedisKeys('dq'))),
   scripts: namesOf(scriptNames()),
@@ -206,6 +214,21 @@ function codeOf(values: readonly string[]): { code?: readonly string[] } {
 
 function attributeOf([constant, value]: readonly [string, string]): string[] {
   return constant === 'SYSTEM' ? [] : [value];
+}
+
+function commandNames(): string[] {
+  const { program } = assemble(process);
+  const visible = program.createHelp().visibleCommands(program);
+  return visible.flatMap((command) => (command.name() === 'help' ? [] : [command.name()]));
+}
+
+function globalOptions(): string[] {
+  const { options } = createProgram();
+  return [
+    ...options.flatMap(({ short, flags }) => [...(short ? [short] : []), flags.replace(/^-., /, '')]),
+    '-h',
+    '--help',
+  ];
 }
 
 /** What an application really has. */

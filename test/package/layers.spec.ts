@@ -55,6 +55,10 @@ const REFUSED = [
   ['lib/terminus', 'lib/consumer'],
   ['lib/prometheus', '@nestjs/common'],
   ['lib/opentelemetry', '@nestjs/common'],
+  ['lib/cli', '@nestjs/common'],
+  ['lib/cli', 'lib/module'],
+  ['lib/cli', 'ioredis'],
+  ['lib/composition', 'lib/cli'],
 ] as const;
 
 const ALLOWED = [

@@ -24,6 +24,7 @@ import type { RedisSettings } from './redis-settings.js';
 import { decodeSignal } from './replies.js';
 import { ReplicatedCalls, warnOfFewReplicas } from './replicated-calls.js';
 import { type ScriptObserver, ScriptRunner } from './script-runner.js';
+import { type Role, neededOf } from './rights.js';
 import { SignalSubscriber } from './signal-subscriber.js';
 
 /** Longest time for an answer to what the boot asks a server about itself, in milliseconds. */
@@ -37,6 +38,8 @@ export interface RedisBrokerOptions {
   readonly connectTimeout: number;
   /** Replicas that have to confirm every publish; `undefined`: none, or only some publishes ask for them. */
   readonly replicas?: ReplicaRequirement | undefined;
+  /** Whose rights the user of Redis has to have at least; `undefined`: all that there are. */
+  readonly role?: Role | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly onScript?: ScriptObserver | undefined;
@@ -61,21 +64,24 @@ export class RedisBroker extends RedisOperations implements Broker {
   readonly #subscriber: SignalSubscriber;
   readonly #replicated: ReplicatedCalls;
   readonly #replicas: ReplicaRequirement | undefined;
+  readonly #role: Role | undefined;
   readonly #keys: RedisKeys;
   readonly #log: Log;
 
-  constructor({ ioredis, redis, prefix, connectTimeout, replicas, clock, log, onScript }: RedisBrokerOptions) {
+  constructor(options: RedisBrokerOptions) {
+    const { ioredis, redis, prefix, connectTimeout, replicas, role, clock, log, onScript } = options;
     const connection = new RedisConnection(ioredis, redis, log, connectTimeout, clock);
     const subscriber = new SignalSubscriber({ connection, clock, log });
     const scripts = new ScriptRunner({ connection, clock, log, onScript });
     const replicated = new ReplicatedCalls({ connection, clock });
     const keys = new RedisKeys(prefix);
     super({ connection, scripts, replicated, keys });
-    this.#parts = { connection, scripts, subscriber, keys, clock };
+    this.#parts = { connection, scripts, subscriber, keys, clock, role };
     this.#connection = connection;
     this.#subscriber = subscriber;
     this.#replicated = replicated;
     this.#replicas = replicas;
+    this.#role = role;
     this.#keys = keys;
     this.#log = log;
     this.eventLog = new RedisEventLog({ connection, scripts, keys, clock });
@@ -165,11 +171,14 @@ export class RedisBroker extends RedisOperations implements Broker {
   async #assertServed(): Promise<void> {
     const { connection } = this.#parts;
     const refused = await tryCommands(this.#parts, probeKey(this.#parts));
-    if (refused.length === 0) return;
-    throw new ConfigurationError(
-      `Redis at ${connection.address} refuses what is needed. Allow its user all that docs/internals/redis-keys.md names; if ` +
-        `the server does not know a command, use another one. Refused: ${refused.join('; ')}`,
-    );
+    const needed = neededOf(refused, this.#role);
+    if (needed.length > 0) {
+      throw new ConfigurationError(
+        `Redis at ${connection.address} refuses what is needed. Allow its user all that docs/internals/redis-keys.md names; if ` +
+          `the server does not know a command, use another one. Refused: ${needed.join('; ')}`,
+      );
+    }
+    this.#parts.scripts.refuse(refused);
   }
 
   async #checkReplicas({ min }: ReplicaRequirement): Promise<void> {

@@ -6,6 +6,7 @@ import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
 import { asideOf, typeOfKey } from './redis-keys.js';
 import type { Argument, ScriptParameters } from './lua/script-table.js';
+import { commandOfRefusal, commandsOfScript } from './rights.js';
 import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
 type Scripts = Readonly<Record<ScriptName, Script>>;
@@ -56,6 +57,8 @@ export class ScriptRunner {
   readonly #adding: Scripts;
   readonly #evenIfFull: Readonly<Record<keyof typeof EVEN_IF_FULL, Scripts>>;
   readonly #names = new Map<string, ScriptName>();
+  /** What Redis said of the commands that it refuses, by their names. */
+  #refused: ReadonlyMap<string, string> = new Map();
   readonly #log: Log;
   readonly #observer: ScriptObserver | undefined;
 
@@ -77,6 +80,14 @@ export class ScriptRunner {
   }
 
   /**
+   * To be told of the commands that were refused when all were tried: a script that calls one of them is not sent any more, since
+   * it would stop half-way.
+   */
+  refuse(refused: readonly string[]): void {
+    this.#refused = new Map(refused.map((text) => [commandOfRefusal(text), text]));
+  }
+
+  /**
    * Runs a script; its head says in which order it takes its keys and arguments. Every reply begins with the server's time in
    * microseconds; it is noted and cut off.
    *
@@ -94,6 +105,7 @@ export class ScriptRunner {
   ): Promise<Reply> {
     // What the server can do, and how a script may write to a full one, is known once connected.
     if (!this.#connection.isUp('commands')) await this.#connection.ready();
+    if (this.#refused.size > 0) this.#assertAllowed(name);
     const [first = ''] = this.#adding[name].keys;
     const key = ((place as Names)[first] ?? (given as Names)[first]) as string;
     const { flag, redis6 } = this.#evenIfFull;
@@ -153,6 +165,19 @@ export class ScriptRunner {
     this.#log.error(text);
     this.#connection.tellError(new BrokerUnavailableError(text, { cause: failure, transient: false, refused: true }));
     return true;
+  }
+
+  /** @throws BrokerUnavailableError */
+  #assertAllowed(name: ScriptName): void {
+    // Its work is to try them.
+    if (name === 'probe') return;
+    const refused = commandsOfScript(name).flatMap((command) => this.#refused.get(command) ?? []);
+    if (refused.length === 0) return;
+    throw new BrokerUnavailableError(
+      `The user of Redis at ${this.#connection.address} may not do this. 'npx nestjs-delay-queue acl' prints what it needs; restart this ` +
+        `process then. Refused: ${refused.join('; ')}`,
+      { transient: false, refused: true },
+    );
   }
 
   /**

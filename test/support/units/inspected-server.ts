@@ -77,6 +77,7 @@ export function serverOf(facts: Facts): InspectedServer {
     address: 'host:6379',
     isClusterClient: false,
     isSharded: true,
+    role: undefined,
     nodes: [nodeOf(facts)],
     refusals: async () => [],
     echo: async () => 1,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { BulkProgress } from '../../../lib/admin/bulk-options.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import { NO_TOKEN } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
@@ -137,6 +138,29 @@ describe('drain', () => {
     };
     expect(await admin.drain('orders', { signal: stop.signal })).toEqual({ matched: 250, removed: 100 });
     expect(await admin.drain('orders')).toEqual({ matched: 150, removed: 150 });
+  });
+});
+
+describe('progress', () => {
+  it('is told after each step, of a dry run too', async () => {
+    const { admin, publish } = await open();
+    for (let i = 0; i < 250; i++) await publish(`m${i}`, 'one key');
+    const told: BulkProgress[] = [];
+    const onProgress = (progress: BulkProgress): void => void told.push(progress);
+    await admin.drain('orders', { dryRun: true, onProgress });
+    expect(told.splice(0)).toEqual([{ matched: 250, changed: 0 }]);
+    await admin.drain('orders', { onProgress });
+    expect(told).toEqual([100, 200, 250].map((changed) => ({ matched: 250, changed })));
+  });
+
+  it.each(ALL)('is told to a function alone: %s', async (name) => {
+    const { admin } = await open();
+    const options = { onProgress: 'log' as unknown as () => void };
+    const call =
+      name === 'drain' || name === 'purge'
+        ? admin[name]('orders', options)
+        : admin[name as 'requeue' | 'remove']('orders', {}, options);
+    await expect(call).rejects.toThrow(/onProgress must be a function\. Given: 'log'/);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Role } from '../rights.js';
 import type { ServerTraits } from '../server-traits.js';
 import type { ServerInfo } from './server-info.js';
 
@@ -48,9 +49,11 @@ export interface InspectedServer {
   readonly isClusterClient: boolean;
   /** Whether the signal of {@link echo} goes by sharded pub/sub. */
   readonly isSharded: boolean;
+  /** What the one who looks is there for; `undefined`: everything. */
+  readonly role: Role | undefined;
   /** At least one. */
   readonly nodes: readonly InspectedNode[];
-  /** Tries every command that is needed, and answers those that were refused, with what Redis said. */
+  /** Tries every command that any role needs, and answers those that were refused, with what Redis said. */
   readonly refusals: () => Promise<readonly string[]>;
   /** Milliseconds until a signal that a script sent has come back on the connection for signals. */
   readonly echo: () => Promise<number>;

@@ -1,4 +1,5 @@
 import { type ServerCheck, eachNode, error, ok, unknown, warning } from './judgement.js';
+import { ROLES, neededOf } from '../rights.js';
 import { NotTold } from './not-told.js';
 
 /** A clock that is off by more than this, in milliseconds, is worth a warning. */
@@ -10,11 +11,23 @@ const MAX_CLOCK_DIFFERENCE = 100;
 const RIGHTS_ADVICE =
   'Allow the user what is refused, as docs/internals/redis-keys.md says; if the server does not know a command, use another one.';
 
-export const rights: ServerCheck = async ({ address, refusals }) => {
+export const rights: ServerCheck = async ({ address, role, refusals }) => {
   try {
     const refused = await refusals();
-    if (refused.length === 0) return [ok(`Redis at ${address} runs every command that is needed for this user.`)];
-    return [error(`Redis at ${address} refuses what is needed: ${refused.join('; ')}.`, RIGHTS_ADVICE)];
+    const needed = neededOf(refused, role);
+    if (needed.length > 0) {
+      return [error(`Redis at ${address} refuses what is needed: ${needed.join('; ')}.`, RIGHTS_ADVICE)];
+    }
+    // An operator may look with the user of an application, to see whether that one boots.
+    const others = role === 'operator' ? ROLES.filter((other) => neededOf(refused, other).length > 0) : [];
+    if (others.length === 0) return [ok(`Redis at ${address} runs every command that is needed for this user.`)];
+    return [
+      warning(
+        `Redis at ${address} runs every command that an operator needs for this user. A ${others.join(' and a ')} would be ` +
+          `refused ${refused.join('; ')}.`,
+        'This is as it should be, unless an application uses this user: it would not boot.',
+      ),
+    ];
   } catch (reason) {
     if (!(reason instanceof NotTold) || !reason.refused) throw reason;
     return [error(`Redis at ${address} does not run our scripts: ${reason.message}.`, RIGHTS_ADVICE)];

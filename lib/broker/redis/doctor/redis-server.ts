@@ -5,6 +5,7 @@ import { addressOf } from '../redis-address.js';
 import type { RedisConnection } from '../redis-connection.js';
 import { isStateRefusal } from '../redis-errors.js';
 import type { RedisKeys } from '../redis-keys.js';
+import type { Role } from '../rights.js';
 import type { ScriptRunner } from '../script-runner.js';
 import type { SignalSubscriber } from '../signal-subscriber.js';
 import type { InspectedServer } from './inspected-server.js';
@@ -20,6 +21,8 @@ export interface RedisParts {
   readonly subscriber: SignalSubscriber;
   readonly keys: RedisKeys;
   readonly clock: Clock;
+  /** Whose rights are needed; `undefined`: all that there are. */
+  readonly role: Role | undefined;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface RedisParts {
  * @param patience longest time for an answer, in milliseconds
  */
 export function inspectedServer(parts: RedisParts, patience: number): InspectedServer {
-  const { connection, scripts, keys, clock } = parts;
+  const { connection, scripts, keys, clock, role } = parts;
   const { commands, address } = connection;
   const key = probeKey(parts);
   const masters = commands.isCluster ? (commands as Cluster).nodes('master') : [commands as Redis];
@@ -48,6 +51,7 @@ export function inspectedServer(parts: RedisParts, patience: number): InspectedS
           scriptOf: (sha) => scripts.nameOf(sha),
         }),
     ),
+    role,
     refusals: () => questions.ask('the trial of all commands', () => tryCommands(parts, key)),
     echo: () => questions.ask('a signal', (signal) => awaitEcho(parts, key, signal)),
   };

@@ -139,6 +139,27 @@ describe('a server with something amiss', () => {
       'error',
       /refuses what is needed: ZADD: NOPERM/,
     ],
+    [
+      'rights',
+      'a command refused that a consumer needs, seen by an operator',
+      { server: { role: 'operator', refusals: async () => ['HKEYS: NOPERM …'] } },
+      'warning',
+      /every command that an operator needs.*A consumer would be refused HKEYS: NOPERM/,
+    ],
+    [
+      'rights',
+      'the same seen by a producer',
+      { server: { role: 'producer', refusals: async () => ['HKEYS: NOPERM …'] } },
+      'ok',
+      /every command that is needed/,
+    ],
+    [
+      'rights',
+      'a command refused that a producer needs',
+      { server: { role: 'producer', refusals: async () => ['ZADD: NOPERM …', 'HKEYS: NOPERM …'] } },
+      'error',
+      /refuses what is needed: ZADD: NOPERM …\./,
+    ],
     ['rights', 'no scripts', { server: { refusals: refused } }, 'error', /does not run our scripts/],
     ['rights', 'no answer', { server: { refusals: silent } }, 'warning', /unknown.*No answer/],
     [

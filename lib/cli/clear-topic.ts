@@ -1,0 +1,46 @@
+import type { ClearCounts } from '../admin/bulk-options.js';
+import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import { type BulkCall, runBulk } from './bulk.js';
+import type { Cli } from './cli.js';
+import { TOPIC } from './command.js';
+import { type Program, example } from './program.js';
+
+export interface ClearCommand {
+  readonly name: string;
+  /** What one of the messages is, such as `dead letter`. */
+  readonly singular: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly clear: (admin: DelayQueueAdmin, topic: string, call: BulkCall) => Promise<ClearCounts>;
+}
+
+/** Adds a command that removes all messages of one state. */
+export function clearTopic(
+  program: Program,
+  cli: Cli,
+  { name, singular, summary, description, clear }: ClearCommand,
+): void {
+  program
+    .command(name)
+    .summary(summary)
+    .description(description)
+    .argument(...TOPIC)
+    .option('--dry-run', 'count them, and change nothing')
+    .addHelpText('after', example(`${name} order.timeout --dry-run`, `${name} order.timeout --yes`))
+    .action(async (topic, { dryRun = false }) =>
+      cli.open(async (queues) => {
+        await cli.assertKnown(queues, topic);
+        await runBulk(cli, {
+          topic,
+          singular,
+          done: 'removed',
+          dryRun,
+          destroys: true,
+          call: async (call) => {
+            const { matched, removed } = await clear(queues.admin, topic, call);
+            return { matched, changed: removed };
+          },
+        });
+      }),
+    );
+}

@@ -1,0 +1,153 @@
+import { type DelayQueueAdminOptions, openConnection } from '../composition/create-delay-queue-admin.js';
+import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
+import { didYouMean } from '../checks/nearest.js';
+import { parseDuration } from '../time/duration.js';
+import { CliError, notFound } from './cli-error.js';
+import { EXIT, type ExitCode } from './exit-codes.js';
+import { toJson } from './json.js';
+import { type Paint, paintFor } from './paint.js';
+import type { GlobalOptions } from './program.js';
+import { readRedis } from './redis-option.js';
+import { type Terminal, ask, isInteractive } from './terminal.js';
+import { shown } from './text.js';
+
+/** The queues of a prefix, as far as a command works with them. */
+export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'events' | 'broker'>;
+
+/** What commands work with: the options that all of them have, the connection, and the one who typed it. */
+export class Cli {
+  readonly terminal: Terminal;
+  /** What the process ends with if nothing is thrown. */
+  exitCode: ExitCode = EXIT.done;
+  readonly #options: () => GlobalOptions;
+  #tellsTrouble = false;
+
+  constructor(terminal: Terminal, options: () => GlobalOptions) {
+    this.terminal = terminal;
+    this.#options = options;
+  }
+
+  /** Whether results are printed as JSON. */
+  get isJson(): boolean {
+    return this.#options().json === true;
+  }
+
+  get paint(): Paint {
+    return paintFor(this.terminal.stdout, this.#options().color);
+  }
+
+  /** For what is said beside the results. */
+  get notePaint(): Paint {
+    return paintFor(this.terminal.stderr, this.#options().color);
+  }
+
+  /** Characters of a line; `undefined`: nobody reads it on a terminal. */
+  get width(): number | undefined {
+    return this.terminal.stdout.isTTY ? this.terminal.stdout.columns : undefined;
+  }
+
+  get prefix(): string {
+    return this.#options().prefix ?? this.#env('DELAY_QUEUE_PREFIX') ?? 'dq';
+  }
+
+  /** How to reach Redis. */
+  get connectionOptions(): DelayQueueAdminOptions {
+    const { redis, redisTimeout: timeout } = this.#options();
+    const given = redis ?? this.#env('DELAY_QUEUE_REDIS') ?? this.#env('REDIS_URL');
+    const tell = (text: string): void => {
+      if (this.#tellsTrouble) this.note(text);
+    };
+    return {
+      ...(given !== undefined && { redis: readRedis(given) }),
+      prefix: this.prefix,
+      timeout: parseDuration('--redis-timeout', timeout, { min: 1 }),
+      log: { log: tell, warn: tell, error: tell },
+    };
+  }
+
+  /** Connects, works, and disconnects. Trouble on the way is told once it works; what a boot would warn of, `doctor` says. */
+  async open<T>(work: (queues: Queues) => Promise<T>): Promise<T> {
+    const connection = await openConnection('nestjs-delay-queue', this.connectionOptions);
+    try {
+      await connection.broker.connect();
+      this.#tellsTrouble = true;
+      return await work(connection);
+    } finally {
+      this.#tellsTrouble = false;
+      await connection.close();
+    }
+  }
+
+  /**
+   * Prints a result.
+   *
+   * @param value its form in JSON
+   * @param lines what people get
+   */
+  print(value: unknown, lines: () => readonly string[]): void {
+    const text = this.isJson ? toJson(value) : lines().join('\n');
+    if (text !== '') this.terminal.stdout.write(`${text}\n`);
+  }
+
+  /** Says something beside the results, on the standard error. */
+  note(text: string): void {
+    this.terminal.stderr.write(`${text}\n`);
+  }
+
+  /** Prints a result that is a no: the process says so as it ends. */
+  refuse(value: unknown, reason: string): void {
+    this.exitCode = EXIT.no;
+    if (this.isJson) this.print(value, () => []);
+    else this.note(reason);
+  }
+
+  /**
+   * Goes on only if the name of the topic is typed, or `--yes` was given.
+   *
+   * @param what would be done, as a sentence
+   * @throws CliError
+   */
+  async confirm(topic: string, what: string): Promise<void> {
+    if (this.#options().yes) return;
+    if (!isInteractive(this.terminal)) {
+      throw unconfirmed(
+        `${what} There is no terminal to ask on, so nothing was changed: repeat it with --yes, or with --dry-run to count.`,
+      );
+    }
+    const answer = await ask(this.terminal, `${what}\nType the name of the topic to go on: `);
+    if (answer?.trim() !== topic) throw unconfirmed('That is not the name of the topic. Nothing was changed.');
+  }
+
+  /**
+   * Lets Ctrl-C and SIGTERM end a long work in order. A second one ends the process at once.
+   *
+   * @param work ends soon when the signal is aborted
+   */
+  async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const interrupt = (): void => controller.abort();
+    process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+    try {
+      return await work(controller.signal);
+    } finally {
+      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    }
+  }
+
+  /** @throws CliError if the topic was never used, with the one that was probably meant */
+  async assertKnown({ admin }: Queues, topic: string): Promise<void> {
+    const topics = await admin.topics();
+    if (topics.includes(topic)) return;
+    throw notFound(
+      `Topic '${shown(topic)}' was never used under the prefix '${this.prefix}'.${didYouMean(topic, topics)}`,
+    );
+  }
+
+  #env(name: string): string | undefined {
+    return this.terminal.env[name] || undefined;
+  }
+}
+
+function unconfirmed(message: string): CliError {
+  return new CliError(EXIT.unconfirmed, 'NOT_CONFIRMED', message);
+}

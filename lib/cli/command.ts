@@ -1,0 +1,9 @@
+import type { Cli } from './cli.js';
+import type { Program } from './program.js';
+
+/** Adds a command to the program. Each command is one file in `commands`, which `commands.ts` lists. */
+export type AddCommand = (program: Program, cli: Cli) => void;
+
+export const TOPIC = ['<topic>', 'name of the topic'] as const;
+export const ID = ['<id>', 'id of the message'] as const;
+export const KEY = ['--key <key>', 'key of the message, if several have its id'] as const;

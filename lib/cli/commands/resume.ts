@@ -1,0 +1,18 @@
+import { type AddCommand, TOPIC } from '../command.js';
+import { example } from '../program.js';
+
+export const resume: AddCommand = (program, cli) => {
+  program
+    .command('resume')
+    .summary('end a pause')
+    .description('Ends a pause: what has fallen due meanwhile is handed out at once.')
+    .argument(...TOPIC)
+    .addHelpText('after', example('resume order.timeout'))
+    .action(async (topic) =>
+      cli.open(async (queues) => {
+        await cli.assertKnown(queues, topic);
+        await queues.admin.resume(topic);
+        cli.print({ topic, paused: false }, () => [`Topic '${topic}' is not paused any more.`]);
+      }),
+    );
+};

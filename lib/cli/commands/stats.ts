@@ -1,0 +1,66 @@
+import type { PartitionStatus, TopicStats } from '../../admin/topic-stats.js';
+import type { Cli } from '../cli.js';
+import type { AddCommand } from '../command.js';
+import { countAll, overviewColumns, overviewDocument } from '../overview.js';
+import { example } from '../program.js';
+import { type Column, pairs, table } from '../table.js';
+import { shownCount, shownNumber } from '../text.js';
+import { relative, shownTime } from '../times.js';
+
+export const stats: AddCommand = (program, cli) => {
+  program
+    .command('stats')
+    .summary('count what a topic holds, or all topics')
+    .description(
+      'Counts what a topic holds, in sum and by partition, with the owners of its partitions. Without a topic: a line for each topic.',
+    )
+    .argument('[topic]', 'name of the topic')
+    .addHelpText('after', example('stats order.timeout', 'stats --json'))
+    .action(async (topic) =>
+      cli.open(async (queues) => {
+        if (topic === undefined) {
+          const all = await countAll(queues.admin);
+          const now = queues.broker.now();
+          cli.exitCode = all.find(({ error }) => error)?.error?.exitCode ?? cli.exitCode;
+          cli.print({ topics: all.map(overviewDocument) }, () => table(overviewColumns(now, cli.paint), all, cli));
+          return;
+        }
+        const counted = await queues.admin.stats(topic);
+        if (counted.partitions.length === 0) await cli.assertKnown(queues, topic);
+        cli.print(counted, () => linesOf(counted, queues.broker.now(), cli));
+      }),
+    );
+};
+
+function linesOf(counted: TopicStats, now: number, { paint, width }: Cli): string[] {
+  const { scheduled, due, inFlight, dead, nextDueAt, oldestDueAt, paused, counters, partitions } = counted;
+  const unowned = partitions.filter(({ owner }) => owner === undefined).length;
+  const owned = unowned === 0 ? 'all owned' : paint('yellow', `${unowned} owned by nobody`);
+  const happened = Object.entries(counters).map(([name, count]) => `${name} ${shownNumber(count)}`);
+  const summary = pairs(
+    [
+      ['topic', counted.topic],
+      ['partitions', `${partitions.length}, ${owned}`],
+      ['paused', paused ? paint('yellow', 'yes') : 'no'],
+      ['scheduled', `${shownNumber(scheduled)}, the next one due ${shownTime(nextDueAt, now)}`],
+      ['due', due > 0 ? `${paint('yellow', shownNumber(due))}, the oldest one ${shownTime(oldestDueAt, now)}` : '0'],
+      ['in flight', shownNumber(inFlight)],
+      ['dead', dead > 0 ? paint('red', shownCount(dead, 'dead letter')) : '0'],
+      ['so far', happened.join(', ')],
+    ],
+    paint,
+  );
+  return [...summary, '', ...table(partitionColumns(now), partitions, { paint, width })];
+}
+
+function partitionColumns(now: number): Column<PartitionStatus>[] {
+  return [
+    { title: 'PARTITION', cell: ({ partition }) => String(partition), align: 'right' },
+    { title: 'SCHEDULED', cell: ({ scheduled }) => shownNumber(scheduled), align: 'right' },
+    { title: 'DUE', cell: ({ due }) => shownNumber(due), align: 'right' },
+    { title: 'IN FLIGHT', cell: ({ inFlight }) => shownNumber(inFlight), align: 'right' },
+    { title: 'DEAD', cell: ({ dead }) => shownNumber(dead), align: 'right' },
+    { title: 'NEXT DUE', cell: ({ nextDueAt }) => (nextDueAt ? relative(nextDueAt, now) : '-') },
+    { title: 'OWNER', cell: ({ owner }) => owner ?? 'nobody' },
+  ];
+}

@@ -1,0 +1,21 @@
+/** What the process ends with. Scripts branch on these numbers, so they stay; docs/reference/command-line.md has the same. */
+export const EXIT = {
+  /** It was done. */
+  done: 0,
+  /** The answer is no: there is no such message or topic, it is in another state, or the doctor has found an error. */
+  no: 1,
+  /** The command cannot be understood, or an argument is wrong. Nothing was sent. */
+  usage: 2,
+  /** Redis cannot be reached, or did not answer in time. */
+  unavailable: 3,
+  /** It was not confirmed. Nothing was changed. */
+  unconfirmed: 4,
+  /** Redis, its user or a topic is set up so that this cannot work. */
+  configuration: 5,
+  /** A fault of this program. */
+  internal: 70,
+  /** It was interrupted; what was done by then stays. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

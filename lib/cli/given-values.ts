@@ -1,0 +1,56 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { readFileSync } from 'node:fs';
+import { usageError } from './cli-error.js';
+import { type Terminal, readInput } from './terminal.js';
+
+/** Both the date and the zone must be said: a time without one would be that of whichever machine this runs on. */
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))$/;
+
+export const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
+
+/** Reads a number; what it may be, the library checks. */
+export function toNumber(text: string): number {
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isFinite(number)) throw new InvalidArgumentError('It is no number.');
+  return number;
+}
+
+/** Reads a time, epoch milliseconds. */
+export function toTime(text: string): number {
+  const time = /^\d+$/.test(text) ? Number(text) : TIME.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError(`It must be ${TIME_FORMS}.`);
+  return time;
+}
+
+/** Adds a header given as `name=value` to those before it. */
+export function toHeaders(text: string, before: Record<string, string> | undefined): Record<string, string> {
+  const end = text.indexOf('=');
+  if (end < 1) throw new InvalidArgumentError('It must be name=value.');
+  return { ...before, [text.slice(0, end)]: text.slice(end + 1) };
+}
+
+/** Reads a payload or an option in JSON: as it is, `@path` for a file, `-` for the standard input. */
+export async function readJson(terminal: Terminal, name: string, given: string): Promise<unknown> {
+  const text = given === '-' ? await readInput(terminal) : given.startsWith('@') ? fileText(name, given) : given;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw usageError(
+      `${name} must be JSON, @file or - for the standard input; a text stands in quotes of its own, as in '"hello"'. ` +
+        `It is none: ${(error as Error).message}`,
+    );
+  }
+}
+
+function fileText(name: string, given: string): string {
+  try {
+    return readFileSync(given.slice(1), 'utf8');
+  } catch (error) {
+    throw usageError(`${name} names a file that cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** A message by its id, and by its key if it was given. */
+export function messageName(id: string, key: string | undefined): string | { id: string; key: string } {
+  return key === undefined ? id : { id, key };
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { EXIT } from './exit-codes.js';
+import { run } from './run.js';
+
+// Whoever reads the output may have enough, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(EXIT.done);
+});
+
+process.exitCode = await run(process.argv.slice(2), process);

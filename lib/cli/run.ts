@@ -1,0 +1,49 @@
+import { CommanderError } from '@commander-js/extra-typings';
+import { toldError } from './cli-error.js';
+import { Cli } from './cli.js';
+import { COMMANDS } from './commands.js';
+import { EXIT, type ExitCode } from './exit-codes.js';
+import { toJson } from './json.js';
+import { type Program, createProgram } from './program.js';
+import type { Terminal } from './terminal.js';
+
+/**
+ * Runs one command.
+ *
+ * @param args what was typed behind the program's name
+ * @returns what the process ends with
+ */
+export async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const { program, cli } = assemble(terminal);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    return tell(error, args, cli);
+  }
+}
+
+/** Puts the program together, with all commands. */
+export function assemble(terminal: Terminal): { program: Program; cli: Cli } {
+  const program = createProgram();
+  const cli = new Cli(terminal, () => program.opts());
+  program.exitOverride().configureOutput({
+    // What commander prints itself is help and the version.
+    writeOut: (text) => void terminal.stdout.write(text),
+    writeErr: (text) => void terminal.stderr.write(text),
+    // It throws errors too, and those are told in our own way.
+    outputError: () => {},
+  });
+  for (const add of COMMANDS) add(program, cli);
+  return { program, cli };
+}
+
+function tell(error: unknown, args: readonly string[], cli: Cli): ExitCode {
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+  if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
+  const { exitCode, code, message } = toldError(error);
+  // Options that cannot be read may hide whether this one was given.
+  if (args.includes('--json')) cli.note(toJson({ error: { code, message } }));
+  else cli.note(`${cli.notePaint('red', 'error:')} ${message}`);
+  return exitCode;
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { type PackedProgram, installProgram } from '../support/cli/packed-program.js';
+import type { Outcome } from '../support/cli/run-in-process.js';
+
+describe('the program of the packed library, without Nest and without any optional peer', () => {
+  const env = { DELAY_QUEUE_REDIS: inject('redisUrl'), DELAY_QUEUE_PREFIX: `program-${randomUUID()}` };
+  let program: PackedProgram;
+
+  beforeAll(async () => {
+    program = await installProgram();
+  }, 60_000);
+
+  async function run(...args: readonly string[]): Promise<Outcome> {
+    return program.run(args, { env });
+  }
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('publishes, shows and cancels a message', async () => {
+    expect(await run('publish', 'jobs', '1', '--id', 'a', '--delay', '1h')).toMatchObject({ code: 0 });
+    const { stdout } = await run('peek', 'jobs', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ messages: [{ id: 'a', payload: 1 }] });
+    expect(await run('cancel', 'jobs', 'a')).toEqual({ code: 0, stdout: "Message 'a' is cancelled.\n", stderr: '' });
+  });
+
+  it('ends soon with an error without a stack if Redis is away', async () => {
+    const { code, stdout, stderr } = await run('stats', '--redis', 'redis://127.0.0.1:1');
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/^error: Redis at 127\.0\.0\.1:1 cannot be reached: .*\n$/);
+  });
+});
