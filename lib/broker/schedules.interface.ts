@@ -53,7 +53,9 @@ export interface DueSchedules {
   readonly nextAt: number | undefined;
   /** The broker's clock when it looked, in whole milliseconds. */
   readonly now: number;
-  /** How many entries had no schedule or a wrong time, and were mended. */
+  /** How many schedules the partition has. */
+  readonly count: number;
+  /** How many entries were missing, had no schedule or a wrong time, and were mended. */
   readonly repaired: number;
   /** Those that another program has left in a form that nobody could change. They are not listed again. */
   readonly damaged: readonly string[];

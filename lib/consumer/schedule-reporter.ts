@@ -52,7 +52,7 @@ export class ScheduleReporter {
     const { topic, index } = this.#partition;
     if (repaired > 0) {
       log.warn(
-        `Repaired ${repaired} entries of schedules of topic '${topic}', partition ${index}, that had a wrong time or no schedule`,
+        `Repaired ${repaired} entries of schedules of topic '${topic}', partition ${index}, that were missing, or had a wrong time or no schedule`,
       );
     }
     for (const id of damaged) this.setAside(id, new SerializationError('Another program has written over it'));

@@ -15,6 +15,9 @@ import { ScheduleReporter } from './schedule-reporter.js';
 /** How long a failed look waits for the next, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
 
+/** Longest time between two looks if there is any schedule, in milliseconds: another program may have removed its next time. */
+const LOOK_AGAIN = 300_000;
+
 /** For how long a publish is repeated before it is looked again what is due, in milliseconds: by then it may have been missed. */
 const PATIENCE = 2000;
 
@@ -34,7 +37,7 @@ export interface ScheduleRunnerOptions {
 
 /**
  * Publishes the occurrences of the schedules of an owned partition, each at its time. It looks when the earliest is due, and when
- * it is told to; in between, a schedule costs nothing.
+ * it is told to, and every five minutes; in between, a schedule costs nothing.
  */
 export class ScheduleRunner implements Startable {
   readonly #options: ScheduleRunnerOptions;
@@ -82,14 +85,17 @@ export class ScheduleRunner implements Startable {
     const { signal } = this.#stop;
     this.#timer.disarm();
     try {
-      const { due, nextAt, now, repaired, damaged } = await repeatUntilServed(() => broker.dueSchedules(partition), {
-        clock,
-        signal,
-        onFailure: (error) => this.#tellFailure(error),
-      });
-      this.#hasSome = due.length > 0 || nextAt !== undefined;
+      const { due, nextAt, now, count, repaired, damaged } = await repeatUntilServed(
+        () => broker.dueSchedules(partition),
+        {
+          clock,
+          signal,
+          onFailure: (error) => this.#tellFailure(error),
+        },
+      );
+      this.#hasSome = count > 0;
       this.#reporter.damage(repaired, damaged);
-      let earliest = nextAt ?? Infinity;
+      let earliest = Math.min(nextAt ?? Infinity, count > 0 ? now + LOOK_AGAIN : Infinity);
       for (const stored of due) {
         if (signal.aborted) return;
         earliest = Math.min(earliest, (await this.#serve(stored, now)) ?? Infinity);

@@ -131,6 +131,7 @@ export function schedulesContract(it: BrokerTest): void {
         ],
         nextAt: Math.ceil(later),
         now: expect.any(Number) as number,
+        count: 4,
         repaired: 0,
         damaged: [],
       });
@@ -139,7 +140,7 @@ export function schedulesContract(it: BrokerTest): void {
     });
 
     it('finds nothing in a partition without schedules', async ({ bed }) => {
-      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined });
+      expect(await bed.broker.dueSchedules(bed.partition)).toMatchObject({ due: [], nextAt: undefined, count: 0 });
     });
 
     it('lists so many at most, and tells when the next one is due', async ({ bed }) => {

@@ -1,6 +1,14 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
-import { CONTENT, type ScheduleBed, due, publish, stored } from '../support/broker/stored-schedules.js';
+import {
+  CONTENT,
+  type ScheduleBed,
+  due,
+  newSchedule,
+  publish,
+  put,
+  stored,
+} from '../support/broker/stored-schedules.js';
 
 describe('what is damaged of schedules in Redis', () => {
   let bed: RedisBed;
@@ -30,6 +38,34 @@ describe('what is damaged of schedules in Redis', () => {
 
     expect(await look()).toMatchObject({ repaired: 1, due: [], nextAt: 9_000_000_000_000 });
     expect(await look()).toMatchObject({ repaired: 0, due: [], nextAt: 9_000_000_000_000 });
+  });
+
+  it.each([
+    ['was removed', async () => bed.redis.zrem(bed.keys.occurrences, 'tick')],
+    ['was put off', async () => bed.redis.zadd(bed.keys.occurrences, 9_000_000_000_000, 'tick')],
+    ['was put off for ever', async () => bed.redis.zadd(bed.keys.occurrences, 'inf', 'tick')],
+  ])('an entry that %s is there again', async (_, spoil) => {
+    await due(owned);
+    await spoil();
+
+    expect(await look()).toMatchObject({ repaired: 1 });
+    expect(await look()).toMatchObject({ repaired: 0, due: [{ id: 'tick' }] });
+  });
+
+  it('one that was removed among many is found by a few looks', async () => {
+    for (let i = 0; i < 10; i++) await due(owned, `number ${i}`);
+    await bed.redis.zrem(bed.keys.occurrences, 'number 7');
+
+    // Each look tries 3 of 10: that 200 miss it has a chance of 1 to 10^30.
+    let looks = 0;
+    while ((await look()).repaired === 0) expect(++looks).toBeLessThan(200);
+    expect((await look()).due).toHaveLength(10);
+  });
+
+  it('a schedule that has no next time keeps it', async () => {
+    await due(owned);
+    await put(owned, newSchedule('none', undefined));
+    expect(await look()).toMatchObject({ repaired: 0, due: [{ id: 'tick' }], nextAt: undefined });
   });
 
   it.each(['', 'garbage', 'garbage\n{}\n[1]', 'r active soon - 0\n{}\n[1]', `${'9'.repeat(400)}\n`])(

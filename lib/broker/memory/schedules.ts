@@ -76,7 +76,14 @@ export function dueSchedules({ schedules, occurrences, now }: MemoryPartition): 
   const due = occurrences
     .upTo(now, MAX_DUE_SCHEDULES)
     .map(({ member: id }): StoredSchedule => ({ id, ...(schedules.get(id) as StoredContent) }));
-  return { due, nextAt: finite([...occurrences][due.length]?.score), now, repaired: 0, damaged: [] };
+  return {
+    due,
+    nextAt: finite([...occurrences][due.length]?.score),
+    now,
+    count: schedules.size,
+    repaired: 0,
+    damaged: [],
+  };
 }
 
 export function publishOccurrence(partition: MemoryPartition, call: CallId, occurrence: Occurrence): OccurrenceResult {

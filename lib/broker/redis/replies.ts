@@ -79,13 +79,14 @@ export function editResult([result]: Reply): EditResult {
   return EDIT_RESULT[result as 0 | 1 | 2];
 }
 
-export function dueSchedules([now, nextAt, repaired, damaged, ...fields]: Reply): DueSchedules {
+export function dueSchedules([now, nextAt, count, repaired, damaged, ...fields]: Reply): DueSchedules {
   const due: StoredSchedule[] = [];
   for (let i = 0; i < fields.length; i += 2) due.push(decodeSchedule(fields[i] as string, fields[i + 1] as string));
   return {
     due,
     nextAt: timeOrNone(nextAt),
     now: now as number,
+    count: count as number,
     repaired: repaired as number,
     damaged: String(damaged).split('\0').slice(0, -1),
   };

@@ -1,5 +1,7 @@
+import type { DoctorCheck, DoctorFinding } from '../../../lib/broker/inspection.interface.js';
 import type { InspectedNode, InspectedServer } from '../../../lib/broker/redis/doctor/inspected-server.js';
 import { NotTold } from '../../../lib/broker/redis/doctor/not-told.js';
+import { checkServer, warnAtBoot } from '../../../lib/broker/redis/doctor/server-checks.js';
 import { ServerInfo } from '../../../lib/broker/redis/doctor/server-info.js';
 
 /** What a server in perfect order says. */
@@ -97,4 +99,17 @@ export const silent = async (): Promise<never> => {
 /** A Cluster of masters, on the ports from 7000 on. */
 export function mastersOf(...facts: readonly Facts[]): Facts {
   return { server: { isClusterClient: true, nodes: facts.map((fact, i) => nodeOf(fact, `host:${7000 + i}`)) } };
+}
+
+/** What one check finds. */
+export async function found(facts: Facts, check: DoctorCheck): Promise<DoctorFinding[]> {
+  const findings = await checkServer(serverOf(facts));
+  return findings.filter((finding) => finding.check === check);
+}
+
+/** What a boot on a server warns of. */
+export async function bootWarnings(server: InspectedServer): Promise<string[]> {
+  const warnings: string[] = [];
+  await warnAtBoot(server, { log: () => {}, error: () => {}, warn: (message) => warnings.push(message) });
+  return warnings;
 }

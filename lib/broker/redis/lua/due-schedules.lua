@@ -2,10 +2,11 @@
 --
 -- KEYS  schedules HASH, occurrences ZSET
 -- ARGV  limit
--- Reply {now_us, now, next, repaired, damaged, then 2 a schedule: id, record}
+-- Reply {now_us, now, next, count, repaired, damaged, then 2 a schedule: id, record}
 --       now       epoch ms
 --       next      when the first of those that are not listed publishes, epoch ms; -1 if none does
---       repaired  how many entries of `occurrences` had no schedule, or another time than their schedule says
+--       count     how many schedules there are
+--       repaired  how many entries of `occurrences` had no schedule or another time than their schedule says, or were missing
 --       damaged   ids of schedules that clients could not name or change, with NUL behind each; they are set aside: they have no
 --                 next occurrence any more
 -- Cost  O(limit log size), limit <= 100; stops early once the records add up to 1 MiB
@@ -17,11 +18,13 @@
 -- @include text
 
 local MAX_BYTES = 1048576
+-- How many schedules are tried besides.
+local TRIED = 3
 local due = redis.call('ZRANGEBYSCORE', occurrences, '-inf', now, 'LIMIT', 0, tonumber(limit))
-redis.call('HLEN', schedules)
+local count = redis.call('HLEN', schedules)
 -- The state, as it is written: its third word is the next occurrence.
 local STATE = '^[%w_%-]+ %a+ ([%d%-]+) [%d%-]+ %d+\n'
-local reply = { now_us, now, -1, 0, '' }
+local reply = { now_us, now, -1, count, 0, '' }
 local listed, repaired, bytes, damaged = 0, 0, 0, {}
 for i = 1, #due do
   local id = due[i]
@@ -46,10 +49,21 @@ for i = 1, #due do
     -- Whether the rest can be read is found out by the client, which can set the schedule aside.
     bytes = bytes + #record
     listed = listed + 1
-    reply[2 * listed + 4], reply[2 * listed + 5] = id, record
+    reply[2 * listed + 5], reply[2 * listed + 6] = id, record
+  end
+end
+-- Another program may have removed an entry, or put it off. That is found by trying a few schedules.
+local some = count > 0 and redis.call('HRANDFIELD', schedules, TRIED) or {}
+for i = 1, #some do
+  local id = some[i]
+  local next_at = string.match(redis.call('HGET', schedules, id), STATE)
+  local wanted = next_at == '-' and math.huge or tonumber(next_at)
+  if wanted and wanted <= MAX_TIME and as_text(id) == id and tonumber(redis.call('ZSCORE', occurrences, id)) ~= wanted then
+    redis.call('ZADD', occurrences, string.format('%d', wanted), id)
+    repaired = repaired + 1
   end
 end
 local next_score = redis.call('ZRANGE', occurrences, listed, listed, 'WITHSCORES')[2]
 if next_score and tonumber(next_score) <= MAX_TIME then reply[3] = to_time(next_score) end
-reply[4], reply[5] = repaired, table.concat(damaged)
+reply[5], reply[6] = repaired, table.concat(damaged)
 return reply
