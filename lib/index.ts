@@ -9,6 +9,8 @@ export type {
   DeadLetterOptions,
   DelayQueueModuleOptions,
   FleetEventsOptions,
+  MaxInFlightOptions,
+  RateLimitOptions,
   RedisSettings,
   TopicOptions,
 } from './composition/delay-queue-options.interface.js';
@@ -143,6 +145,8 @@ export {
   DeliveryAbortedError,
   HandlerOverrunError,
   HandlerTimeoutError,
+  type RateLimitScope,
+  RateLimitedError,
   RetryLaterError,
   UnrecoverableError,
 } from './errors/handling.errors.js';

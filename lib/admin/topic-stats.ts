@@ -12,7 +12,7 @@ export interface TopicCounts {
   readonly scheduled: number;
   /** Messages whose time has come and that no process has claimed yet. */
   readonly due: number;
-  /** Messages of an ordered topic that wait behind others of their key. */
+  /** Messages that wait behind others of their key, or for its limits. */
   readonly blocked: number;
   readonly inFlight: number;
   readonly dead: number;
@@ -22,6 +22,8 @@ export interface TopicCounts {
   readonly oldestDueAt: Date | undefined;
   /** Whether nothing is handed out until `resume()`; for a topic, whether any of its partitions is paused. */
   readonly paused: boolean;
+  /** Nothing is handed out before, since a handler has met a rate limit (`RateLimitedError`); `undefined` if that is not so. */
+  readonly heldUntil: Date | undefined;
   readonly counters: TopicCounters;
 }
 
@@ -92,6 +94,7 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
     nextDueAt: earliest(partitions.map(({ nextDueAt }) => nextDueAt)),
     oldestDueAt: earliest(partitions.map(({ oldestDueAt }) => oldestDueAt)),
     paused: partitions.some(({ paused }) => paused),
+    heldUntil: latest(partitions.map(({ heldUntil }) => heldUntil)),
     counters: {
       published: counted('published'),
       delivered: counted('delivered'),
@@ -120,6 +123,7 @@ function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<st
     nextDueAt,
     oldestDueAt: due > 0 ? nextDueAt : undefined,
     paused,
+    heldUntil: stats.heldUntil === undefined ? undefined : new Date(stats.heldUntil),
     owner: owner !== undefined && live.has(owner) ? owner : undefined,
     counters: toCounters(stats.counters),
   };
@@ -130,6 +134,13 @@ function toCounters({ died, ...counters }: PartitionCounters): TopicCounters {
 }
 
 function earliest(times: readonly (Date | undefined)[]): Date | undefined {
-  const known = times.flatMap((time) => (time ? [time.getTime()] : []));
-  return known.length > 0 ? new Date(Math.min(...known)) : undefined;
+  return inOrder(times)[0];
+}
+
+function latest(times: readonly (Date | undefined)[]): Date | undefined {
+  return inOrder(times).at(-1);
+}
+
+function inOrder(times: readonly (Date | undefined)[]): Date[] {
+  return times.filter((time) => time !== undefined).toSorted((a, b) => a.getTime() - b.getTime());
 }

@@ -14,6 +14,7 @@ import type {
   TopicList,
 } from './fleet.interface.js';
 import type { DoctorFinding } from './inspection.interface.js';
+import type { PermitReply, PermitRequest, TopicLimits } from './limits.interface.js';
 import type {
   CallId,
   CancelResult,
@@ -60,6 +61,7 @@ import type {
 export type * from './event-log.interface.js';
 export * from './fleet.interface.js';
 export type * from './inspection.interface.js';
+export * from './limits.interface.js';
 export * from './message-calls.interface.js';
 export * from './owner.js';
 export * from './schedules.interface.js';
@@ -111,8 +113,16 @@ export interface BrokerOperations {
   setAside(partition: Partition, receipt: Receipt, failure: Failure): Promise<string | undefined>;
   /** From the next claim on nothing is handed out; what is in flight goes on. Lasts until {@link resume}. */
   pause(partition: Partition): Promise<void>;
-  /** Ends a pause, and signals the owner. */
+  /** Ends a pause and a hold, and signals the owner. */
   resume(partition: Partition): Promise<void>;
+  /**
+   * Hands nothing out for `delay` milliseconds, also if an earlier hold ends before; what is in flight goes on.
+   *
+   * @returns until when, epoch milliseconds
+   */
+  hold(partition: Partition, call: CallId, delay: number): Promise<number>;
+  /** Permits a process deliveries of a topic, within the limits that all of them share; what it says that it holds counts. */
+  permit(topic: string, request: PermitRequest): Promise<PermitReply>;
 
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -179,8 +189,11 @@ export interface BrokerOperations {
    *
    * @param partitions the number wanted if the topic is new
    * @param order the order wanted then
+   * @param limits the limits wanted then
    */
-  configure(topic: string, partitions: number, order?: TopicOrder): Promise<TopicConfig>;
+  configure(topic: string, partitions: number, order?: TopicOrder, limits?: TopicLimits): Promise<TopicConfig>;
+  /** Stores other limits with a topic; without any it has none. */
+  setLimits(topic: string, limits: TopicLimits | undefined): Promise<void>;
   /** What is stored of a topic; `undefined` if it was never used. */
   configOf(topic: string): Promise<TopicConfig | undefined>;
   /** The same for many topics, in their order, in calls of up to 1,000. It is not looked whether both copies are there. */
@@ -217,7 +230,8 @@ export interface BrokerOperations {
 
 /**
  * What an application asks of its broker. `settle` carries the outcomes of handlers, `extend` renews leases, `setAside` makes
- * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `heartbeat`, `leave`
+ * a dead letter of a message that cannot be claimed or settled, `configure` fixes the partitions of a topic; `permit` asks for
+ * deliveries within the limits of a topic, which `setLimits` stores, and `hold` stops a partition for a while; `heartbeat`, `leave`
  * and `forget` are about the sessions of processes, `acquire` and `release` about who owns which partition. `publishOccurrence`
  * publishes for a schedule, and `putSchedule` changes one.
  *
@@ -269,6 +283,9 @@ export const OPERATIONS = {
   clear: 'partition',
   pause: 'partition',
   resume: 'partition',
+  hold: 'partition',
+  permit: 'topic',
+  setLimits: 'topic',
   indexSchedule: 'all',
   unindexSchedule: 'all',
   findSchedule: 'all',

@@ -1,4 +1,5 @@
 import type { Partition, Receipt, TopicOrder } from './message-calls.interface.js';
+import type { TopicLimits } from './limits.interface.js';
 import type { Owner } from './owner.js';
 
 /** Version of the layout of keys and records; stored with each topic and compared at boot. */
@@ -9,6 +10,8 @@ export interface TopicConfig {
   readonly protocol: number;
   /** `undefined`: the topic has no order. */
   readonly order?: TopicOrder | undefined;
+  /** `undefined`: none. */
+  readonly limits?: TopicLimits | undefined;
 }
 
 // ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -78,6 +81,10 @@ export type SessionSignal =
   | { readonly kind: 'wanted'; readonly partition: Partition; readonly owner: Owner }
   /** Another process cannot read which topics the session handles. */
   | { readonly kind: 'unknown-topics' }
+  /** There may be permits for the topic, or others wait for those that the session has. */
+  | { readonly kind: 'permits'; readonly topic: string }
+  /** Other limits are stored with the topic. */
+  | { readonly kind: 'limits'; readonly topic: string }
   /** What the session has sent to itself, to know that signals come through. */
   | { readonly kind: 'echo'; readonly count: number };
 

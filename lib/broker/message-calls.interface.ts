@@ -1,6 +1,8 @@
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
+import type { RateLimitScope } from '../errors/handling.errors.js';
 import type { ReplicaRequirement } from '../messages/replicas.js';
+import type { Limits } from './limits.interface.js';
 import type { Owner } from './owner.js';
 
 /** One partition of a topic. */
@@ -125,6 +127,12 @@ export interface ClaimRequest {
    * 1, and one that has to run alone takes all of it. @defaultValue {@link SUSPECT_ROOM}: as if no suspect ran
    */
   readonly room?: number;
+  /** Of the topic. */
+  readonly order?: TopicOrder | undefined;
+  /** What every key may have. */
+  readonly keyLimits?: Limits | undefined;
+  /** Whether to count what is left that is due. */
+  readonly counts?: boolean;
 }
 
 /** Most suspects that run at once in a process. */
@@ -144,19 +152,30 @@ export interface ClaimedMessage extends Receipt {
 
 export type ClaimResult =
   | {
-      readonly status: 'claimed' | 'paused';
+      /** `held`: nothing of the topic begins before {@link nextAt}. */
+      readonly status: 'claimed' | 'paused' | 'held';
       readonly messages: ClaimedMessage[];
       /** How many deliveries the owner has made now. */
       readonly delivered: number;
-      /** When there is something to claim again: next due time or next end of a lease; `undefined` if nothing waits. */
+      /** When there is something to claim again: next due time or end of a lease, or more of a key may begin; `undefined` if nothing waits. */
       readonly nextAt: number | undefined;
       /** How many entries had no envelope, and were removed. */
       readonly repaired: number;
       /** Whether suspects wait that there was no room for. */
       readonly heldBack: boolean;
+      /** Under what time the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
+      readonly grantedAt?: number | undefined;
+      /** How many messages are still due, and may be claimed; if that was asked for. */
+      readonly due?: number | undefined;
     }
   /** What is stored of the owner instead; `undefined` if nothing is. */
   | { readonly status: 'not-owner'; readonly owner: Owner | undefined };
+
+/** Of a delivery whose handler was not called. */
+interface NotCalled {
+  /** As the claim has answered it: so the delivery does not count against the rate of its key. */
+  readonly grantedAt?: number | undefined;
+}
 
 interface Failed {
   readonly failure: Failure;
@@ -169,11 +188,11 @@ export type Outcome =
   /** The attempt failed; deliver again after `delay` milliseconds. */
   | ({ readonly kind: 'retry'; readonly delay: number } & Failed)
   /** `spent: false` if the handler was not called: then the delivery's attempt is given back. */
-  | ({ readonly kind: 'dead'; readonly spent?: false } & Failed)
+  | ({ readonly kind: 'dead'; readonly spent?: false } & Failed & NotCalled)
   /** Back at once, as if it had not been delivered. */
-  | { readonly kind: 'release' }
-  /** Back after `delay` milliseconds, without spending the attempt. */
-  | { readonly kind: 'put-off'; readonly delay: number };
+  | ({ readonly kind: 'release' } & NotCalled)
+  /** Back after `delay` milliseconds, without spending the attempt. `scope: 'key'`: nothing of its key begins before then. */
+  | { readonly kind: 'put-off'; readonly delay: number; readonly scope?: RateLimitScope };
 
 export interface Settlement extends Receipt {
   readonly outcome: Outcome;

@@ -33,7 +33,7 @@ export interface Position {
 
 export interface PeekRequest {
   readonly state: PeekedState;
-  /** Of those that wait, only the messages that wait behind others of their key; else only the others. An ordered topic has both. */
+  /** Of those that wait, only the messages that wait behind others of their key, or for its limits; else only the others. */
   readonly blocked?: boolean;
   /** The page begins behind this place. */
   readonly after?: Position | undefined;
@@ -121,7 +121,7 @@ export interface PartitionStats {
   readonly scheduled: number;
   /** How many of the scheduled ones are due, and not blocked. */
   readonly due: number;
-  /** How many of the scheduled ones wait behind others of their key. */
+  /** How many of the scheduled ones wait behind others of their key, or for its limits. */
   readonly blocked: number;
   readonly inFlight: number;
   readonly dead: number;
@@ -129,6 +129,8 @@ export interface PartitionStats {
   /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;
   readonly paused: boolean;
+  /** Nothing is handed out before, epoch milliseconds; `undefined` if it is. */
+  readonly heldUntil: number | undefined;
   /** Since the partition was created. */
   readonly counters: PartitionCounters;
 }

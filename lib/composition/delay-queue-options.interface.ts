@@ -91,6 +91,13 @@ export interface TopicOptions {
    * @defaultValue what the topic has, `false` if it is new
    */
   ordered?: boolean | { onDead: 'continue' | 'block' };
+  /**
+   * How many handler calls may begin within a time, in the whole fleet: of the topic, or of each key. A batch counts its messages, and a
+   * retry counts again. Limits are those of the process that handles the topic and has booted last. @defaultValue no limit
+   */
+  rateLimit?: RateLimitOptions;
+  /** How many messages may be in flight at once in the whole fleet: of the topic, and of each key. @defaultValue no limit */
+  maxInFlight?: MaxInFlightOptions;
   /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
   /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */
@@ -103,6 +110,32 @@ export interface TopicOptions {
   deadLetter?: DeadLetterOptions;
   /** Takes payloads into JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
+}
+
+/**
+ * How many handler calls may begin within a time.
+ *
+ * @publicApi
+ */
+export interface RateLimitOptions {
+  /** 1 to 1,000,000,000. */
+  max: number;
+  /** At least 1 s. */
+  per: Duration;
+  /** Whether all messages of the topic count together, or those of each key. @defaultValue 'topic' */
+  by?: 'topic' | 'key';
+}
+
+/**
+ * How many messages may be in flight at once, each 1 to 1,000,000.
+ *
+ * @publicApi
+ */
+export interface MaxInFlightOptions {
+  /** Of the topic. @defaultValue no limit */
+  topic?: number;
+  /** Of each key; an ordered topic has one of a key in any case. @defaultValue no limit */
+  key?: number;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { TopicLimits } from '../broker/broker.interface.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
@@ -16,6 +17,8 @@ import type {
   ConsumerOptions,
   DelayQueueModuleOptions,
   FleetEventsOptions,
+  MaxInFlightOptions,
+  RateLimitOptions,
   TopicOptions,
 } from './delay-queue-options.interface.js';
 import {
@@ -54,6 +57,12 @@ const LONGEST_HEARTBEAT = 5000;
 /** Half of the time for which Redis remembers the answer to a call, in milliseconds. */
 const MAX_TIMEOUT = 60_000;
 
+/** Most deliveries within the time of a rate limit. */
+const MAX_RATE = 1_000_000_000;
+
+/** Most messages in flight that a limit can name. */
+const MAX_IN_FLIGHT = 1_000_000;
+
 /** Events of the fleet that are kept unless an option says otherwise: some 6 MB in Redis. */
 const DEFAULT_FLEET_LENGTH = 100_000;
 
@@ -75,6 +84,8 @@ const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
 const TOPIC_OPTIONS = [
   'partitions',
   'ordered',
+  'rateLimit',
+  'maxInFlight',
   'attempts',
   'backoff',
   'timeout',
@@ -98,6 +109,7 @@ const METRICS_FUNCTIONS = [
 const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   partitions: undefined,
   order: undefined,
+  limits: undefined,
   attempts: 5,
   backoff: DEFAULT_BACKOFF,
   timeout: undefined,
@@ -187,6 +199,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   return Object.freeze({
     partitions,
     order: resolveOrder(`${name}.ordered`, options.ordered) ?? base.order,
+    limits: resolveLimits(name, options, base.limits),
     attempts,
     backoff: backoff === undefined ? base.backoff : resolveBackoff(`${name}.backoff`, backoff),
     timeout: optionalDuration(`${name}.timeout`, timeout) ?? base.timeout,
@@ -208,6 +221,33 @@ function resolveOrder(name: string, ordered: TopicOptions['ordered']): TopicSett
   assertOptions(name, ordered, ['onDead']);
   assertOneOf(`${name}.onDead`, ordered.onDead, ['continue', 'block']);
   return ordered.onDead;
+}
+
+function resolveLimits(
+  name: string,
+  { rateLimit, maxInFlight }: TopicOptions,
+  base: TopicLimits | undefined,
+): TopicLimits | undefined {
+  const rate = rateLimit === undefined ? base?.rate : resolveRate(`${name}.rateLimit`, rateLimit);
+  const inFlight = maxInFlight === undefined ? base?.inFlight : resolveInFlight(`${name}.maxInFlight`, maxInFlight);
+  return rate || inFlight ? { rate, inFlight } : undefined;
+}
+
+function resolveRate(name: string, options: RateLimitOptions): TopicLimits['rate'] {
+  assertOptions(name, options, ['max', 'per', 'by']);
+  const { max, per, by = 'topic' } = options;
+  assertInteger(`${name}.max`, max, { min: 1, max: MAX_RATE });
+  assertOneOf(`${name}.by`, by, ['topic', 'key']);
+  return { max, per: parseDuration(`${name}.per`, per, { min: 1000, max: MAX_DELAY }), by };
+}
+
+function resolveInFlight(name: string, options: MaxInFlightOptions): TopicLimits['inFlight'] {
+  assertOptions(name, options, ['topic', 'key']);
+  const { topic, key } = options;
+  for (const [of, most] of Object.entries({ topic, key })) {
+    if (most !== undefined) assertInteger(`${name}.${of}`, most, { min: 1, max: MAX_IN_FLIGHT });
+  }
+  return topic === undefined && key === undefined ? undefined : { topic, key };
 }
 
 function resolveConsumer(options: ConsumerOptions): ConsumerSettings {

@@ -3,6 +3,7 @@ import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
+import { NO_LIMITS } from '../topics/describe-limits.js';
 import type { Progress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { AbandonedCalls } from './abandoned-calls.js';
@@ -18,6 +19,11 @@ import { PartitionSharing } from './partition-sharing.js';
 import { ProgressWatch, type Watched } from './progress-watch.js';
 import { SuspectQuota } from './suspect-quota.js';
 import { TopicConsumer } from './topic-consumer.js';
+import { TopicHold } from './topic-hold.js';
+import { TopicLimiter } from './topic-limiter.js';
+
+/** How long storing limits may keep a process from consuming, in milliseconds. */
+const STORE_TIMEOUT = 3000;
 
 /** How long what hangs may keep a drained process from going on, in milliseconds. */
 const STOP_TIMEOUT = 500;
@@ -97,6 +103,8 @@ export class ConsumerRuntime implements Startable, Watched {
   async #addConsumers(): Promise<void> {
     const { topics, handlers, context } = this.#options;
     const unreachable = await topics.load(handlers.flatMap(topicsOf));
+    const reachable = handlers.flatMap(topicsOf).filter((topic) => !unreachable.some((one) => one.topic === topic));
+    await Promise.all(reachable.map(async (topic) => this.#storeLimits(topic)));
     for (const handler of handlers) {
       const slots = new HandlerSlots(this.#pool, handler.concurrency);
       for (const [priority, handled] of handler.topics.entries()) {
@@ -108,6 +116,29 @@ export class ConsumerRuntime implements Startable, Watched {
           void this.#addLate(place);
         }
       }
+    }
+  }
+
+  /** The limits of the process that has booted last hold. If they cannot be stored now, the boot goes on without waiting for that. */
+  async #storeLimits(topic: string): Promise<void> {
+    const { topics, context } = this.#options;
+    const change = topics.takeLimits(topic);
+    if (!change) return;
+    const storing = this.#tellLimits(topic, change);
+    await within(context.clock, STORE_TIMEOUT, storing).catch(() => {});
+  }
+
+  /** Never rejects. */
+  async #tellLimits(topic: string, { before, after }: { before: string; after: string }): Promise<void> {
+    const { topics, context } = this.#options;
+    const { broker, clock, log, events } = context;
+    try {
+      await repeatUntilServed(() => topics.storeLimits(topic), { clock, signal: this.#stop.signal });
+      if (before === NO_LIMITS) log.log(`The limits of topic '${topic}' are ${after}`);
+      else log.warn(`The limits of topic '${topic}' are from now on ${after}; they were ${before}`);
+      await broker.tell({ signal: { kind: 'limits', topic } });
+    } catch (error) {
+      if (!this.#stopping) events.emit('errors', { source: 'limit', topic, error });
     }
   }
 
@@ -125,7 +156,16 @@ export class ConsumerRuntime implements Startable, Watched {
       suspects: this.#suspects,
       onDataLost: this.#options.onDataLost,
     };
-    this.#sharing.add(new TopicConsumer({ ...place, ...shared, context, topics, session, log }, partitions));
+    const limiter = new TopicLimiter({
+      context,
+      topic,
+      lease: place.handled.settings.lease,
+      patience: this.#options.settings.heartbeat,
+      limits: topics.limits(topic),
+    });
+    const hold = new TopicHold({ context, topic, partitions });
+    const handling = { ...place, ...shared, context, topics, session, log, limiter, hold };
+    this.#sharing.add(new TopicConsumer(handling, partitions));
   }
 
   /** Never rejects. */
@@ -134,6 +174,7 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topic } = place.handled;
     try {
       await repeatUntilServed(() => topics.partitions(topic), { clock: context.clock, signal: this.#stop.signal });
+      await this.#storeLimits(topic);
       if (!this.#stopping) this.#addConsumer(place);
     } catch (error) {
       if (this.#stopping) return;

@@ -121,8 +121,8 @@ export class DeliveryCheck {
     return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
   }
 
-  #isOver({ leaseEndsAt }: Delivery): boolean {
-    return this.#context.clock.now() >= leaseEndsAt;
+  #isOver({ endsAt }: Delivery): boolean {
+    return this.#context.clock.now() >= endsAt;
   }
 
   /** The attempts were used up by a delivery that was never settled; what the one before failed with is worth keeping. */

@@ -5,6 +5,7 @@ import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { Envelope } from '../messages/envelope.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import type { HandlerSlots } from './handler-slots.js';
+import type { Permits } from './permits.js';
 
 /** One handing of a message to its destination, as long as this process has to do with it. */
 export class Delivery implements Receipt {
@@ -20,8 +21,14 @@ export class Delivery implements Receipt {
   readonly weight: number;
   readonly dueAt: number;
   readonly envelope: string;
-  /** Until when the delivery surely belongs to this process; local clock, epoch milliseconds. */
+  /** Until when its lease surely lasts; local clock, epoch milliseconds. */
   leaseEndsAt: number;
+  /** What it was claimed with, if its topic is limited. */
+  permits: Permits | undefined;
+  /** Under what time it stands in the log of its key; `undefined` if in none. */
+  grantedAt: number | undefined;
+  /** Until when its handler may be called, on the local clock in epoch milliseconds: a limit allows no more. */
+  mustBeginBy = Infinity;
   /** As its handler gets it, once it is known that it may be handed over. */
   message: DelayedMessage | undefined;
   /** What it is handed over in, with the other messages of a batch. */
@@ -51,6 +58,11 @@ export class Delivery implements Receipt {
     const { partition, token, number, attempt, weight, dueAt, envelope, leaseEndsAt } = this;
     const claimed = { storedId, token, delivery: number, attempt, weight, dueAt, envelope };
     return new Delivery(partition, claimed, leaseEndsAt);
+  }
+
+  /** Until when it surely belongs to this process, by its lease and its permit; local clock, epoch milliseconds. */
+  get endsAt(): number {
+    return this.permits ? Math.min(this.leaseEndsAt, this.permits.endsAt) : this.leaseEndsAt;
   }
 
   /** Whether its outcome is decided; what its handler still does has no effect. */

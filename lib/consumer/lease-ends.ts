@@ -45,8 +45,8 @@ export class LeaseEnds {
     for (const running of this.#watched) {
       let earliest = Infinity;
       for (const delivery of running.unsettled) {
-        if (delivery.leaseEndsAt <= now) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
-        if (!delivery.aborted) earliest = Math.min(earliest, delivery.leaseEndsAt);
+        if (delivery.endsAt <= now) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
+        if (!delivery.aborted) earliest = Math.min(earliest, delivery.endsAt);
       }
       if (earliest === Infinity) this.#watched.delete(running);
       next = Math.min(next, earliest);

@@ -2,20 +2,20 @@ import {
   type ClaimRequest,
   type ClaimResult,
   MAX_BATCH,
-  NO_TOKEN,
   type Owner,
   type Partition,
 } from '../broker/broker.interface.js';
 import { isRefused } from '../broker/split-refused.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
-import { SerializationError } from '../errors/publishing.errors.js';
-import { toFailure } from '../messages/failure.js';
 import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { PartitionProgress } from '../topics/progress.js';
-import { Delivery } from './delivery.js';
+import { type Claimed, deliveriesOf } from './claimed-deliveries.js';
+import type { Delivery } from './delivery.js';
 import { DueTimer, localClock } from './due-timer.js';
 import type { Claimant } from './handler-slots.js';
+import type { Permits } from './permits.js';
+import { setFirstAside } from './set-first-aside.js';
 import type { SettleListener } from './settler.js';
 import type { SuspectRoom, SuspectTaker } from './suspect-quota.js';
 import type { TopicHandling } from './topic-handling.js';
@@ -66,6 +66,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   #delivered = 0;
   /** The last claim took all it asked for, so there is more. */
   #backlog = false;
+  /** How many messages the last claim has left that are due, if the topic is limited. */
+  #due = 0;
   /** Something may have become due while the claim was under way. */
   #again = false;
   #claiming: Promise<void> | undefined;
@@ -98,6 +100,9 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   }
 
   get wanted(): number {
+    const { limiter, slots } = this.#handling;
+    // Nobody should ask for permits that it has no use for.
+    if (limiter.isLimited) return Math.min(Math.ceil(this.#wantedPermits / this.#batch), limiter.shareOf(slots.free));
     return this.#backlog ? Math.floor(MAX_BATCH / this.#batch) : Math.ceil(FIRST_CLAIM / this.#batch);
   }
 
@@ -108,7 +113,12 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       unansweredSince: this.#unansweredSince,
       failedAt: this.#failedAt,
       saturated: this.#taker.settlesFirst || this.#handling.slots.keepsWaiting(this),
+      limited: this.#handling.limiter.keepsWaiting(this),
     };
+  }
+
+  get #wantedPermits(): number {
+    return Math.min(Math.max(1, this.#due), MAX_BATCH);
   }
 
   /** Looks into the partition at once. */
@@ -123,6 +133,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     this.#stop.abort();
     this.#timer.disarm();
     this.#handling.slots.withdraw(this);
+    this.#handling.limiter.forget(this);
     await this.#claiming;
     this.#patience.disarm();
     this.#handling.suspects.forget(this);
@@ -166,36 +177,16 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
 
   /** Never rejects. */
   async #claim(granted: number): Promise<void> {
-    const { context, slots, handled, suspects } = this.#handling;
-    const { partition } = this.#taker;
+    const { slots, limiter } = this.#handling;
     this.#again = false;
     this.#timer.disarm();
     this.#slots = granted;
-    let lost: Extract<ClaimResult, { status: 'not-owner' }> | undefined;
-    try {
-      const { result, max, sentAt, room } = await this.#send(granted * this.#batch);
-      if (result.status === 'not-owner') {
-        lost = result;
-      } else {
-        const { length } = result.messages;
-        this.#backlog = length > 0 && length >= max;
-        this.#answeredAt = sentAt;
-        const leaseEndsAt = sentAt + handled.settings.lease;
-        const deliveries = result.messages.map((message) => new Delivery(partition, message, leaseEndsAt));
-        // It may have lost them while it waited for its answer.
-        this.#slots += slots.takeNow(Math.max(0, Math.ceil(length / this.#batch) - this.#slots));
-        this.#slots -= this.#taker.take(deliveries, this.#slots);
-        this.#plan(result);
-        if (result.heldBack) suspects.await(this, room);
-      }
-      suspects.leave(room);
-    } catch (error) {
-      if (!this.#stop.signal.aborted) {
-        context.log.error(`Claiming from topic '${partition.topic}' failed`, (error as Error).stack);
-        this.#tellError(error);
-        this.wake(this.#brokerNow + PAUSE_AFTER_FAILURE);
-      }
-    }
+    const permits = limiter.isLimited ? await this.#permits(granted) : undefined;
+    const max = Math.min(granted * this.#batch, permits?.count ?? Infinity);
+    // Without a permit it claims when the limiter tells it to.
+    let lost: NotOwner | undefined;
+    if (permits && (max === 0 || !this.#mayClaim)) permits.claimed(0);
+    else lost = await this.#claimUpTo(max, permits);
     this.#claiming = undefined;
     this.#releaseSlots();
     if (this.#again && !lost && this.#mayClaim) slots.request(this);
@@ -203,69 +194,105 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     if (lost) this.#taker.lost(lost.owner);
   }
 
+  /** Never rejects; answers what is stored of the partition if this process does not own it any more. */
+  async #claimUpTo(most: number, permits: Permits | undefined): Promise<NotOwner | undefined> {
+    const { context, slots, suspects } = this.#handling;
+    let delivered = 0;
+    try {
+      const { result, max, room, ...claim } = await this.#send(most, permits);
+      if (result.status === 'not-owner') {
+        suspects.leave(room);
+        return result;
+      }
+      delivered = result.messages.length;
+      this.#backlog = delivered > 0 && delivered >= max;
+      this.#due = result.due ?? 0;
+      this.#answeredAt = claim.sentAt;
+      const deliveries = deliveriesOf(this.#handling, this.#taker.partition, result, { ...claim, permits });
+      // It may have lost them while it waited for its answer.
+      this.#slots += slots.takeNow(Math.max(0, Math.ceil(delivered / this.#batch) - this.#slots));
+      this.#slots -= this.#taker.take(deliveries, this.#slots);
+      this.#plan(result);
+      if (result.heldBack) suspects.await(this, room);
+      suspects.leave(room);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return undefined;
+      context.log.error(`Claiming from topic '${this.#taker.partition.topic}' failed`, (error as Error).stack);
+      this.#tellError(error);
+      this.wake(this.#brokerNow + PAUSE_AFTER_FAILURE);
+    } finally {
+      permits?.claimed(delivered);
+    }
+    return undefined;
+  }
+
+  /** Never rejects. */
+  async #permits(slots: number): Promise<Permits> {
+    const permits = await this.#handling.limiter.take(this, Math.min(slots * this.#batch, this.#wantedPermits));
+    const excess = this.#slots - Math.ceil(permits.count / this.#batch);
+    if (excess > 0) {
+      this.#slots -= excess;
+      this.#handling.slots.release(excess);
+    }
+    return permits;
+  }
+
   /**
    * If a claim is refused for what it met, fewer messages are claimed, until the one that is in the way stands alone; it is
    * set aside.
    */
-  async #send(max: number): Promise<AnsweredClaim> {
+  async #send(max: number, permits: Permits | undefined): Promise<AnsweredClaim> {
     let wanted = max;
     for (;;) {
       try {
-        return await this.#ask(wanted);
+        return await this.#ask(wanted, permits);
       } catch (error) {
         // What it met before it lost its slots is not known; the next claim meets it again.
         if (this.#stop.signal.aborted || !isRefused(error) || this.#slots === 0) throw error;
         this.#handling.slots.withdraw(this);
         if (wanted > 1) wanted = Math.floor(wanted / 2);
-        else if (await this.#setFirstAside(error)) wanted = max;
+        else if (await this.#setFirstAside(error as Error)) wanted = max;
         else throw error;
       }
     }
   }
 
-  /** Sets that message aside which a claim of a single one would take; answers whether there was one. */
-  async #setFirstAside(error: unknown): Promise<boolean> {
-    const { broker } = this.#handling.context;
-    const { partition } = this.#taker;
-    const text = `It cannot be claimed: ${(error as Error).message}`;
-    const failure = toFailure('undecodable', new SerializationError(text));
-    for (const state of ['in-flight', 'due'] as const) {
-      const { messages } = await broker.peek(partition, { state, limit: 1, maxBytes: 1 });
-      for (const stored of messages) {
-        const storedId = await broker.setAside(partition, { storedId: stored.storedId, token: NO_TOKEN }, failure);
-        if (storedId === undefined) continue;
-        this.#tellError(error);
-        const { envelope, deliveries, attempts: attempt, at: dueAt } = stored;
-        const claimed = { storedId, envelope, token: NO_TOKEN, delivery: deliveries, attempt, weight: 0, dueAt };
-        this.#taker.settled(new Delivery(partition, claimed, 0), { outcome: { kind: 'dead', failure } }, 'settled');
-        return true;
-      }
-    }
-    return false;
+  /** Answers whether there was one. */
+  async #setFirstAside(error: Error): Promise<boolean> {
+    const aside = await setFirstAside(this.#handling.context.broker, this.#taker.partition, error);
+    if (!aside) return false;
+    this.#tellError(error);
+    this.#taker.settled(aside.delivery, aside.verdict, 'settled');
+    return true;
   }
 
   /**
    * The same request is repeated until it is answered: the broker finds out whether an earlier one took effect. A repeat that
-   * has no slots any more asks for nothing new.
+   * has no slots any more, or no permit that is still of use, asks for nothing new.
    */
-  async #ask(max: number): Promise<AnsweredClaim> {
-    const { context, handled, suspects } = this.#handling;
+  async #ask(max: number, permits: Permits | undefined): Promise<AnsweredClaim> {
+    const { context, handled, suspects, limiter, topics } = this.#handling;
     const { broker, clock, log } = context;
     const { partition } = this.#taker;
     const room = suspects.enter();
+    const firstSentAt = clock.now();
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
       delivered: this.#delivered,
       lease: handled.settings.lease,
+      order: topics.knownOrder(partition.topic),
+      keyLimits: limiter.keyLimits,
+      counts: limiter.isLimited,
       ...room,
     };
     const answered = repeatUntilServed(
       async () => {
         const sentAt = clock.now();
-        const wanted = Math.min(max, this.#slots * this.#batch);
+        const isInTime = permits === undefined || sentAt <= permits.beginBy;
+        const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
         const answer = this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
-        return { max: wanted, sentAt, room, result: await answer };
+        return { max: wanted, sentAt, firstSentAt, room, result: await answer };
       },
       {
         clock,
@@ -329,7 +356,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     this.#handling.context.events.emit('errors', { source: 'claim', topic, partition, error });
   }
 
-  #plan({ status, delivered, nextAt, repaired }: Exclude<ClaimResult, { status: 'not-owner' }>): void {
+  #plan({ status, delivered, nextAt, repaired }: Claimed): void {
     const { context, log } = this.#handling;
     const { topic, index } = this.#taker.partition;
     log.sawPaused(index, status === 'paused');
@@ -344,11 +371,15 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   }
 }
 
+type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
+
 /** A claim that was answered, and when it was sent, in epoch milliseconds on the local clock. */
 interface AnsweredClaim {
   readonly result: ClaimResult;
   /** How many messages it asked for. */
   readonly max: number;
   readonly sentAt: number;
+  /** When it was sent for the first time; it may have been repeated. */
+  readonly firstSentAt: number;
   readonly room: SuspectRoom;
 }

@@ -13,7 +13,7 @@ import { RunningDeliveries } from './running-deliveries.js';
 import { ScheduleRunner } from './schedule-runner.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
-import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
+import { ACKED, RELEASED, type Verdict, failedAttempt, notCalled } from './verdict.js';
 
 /** Who holds a partition, as its run sees it. */
 export interface PartitionOwner {
@@ -107,6 +107,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     return this.#claimer?.progress;
   }
 
+  /** More may be claimed than what was told of. */
+  lookAgain(): void {
+    this.#claimer?.wake(0);
+  }
+
   /** Sends a claim that is not answered again. */
   retryClaim(): void {
     this.#claimer?.retry();
@@ -126,7 +131,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const size = handler.batch ?? 1;
     for (const delivery of fresh.splice(slots * size)) this.#settle(delivery, RELEASED);
     for (let begin = 0; begin < fresh.length; begin += size) this.#begin(fresh.slice(begin, begin + size));
-    this.#renewer.start(first.leaseEndsAt);
+    this.#renewer.start(first.endsAt);
     return Math.ceil(fresh.length / size);
   }
 
@@ -163,7 +168,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   async #deliver({ deliveries }: Call): Promise<void> {
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    const checked = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
+    const sifted = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
+    const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 
     const { results, ended } = await this.#destination.hand(checked);
@@ -197,6 +203,20 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     return checked;
   }
 
+  /** Gives back what a limit of its topic or its key does not let begin any more. */
+  #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
+    const { context, hold } = this.#handling;
+    const now = context.clock.now();
+    const mayBegin = ({ delivery }: CheckedDelivery): boolean => now <= delivery.mustBeginBy && !hold.holds;
+    if (checked.every(mayBegin)) return checked;
+    return checked.filter((one) => {
+      if (mayBegin(one)) return true;
+      this.#settle(one.delivery, RELEASED);
+      this.#running.remove(one.delivery);
+      return false;
+    });
+  }
+
   #verdictOf(
     { delivery, message, backoff }: CheckedDelivery,
     result: PromiseSettledResult<unknown> | undefined,
@@ -211,10 +231,16 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
+    const { startedAt, grantedAt, permits } = delivery;
+    if (startedAt === undefined) permits?.notCalled();
+    if (verdict.outcome.kind === 'put-off' && verdict.outcome.scope === 'topic') {
+      this.#handling.hold.extend(verdict.outcome.delay);
+    }
     if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
-    this.#settler.settle(delivery, verdict);
+    const isGranted = startedAt === undefined && grantedAt !== undefined;
+    this.#settler.settle(delivery, isGranted ? notCalled(verdict, grantedAt) : verdict);
     if (--this.#undecided === 0) for (const resolve of this.#onDecided.splice(0)) resolve();
   }
 
@@ -224,6 +250,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     if (effect !== 'settled' || verdict.outcome.kind !== 'dead') return;
     this.#trimmer.trim();
     this.#handling.notifier.notify(delivery, verdict.outcome, this.#handling.handled.settings.serializer);
+  }
+
+  done(delivery: Delivery): void {
+    delivery.permits?.ended();
   }
 
   waits(isWaiting: boolean): void {

@@ -1,5 +1,6 @@
 import type { Owner, Partition } from '../broker/broker.interface.js';
-import { type FleetMember, Session } from '../fleet/session.js';
+import type { FleetMember } from '../fleet/fleet-member.interface.js';
+import { Session } from '../fleet/session.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
@@ -128,6 +129,16 @@ export class PartitionSharing implements Startable, FleetMember {
     consumer?.wanted(index, owner).catch((error: unknown) => this.#tellError(topic, error));
   }
 
+  permitsMoved(topic: string): void {
+    this.#consumers.get(topic)?.permitsMoved();
+  }
+
+  limitsChanged(topic?: string): void {
+    const topics =
+      topic === undefined ? [...this.#consumers.keys()] : [topic].filter((one) => this.#consumers.has(one));
+    this.#relearnLimits(topics).catch((error: unknown) => this.#tellError(topic, error));
+  }
+
   /** Ends the heartbeats. */
   async stop(): Promise<void> {
     this.#hasShared = false;
@@ -159,7 +170,16 @@ export class PartitionSharing implements Startable, FleetMember {
     }
   }
 
-  #tellError(topic: string, error: unknown): void {
-    this.#options.context.events.emit('errors', { source: 'membership', topic, error });
+  async #relearnLimits(topics: readonly string[]): Promise<void> {
+    const { registry, context } = this.#options;
+    for (const { topic, limits, text } of await registry.relearnLimits(topics)) {
+      context.log.log(`The limits of topic '${topic}' are ${text}`);
+      this.#consumers.get(topic)?.changeLimits(limits);
+    }
+  }
+
+  #tellError(topic: string | undefined, error: unknown): void {
+    const about = topic === undefined ? {} : { topic };
+    this.#options.context.events.emit('errors', { source: 'membership', ...about, error });
   }
 }

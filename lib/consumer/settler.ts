@@ -30,6 +30,8 @@ export type Effect = Exclude<SettleStatus, 'stale'>;
 export interface SettleListener {
   /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
+  /** Nothing more is done about a delivery, whatever has become of it. */
+  done(delivery: Delivery): void;
   /** Outcomes have begun to wait for room, or all that waited are stored. */
   waits(isWaiting: boolean): void;
   /** Outcomes of deliveries whose lease had ended were sent, and answered. */
@@ -113,6 +115,7 @@ export class Settler {
       if (this.#sent.length === 0) break;
       const left = await this.#send(this.#sent);
       if (this.#abandoned.signal.aborted) return undefined;
+      for (const decided of this.#sent) if (!left.includes(decided)) this.#listener.done(decided.delivery);
       this.#sent = [];
       if (left.length > 0) this.#putOff(left);
       this.#noteWaiting();

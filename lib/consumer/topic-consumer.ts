@@ -1,4 +1,4 @@
-import type { Owner } from '../broker/broker.interface.js';
+import type { Owner, TopicLimits } from '../broker/broker.interface.js';
 import { assignPartitions } from '../fleet/assign-partitions.js';
 import { quoted } from '../log.js';
 import { within } from '../time/deadline.js';
@@ -47,6 +47,7 @@ export class TopicConsumer {
       stopped: !this.#handling.session.handles(this.topic),
       inFlight: this.inFlight,
       abandoned: this.#handling.abandoned.count(this.topic),
+      limitedSince: this.#handling.limiter.limitedSince,
     };
   }
 
@@ -114,6 +115,17 @@ export class TopicConsumer {
     for (const ownership of this.#ownerships.values()) ownership.verify();
   }
 
+  /** Other limits hold from now on. */
+  changeLimits(limits: TopicLimits | undefined): void {
+    this.#handling.limiter.change(limits);
+    for (const run of this.#runs) run.lookAgain();
+  }
+
+  /** There may be permits for this process, or others wait for those that it has. */
+  permitsMoved(): void {
+    this.#handling.limiter.told();
+  }
+
   /** Another process is to own a partition that is stored as this process's. */
   async wanted(index: number, owner: Owner): Promise<void> {
     if (index < this.partitions) await this.#ownership(index).disclaim(owner);
@@ -134,6 +146,7 @@ export class TopicConsumer {
     this.#left = true;
     for (const ownership of this.#ownerships.values()) ownership.giveUp();
     await this.moved();
+    this.#handling.limiter.leave();
   }
 
   /** Resolves once no partition is being taken or given up. Of those given up by then nothing is claimed any more. */
@@ -160,6 +173,8 @@ export class TopicConsumer {
     this.#left = true;
     await Promise.all([
       this.#tellings.stop(),
+      this.#handling.limiter.stop(),
+      this.#handling.hold.stop(),
       ...Array.from(this.#ownerships.values(), (ownership) => ownership.close()),
     ]);
   }

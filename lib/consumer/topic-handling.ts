@@ -8,6 +8,8 @@ import type { HandlerSlots } from './handler-slots.js';
 import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import type { SuspectQuota } from './suspect-quota.js';
+import type { TopicHold } from './topic-hold.js';
+import type { TopicLimiter } from './topic-limiter.js';
 
 /** How this process handles a topic: what all partitions of the topic have in common. */
 export interface TopicHandling {
@@ -25,6 +27,8 @@ export interface TopicHandling {
   readonly leaseEnds: LeaseEnds;
   readonly suspects: SuspectQuota;
   readonly log: TopicLog;
+  readonly limiter: TopicLimiter;
+  readonly hold: TopicHold;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }

@@ -1,6 +1,12 @@
 import type { Outcome } from '../broker/broker.interface.js';
 import { MAX_DELAY } from '../checks/limits.js';
-import { RetryLaterError, UnrecoverableError } from '../errors/handling.errors.js';
+import {
+  RATE_LIMIT_SCOPES,
+  type RateLimitScope,
+  RateLimitedError,
+  RetryLaterError,
+  UnrecoverableError,
+} from '../errors/handling.errors.js';
 import { DEFAULT_BACKOFF, backoffDelay } from '../messages/backoff.js';
 import { toFailedAttempt } from '../messages/failed-attempt.js';
 import { type Failure, toFailure } from '../messages/failure.js';
@@ -29,6 +35,17 @@ export const ACKED: Verdict = { outcome: { kind: 'ack' } };
 
 /** Back at once, as if it had not been delivered. */
 export const RELEASED: Verdict = { outcome: { kind: 'release' } };
+
+/**
+ * The same verdict on a delivery whose handler was not called, so that it does not count against the rate of its key.
+ *
+ * @param grantedAt as the claim has answered it
+ */
+export function notCalled(verdict: Verdict, grantedAt: number): Verdict {
+  const { outcome } = verdict;
+  const isUnspent = outcome.kind === 'release' || (outcome.kind === 'dead' && outcome.spent === false);
+  return isUnspent ? { ...verdict, outcome: { ...outcome, grantedAt } } : verdict;
+}
 
 /** A dead letter without a call of the handler, which spends no attempt. */
 export function dead(failure: Failure): Verdict {
@@ -62,11 +79,19 @@ export function failedAttempt(
 
 /** What follows from a handler's error. */
 export function outcomeOf(error: unknown, { attempt, maxAttempts }: AttemptNumber, backoff: ActiveBackoff): Outcome {
-  if (error instanceof RetryLaterError) return { kind: 'put-off', delay: putOff(error, backoff, attempt) };
+  if (error instanceof RetryLaterError) {
+    return { kind: 'put-off', delay: putOff(error, backoff, attempt), ...scopeOf(error) };
+  }
   if (error instanceof UnrecoverableError) return { kind: 'dead', failure: toFailure('unrecoverable', error) };
   const failure = toFailure('failed', error);
   if (attempt >= maxAttempts) return { kind: 'dead', failure };
   return { kind: 'retry', delay: retryDelay(backoff, attempt, error), failure };
+}
+
+/** What else is put off. */
+function scopeOf(error: RetryLaterError): { scope?: RateLimitScope } {
+  if (!(error instanceof RateLimitedError)) return {};
+  return { scope: RATE_LIMIT_SCOPES.find((one) => one === error.scope) ?? 'topic' };
 }
 
 /** An error of another version of this package need not have the same fields; that it spends no attempt stays true. */

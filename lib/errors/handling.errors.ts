@@ -1,5 +1,6 @@
 import { enumerate } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
+import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { quoted } from '../log.js';
 import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
@@ -33,7 +34,7 @@ export class RetryLaterError extends DelayQueueError {
     defineKind(this, 'RETRY_LATER');
   }
 
-  readonly code = 'RETRY_LATER';
+  readonly code: 'RETRY_LATER' | 'RATE_LIMITED' = 'RETRY_LATER';
 
   /** How long the message is put off, in milliseconds. */
   readonly delay: number;
@@ -43,6 +44,48 @@ export class RetryLaterError extends DelayQueueError {
     const milliseconds = parseDuration('delay', delay, { max: MAX_DELAY });
     super(message ?? `The handler asked for the message again in ${describeDuration(milliseconds)}.`);
     this.delay = milliseconds;
+  }
+}
+
+/**
+ * What a rate limit concerns that a handler has met: only this message, all messages of its key, or all of its topic.
+ *
+ * @publicApi
+ */
+export type RateLimitScope = 'message' | 'key' | 'topic';
+
+export const RATE_LIMIT_SCOPES = ['message', 'key', 'topic'] as const satisfies readonly RateLimitScope[];
+
+/**
+ * Thrown by a handler that has met the rate limit of somebody else, such as a response with status 429. Nothing of its scope
+ * begins anywhere in the fleet before `delay` is over, and no attempt is spent.
+ *
+ * @example
+ * ```ts
+ * if (response.status === 429) throw new RateLimitedError(`${response.headers.get('retry-after')}s`);
+ * ```
+ *
+ * @publicApi
+ */
+export class RateLimitedError extends RetryLaterError {
+  static {
+    defineKind(this, 'RATE_LIMITED');
+  }
+
+  override readonly code = 'RATE_LIMITED';
+
+  readonly scope: RateLimitScope;
+
+  /**
+   * @param options.scope by default the topic
+   * @throws InvalidArgumentError if `delay` is no duration between 0 and 10 years, or there is no such scope
+   */
+  constructor(delay: Duration, options: { scope?: RateLimitScope } = {}, message?: string) {
+    assertOptions('The options of a RateLimitedError', options, ['scope']);
+    const { scope = 'topic' } = options;
+    assertOneOf('scope', scope, RATE_LIMIT_SCOPES);
+    super(delay, message ?? `The handler has met a rate limit of the ${scope}.`);
+    this.scope = scope;
   }
 }
 

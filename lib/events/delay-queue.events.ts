@@ -31,6 +31,8 @@ export class DelayQueueEvents implements EventSink {
     stale: new Subject(),
     missed: new Subject(),
     ownership: new Subject(),
+    limited: new Subject(),
+    held: new Subject(),
     errors: new Subject(),
   };
 
@@ -45,6 +47,8 @@ export class DelayQueueEvents implements EventSink {
   readonly stale: Observable<QueueEvents['stale']> = this.#subjects.stale.asObservable();
   readonly missed: Observable<QueueEvents['missed']> = this.#subjects.missed.asObservable();
   readonly ownership: Observable<QueueEvents['ownership']> = this.#subjects.ownership.asObservable();
+  readonly limited: Observable<QueueEvents['limited']> = this.#subjects.limited.asObservable();
+  readonly held: Observable<QueueEvents['held']> = this.#subjects.held.asObservable();
   readonly errors: Observable<QueueEvents['errors']> = this.#subjects.errors.asObservable();
 
   /**

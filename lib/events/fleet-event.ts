@@ -18,7 +18,7 @@ export interface FleetError {
  *
  * @publicApi
  */
-export interface FleetEvents extends Omit<QueueEvents, 'retried' | 'dead' | 'errors'> {
+export interface FleetEvents extends Omit<QueueEvents, 'retried' | 'dead' | 'errors' | 'limited' | 'held'> {
   retried: EndedDelivery & { readonly delay: number; readonly error: FleetError };
   dead: EndedDelivery & {
     readonly failure: FleetError & { readonly reason: FailureReason };

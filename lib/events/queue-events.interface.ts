@@ -78,6 +78,10 @@ export interface QueueEvents {
   missed: MissedEvent;
   /** A partition came to this process, or left it. */
   ownership: { readonly topic: string; readonly partition: number; readonly owned: boolean };
+  /** Messages of a topic have begun to wait for its limits in this process (`limited`), or none do any more. */
+  limited: { readonly topic: string; readonly limited: boolean };
+  /** A handler of this process has met a rate limit: nothing of the topic begins anywhere for `delay` milliseconds. */
+  held: { readonly topic: string; readonly delay: number };
   /** Something failed in the background, and no caller is told of it. */
   errors: BackgroundError;
 }
@@ -89,6 +93,7 @@ export interface QueueEvents {
  *   aside
  * - `membership`: a heartbeat, taking and giving up partitions, or looking whether anybody handles a topic
  * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters
+ * - `limit`: asking for permits of a limited topic, or holding a topic
  * - `stale`: a settle came too late and changed nothing
  * - `hook`: a hook of the application threw
  * - `fleet`: sending or reading fleet-wide events
@@ -105,6 +110,7 @@ export type BackgroundErrorSource =
   | 'settle'
   | 'extend'
   | 'trim'
+  | 'limit'
   | 'stale'
   | 'hook'
   | 'fleet'

@@ -15,6 +15,7 @@ import type { Clock } from '../time/clock.js';
 import { TimeUp, within } from '../time/deadline.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
+import type { FleetMember } from './fleet-member.interface.js';
 import { FleetView, type LiveSession } from './fleet-view.js';
 import { type OwnTopics, ownTopics } from './own-topics.js';
 
@@ -53,20 +54,6 @@ const SPREAD = 2;
  */
 export function sessionLength(heartbeat: number): number {
   return heartbeat * HEARTBEATS_PER_SESSION;
-}
-
-/** What takes part in the fleet by a session. */
-export interface FleetMember {
-  /** Takes its share of the partitions; called after each heartbeat. */
-  share(): void;
-  /** Takes partitions that were released for it. */
-  released(partitions: readonly Partition[]): void;
-  /** Redis has lost the session, and perhaps more. */
-  restore(): void;
-  /** Others may have taken this process for gone, and have taken its partitions. */
-  verify(): void;
-  /** Another process is to own a partition that is stored as owned by this session. */
-  wanted(partition: Partition, owner: Owner): void;
 }
 
 export interface SessionOptions {
@@ -178,7 +165,9 @@ export class Session implements Startable {
       () => {
         // What was signalled before is lost.
         this.refresh();
-        if (this.#announced !== undefined) member.share();
+        if (this.#announced === undefined) return;
+        member.share();
+        member.limitsChanged();
       },
     );
     await this.#beats.start();
@@ -373,6 +362,10 @@ export class Session implements Startable {
       case 'wanted':
         this.refresh();
         return member.wanted(signal.partition, signal.owner);
+      case 'permits':
+        return member.permitsMoved(signal.topic);
+      case 'limits':
+        return member.limitsChanged(signal.topic);
       case 'unknown-topics':
         // A failure shows again with the next such signal.
         return void this.#rememberTopics(this.#own).catch(() => {});

@@ -27,7 +27,7 @@ export interface TopicBacklog {
   readonly scheduled: number;
   /** Messages whose time has come and that no process has claimed yet. */
   readonly due: number;
-  /** Messages of an ordered topic that wait behind others of their key; they are among the scheduled ones. */
+  /** Messages that wait behind others of their key, or for its limits; they are among the scheduled ones. */
   readonly blocked: number;
   /** Dead letters. */
   readonly dead: number;
@@ -37,6 +37,8 @@ export interface TopicBacklog {
   readonly unownedPartitions: number;
   /** Partitions that hand nothing out because the topic is paused. */
   readonly pausedPartitions: number;
+  /** Partitions that hand nothing out for a while because a handler has met a rate limit (`RateLimitedError`). */
+  readonly heldPartitions: number;
 }
 
 /**
@@ -50,6 +52,8 @@ export interface TopicConsumption {
   readonly inFlight: number;
   /** Handler calls that go on although their time is up. */
   readonly abandonedRuns: number;
+  /** For how long messages have waited for a limit of the topic, in seconds; 0 if none do. */
+  readonly limited: number;
 }
 
 /**

@@ -90,6 +90,11 @@ export interface TopicHealth {
   readonly stalled: boolean;
   /** As many handlers run as may, and partitions wait for one to end. Overdue messages do not mean `stalled` then. */
   readonly saturated: boolean;
+  /**
+   * Messages wait until a limit of the topic lets more begin, or until it is held no more (`RateLimitedError`). Overdue messages do not
+   * mean `stalled` then.
+   */
+  readonly limited: boolean;
 }
 
 /**

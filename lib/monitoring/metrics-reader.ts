@@ -63,7 +63,7 @@ export class MetricsReader {
         const own = consumed.get(topic);
         return {
           topic,
-          consumed: own && consumptionOf(own),
+          consumed: own && consumptionOf(own, this.#options.clock.now()),
           backlog: backlogs?.get(topic),
         };
       }),
@@ -116,8 +116,9 @@ export class MetricsReader {
   }
 }
 
-function consumptionOf({ owned, inFlight, abandoned }: TopicProgress): TopicConsumption {
-  return { ownedPartitions: owned.length, inFlight, abandonedRuns: abandoned };
+function consumptionOf({ owned, inFlight, abandoned, limitedSince }: TopicProgress, now: number): TopicConsumption {
+  const limited = limitedSince === undefined ? 0 : (now - limitedSince) / 1000;
+  return { ownedPartitions: owned.length, inFlight, abandonedRuns: abandoned, limited };
 }
 
 /**
@@ -138,6 +139,7 @@ function toBacklog(
     dead: sum(({ dead }) => dead),
     oldestOverdue: Math.max(0, ...partitions.map((stats, index) => overdueSeconds(stats, nowOf(index)))),
     pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),
+    heldPartitions: sum(({ heldUntil }) => (heldUntil === undefined ? 0 : 1)),
   };
 }
 

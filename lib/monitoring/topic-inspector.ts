@@ -57,6 +57,7 @@ export class TopicInspector {
       ),
       stalled: owned.some((partition) => this.#isStalled(topic, partition, looks[partition.partition])),
       saturated: owned.some(({ saturated }) => saturated),
+      limited: owned.some(({ limited }) => limited) || looks.some((look) => look?.heldUntil !== undefined),
     };
   }
 
@@ -89,8 +90,8 @@ export class TopicInspector {
   }
 
   #isStalled(topic: string, progress: PartitionProgress, look: Look): boolean {
-    const { partition: index, answeredAt, failedAt, saturated } = progress;
-    if (saturated || look?.nextDueAt === undefined || look.paused) return false;
+    const { partition: index, answeredAt, failedAt, saturated, limited } = progress;
+    if (saturated || limited || look?.nextDueAt === undefined || look.paused || look.heldUntil) return false;
     const { broker, clock, patience } = this.#options;
     return (
       broker.now({ topic, index }) - look.nextDueAt > patience && isQuiet(clock.now(), patience, answeredAt, failedAt)

@@ -44,15 +44,23 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
       inFlight: topicGauge('in_flight', 'Messages that this process is handling.', 'sum'),
       abandonedRuns: topicGauge('abandoned_runs', 'Handler calls that go on although their time is up.', 'sum'),
       ownedPartitions: topicGauge('owned_partitions', 'Partitions that this process owns.', 'sum'),
+      limited: topicGauge(
+        'limited_seconds',
+        'For how long messages have waited for a limit of the topic; 0 if none do.',
+      ),
     } satisfies Record<keyof TopicConsumption, unknown>,
     backlog: {
       scheduled: topicGauge('scheduled', 'Messages that wait, those that are due among them.'),
       due: topicGauge('due', 'Messages whose time has come and that no process has claimed yet.'),
-      blocked: topicGauge('blocked', 'Messages that wait behind others of their key, in an ordered topic.'),
+      blocked: topicGauge('blocked', 'Messages that wait behind others of their key, or for its limits.'),
       dead: topicGauge('dead', 'Dead letters.'),
       oldestOverdue: topicGauge('oldest_overdue_seconds', 'For how long the earliest message is due and unclaimed.'),
       unownedPartitions: topicGauge('unowned_partitions', 'Partitions that no process owns.'),
       pausedPartitions: topicGauge('paused_partitions', 'Partitions that hand nothing out: the topic is paused.'),
+      heldPartitions: topicGauge(
+        'held_partitions',
+        'Partitions that hand nothing out for a while: a rate limit was met.',
+      ),
     } satisfies Record<keyof TopicBacklog, unknown>,
   };
 }

@@ -9,6 +9,8 @@ export interface PartitionProgress {
   readonly failedAt: number | undefined;
   /** It waits for slots, since as many handlers run as may; or for Redis to have room for outcomes. */
   readonly saturated: boolean;
+  /** It waits until a limit of its topic lets more begin. */
+  readonly limited: boolean;
 }
 
 /** What this process does for a topic that it has a handler for. */
@@ -22,6 +24,8 @@ export interface TopicProgress {
   readonly inFlight: number;
   /** Handler calls of this process that go on although their time is up. */
   readonly abandoned: number;
+  /** Since when messages wait for a limit of the topic, on the local clock in epoch milliseconds; `undefined` if none do. */
+  readonly limitedSince: number | undefined;
 }
 
 /** How far this process has come. Times are epoch milliseconds on the local clock. */

@@ -1,4 +1,4 @@
-import type { TopicOrder } from '../broker/broker.interface.js';
+import type { TopicLimits, TopicOrder } from '../broker/broker.interface.js';
 import type { Duration } from '../time/duration.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
@@ -12,6 +12,8 @@ export interface TopicSettings {
   readonly partitions: number | undefined;
   /** `undefined`: whatever the topic has already, else none. */
   readonly order: TopicOrder | 'none' | undefined;
+  /** `undefined`: none. */
+  readonly limits: TopicLimits | undefined;
   readonly attempts: number;
   readonly backoff: ActiveBackoff;
   readonly timeout: number | undefined;

@@ -1,9 +1,10 @@
-import type { Broker, TopicConfig, TopicOrder } from '../broker/broker.interface.js';
+import type { Broker, TopicConfig, TopicLimits, TopicOrder } from '../broker/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
 import { assertProtocol } from './partitions.js';
+import { describeLimits } from './describe-limits.js';
 import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
 
 /** How long a topic that does not answer keeps those waiting who need many topics, in milliseconds. */
@@ -17,7 +18,7 @@ const ORDERS = {
 } as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
 
 export interface TopicRegistryOptions {
-  readonly store: Pick<Broker, 'configure' | 'configsOf'>;
+  readonly store: Pick<Broker, 'configure' | 'configOf' | 'configsOf' | 'setLimits'>;
   readonly clock: Clock;
   readonly settingsOf: (topic: string) => TopicSettings;
   /** Called if a topic turns out to have another number of partitions than this process works with. */
@@ -30,12 +31,21 @@ export interface UnreachableTopic {
   readonly error: BrokerUnavailableError;
 }
 
-/** What this process knows of each topic: its settings, and how many partitions it has. */
+/** Limits of a topic that were stored. */
+export interface LimitsChange {
+  readonly topic: string;
+  readonly limits: TopicLimits | undefined;
+  /** Such as `at most 50 in 1s`. */
+  readonly text: string;
+}
+
+/** What this process knows of each topic: its settings, how many partitions it has, its order and its limits. */
 export class TopicRegistry {
   readonly #options: TopicRegistryOptions;
   readonly #settings = new Map<string, TopicSettings>();
   readonly #partitions = new Map<string, number>();
   readonly #orders = new Map<string, TopicOrder>();
+  readonly #limits = new Map<string, TopicLimits>();
   /** What runs now, by topic. */
   readonly #restoring = new Map<string, Promise<void>>();
   /** What runs after that. */
@@ -64,6 +74,49 @@ export class TopicRegistry {
   /** Its order; `undefined` if it has none, or this process has not asked yet. */
   knownOrder(topic: string): TopicOrder | undefined {
     return this.#orders.get(topic);
+  }
+
+  /** Its limits, as they were stored when this process looked last; `undefined` if it has none. */
+  limits(topic: string): TopicLimits | undefined {
+    return this.#limits.get(topic);
+  }
+
+  /**
+   * Takes the limits that this process is configured with for those of a topic; {@link storeLimits} has to follow.
+   *
+   * @returns what they were and what they are, for messages; `undefined` if these are stored
+   */
+  takeLimits(topic: string): { before: string; after: string } | undefined {
+    const { limits } = this.settings(topic);
+    const before = describeLimits(this.#limits.get(topic));
+    const after = describeLimits(limits);
+    this.#learnLimits(topic, limits);
+    return before === after ? undefined : { before, after };
+  }
+
+  /** @throws BrokerUnavailableError */
+  async storeLimits(topic: string): Promise<void> {
+    await this.#options.store.setLimits(topic, this.settings(topic).limits);
+  }
+
+  /**
+   * Looks which limits are stored.
+   *
+   * @returns those that are others than before
+   * @throws BrokerUnavailableError
+   */
+  async relearnLimits(topics: readonly string[]): Promise<LimitsChange[]> {
+    const { store } = this.#options;
+    const [first] = topics;
+    const configs = topics.length === 1 ? [await store.configOf(first as string)] : await store.configsOf(topics);
+    return topics.flatMap((topic, i): LimitsChange[] => {
+      const config = configs[i];
+      const text = describeLimits(config?.limits);
+      // What Redis has lost is stored again.
+      if (!config || text === describeLimits(this.#limits.get(topic))) return [];
+      this.#learnLimits(topic, config.limits);
+      return [{ topic, limits: config.limits, text }];
+    });
   }
 
   /**
@@ -125,7 +178,7 @@ export class TopicRegistry {
     const known = this.#partitions.get(topic);
     if (known === undefined) return;
     const knownOrder = this.#orders.get(topic);
-    const { partitions, order } = await store.configure(topic, known, knownOrder);
+    const { partitions, order } = await store.configure(topic, known, knownOrder, this.#limits.get(topic));
     if (partitions === known && order === knownOrder) return;
     const difference =
       partitions === known
@@ -139,7 +192,7 @@ export class TopicRegistry {
     );
   }
 
-  #learn(topic: string, { partitions, protocol, order }: TopicConfig): number {
+  #learn(topic: string, { partitions, protocol, order, limits }: TopicConfig): number {
     assertProtocol(topic, protocol);
     const { partitions: wanted, order: wantedOrder } = this.settings(topic);
     if (wanted !== undefined && wanted !== partitions) {
@@ -156,7 +209,13 @@ export class TopicRegistry {
     }
     this.#partitions.set(topic, partitions);
     if (order) this.#orders.set(topic, order);
+    this.#learnLimits(topic, limits);
     return partitions;
+  }
+
+  #learnLimits(topic: string, limits: TopicLimits | undefined): void {
+    if (limits) this.#limits.set(topic, limits);
+    else this.#limits.delete(topic);
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { PROTOCOL_VERSION } from '../../lib/broker/broker.interface.js';
+import { PROTOCOL_VERSION, type TopicLimits } from '../../lib/broker/broker.interface.js';
 import type { BrokerTest } from '../support/broker/broker-bed.js';
 
 export function topicsContract(it: BrokerTest): void {
@@ -27,6 +27,39 @@ export function topicsContract(it: BrokerTest): void {
       expect(await bed.broker.configOf('b')).toBeUndefined();
       expect(await bed.broker.configsOf(['fleet', 'b', 'a', 'fleet'])).toEqual([fleet, undefined, a, fleet]);
       expect(await bed.broker.configsOf([])).toEqual([]);
+    });
+  });
+
+  describe('the limits of a topic', () => {
+    const LIMITS: TopicLimits = { rate: { max: 50, per: 1000, by: 'key' }, inFlight: { topic: 10, key: 2 } };
+
+    it('are those of its first use', async ({ bed }) => {
+      expect(await bed.broker.configure('a', 3, undefined, LIMITS)).toMatchObject({ limits: LIMITS });
+      expect(await bed.broker.configure('a', 3, undefined, { inFlight: { topic: 1 } })).toMatchObject({
+        limits: LIMITS,
+      });
+      expect(await bed.broker.configOf('a')).toMatchObject({ partitions: 3, limits: LIMITS });
+      expect(await bed.broker.configsOf(['a'])).toMatchObject([{ partitions: 3, limits: LIMITS }]);
+    });
+
+    it.for<{ limits: TopicLimits }>([
+      { limits: { rate: { max: 1, per: 60_000, by: 'topic' } } },
+      { limits: { inFlight: { key: 3 } } },
+      { limits: { rate: { max: 7, per: 1500, by: 'topic' }, inFlight: { topic: 5 } } },
+    ])('can be replaced, and removed: $limits', async ({ limits }, { bed }) => {
+      await bed.broker.configure('a', 3, 'continue', LIMITS);
+      await bed.broker.setLimits('a', limits);
+      expect((await bed.broker.configOf('a'))?.limits).toEqual(limits);
+      expect((await bed.broker.configsOf(['a']))[0]?.limits).toEqual(limits);
+
+      await bed.broker.setLimits('a', undefined);
+      expect(await bed.broker.configOf('a')).toEqual({ partitions: 3, protocol: PROTOCOL_VERSION, order: 'continue' });
+      expect((await bed.broker.configsOf(['a']))[0]?.limits).toBeUndefined();
+    });
+
+    it('are not stored with a topic that was never used', async ({ bed }) => {
+      await bed.broker.setLimits('a', LIMITS);
+      expect(await bed.broker.configOf('a')).toBeUndefined();
     });
   });
 

@@ -6,6 +6,7 @@ import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
+import { limits } from './drivers/limits.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
 import { schedules } from './drivers/schedules.js';
@@ -26,6 +27,7 @@ driveDocuments('docs/guides', {
   'deployment.md': deployment,
   'health.md': health,
   'intake.md': intake,
+  'limits.md': limits,
   'operations.md': operations,
   'order.md': order,
   'schedules.md': schedules,

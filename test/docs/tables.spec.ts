@@ -62,7 +62,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   // What is in Redis
   keys: namesOf(keysOf(new RedisKeys('dq'))),
   scripts: namesOf(scriptNames()),
-  counters: namesOf([...library.strings('COUNTERS'), 'paused']),
+  counters: namesOf([...library.strings('COUNTERS'), 'paused', 'held']),
   Failure: namesOf(library.members('Failure')),
   FailedAttempt: namesOf(library.members('FailedAttempt')),
   EncodedOptions: namesOf(library.members('EncodedOptions')),
@@ -209,7 +209,8 @@ function optionsOf(type: string, values: Readonly<Record<string, unknown>> = {})
 }
 
 function codeOf(values: readonly string[]): { code?: readonly string[] } {
-  return values.length === 0 ? {} : { code: values };
+  // The compiler lists them in any order.
+  return values.length === 0 ? {} : { code: values.toSorted() };
 }
 
 function attributeOf([constant, value]: readonly [string, string]): string[] {

@@ -46,6 +46,7 @@ describe('DelayQueueHealth.check() if all is well', () => {
           overdue: undefined,
           stalled: false,
           saturated: false,
+          limited: false,
         },
       ],
       unhandled: [],

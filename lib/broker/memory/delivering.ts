@@ -7,7 +7,9 @@ import {
   type ClaimResult,
   type ClaimedMessage,
   type ExtendStatus,
+  type Limits,
   NO_TOKEN,
+  type Outcome,
   type Receipt,
   type SettleStatus,
   type Settlement,
@@ -24,7 +26,7 @@ const SUSPECT = 2;
 const ALONE = 3;
 
 export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimResult {
-  const { owner, sequence, lease, max, room } = request;
+  const { owner, sequence, lease, max, room, order, keyLimits: limits, counts } = request;
   assertLength('The lease', lease);
   const epoch = epochOf(owner);
   const isOwner = partition.owner === owner && sessionOfOwner(owner) !== undefined;
@@ -33,26 +35,37 @@ export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimR
 
   const isRepeat = sequence === latest.sequence;
   const madeSome = isRepeat && latest.delivered > request.delivered;
-  const paused = partition.paused && !madeSome;
-  const deliveries = new Deliveries(partition, epoch, Math.max(latest.delivered, request.delivered), lease);
+  const status = madeSome ? 'claimed' : statusOf(partition);
+  if (limits) partition.lines.mode ??= order ?? 'limits';
+  const startsAfter = Math.max(latest.delivered, request.delivered);
+  const deliveries = new Deliveries(partition, { epoch, delivered: startsAfter, lease, limits });
   if (madeSome) deliveries.repeat(request.delivered);
-  else if (!isRepeat && !paused) deliveries.takeDue(max, room);
-  const { messages, delivered, held } = deliveries;
+  else if (!isRepeat && status === 'claimed') deliveries.takeDue(max, room);
+  const { messages, delivered, held, grantedAt } = deliveries;
   if (!isRepeat) partition.latestClaim = { epoch, sequence, delivered };
+  const next = nextAt(partition, held > 0 && messages.length < max);
+  const ended = partition.inflight.upTo(partition.now).length;
+  if (!limits) partition.lines.forgetLimits(partition.now);
   return {
-    status: paused ? 'paused' : 'claimed',
+    status,
     messages,
     delivered,
-    nextAt: nextAt(partition, held > 0 && messages.length < max),
+    nextAt: status === 'held' ? partition.heldUntil : next,
     repaired: 0,
     heldBack: held > 0,
+    ...(grantedAt === undefined ? {} : { grantedAt }),
+    ...(counts ? { due: partition.scheduled.upTo(partition.now).length + Math.max(0, ended - held) } : {}),
   };
 }
 
+function statusOf({ paused, heldUntil, now }: MemoryPartition): 'claimed' | 'paused' | 'held' {
+  return paused ? 'paused' : heldUntil > now ? 'held' : 'claimed';
+}
+
 /** @param isAllHeld whether the deliveries whose leases have ended are all held back */
-function nextAt({ nextDueAt, inflight, now }: MemoryPartition, isAllHeld: boolean): number | undefined {
+function nextAt({ nextDueAt, inflight, lines, now }: MemoryPartition, isAllHeld: boolean): number | undefined {
   const nextLease = [...inflight].find(({ score }) => !isAllHeld || score > now)?.score;
-  const at = Math.min(nextDueAt ?? Infinity, nextLease ?? Infinity);
+  const at = Math.min(nextDueAt ?? Infinity, nextLease ?? Infinity, lines.limits.nextAt ?? Infinity);
   return at === Infinity ? undefined : at;
 }
 
@@ -61,42 +74,76 @@ function weightOf(crashes: number): number {
   return crashes >= ALONE ? SUSPECT_ROOM : crashes >= SUSPECT ? 1 : 0;
 }
 
+interface DeliveriesOptions {
+  readonly epoch: string;
+  /** How many the owner has made before. */
+  readonly delivered: number;
+  readonly lease: number;
+  /** Of each key. */
+  readonly limits: Limits | undefined;
+}
+
 /** The deliveries of one claim. */
 class Deliveries {
   readonly messages: ClaimedMessage[] = [];
   delivered: number;
   /** Suspects for which there was no room. */
   held = 0;
+  /** Under what time the deliveries stand in the logs of their keys. */
+  grantedAt: number | undefined;
   readonly #partition: MemoryPartition;
   readonly #epoch: string;
   readonly #deadline: number;
+  readonly #limits: Limits | undefined;
 
-  /** @param delivered how many the owner has made before */
-  constructor(partition: MemoryPartition, epoch: string, delivered: number, lease: number) {
+  constructor(partition: MemoryPartition, { epoch, delivered, lease, limits }: DeliveriesOptions) {
     this.#partition = partition;
     this.#epoch = epoch;
     this.delivered = delivered;
     this.#deadline = partition.now + lease;
+    this.#limits = limits;
   }
 
   takeDue(max: number, room = SUSPECT_ROOM): void {
-    const { now, inflight, scheduled, deliveries } = this.#partition;
+    const { now, nowUp, inflight, deliveries, lines } = this.#partition;
     let free = room;
+    lines.wake(max, now, this.#limits, nowUp);
     for (const { member: storedId } of inflight.upTo(now)) {
       if (this.messages.length === max) return;
       const record = deliveries.get(storedId) as DeliveryRecord;
       if (conclude(this.#partition, storedId, record)) continue;
       const weight = weightOf(record.crashes + 1);
+      const waitsUntil = weight > free ? undefined : lines.limits.waitsUntil(storedId, this.#limits, nowUp);
       if (weight > free) {
         this.held++;
+      } else if (waitsUntil !== undefined) {
+        inflight.set(storedId, waitsUntil);
       } else {
         free -= weight;
         this.#redeliver(storedId, record);
       }
     }
-    for (const { member: storedId, score: due } of scheduled.upTo(now, max - this.messages.length)) {
-      const { delivery = 0, attempt = 0 } = deliveries.get(storedId) ?? {};
-      this.#deliver(storedId, { delivery: delivery + 1, attempt: attempt + 1, crashes: 0, due });
+    this.#takeScheduled(max);
+    if (this.messages.length === max) return;
+    // Limits may have changed.
+    lines.wake(max - this.messages.length, Infinity, this.#limits, nowUp);
+    if (lines.mode === 'limits') lines.limits.takeBackAllowed(this.#limits, nowUp);
+  }
+
+  #takeScheduled(max: number): void {
+    const { now, nowUp, scheduled, deliveries, lines } = this.#partition;
+    for (const { member: storedId, score } of scheduled.upTo(now)) {
+      if (this.messages.length === max) return;
+      if (lines.limits.admits(storedId, this.#limits, nowUp)) {
+        const record = deliveries.get(storedId);
+        const { delivery = 0, attempt = 0 } = record ?? {};
+        const due = lines.isOrdered ? (record?.due ?? score) : score;
+        this.#deliver(storedId, { delivery: delivery + 1, attempt: attempt + 1, crashes: 0, due }, true);
+      } else if (lines.isOrdered) {
+        scheduled.set(storedId, lines.limits.restForRate(storedId, this.#limits, nowUp));
+      } else {
+        lines.limits.park(storedId, score, this.#limits, nowUp);
+      }
     }
   }
 
@@ -117,11 +164,13 @@ class Deliveries {
   /** Delivers what was not settled before its lease has ended. Only what ran alone has spent an attempt by that. */
   #redeliver(storedId: string, { delivery, attempt, crashes, due }: DeliveryRecord): void {
     const spent = crashes >= ALONE ? attempt + 1 : attempt;
-    this.#deliver(storedId, { delivery: delivery + 1, attempt: spent, crashes: crashes + 1, due });
+    this.#deliver(storedId, { delivery: delivery + 1, attempt: spent, crashes: crashes + 1, due }, false);
   }
 
-  #deliver(storedId: string, counts: Omit<DeliveryRecord, 'token' | 'mark'>): void {
-    const { deliveries, scheduled, counters } = this.#partition;
+  #deliver(storedId: string, counts: Omit<DeliveryRecord, 'token' | 'mark'>, isFresh: boolean): void {
+    const { deliveries, scheduled, counters, lines, nowUp } = this.#partition;
+    const counted = isFresh && !lines.isOrdered;
+    this.grantedAt = lines.limits.began(storedId, counted, this.#limits, nowUp) ?? this.grantedAt;
     const record: DeliveryRecord = { ...counts, token: tokenOf(this.#epoch, ++this.delivered) };
     counters.delivered++;
     deliveries.set(storedId, record);
@@ -161,6 +210,7 @@ function settleOne(partition: MemoryPartition, { storedId, token, outcome }: Set
     partition.counters.stale++;
     return 'stale';
   }
+  giveBackGrant(partition, storedId, outcome);
   if (record.mark?.kind === 'cancelled' && outcome.kind !== 'ack') {
     end(partition, storedId, 'cancelled');
     return 'cancelled';
@@ -188,10 +238,20 @@ function settleOne(partition: MemoryPartition, { storedId, token, outcome }: Set
       partition.schedule(storedId, record, record.due, record.attempt - 1);
       break;
     case 'put-off':
+      if (outcome.scope === 'key') {
+        partition.lines.limits.rest(storedId, partition.nowUp + outcome.delay);
+        partition.lines.mode ??= 'limits';
+      }
       partition.schedule(storedId, record, partition.nowUp + outcome.delay, record.attempt - 1);
       break;
   }
   return 'settled';
+}
+
+/** A delivery that was no handler call does not count against the rate of its key. */
+function giveBackGrant({ lines, nowUp }: MemoryPartition, storedId: string, outcome: Outcome): void {
+  if (!('grantedAt' in outcome) || outcome.grantedAt === undefined) return;
+  if (outcome.kind === 'release' || !outcome.spent) lines.limits.giveBack(storedId, outcome.grantedAt, nowUp);
 }
 
 export function extend(partition: MemoryPartition, lease: number, receipts: readonly Receipt[]): ExtendStatus[] {
@@ -229,8 +289,17 @@ export function pause(partition: MemoryPartition): void {
   partition.paused = true;
 }
 
+export function hold(partition: MemoryPartition, call: CallId, delay: number): number {
+  assertLength('The delay', delay);
+  return partition.once(call, () => {
+    partition.heldUntil = Math.max(partition.heldUntil, partition.nowUp + delay);
+    return partition.heldUntil;
+  });
+}
+
 export function resume(partition: MemoryPartition): void {
   partition.paused = false;
+  partition.heldUntil = 0;
   partition.signal({ kind: 'due', at: partition.now });
 }
 
@@ -251,7 +320,7 @@ function scheduleReplacement(
   { due, firstPublishedAt }: Pick<DeliveryRecord, 'due' | 'firstPublishedAt'>,
 ): void {
   partition.errors.delete(storedId);
-  partition.schedule(storedId, { delivery: 0, firstPublishedAt }, due, 0);
+  partition.noteWaiting(storedId, { delivery: 0, firstPublishedAt }, due, 0);
   partition.placeAnew(storedId, due);
 }
 

@@ -8,12 +8,16 @@ import {
   PROTOCOL_VERSION,
   type SchedulePlace,
   type SessionRecord,
+  type PermitReply,
+  type PermitRequest,
   type TopicConfig,
+  type TopicLimits,
   type TopicList,
   type TopicOrder,
   released,
 } from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
+import { Permits } from './permits.js';
 
 // Topics, the sessions of processes, and who owns which partition: see redis-fleet.ts, and the scripts of the same names.
 
@@ -21,6 +25,7 @@ import type { MemoryPartition } from './memory-partition.js';
 export interface MemoryFleet {
   readonly clock: Clock;
   readonly configs: Map<string, TopicConfig>;
+  readonly permits: Map<string, Permits>;
   readonly sessions: Map<string, SessionRecord>;
   /** Lists of topics by their digests. */
   readonly handled: Map<string, readonly string[]>;
@@ -38,10 +43,22 @@ export function configure(
   topic: string,
   partitions: number,
   order?: TopicOrder,
+  limits?: TopicLimits,
 ): TopicConfig {
-  const config = configs.get(topic) ?? { partitions, protocol: PROTOCOL_VERSION, order };
+  const config = configs.get(topic) ?? { partitions, protocol: PROTOCOL_VERSION, order, limits };
   configs.set(topic, config);
   return config;
+}
+
+export function setLimits({ configs }: MemoryFleet, topic: string, limits: TopicLimits | undefined): void {
+  const config = configs.get(topic);
+  if (config) configs.set(topic, { ...config, limits });
+}
+
+export function permit({ permits, clock }: MemoryFleet, topic: string, request: PermitRequest): PermitReply {
+  let ofTopic = permits.get(topic);
+  if (!ofTopic) permits.set(topic, (ofTopic = new Permits()));
+  return ofTopic.permit(request, clock.now());
 }
 
 export function configOf({ configs }: MemoryFleet, topic: string): TopicConfig | undefined {

@@ -1,5 +1,6 @@
-import { fromStoredId } from '../../messages/stored-id.js';
-import type { TopicOrder } from '../broker.interface.js';
+import type { Limits, TopicOrder } from '../broker.interface.js';
+import { keyOf } from './key-of.js';
+import { KeyLimits } from './key-limits.js';
 import { SortedSet } from './sorted-set.js';
 
 /** Where a message stands among those of its key. */
@@ -14,16 +15,19 @@ export interface LinesOptions {
   /** Messages that may be claimed: of each key only the head. */
   readonly scheduled: SortedSet;
   readonly deliveriesOf: (storedId: string) => number;
+  /** When a message is due, as its record says. */
+  readonly dueOf: (storedId: string) => number | undefined;
   /** Whether the message waits, runs, or is a dead letter that blocks. */
   readonly leads: (storedId: string) => boolean;
 }
 
-/** The order of the messages of each key: see `lua/includes/order.lua`. */
+/** Which messages of each key may be claimed: see `lua/includes/order.lua` and `lua/includes/limits.lua`. */
 export class Lines {
-  /** `undefined`: the topic has no order. */
-  mode: TopicOrder | undefined;
-  /** Those that wait behind others of their key. */
+  /** `limits`: the topic has no order, and limits hold messages back; `undefined`: it has neither. */
+  mode: TopicOrder | 'limits' | undefined;
+  /** Those that wait behind others of their key, or for its limits. */
   readonly blocked = new SortedSet();
+  readonly limits: KeyLimits;
   readonly #options: LinesOptions;
   readonly #heads = new Map<string, string>();
   readonly #places = new Map<string, Place>();
@@ -33,12 +37,18 @@ export class Lines {
 
   constructor(options: LinesOptions) {
     this.#options = options;
+    this.limits = new KeyLimits(options.scheduled, this.blocked);
+  }
+
+  /** Whether messages of a key are handed out one at a time. */
+  get isOrdered(): boolean {
+    return this.mode !== undefined && this.mode !== 'limits';
   }
 
   /** Gives a place to a message that is in no set. */
   lineUp(storedId: string, due: number): void {
     const { scheduled, deliveriesOf, leads } = this.#options;
-    if (this.mode) {
+    if (this.isOrdered) {
       const key = keyOf(storedId);
       const head = this.#heads.get(key);
       this.#places.set(storedId, { due, arrival: ++this.#arrivals, deliveries: deliveriesOf(storedId) });
@@ -54,15 +64,37 @@ export class Lines {
 
   /** Takes a message out of the order of its key: it is done, or is to be placed anew. */
   leave(storedId: string): void {
+    if (this.mode === 'limits') return this.limits.leave(storedId);
     const key = keyOf(storedId);
     if (this.#heads.get(key) === storedId) this.#promote(key);
     else if (this.blocked.delete(storedId)) this.#unqueue(key, storedId);
     this.#places.delete(storedId);
   }
 
+  /** Takes back what limits have held back and allow by now, of keys whose time to be looked at has come until then. */
+  wake(most: number, until: number, limits: Limits | undefined, now: number): void {
+    const take = (key: string, count: number): number =>
+      this.isOrdered ? this.#takeBackHead(key) : this.limits.takeBack(key, count);
+    this.limits.wake(most, until, { limits, now, take });
+  }
+
+  /** There are no limits of keys any more: once they hold nothing back, the topic is like any other. */
+  forgetLimits(now: number): void {
+    if (this.mode === 'limits' && this.limits.isIdle(now)) this.mode = undefined;
+  }
+
   /** The message that has to be done before this one. */
   blockerOf(storedId: string): string | undefined {
     return this.blocked.score(storedId) === undefined ? undefined : this.#heads.get(keyOf(storedId));
+  }
+
+  /** The head of an ordered key is due when it was, and not when a limit was to let it begin. */
+  #takeBackHead(key: string): number {
+    const head = this.#heads.get(key);
+    const score = head === undefined ? undefined : this.#options.scheduled.score(head);
+    if (head === undefined || score === undefined) return 0;
+    this.#options.scheduled.set(head, this.#options.dueOf(head) ?? score);
+    return 1;
   }
 
   #isOvertaken(head: string, due: number): boolean {
@@ -102,8 +134,4 @@ export class Lines {
 
 function comesBefore(a: Place, b: Place): boolean {
   return a.due === b.due ? a.arrival < b.arrival : a.due < b.due;
-}
-
-function keyOf(storedId: string): string {
-  return fromStoredId(storedId).key;
 }

@@ -16,9 +16,11 @@ export function get(partition: MemoryPartition, storedId: string): StoredMessage
     const at = partition.set(state).score(storedId);
     if (at !== undefined) return stored(partition, state, storedId, at);
   }
+  const blockedDue = partition.lines.blocked.score(storedId);
+  if (blockedDue === undefined) return undefined;
   const blockedBy = partition.lines.blockerOf(storedId);
-  if (blockedBy === undefined) return undefined;
-  return { ...stored(partition, 'scheduled', storedId, partition.dueOf(storedId) as number), blockedBy };
+  const message = stored(partition, 'scheduled', storedId, blockedDue);
+  return blockedBy === undefined ? message : { ...message, blockedBy };
 }
 
 export function locate(partition: MemoryPartition, id: string): string[] {
@@ -51,7 +53,7 @@ export function peek(
 }
 
 export function stats(partition: MemoryPartition): PartitionStats {
-  const { scheduled, inflight, dead, lines, owner, paused, counters } = partition;
+  const { scheduled, inflight, dead, lines, owner, paused, heldUntil, counters } = partition;
   return {
     scheduled: scheduled.size + lines.blocked.size,
     due: scheduled.upTo(partition.now).length,
@@ -61,6 +63,7 @@ export function stats(partition: MemoryPartition): PartitionStats {
     nextDueAt: partition.nextDueAt,
     owner: sessionOfOwner(owner),
     paused,
+    heldUntil: heldUntil > partition.now ? heldUntil : undefined,
     counters: { ...counters },
   };
 }

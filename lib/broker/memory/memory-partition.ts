@@ -56,11 +56,14 @@ export class MemoryPartition {
   readonly lines: Lines = new Lines({
     scheduled: this.scheduled,
     deliveriesOf: (storedId) => this.deliveries.get(storedId)?.delivery ?? 0,
+    dueOf: (storedId) => this.deliveries.get(storedId)?.due,
     leads: (storedId) => this.#leads(storedId),
   });
   readonly counters = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as MutableCounters;
   readonly signal: (signal: PartitionSignal) => void;
   paused = false;
+  /** Nothing is handed out before; epoch milliseconds. */
+  heldUntil = 0;
   owner: Owner | undefined;
   /** The latest claim; of another epoch than the owner's if this one has not claimed yet. */
   latestClaim = { epoch: '', sequence: 0, delivered: 0 };
@@ -106,15 +109,21 @@ export class MemoryPartition {
     this.lines.lineUp(storedId, due);
   }
 
-  /** Schedules a message again that was in flight, and keeps its place. */
-  schedule(
+  /** Schedules a message again that was in flight; in an order it keeps its place. */
+  schedule(storedId: string, record: Pick<DeliveryRecord, 'delivery'>, due: number, attempt: number): void {
+    this.noteWaiting(storedId, record, due, attempt);
+    if (this.lines.mode === 'limits') this.lines.leave(storedId);
+    this.scheduled.set(storedId, due);
+  }
+
+  /** A message is in flight no more, or new: it waits. */
+  noteWaiting(
     storedId: string,
     { delivery, firstPublishedAt }: Pick<DeliveryRecord, 'delivery' | 'firstPublishedAt'>,
     due: number,
     attempt: number,
   ): void {
     this.inflight.delete(storedId);
-    this.scheduled.set(storedId, due);
     this.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0, firstPublishedAt });
   }
 

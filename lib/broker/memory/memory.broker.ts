@@ -16,7 +16,7 @@ import type {
   Unsubscribe,
 } from '../broker.interface.js';
 import { listDead, removeDead, requeueDead, trimDead } from './dead-letters.js';
-import { claim, extend, pause, resume, setAside, settle } from './delivering.js';
+import { claim, extend, hold, pause, resume, setAside, settle } from './delivering.js';
 import {
   type MemoryFleet,
   acquire,
@@ -26,10 +26,12 @@ import {
   forget,
   heartbeat,
   leave,
+  permit,
   release,
   rememberTopics,
   rememberedTopics,
   sessions,
+  setLimits,
   tell,
   topics,
 } from './fleet.js';
@@ -76,6 +78,7 @@ export class MemoryBroker implements Broker {
   setAside = this.#onPartition(setAside);
   pause = this.#onPartition(pause);
   resume = this.#onPartition(resume);
+  hold = this.#onPartition(hold);
   get = this.#onPartition(get);
   locate = this.#onPartition(locate);
   peek = this.#onPartition(peek);
@@ -86,6 +89,8 @@ export class MemoryBroker implements Broker {
   trimDead = this.#onPartition(trimDead);
   topics = this.#onFleet(topics);
   configure = this.#onFleet(configure);
+  setLimits = this.#onFleet(setLimits);
+  permit = this.#onFleet(permit);
   configOf = this.#onFleet(configOf);
   configsOf = this.#onFleet(configsOf);
   heartbeat = this.#onFleet(heartbeat);
@@ -134,6 +139,7 @@ export class MemoryBroker implements Broker {
     this.#fleet = {
       clock,
       configs: new Map(),
+      permits: new Map(),
       sessions: new Map(),
       handled: new Map(),
       schedules: new Map(),

@@ -27,7 +27,7 @@ export function publish(
   assertDues(messages);
   return partition.once(call, () =>
     partition.waking(() => {
-      partition.lines.mode = order;
+      if (order) partition.lines.mode = order;
       const isNew = partition.counters.published === 0;
       const [first, ...others] = messages.map((message) => publishOne(partition, message));
       return first ? [isNew ? { ...first, isNewPartition: true } : first, ...others] : [];
@@ -44,7 +44,9 @@ function publishOne(
   const waiting = record?.mark?.kind === 'replaced' ? record.mark : record;
   const isNew = !partition.messages.has(storedId);
   if (!isNew && onDuplicate !== 'replace') {
-    const dueAt = partition.dueOf(storedId) ?? waiting?.due ?? wanted;
+    const score = partition.dueOf(storedId);
+    // What a limit of its key holds back in an order is scheduled for when it may begin.
+    const dueAt = (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score ?? wanted;
     if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
     return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
   }
@@ -57,8 +59,9 @@ function publishOne(
   } else {
     partition.dead.delete(storedId);
     partition.errors.delete(storedId);
-    partition.schedule(storedId, { delivery: 0, firstPublishedAt }, due, 0);
-    partition.placeAnew(storedId, due);
+    partition.noteWaiting(storedId, { delivery: 0, firstPublishedAt }, due, 0);
+    if (isNew) partition.lines.lineUp(storedId, due);
+    else partition.placeAnew(storedId, due);
   }
   return { status: isNew ? 'created' : 'replaced', dueAt: due };
 }

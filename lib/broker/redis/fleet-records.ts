@@ -1,6 +1,13 @@
 import { MAX_PARTITIONS } from '../../checks/limits.js';
 import { isName } from '../../messages/topic.js';
-import type { Heartbeat, Partition, SessionRecord, SessionSignal, TopicConfig } from '../broker.interface.js';
+import type {
+  Heartbeat,
+  Partition,
+  SessionRecord,
+  SessionSignal,
+  TopicConfig,
+  TopicLimits,
+} from '../broker.interface.js';
 
 // How the records of the fleet are written, and the signals to its sessions. What cannot be read counts as not there: another
 // program may have written it, or a later version.
@@ -44,22 +51,59 @@ export function decodeTopics(text: string | null): readonly string[] | undefined
   return Array.isArray(topics) && topics.every(isName) ? topics : undefined;
 }
 
+/** In the second copy, of a topic that has no order, before its limits. */
+const NO_ORDER = '-';
+
 /** The second copy of a topic's config. */
-export function encodeTopicConfig({ partitions, protocol, order }: TopicConfig): string {
-  return [partitions, protocol, order].filter((part) => part !== undefined).join(' ');
+export function encodeTopicConfig({ partitions, protocol, order, limits }: TopicConfig): string {
+  const text = encodeLimits(limits);
+  return [partitions, protocol, order ?? (text && NO_ORDER), text].filter((part) => part).join(' ');
 }
 
 export function decodeTopicConfig(text: string | null): TopicConfig | undefined {
-  const [partitions, protocol, order = '', ...rest] = text?.split(' ') ?? [];
-  return rest.length === 0 ? topicConfigOf([partitions, protocol, order]) : undefined;
+  const [partitions, protocol, order = '', limits = '', ...rest] = text?.split(' ') ?? [];
+  if (rest.length > 0) return undefined;
+  return topicConfigOf([partitions, protocol, order === NO_ORDER ? '' : order, limits]);
 }
 
 /** A topic's config from the texts of its fields. */
-export function topicConfigOf([partitions, protocol, order = '']: readonly unknown[]): TopicConfig | undefined {
+export function topicConfigOf([partitions, protocol, order = '', limits]: readonly unknown[]): TopicConfig | undefined {
   if (!isNumber(partitions, MAX_PARTITIONS) || !isNumber(protocol, MAX_PROTOCOL)) return undefined;
-  const config = { partitions: Number(partitions), protocol: Number(protocol) };
+  const known = decodeLimits(limits);
+  const numbers = { partitions: Number(partitions), protocol: Number(protocol) };
+  const config = known ? { ...numbers, limits: known } : numbers;
   if (order === 'continue' || order === 'block') return { ...config, order };
   return order === '' || order === null ? config : undefined;
+}
+
+/** Such as `rate=50/1000,flight=10`, and with `keyrate` and `keyflight` what each key may have; nothing for no limits. */
+export function encodeLimits(limits: TopicLimits | undefined): string {
+  const { rate, inFlight } = limits ?? {};
+  const parts = [
+    rate && `${rate.by === 'key' ? 'key' : ''}rate=${rate.max}/${rate.per}`,
+    inFlight?.topic !== undefined && `flight=${inFlight.topic}`,
+    inFlight?.key !== undefined && `keyflight=${inFlight.key}`,
+  ];
+  return parts.filter((part) => part).join(',');
+}
+
+const LIMITS =
+  /^(?:(?<by>key)?rate=(?<max>\d{1,15})\/(?<per>\d{1,15}))?,?(?:flight=(?<topic>\d{1,15}))?,?(?:keyflight=(?<key>\d{1,15}))?$/;
+
+/** What cannot be read counts as no limits; a process that has some configured stores them again at its next boot. */
+export function decodeLimits(text: unknown): TopicLimits | undefined {
+  if (typeof text !== 'string' || text === '') return undefined;
+  const { by, max, per, topic, key } = LIMITS.exec(text)?.groups ?? {};
+  const rate =
+    Number(max) > 0 && Number(per) > 0 ? { max: Number(max), per: Number(per), by: by ?? 'topic' } : undefined;
+  const inFlight = { topic: countOf(topic), key: countOf(key) };
+  const isInFlight = inFlight.topic !== undefined || inFlight.key !== undefined;
+  if (!rate && !isInFlight) return undefined;
+  return { rate: rate as TopicLimits['rate'], inFlight: isInFlight ? inFlight : undefined };
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return Number(text) > 0 ? Number(text) : undefined;
 }
 
 /** As `lua/configure.lua` reads it. */
@@ -72,13 +116,16 @@ export function encodeSessionSignal(signal: SessionSignal): string {
 }
 
 export function decodeSessionSignal(text: string): SessionSignal | undefined {
-  const { kind, count, owner, partition, partitions } = objectOf(fromJson(text));
+  const { kind, count, owner, partition, partitions, topic } = objectOf(fromJson(text));
   switch (kind) {
     case 'changed':
     case 'unknown-topics':
       return { kind };
     case 'released':
       return { kind, partitions: Array.isArray(partitions) ? partitions.flatMap(partitionsOf) : [] };
+    case 'permits':
+    case 'limits':
+      return isName(topic) ? { kind, topic } : undefined;
     case 'echo':
       return Number.isSafeInteger(count) ? { kind, count: count as number } : undefined;
     case 'wanted': {

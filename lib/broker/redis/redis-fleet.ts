@@ -12,8 +12,9 @@ import {
   type Partition,
   type SessionRecord,
   type TopicConfig,
-  type TopicOrder,
+  type TopicLimits,
   type TopicList,
+  type TopicOrder,
   released,
 } from '../broker.interface.js';
 import {
@@ -22,6 +23,7 @@ import {
   decodeTopicConfig,
   decodeTopics,
   encodeLeftSession,
+  encodeLimits,
   encodeSession,
   encodeSessionSignal,
   encodeTopicConfig,
@@ -36,7 +38,7 @@ import type { ScriptRunner } from './script-runner.js';
 const FIELDS_PER_CALL = 1000;
 
 /** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
-const CONFIG_FIELDS = ['partitions', 'protocol', 'order'] as const;
+const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits'] as const;
 
 export interface RedisFleetOptions {
   readonly connection: RedisConnection;
@@ -47,6 +49,7 @@ export interface RedisFleetOptions {
 type FleetOperation =
   | 'topics'
   | 'configure'
+  | 'setLimits'
   | 'configOf'
   | 'configsOf'
   | 'heartbeat'
@@ -87,7 +90,7 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
     return [...names].toSorted();
   }
 
-  async configure(topic: string, partitions: number, order?: TopicOrder): Promise<TopicConfig> {
+  async configure(topic: string, partitions: number, order?: TopicOrder, limits?: TopicLimits): Promise<TopicConfig> {
     let copyText: string | null;
     try {
       copyText = await this.#secondCopy(topic);
@@ -105,12 +108,19 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
       protocol: PROTOCOL_VERSION,
       max_protocol: MAX_PROTOCOL,
       order: (isKnown ? copy.order : order) ?? '',
+      limits: encodeLimits(isKnown ? copy.limits : limits),
       is_known: isKnown ? 1 : 0,
     });
     const config = topicConfigOf(reply) ?? this.#refuseConfig(topic, reply);
     const text = encodeTopicConfig(config);
     if (text !== copyText) await this.#setField(this.#keys.fleet.topics, topic, text);
     return config;
+  }
+
+  async setLimits(topic: string, limits: TopicLimits | undefined): Promise<void> {
+    await this.#scripts.run('set-limits', this.#keys.topic(topic), { limits: encodeLimits(limits) });
+    const config = await this.#storedConfig(topic);
+    if (config) await this.#setField(this.#keys.fleet.topics, topic, encodeTopicConfig(config));
   }
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {

@@ -16,12 +16,20 @@ export interface PartitionKeys {
   readonly errors: string;
   /** ZSET, all scores 0: the stored ids that have a key of their own */
   readonly keyed: string;
-  /** ZSET: stored id → due time, of messages of an ordered topic that wait behind another one of their key */
+  /** ZSET: stored id → due time, of messages that wait behind another one of their key, or for a limit of it */
   readonly blocked: string;
   /** ZSET, all scores 0: the same ones in the order in which they follow */
   readonly queues: string;
   /** HASH: the head of each key of an ordered topic, and where its messages are placed */
   readonly places: string;
+  /** ZSET, all scores 0: the deliveries that count against what may be in flight of their key */
+  readonly running: string;
+  /** HASH: key → until when it rests, and when its deliveries were granted */
+  readonly rates: string;
+  /** ZSET: key → until when that counts */
+  readonly rated: string;
+  /** ZSET: key → when to look again at its messages that wait for a limit */
+  readonly resting: string;
   /** STRING: the owner */
   readonly owner: string;
   /** HASH: paused, counters */
@@ -34,10 +42,12 @@ export interface PartitionKeys {
   readonly channel: string;
 }
 
-/** The key of one topic, with the hash tag `{prefix:topic}`. */
+/** The keys of one topic, with the hash tag `{prefix:topic}`. */
 export interface TopicKeys {
-  /** HASH: partitions, protocol */
+  /** HASH: partitions, protocol, order, limits */
   readonly config: string;
+  /** STRING: which processes have permits, and how many were permitted when */
+  readonly permits: string;
 }
 
 /**
@@ -57,7 +67,7 @@ export interface FleetKeys {
   readonly channel: string;
 }
 
-/** The type of each key of a partition or of the fleet. */
+/** The type of each key of a partition or of the fleet, and of the permits of a topic. */
 const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   scheduled: 'ZSET',
   inflight: 'ZSET',
@@ -69,11 +79,16 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   blocked: 'ZSET',
   queues: 'ZSET',
   places: 'HASH',
+  running: 'ZSET',
+  rates: 'HASH',
+  rated: 'ZSET',
+  resting: 'ZSET',
   owner: 'STRING',
   meta: 'HASH',
   schedules: 'HASH',
   occurrences: 'ZSET',
   answered: 'STRING',
+  permits: 'STRING',
   sessions: 'HASH',
   handled: 'HASH',
   topics: 'HASH',
@@ -136,7 +151,8 @@ export class RedisKeys {
   }
 
   topic(topic: string): TopicKeys {
-    return { config: `{${this.prefix}:${topic}}:config` };
+    const tag = `{${this.prefix}:${topic}}`;
+    return { config: `${tag}:config`, permits: `${tag}:permits` };
   }
 
   /** Channel: signals to one session */
@@ -157,6 +173,10 @@ function partitionKeys(tag: string): PartitionKeys {
     blocked: `${tag}:blocked`,
     queues: `${tag}:queues`,
     places: `${tag}:places`,
+    running: `${tag}:running`,
+    rates: `${tag}:rates`,
+    rated: `${tag}:rated`,
+    resting: `${tag}:resting`,
     owner: `${tag}:owner`,
     meta: `${tag}:meta`,
     schedules: `${tag}:schedules`,

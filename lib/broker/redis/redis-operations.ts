@@ -22,6 +22,8 @@ import {
   SUSPECT_ROOM,
   type Partition,
   type PartitionStats,
+  type PermitReply,
+  type PermitRequest,
   type PeekRequest,
   type PeekedMessages,
   type PublishResult,
@@ -33,6 +35,7 @@ import {
   type Settlement,
   type StoredMessage,
   addsMemory,
+  windowOf,
 } from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
 import type { RedisFleetOptions } from './redis-fleet.js';
@@ -40,7 +43,7 @@ import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import { RedisSchedules } from './redis-schedules.js';
 import * as replies from './replies.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
-import { encodeDueTime, encodeMessages, encodeSettlements } from './script-arguments.js';
+import { encodeDueTime, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
 
@@ -144,7 +147,8 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
     const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM } = request;
     assertLength('The lease', lease);
-    const given = { claimant: owner, sequence, delivered, max, lease, room, whole_room: SUSPECT_ROOM };
+    const terms = encodeTerms(request);
+    const given = { claimant: owner, sequence, delivered, max, lease, room, whole_room: SUSPECT_ROOM, terms };
     return replies.claimResult(await this.#run('claim', partition, given), owner);
   }
 
@@ -174,6 +178,27 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
 
   async resume(partition: Partition): Promise<void> {
     await this.#run('resume', partition, {});
+  }
+
+  async hold(partition: Partition, call: CallId, delay: number): Promise<number> {
+    assertLength('The delay', delay);
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, delay };
+    const [until] = await this.#run('hold', partition, given);
+    return until as number;
+  }
+
+  async permit(topic: string, request: PermitRequest): Promise<PermitReply> {
+    const { limits, returned, ...given } = request;
+    assertLength('The lease', request.lease);
+    const { rate, inFlight } = limits;
+    const reply = await this.#scripts.run('permit', this.#keys.topic(topic), {
+      ...given,
+      max_rate: rate?.max ?? 0,
+      window: rate ? windowOf(rate) : 0,
+      most_in_flight: inFlight ?? 0,
+      returned: returned.map(({ permittedAt, count }) => `${permittedAt} ${count}`).join(' '),
+    });
+    return replies.permitReply(reply);
   }
 
   async get(partition: Partition, id: string): Promise<StoredMessage | undefined> {

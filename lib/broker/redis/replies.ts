@@ -17,6 +17,7 @@ import {
   type Owner,
   type PartitionCounters,
   type PartitionStats,
+  type PermitReply,
   type PublishResult,
   type RescheduleResult,
   type SettleStatus,
@@ -49,6 +50,10 @@ const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
 };
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
+const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
+
+/** What comes before the messages that were claimed. */
+const CLAIM_HEAD = 7;
 const NUMBERS_PER_RECORD = 4;
 const FIELDS_PER_PEEKED_MESSAGE = 6;
 
@@ -102,12 +107,12 @@ export function occurrenceResult([status, more]: Reply): OccurrenceResult {
 /** @param claimant the owner that has claimed; its epoch is part of all tokens */
 export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
-  const [status, delivered, nextAt, repaired, records, suspects] = reply as ClaimHead;
+  const [status, delivered, nextAt, repaired, records, suspects, granted] = reply as ClaimHead;
   const epoch = epochOf(claimant);
   const numbers = JSON.parse(`[${records.replaceAll(' ', ',')}]`) as number[];
   const messages: ClaimedMessage[] = [];
   const [held, weights] = readSuspects(suspects);
-  for (let i = 6, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
+  for (let i = CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
     messages.push({
       storedId: reply[i] as string,
       envelope: reply[i + 1] as string,
@@ -118,17 +123,20 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
       weight: weights?.get(messages.length) ?? 0,
     });
   }
-  return {
-    status: status === 2 ? 'paused' : 'claimed',
+  const result = {
+    status: CLAIM_STATUS[status as 1 | 2 | 3],
     messages,
     delivered,
     nextAt: timeOrNone(nextAt),
     repaired,
     heldBack: held,
   };
+  if (granted === '') return result;
+  const [grantedAt, due] = granted.split(',').map(Number);
+  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due) };
 }
 
-type ClaimHead = readonly [number, number, number, number, string, string];
+type ClaimHead = readonly [number, number, number, number, string, string, string];
 
 /** Whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
 function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {
@@ -137,6 +145,17 @@ function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number
   const weights = new Map<number, number>();
   for (let i = 0; i < pairs.length; i += 2) weights.set(pairs[i] as number, pairs[i + 1] as number);
   return [held === 1, weights];
+}
+
+export function permitReply(reply: Reply): PermitReply {
+  const [permitted, permittedAt, keep, wait, sessions] = reply as readonly [number, number, number, number, string];
+  return {
+    permitted,
+    permittedAt,
+    keep: keep < 0 ? undefined : keep,
+    wait: wait < 0 ? undefined : wait,
+    sessions: sessions === '' ? [] : sessions.split(' '),
+  };
 }
 
 export function settleStatuses([digits]: Reply): SettleStatus[] {
@@ -201,7 +220,7 @@ function stored(
 }
 
 export function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, ...meta] = reply;
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, heldUntil, ...meta] = reply;
   const fields = new Map<string, string>();
   for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
   return {
@@ -213,6 +232,7 @@ export function partitionStats(reply: Reply): PartitionStats {
     nextDueAt: timeOrNone(nextDueAt),
     owner: sessionOfOwner(owner as string),
     paused: fields.has('paused'),
+    heldUntil: timeOrNone(heldUntil),
     counters: Object.fromEntries(
       COUNTERS.map((counter) => [counter, Number(fields.get(counter) ?? 0)]),
     ) as PartitionCounters,

@@ -1,5 +1,13 @@
 import { encodeFailureRecord } from '../../messages/failure-record.js';
-import { type DueTime, NO_TOKEN, type NewMessage, type Outcome, type Settlement } from '../broker.interface.js';
+import {
+  type ClaimRequest,
+  type DueTime,
+  NO_TOKEN,
+  type NewMessage,
+  type Outcome,
+  type Settlement,
+  windowOf,
+} from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
 
 const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
@@ -27,6 +35,9 @@ const DEAD_UNSPENT = 'u';
 /** The same since the message came too late, which is counted. */
 const EXPIRED = 'x';
 
+/** Put off, and so are all others of its key. */
+const KEY_PUT_OFF = 'k';
+
 /** What `lua/claim.lua` makes. Any other text of a receipt is of no delivery, and could be read as something else. */
 const TOKEN = /^[^ ]+\.\d+$/;
 
@@ -52,7 +63,7 @@ export function encodeSettlements(settlements: readonly Settlement[]) {
   let letters = '';
   for (const { outcome } of settlements) {
     letters += letterOf(outcome);
-    if (outcome.kind !== 'ack') rest.push('delay' in outcome ? outcome.delay : 0, failureOf(outcome));
+    if (outcome.kind !== 'ack') rest.push(timeOf(outcome), failureOf(outcome));
   }
   const areAcks = rest.length === settlements.length;
   return {
@@ -60,6 +71,13 @@ export function encodeSettlements(settlements: readonly Settlement[]) {
     tokens: settlements.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join(''),
     rest,
   };
+}
+
+/** Order and limits of a topic, as `lua/claim.lua` reads them; nothing if it has none, and nothing is to be counted. */
+export function encodeTerms({ order, keyLimits, counts = false }: ClaimRequest): string {
+  if (!order && !keyLimits && !counts) return '';
+  const { inFlight = 0, rate } = keyLimits ?? {};
+  return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate ? windowOf(rate) : 0} ${counts ? 1 : 0}`;
 }
 
 /** As `lua/includes/due-time.lua` reads it. */
@@ -84,7 +102,14 @@ function failureOf(outcome: Outcome): string {
   return 'failure' in outcome ? encodeFailureRecord(outcome.failure, outcome.failedAttempt) : '';
 }
 
+/** The delay; or for what was not handed over, when it was granted. */
+function timeOf(outcome: Outcome): number {
+  if ('delay' in outcome) return outcome.delay;
+  return ('grantedAt' in outcome && outcome.grantedAt) || 0;
+}
+
 function letterOf(outcome: Outcome): string {
+  if (outcome.kind === 'put-off' && outcome.scope === 'key') return KEY_PUT_OFF;
   if (outcome.kind !== 'dead' || outcome.spent !== false) return OUTCOMES[outcome.kind];
   return outcome.failure.reason === 'expired' ? EXPIRED : DEAD_UNSPENT;
 }

@@ -9,7 +9,8 @@ import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
-import { HOUR, Memory, PARTITION, STORED_IDS, step } from './operations.js';
+import { HOUR, Memory, PARTITION, type TopicTerms } from './memory.js';
+import { STORED_IDS, step } from './operations.js';
 import { letTimePass } from './time-shift.js';
 
 const RUNS = 100;
@@ -30,12 +31,19 @@ describe('the Redis scripts and the in-memory model', () => {
   });
 
   it.each([
-    { topic: 'without an order', order: undefined },
-    { topic: 'that is ordered', order: 'continue' },
-    { topic: 'that is ordered and blocks', order: 'block' },
-  ] as const)(
+    { topic: 'without an order', terms: {} },
+    { topic: 'that is ordered', terms: { order: 'continue' } },
+    { topic: 'that is ordered and blocks', terms: { order: 'block' } },
+    { topic: 'with one message of a key in flight', terms: { keyLimits: { inFlight: 1 } } },
+    { topic: 'with a rate of its keys', terms: { keyLimits: { rate: { max: 2, per: 2 * HOUR } } } },
+    { topic: 'with both', terms: { keyLimits: { inFlight: 2, rate: { max: 1, per: HOUR } } } },
+    {
+      topic: 'that is ordered, with a rate',
+      terms: { order: 'continue', keyLimits: { rate: { max: 1, per: 2 * HOUR } } },
+    },
+  ] satisfies { topic: string; terms: TopicTerms }[])(
     'agree after every step of any sequence of operations and passing time on a topic $topic',
-    async ({ order }) => {
+    async ({ terms }) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS, size: 'max' }), async (steps) => {
           const prefix = randomUUID();
@@ -51,11 +59,12 @@ describe('the Redis scripts and the in-memory model', () => {
             log,
           });
           await scripts.connect();
-          const memories = [new Memory(order), new Memory(order)] as const;
+          const memories = [new Memory(terms), new Memory(terms)] as const;
           const done: string[] = [];
           const pass = async (milliseconds: number): Promise<void> => {
             await clock.advance(milliseconds);
             await letTimePass(client, prefix, milliseconds);
+            memories[1].shift(milliseconds);
           };
           try {
             for (const operation of steps) {
@@ -91,5 +100,6 @@ async function stateOf(broker: Broker, now: number): Promise<unknown> {
     }),
   );
   const stats = await broker.stats(PARTITION);
-  return { messages, stats: { ...stats, nextDueAt: inHours(stats.nextDueAt) } };
+  const { nextDueAt, heldUntil } = stats;
+  return { messages, stats: { ...stats, nextDueAt: inHours(nextDueAt), heldUntil: inHours(heldUntil) } };
 }

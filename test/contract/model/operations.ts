@@ -1,56 +1,18 @@
 import * as fc from 'fast-check';
 import {
-  type Broker,
-  type ClaimRequest,
   type ClaimResult,
   type ClaimedMessage,
   type Outcome,
-  type Owner,
-  type Partition,
   type Receipt,
   SUSPECT_ROOM,
-  type TopicOrder,
   ownerOf,
 } from '../../../lib/broker/broker.interface.js';
 import { toFailure } from '../../../lib/messages/failure.js';
-
-/** All delays are whole hours, so that the milliseconds that a test takes never decide what is due. */
-export const HOUR = 3_600_000;
-
-export const PARTITION: Partition = { topic: 'model', index: 0 };
-const SESSIONS = ['a', 'b'] as const;
+import { hold, permit } from './limit-operations.js';
+import { type Claimed, HOUR, type Memory, type Operation, PARTITION, hours, session } from './memory.js';
 
 /** Two ids without a key of their own, one id under two keys, and others of the same keys. */
 export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2', 'other\0k1', 'last\0k1', 'other\0one'] as const;
-
-/** What a step knows about earlier steps; each broker has its own. */
-export class Memory {
-  readonly order: TopicOrder | undefined;
-  readonly claimed: ClaimedMessage[] = [];
-  /** Every claim that was sent. */
-  readonly claims: ClaimRequest[] = [];
-  /** What each session counts as the owner that it is, or was last. */
-  readonly tenures = new Map<string, Tenure>();
-  /** What was stored as the owner when a session last looked. */
-  seen: Owner | undefined;
-  sequence = 0;
-
-  constructor(order: TopicOrder | undefined) {
-    this.order = order;
-  }
-}
-
-interface Tenure {
-  readonly owner: Owner;
-  claims: number;
-  delivered: number;
-}
-
-/** One step on one broker. It has to return the same for both. */
-export interface Operation {
-  readonly name: string;
-  run(broker: Broker, memory: Memory): Promise<unknown>;
-}
 
 /** A step in which time passes; how depends on the broker. */
 export interface Passing {
@@ -59,8 +21,6 @@ export interface Passing {
 }
 
 const storedId = fc.constantFrom(...STORED_IDS);
-const hours = fc.integer({ min: 0, max: 3 });
-const session = fc.constantFrom(...SESSIONS);
 
 const publish = fc
   .record({
@@ -84,7 +44,7 @@ const publish = fc
           onDuplicate,
           maxWait: maxWait === undefined ? undefined : maxWait * HOUR,
         }));
-        const terms = { order: memory.order };
+        const terms = { order: memory.terms.order };
         const results = await broker.publish(PARTITION, call, messages, terms);
         if (repeated) await broker.publish(PARTITION, call, messages, terms);
         return results.map(({ status }) => status);
@@ -110,13 +70,23 @@ const claim = fc
         const tenure = memory.tenures.get(by);
         if (!tenure) return 'never was the owner';
         const { owner, delivered } = tenure;
-        const request = { owner, sequence: ++tenure.claims, delivered, max, lease: lease * HOUR, room: given };
+        const common = { ...memory.terms, counts: true };
+        const request = {
+          ...common,
+          owner,
+          sequence: ++tenure.claims,
+          delivered,
+          max,
+          lease: lease * HOUR,
+          room: given,
+        };
         memory.claims.push(request);
         if (lost) await broker.claim(PARTITION, request);
         const result = await broker.claim(PARTITION, request);
         if (result.status === 'not-owner') return result;
         tenure.delivered = result.delivered;
-        memory.claimed.push(...byId(result.messages));
+        const { grantedAt } = result;
+        memory.claimed.push(...byId(result.messages).map((message) => ({ ...message, grantedAt })));
         return visible(result);
       },
     };
@@ -139,20 +109,33 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constant<Outcome>({ kind: 'dead', failure: toFailure('failed', 'never') }),
   fc.constant<Outcome>({ kind: 'dead', failure: toFailure('expired', 'not called'), spent: false }),
   fc.constant<Outcome>({ kind: 'release' }),
-  hours.map((n): Outcome => ({ kind: 'put-off', delay: n * HOUR })),
+  fc.record({ n: hours, scope: fc.constantFrom('message' as const, 'key' as const) }).map(({ n, scope }): Outcome => ({
+    kind: 'put-off',
+    delay: n * HOUR,
+    scope,
+  })),
 );
 
 /** Settles deliveries of any earlier claim, so many settles are late. */
 const settle = fc
-  .record({ picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }), outcome, repeated: fc.boolean() })
-  .map(({ picks, outcome: of, repeated }): Operation => {
+  .record({
+    picks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
+    outcome,
+    repeated: fc.boolean(),
+    called: fc.boolean(),
+  })
+  .map(({ picks, outcome: of, repeated, called }): Operation => {
     return {
-      name: `settle ${picks.join()} with ${of.kind}${repeated ? ', twice' : ''}`,
+      name: `settle ${picks.join()} with ${of.kind}${called ? '' : ', not called'}${repeated ? ', twice' : ''}`,
       run: async (broker, memory) => {
         const receipts = chosen(memory, picks);
         if (receipts.length === 0) return 'nothing was claimed yet';
         const call = { caller: 'settler', sequence: ++memory.sequence };
-        const settlements = receipts.map((receipt) => ({ ...receipt, outcome: of }));
+        const isUncalled = !called && (of.kind === 'release' || (of.kind === 'dead' && of.spent === false));
+        const settlements = receipts.map(({ grantedAt, ...receipt }) => ({
+          ...receipt,
+          outcome: isUncalled ? { ...of, grantedAt } : of,
+        }));
         const statuses = await broker.settle(PARTITION, call, settlements);
         if (repeated) return [statuses, await broker.settle(PARTITION, call, settlements)];
         return statuses;
@@ -274,6 +257,8 @@ export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
   { arbitrary: runNow, weight: 1 },
   { arbitrary: deadLetter, weight: 2 },
   { arbitrary: clear, weight: 1 },
+  { arbitrary: hold, weight: 1 },
+  { arbitrary: permit, weight: 3 },
   { arbitrary: passing, weight: 4 },
 );
 
@@ -286,13 +271,13 @@ function byId(messages: readonly ClaimedMessage[]): ClaimedMessage[] {
 function visible(result: ClaimResult): unknown {
   if (result.status === 'not-owner') return result;
   const messages = byId(result.messages).map(({ dueAt: _dueAt, ...message }) => message);
-  return { status: result.status, delivered: result.delivered, messages };
+  return { status: result.status, delivered: result.delivered, due: result.due, messages };
 }
 
-function chosen({ claimed }: Memory, picks: readonly number[]): Receipt[] {
+function chosen({ claimed }: Memory, picks: readonly number[]): (Receipt & Pick<Claimed, 'grantedAt'>)[] {
   if (claimed.length === 0) return [];
   return picks.map((pick) => {
-    const { storedId: id, token } = claimed[pick % claimed.length] as ClaimedMessage;
-    return { storedId: id, token };
+    const { storedId: id, token, grantedAt } = claimed[pick % claimed.length] as Claimed;
+    return { storedId: id, token, grantedAt };
   });
 }

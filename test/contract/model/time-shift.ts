@@ -8,9 +8,13 @@ import type { Redis } from 'ioredis';
 export async function letTimePass(redis: Redis, prefix: string, milliseconds: number): Promise<void> {
   for (const key of await redis.keys(`{${prefix}:*`)) {
     const name = key.slice(key.lastIndexOf('}') + 2);
-    if (['scheduled', 'inflight', 'dead', 'blocked'].includes(name)) await shiftScores(redis, key, milliseconds);
+    if (['scheduled', 'inflight', 'dead', 'blocked', 'rated', 'resting'].includes(name))
+      await shiftScores(redis, key, milliseconds);
     if (name === 'deliveries') await shiftRecords(redis, key, milliseconds);
     if (name === 'queues') await shiftQueues(redis, key, milliseconds);
+    if (name === 'rates') await shiftRates(redis, key, milliseconds);
+    if (name === 'meta') await shiftHold(redis, key, milliseconds);
+    if (name === 'permits') await shiftPermits(redis, key, milliseconds);
   }
 }
 
@@ -38,4 +42,35 @@ async function shiftQueues(redis: Redis, key: string, milliseconds: number): Pro
     await redis.zrem(key, member);
     await redis.zadd(key, 0, member.slice(0, at) + due + member.slice(at + 16));
   }
+}
+
+/** A log is '<ms> <count> …'. */
+function shiftLog(log: string, milliseconds: number): string {
+  return log.replaceAll(/(\d+) (\d+)/g, (_, time, count) => `${Number(time) - milliseconds} ${count}`);
+}
+
+/** A record is '<until when the key rests, or 0><a space and its log>'. */
+async function shiftRates(redis: Redis, key: string, milliseconds: number): Promise<void> {
+  for (const [field, record] of Object.entries(await redis.hgetall(key))) {
+    const [until = '', ...log] = record.split(' ');
+    const earlier = Math.max(0, Number(until) - milliseconds);
+    await redis.hset(key, field, [earlier, shiftLog(log.join(' '), milliseconds)].join(' ').trimEnd());
+  }
+}
+
+async function shiftHold(redis: Redis, key: string, milliseconds: number): Promise<void> {
+  const held = await redis.hget(key, 'held');
+  if (held !== null) await redis.hset(key, 'held', Number(held) - milliseconds);
+}
+
+/** A log, and then lines of '<session> <sequence> <held> <until> <wanted> <turn, or 0>'. */
+async function shiftPermits(redis: Redis, key: string, milliseconds: number): Promise<void> {
+  const [log = '', ...lines] = ((await redis.get(key)) ?? '').split('\n');
+  const shifted = lines.map((line) => {
+    const [session, sequence, held, until, wanted, turn] = line.split(' ');
+    if (turn === undefined) return line;
+    const earlier = turn === '0' ? 0 : Math.max(1, Number(turn) - milliseconds);
+    return [session, sequence, held, Number(until) - milliseconds, wanted, earlier].join(' ');
+  });
+  await redis.set(key, [shiftLog(log, milliseconds), ...shifted].join('\n'), 'KEEPTTL');
 }

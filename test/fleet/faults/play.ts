@@ -25,6 +25,7 @@ export interface Result {
 export async function play(scenario: Scenario, seed: number): Promise<Result> {
   const world = await World.create(new SeededRandom(seed), scenario.server);
   world.ordered = scenario.ordered ?? false;
+  world.limits = scenario.limits ?? {};
   try {
     await scenario.run(world);
     const history = await world.finish();

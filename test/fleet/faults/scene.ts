@@ -4,6 +4,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { type ConnectedDelayQueueAdmin, createDelayQueueAdmin, type RedisSettings } from 'nestjs-delay-queue';
 import type { SeededRandom } from '../../support/random.js';
 import { until } from '../../support/waiting.js';
+import type { TestedLimits } from './history/limits.js';
 import { readHistory } from './history/recorder.js';
 import type { FaultRecord, LossRecord, ProcessRecord } from './history/records.js';
 import {
@@ -41,6 +42,8 @@ export abstract class Scene {
   readonly findings: Finding[] = [];
   /** Whether the topic is ordered; to be set before anything is started. */
   ordered = false;
+  /** Of the topic; to be set before anything is started. */
+  limits: TestedLimits = {};
   protected readonly faults: FaultRecord[] = [];
   protected readonly losses: LossRecord[] = [];
   protected readonly programs = new Map<string, Program>();
@@ -190,12 +193,13 @@ export abstract class Scene {
   protected async start(
     kind: ProgramKind,
     configure: (
-      common: Pick<ProgramConfig, 'name' | 'historyFile' | 'partitions' | 'ordered'>,
+      common: Pick<ProgramConfig, 'name' | 'historyFile' | 'partitions' | 'ordered' | keyof TestedLimits>,
     ) => Promise<ProgramConfig>,
     env?: NodeJS.ProcessEnv,
   ): Promise<string> {
     const name = `${kind === 'consumer' ? 'c' : 'p'}${++this.#started}`;
-    const common = { name, historyFile: this.#historyFile(name), partitions: this.partitions, ordered: this.ordered };
+    const { partitions, ordered, limits } = this;
+    const common = { name, historyFile: this.#historyFile(name), partitions, ordered, ...limits };
     const program = new Program(`fleet/faults/programs/${kind}`, await configure(common), env);
     this.programs.set(name, program);
     await program.ready();

@@ -202,6 +202,7 @@ export class World extends Scene {
       publishTimeout: TIMING.publishTimeout,
       attempts: ATTEMPTS,
       ordered: this.ordered && !this.isOrderDamaged,
+      limits: this.limits,
     };
   }
 
@@ -231,7 +232,7 @@ export class World extends Scene {
     });
   }
 
-  /** Waits until nothing is scheduled or in flight. */
+  /** Waits until nothing waits or is in flight. */
   async #quiet(): Promise<void> {
     const isQuiet = async (): Promise<boolean> => {
       const left = await Promise.all((['scheduled', 'blocked', 'inflight'] as const).map((set) => this.#idsIn(set)));

@@ -39,6 +39,8 @@ export class EventLog implements Record<keyof QueueEvents, unknown> {
   readonly stale: Tape<QueueEvents['stale']>;
   readonly missed: Tape<QueueEvents['missed']>;
   readonly ownership: Tape<QueueEvents['ownership']>;
+  readonly limited: Tape<QueueEvents['limited']>;
+  readonly held: Tape<QueueEvents['held']>;
   readonly errors: Tape<QueueEvents['errors']>;
 
   constructor(events: DelayQueueEvents) {
@@ -53,6 +55,8 @@ export class EventLog implements Record<keyof QueueEvents, unknown> {
     this.stale = new Tape('stale', events.stale);
     this.missed = new Tape('missed', events.missed);
     this.ownership = new Tape('ownership', events.ownership);
+    this.limited = new Tape('limited', events.limited);
+    this.held = new Tape('held', events.held);
     this.errors = new Tape('errors', events.errors);
   }
 }

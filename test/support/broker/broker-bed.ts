@@ -8,6 +8,7 @@ import {
   type ClaimedMessage,
   type ClaimRequest,
   type DueTime,
+  type Limits,
   type NewMessage,
   type Outcome,
   type Owner,
@@ -68,6 +69,8 @@ export class BrokerBed {
   readonly owner: Owner;
   /** Of the topic; `undefined`: it has none. */
   order: TopicOrder | undefined;
+  /** What every key may have; `undefined`: anything. */
+  keyLimits: Limits | undefined;
   readonly #tested: TestedBroker;
   readonly #claimant: Claimant;
   #sequence = 0;
@@ -139,7 +142,7 @@ export class BrokerBed {
 
   /** Claims as the owner, who knows all deliveries it was told of. */
   async claim(fields: ClaimFields = {}): Promise<ServedClaim> {
-    return this.#claimant.claim(fields);
+    return this.#claimant.claim({ order: this.order, keyLimits: this.keyLimits, ...fields });
   }
 
   /** Sends the owner's latest claim again, as if its reply had been lost. */

@@ -1,4 +1,4 @@
-import type { NewMessage } from '../../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, NewMessage } from '../../../lib/broker/broker.interface.js';
 import { ACK, type BrokerBed } from './broker-bed.js';
 
 /** Stored ids of one key: what has the key as its id, and another one. */
@@ -10,8 +10,13 @@ export const OTHER = 'other';
 export const due = (at: number): Partial<NewMessage> => ({ due: { at } });
 
 /** Claims all that may be claimed. */
+export async function claimAll(bed: BrokerBed): Promise<ClaimedMessage[]> {
+  return (await bed.claim()).messages;
+}
+
+/** The same; answers the stored ids. */
 export async function claimable(bed: BrokerBed): Promise<string[]> {
-  return (await bed.claim()).messages.map(({ storedId }) => storedId);
+  return (await claimAll(bed)).map(({ storedId }) => storedId);
 }
 
 /** Claims and acknowledges one after another until nothing comes any more. */

@@ -4,7 +4,8 @@ import { type Around, type BrokerCall, wrapBroker } from '../../../lib/broker/wr
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
-import type { FleetMember, Session } from '../../../lib/fleet/session.js';
+import type { FleetMember } from '../../../lib/fleet/fleet-member.interface.js';
+import type { Session } from '../../../lib/fleet/session.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testSession } from './handling.js';
 
@@ -30,6 +31,9 @@ export class TestProcess implements FleetMember {
   readonly session: Session;
   /** What others have released for it. */
   readonly inherited: Partition[] = [];
+  /** The topics whose permits have moved, and those whose limits may have changed. */
+  readonly moves: string[] = [];
+  readonly changes: (string | undefined)[] = [];
   pings = 0;
   shares = 0;
   restores = 0;
@@ -108,6 +112,14 @@ export class TestProcess implements FleetMember {
 
   wanted({ index }: Partition, owner: Owner): void {
     this.requests.push([index, owner]);
+  }
+
+  permitsMoved(topic: string): void {
+    this.moves.push(topic);
+  }
+
+  limitsChanged(topic?: string): void {
+    this.changes.push(topic);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { TopicLimits } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
@@ -7,8 +8,11 @@ import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { LeaseEnds } from '../../../lib/consumer/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { SuspectQuota } from '../../../lib/consumer/suspect-quota.js';
+import { TopicHold } from '../../../lib/consumer/topic-hold.js';
+import { TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
 import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
-import { type FleetMember, Session } from '../../../lib/fleet/session.js';
+import type { FleetMember } from '../../../lib/fleet/fleet-member.interface.js';
+import { Session } from '../../../lib/fleet/session.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { TopicRegistry, type TopicRegistryOptions } from '../../../lib/topics/topic.registry.js';
 
@@ -20,6 +24,7 @@ export const HEARTBEAT = 1000;
 const SETTINGS: HandlerSettings = {
   partitions: undefined,
   order: undefined,
+  limits: undefined,
   attempts: 3,
   backoff: { delay: 1000, factor: 1, maxDelay: 1000, jitter: 0 },
   timeout: undefined,
@@ -50,11 +55,21 @@ export function testRegistry(
   return new TopicRegistry({ store: broker, clock, settingsOf: () => SETTINGS, onChanged: () => {}, ...given });
 }
 
+const IDLE_MEMBER: FleetMember = {
+  share: () => {},
+  released: () => {},
+  verify: () => {},
+  restore: () => {},
+  wanted: () => {},
+  permitsMoved: () => {},
+  limitsChanged: () => {},
+};
+
 /** The session of a process, with heartbeats at most {@link HEARTBEAT} apart. */
 export function testSession(
   { broker, clock, log, events, member: id }: ConsumerContext,
   topics: readonly string[],
-  member: FleetMember = { share: () => {}, released: () => {}, verify: () => {}, restore: () => {}, wanted: () => {} },
+  member: FleetMember = IDLE_MEMBER,
 ): Session {
   return new Session({ broker, clock, log, events, id, heartbeat: HEARTBEAT, topics, member });
 }
@@ -69,12 +84,15 @@ export interface TestHandlingOptions {
   readonly handle?: MessageHandler['handle'];
   readonly session?: Session;
   readonly topics?: TopicRegistry;
+  /** Of the topic, whatever is stored. */
+  readonly limits?: TopicLimits;
 }
 
 /** A topic `jobs` that `Jobs.work` handles. */
 export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
   const { context = testContext(), topic = 'jobs', settings, batch, priority = 0, handle = () => {} } = options;
   const handled = { topic, schema: undefined, settings: { ...SETTINGS, ...settings } };
+  const { lease } = handled.settings;
   const consumption = new ConsumptionLog(context.log, context.clock, 1);
   consumption.knows(topic, 8);
   return {
@@ -90,6 +108,8 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
     leaseEnds: new LeaseEnds(context.clock),
     suspects: new SuspectQuota(),
     log: new TopicLog(consumption, topic),
+    limiter: new TopicLimiter({ context, topic, lease, patience: HEARTBEAT, limits: options.limits }),
+    hold: new TopicHold({ context, topic, partitions: 8 }),
     onDataLost: () => {},
   };
 }

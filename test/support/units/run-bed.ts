@@ -54,13 +54,15 @@ export class RunBed {
   trimmed: number | undefined;
   /** Has the run hear a signal. */
   signal: (signal: PartitionSignal) => void = () => {};
-  readonly #settlements: Settlement[] = [];
+  readonly settlements: Settlement[] = [];
+  /** The holds that the first partition was told of, in milliseconds. */
+  readonly holds: number[] = [];
   #deliveries = 0;
 
   constructor({ batch, settings }: BenchOptions = {}) {
     const broker: Pick<
       Broker,
-      'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep'
+      'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep' | 'hold'
     > = {
       onClockStep: () => () => {},
       now: () => this.clock.now(),
@@ -78,9 +80,13 @@ export class RunBed {
         this.signal = listener;
         return async () => {};
       },
+      hold: async ({ index }, _call, delay) => {
+        if (index === 0) this.holds.push(delay);
+        return this.clock.now() + delay;
+      },
       settle: async (_partition, _call, settlements) => {
         this.sent.push('settle');
-        this.#settlements.push(...settlements);
+        this.settlements.push(...settlements);
         return settlements.map(() => 'settled');
       },
     };
@@ -156,13 +162,13 @@ export class RunBed {
   /** What became of each message so far, in the order of the settles. */
   async outcomes(): Promise<[id: string, outcome: Outcome['kind']][]> {
     await turns(3);
-    return this.#settlements.map(({ storedId, outcome }) => [storedId, outcome.kind]);
+    return this.settlements.map(({ storedId, outcome }) => [storedId, outcome.kind]);
   }
 
   /** The failure that was settled last for a message. */
   async failureOf(id: string): Promise<unknown> {
     await turns(3);
-    const outcome = this.#settlements.findLast(({ storedId }) => storedId === id)?.outcome;
+    const outcome = this.settlements.findLast(({ storedId }) => storedId === id)?.outcome;
     return outcome && 'failure' in outcome ? outcome.failure : undefined;
   }
 

@@ -31,6 +31,7 @@ describe('PartitionClaimer', () => {
         unansweredSince: startedAt,
         failedAt: undefined,
         saturated: false,
+        limited: false,
       });
       bed.claimOf('jobs').answer(claimed(1, bed.clock.now() + 500));
       await bed.clock.advance(500);

@@ -56,13 +56,14 @@ class WatchBed implements Watched {
         unansweredSince,
         failedAt: undefined,
         saturated: false,
+        limited: false,
       };
     });
     return {
       renewedAt: this.renewedAt,
       failedAt: undefined,
       unansweredSince: this.heartbeatSince,
-      topics: [{ topic: 'jobs', stopped: false, owned, inFlight: 0, abandoned: 0 }],
+      topics: [{ topic: 'jobs', stopped: false, owned, inFlight: 0, abandoned: 0, limitedSince: undefined }],
     };
   }
 

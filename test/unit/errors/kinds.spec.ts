@@ -20,6 +20,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   NotReplicatedError: (copy) => new copy.NotReplicatedError('jobs', '1', 0, 1, 1000),
   PayloadTooLargeError: (copy) => new copy.PayloadTooLargeError(2, 1),
   PublishManyError: (copy) => new copy.PublishManyError('jobs', []),
+  RateLimitedError: (copy) => new copy.RateLimitedError(1),
   RetryLaterError: (copy) => new copy.RetryLaterError(1),
   SchemaError: (copy) => new copy.SchemaError('jobs', new Error('broken')),
   SerializationError: (copy) => new copy.SerializationError('circular'),
@@ -50,11 +51,12 @@ describe.each(CLASSES)('%s of another copy', (name, make) => {
   it.each([
     ['here', 'there'],
     ['there', 'here'],
-  ])('is an instance of its class and of the base class %s, and of no other', (one) => {
+  ])('is an instance of its class and of those that it extends %s, and of no other', (one) => {
     const [mine, theirs] = one === 'here' ? [here, there] : [there, here];
     const error = make(theirs);
     expect(error).toBeInstanceOf(mine.DelayQueueError);
-    expect(CLASSES.map(([each]) => each).filter((each) => error instanceof mine[each])).toEqual([name]);
+    const kinds = name === 'RateLimitedError' ? [name, 'RetryLaterError'] : [name];
+    expect(CLASSES.map(([each]) => each).filter((each) => error instanceof mine[each])).toEqual(kinds);
   });
 });
 

@@ -24,6 +24,7 @@ const OVERDUE: PartitionStats = {
   nextDueAt: NOW - 60_000,
   owner: 'me',
   paused: false,
+  heldUntil: undefined,
   counters: Object.fromEntries(COUNTERS.map((name) => [name, 0])) as PartitionCounters,
 };
 
@@ -61,9 +62,10 @@ function healthOf({ unreachable = [], claims = {}, session = {}, topic = {}, own
       {
         topic: 'jobs',
         stopped: false,
-        owned: [{ partition: 0, ...answered, saturated: false, ...claims }],
+        owned: [{ partition: 0, ...answered, saturated: false, limited: false, ...claims }],
         inFlight: 0,
         abandoned: 0,
+        limitedSince: undefined,
         ...topic,
       },
     ],

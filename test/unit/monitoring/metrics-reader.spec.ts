@@ -25,6 +25,7 @@ const EMPTY: PartitionStats = {
   nextDueAt: undefined,
   owner: 'somebody',
   paused: false,
+  heldUntil: undefined,
   counters: Object.fromEntries(COUNTERS.map((name) => [name, 0])) as PartitionCounters,
 };
 
@@ -70,9 +71,16 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
 /** What a process does that owns these partitions. */
 function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } = {}): TopicProgress {
   const owned = partitions.map((partition) => {
-    return { partition, answeredAt: NOW, unansweredSince: undefined, failedAt: undefined, saturated: false };
+    return {
+      partition,
+      answeredAt: NOW,
+      unansweredSince: undefined,
+      failedAt: undefined,
+      saturated: false,
+      limited: false,
+    };
   });
-  return { topic: 'jobs', stopped: false, owned, inFlight, abandoned };
+  return { topic: 'jobs', stopped: false, owned, inFlight, abandoned, limitedSince: undefined };
 }
 
 const OWNER = owning([0, 2], { inFlight: 4, abandoned: 1 });
@@ -94,7 +102,7 @@ describe('a reading', () => {
     expect(topics).toEqual([
       {
         topic: 'jobs',
-        consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1 },
+        consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0 },
         backlog: {
           scheduled: 13,
           due: 3,
@@ -103,6 +111,7 @@ describe('a reading', () => {
           oldestOverdue: 9,
           unownedPartitions: 1,
           pausedPartitions: 1,
+          heldPartitions: 0,
         },
       },
     ]);
@@ -196,7 +205,13 @@ describe('a reading without Redis', () => {
     await clock.advance(2000);
     expect(await reading).toMatchObject({
       up: false,
-      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1 }, backlog: undefined }],
+      topics: [
+        {
+          topic: 'jobs',
+          consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0 },
+          backlog: undefined,
+        },
+      ],
     });
     await clock.advance(1000);
     const again = reader.read();

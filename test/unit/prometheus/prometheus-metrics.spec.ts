@@ -16,6 +16,7 @@ const BACKLOG = {
   oldestOverdue: 1.5,
   unownedPartitions: 1,
   pausedPartitions: 4,
+  heldPartitions: 6,
 };
 
 async function scrape(registry: Registry): Promise<Scrape> {
@@ -96,7 +97,11 @@ describe('prometheusMetrics()', () => {
       up: true,
       clockOffset: -0.25,
       topics: [
-        { topic: 'jobs', consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2 }, backlog: BACKLOG },
+        {
+          topic: 'jobs',
+          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3 },
+          backlog: BACKLOG,
+        },
         { topic: 'mails', consumed: undefined, backlog: undefined },
       ],
     };
@@ -117,12 +122,20 @@ describe('prometheusMetrics()', () => {
         ['delay_queue_oldest_overdue_seconds', 'jobs', 1.5],
         ['delay_queue_unowned_partitions', 'jobs', 1],
         ['delay_queue_paused_partitions', 'jobs', 4],
+        ['delay_queue_held_partitions', 'jobs', 6],
+        ['delay_queue_limited_seconds', 'jobs', 3],
       ]),
     );
     reading = {
       up: false,
       clockOffset: 0,
-      topics: [{ topic: 'jobs', consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2 }, backlog: undefined }],
+      topics: [
+        {
+          topic: 'jobs',
+          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3 },
+          backlog: undefined,
+        },
+      ],
     };
     const partial = await scrape(registry);
     expect(partial.value('delay_queue_up')).toBe(0);

@@ -107,7 +107,9 @@ describe('restore', () => {
     me.calls.length = 0;
     await registry.restore('jobs');
 
-    expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([['configure', 'jobs', 3, undefined]]);
+    expect(me.calls.map(({ operation, args }) => [operation, ...args])).toEqual([
+      ['configure', 'jobs', 3, undefined, undefined],
+    ]);
     expect(changes).toEqual([]);
     expect(await bed.broker.configOf('jobs')).toMatchObject({ partitions: 3 });
   });

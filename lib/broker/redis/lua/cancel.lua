@@ -1,7 +1,7 @@
 -- Cancels a message: removes it if it waits, marks it if it is in flight.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
---       meta HASH, blocked ZSET, queues ZSET, places HASH,
+--       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}
@@ -19,7 +19,9 @@
 -- @include wake
 local order_mode = redis.call('HGET', places, 'mode')
 -- @include heads
+-- @include queues
 -- @include order
+-- @include limits
 
 local NOT_FOUND, CANCELLED, IN_FLIGHT = 0, 1, 2
 

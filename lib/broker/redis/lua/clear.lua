@@ -1,7 +1,7 @@
 -- Removes messages of one state: those that wait behind others of their key, and then the first ones.
 --
 -- KEYS  set ZSET (scheduled or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, meta HASH,
---       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH,
+--       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, counter (of meta, that counts them; '' for none)
 -- Reply {now_us, removed, 1 there may be more | 0 these were the last}
@@ -19,7 +19,9 @@
 -- @include wake
 local order_mode = redis.call('HGET', places, 'mode')
 -- @include heads
+-- @include queues
 -- @include order
+-- @include limits
 -- @include remove
 -- @include count
 

@@ -1,9 +1,9 @@
 -- Fixes a topic's number of partitions, and whether it is ordered, at its first use.
 --
 -- KEYS  config HASH
--- ARGV  partitions, max_partitions, protocol (version), max_protocol, order ('' none, or continue or block),
+-- ARGV  partitions, max_partitions, protocol (version), max_protocol, order ('' none, or continue or block), limits ('' for none),
 --       is_known (1 this is the second copy of what was stored, which mends what cannot be read | 0 it is only wanted)
--- Reply {now_us, partitions, protocol version, order}: what is stored, as text; '' for no order
+-- Reply {now_us, partitions, protocol version, order, limits}: what is stored, as text; '' for no order and no limits
 -- Cost  O(1)
 
 -- @include now
@@ -28,5 +28,7 @@ if is_new or is_known == '1' and stored_order ~= 'continue' and stored_order ~= 
   if order == '' then redis.call('HDEL', config, 'order') else redis.call('HSET', config, 'order', order) end
 end
 
+if is_new and limits ~= '' then redis.call('HSET', config, 'limits', limits) end
+
 local stored_partitions, stored_protocol = fix('partitions', partitions, max_partitions), fix('protocol', protocol, max_protocol)
-return { now_us, stored_partitions, stored_protocol, stored_order }
+return { now_us, stored_partitions, stored_protocol, stored_order, redis.call('HGET', config, 'limits') or '' }

@@ -2,8 +2,8 @@
 -- has seen it. Both or neither: so no crash loses an occurrence, and none comes twice.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call), owner STRING, schedules HASH,
---       occurrences ZSET
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call), owner STRING,
+--       schedules HASH, occurrences ZSET
 -- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), due_specs (epoch ms), on_duplicates (i: an id that exists
 --       stays as it is), max_waits ('': there is none),
 --       claimant (as it is stored as the owner), schedule (its id), expected (state), state (the new one),
@@ -31,9 +31,11 @@
 -- @include types
 -- @include envelopes
 -- @include schedule
-order_mode = order_mode ~= '' and order_mode
+-- @include order-of-topic
 -- @include heads
+-- @include queues
 -- @include order
+-- @include limits
 -- @include move
 
 local stored_owner = redis.call('GET', owner) or ''

@@ -1,7 +1,7 @@
 -- Stores new messages and schedules them.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
 --       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of
@@ -29,8 +29,10 @@
 -- @include largest
 -- @include outgrown-tables
 -- @include count
-order_mode = order_mode ~= '' and order_mode
+-- @include order-of-topic
 -- @include heads
+-- @include queues
 -- @include order
+-- @include limits
 -- @include move
 -- @include publish

@@ -1,7 +1,7 @@
 -- Removes dead letters for good.
 --
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
---       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
+--       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, ... (2 a dead letter: stored id, its death, epoch ms)
 -- Reply {now_us, one digit a dead letter: 1 removed, 0 there is none of that death}
 -- Cost  O(n log size), n <= 200
@@ -17,7 +17,9 @@
 -- @include wake
 local order_mode = redis.call('HGET', places, 'mode')
 -- @include heads
+-- @include queues
 -- @include order
+-- @include limits
 -- @include remove
 -- @include dead-ids
 

@@ -1,4 +1,4 @@
--- Ends a pause, and signals the owner.
+-- Ends a pause and a hold, and signals the owner.
 --
 -- KEYS  meta HASH
 -- ARGV  wake_command, channel
@@ -9,6 +9,6 @@
 
 -- @include now
 
-redis.call('HDEL', meta, 'paused')
+redis.call('HDEL', meta, 'paused', 'held')
 redis.call(wake_command, channel, string.format('due %d', now))
 return { now_us }

@@ -11,9 +11,11 @@ import edit from './edit.lua';
 import extend from './extend.lua';
 import forgetSessions from './forget-sessions.lua';
 import get from './get.lua';
+import hold from './hold.lua';
 import leave from './leave.lua';
 import list from './list.lua';
 import pause from './pause.lua';
+import permit from './permit.lua';
 import probe from './probe.lua';
 import publish from './publish.lua';
 import publishOccurrence from './publish-occurrence.lua';
@@ -27,6 +29,7 @@ import resume from './resume.lua';
 import setAside from './set-aside.lua';
 import setField from './set-field.lua';
 import setKeysAside from './set-keys-aside.lua';
+import setLimits from './set-limits.lua';
 import settle from './settle.lua';
 import stats from './stats.lua';
 import trimDead from './trim-dead.lua';
@@ -46,9 +49,11 @@ export const SCRIPTS = {
   extend,
   'forget-sessions': forgetSessions,
   get,
+  hold,
   leave,
   list,
   pause,
+  permit,
   probe,
   publish,
   'publish-occurrence': publishOccurrence,
@@ -62,6 +67,7 @@ export const SCRIPTS = {
   'set-aside': setAside,
   'set-field': setField,
   'set-keys-aside': setKeysAside,
+  'set-limits': setLimits,
   settle,
   stats,
   'trim-dead': trimDead,
@@ -91,6 +97,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -110,6 +117,10 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
+    rates: string;
+    rated: string;
+    resting: string;
     claimant: Argument;
     sequence: Argument;
     delivered: Argument;
@@ -117,6 +128,7 @@ export interface ScriptParameters {
     lease: Argument;
     room: Argument;
     whole_room: Argument;
+    terms: Argument;
   };
   clear: {
     set: string;
@@ -131,6 +143,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -144,6 +157,7 @@ export interface ScriptParameters {
     protocol: Argument;
     max_protocol: Argument;
     order: Argument;
+    limits: Argument;
     is_known: Argument;
   };
   'due-schedules': { schedules: string; occurrences: string; limit: Argument };
@@ -171,6 +185,7 @@ export interface ScriptParameters {
     places: string;
     id: Argument;
   };
+  hold: { meta: string; answered: string; sequence: Argument; delay: Argument };
   leave: { sessions: string; session: Argument; count: Argument; left_record: Argument };
   list: {
     set: string;
@@ -188,6 +203,20 @@ export interface ScriptParameters {
     after_id: Argument;
   };
   pause: { meta: string };
+  permit: {
+    permits: string;
+    session: Argument;
+    sequence: Argument;
+    held: Argument;
+    idle: Argument;
+    wanted: Argument;
+    lease: Argument;
+    max_rate: Argument;
+    window: Argument;
+    most_in_flight: Argument;
+    patience: Argument;
+    returned: Argument;
+  };
   probe: { key: string; wake_command: Argument; channel: Argument };
   publish: {
     scheduled: string;
@@ -201,6 +230,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -223,6 +253,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     owner: string;
     schedules: string;
@@ -268,6 +299,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -287,6 +319,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -303,6 +336,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -324,6 +358,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     wake_command: Argument;
     channel: Argument;
     id: Argument;
@@ -332,6 +367,7 @@ export interface ScriptParameters {
   };
   'set-field': { record: string; field: Argument; value: Argument };
   'set-keys-aside': { key: string; aside: string; expected_type: Argument };
+  'set-limits': { config: string; limits: Argument };
   settle: {
     scheduled: string;
     inflight: string;
@@ -344,6 +380,10 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
+    rates: string;
+    rated: string;
+    resting: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -364,6 +404,7 @@ export interface ScriptParameters {
     blocked: string;
     queues: string;
     places: string;
+    running: string;
     wake_command: Argument;
     channel: Argument;
     max_age: Argument;

@@ -1,12 +1,14 @@
 -- Ends deliveries. An outcome counts only if its token is that of the current delivery.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET,
+--       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence,
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
---         x the same since it expired, b back at once, p put off),
+--         x the same since it expired, b back at once, p put off, k put off with all others of its key),
 --       tokens (one a delivery, each with a space behind),
---       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON)
+--       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, u and x in place of the delay
+--         the time under which it stands in the log of its key if its handler was not called, else 0)
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
 --       its delivery did not succeed}
 -- Cost  O(n log size), n <= 200
@@ -25,7 +27,9 @@
 -- @include count
 local order_mode = redis.call('HGET', places, 'mode')
 -- @include heads
+-- @include queues
 -- @include order
+-- @include limits
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end
@@ -45,6 +49,11 @@ local function assert_others()
 end
 if outcomes ~= 'a' then
   assert_others()
+  if string.find(outcomes, '[bkux]') then
+    redis.call('HLEN', rates)
+    redis.call('ZCARD', rated)
+    redis.call('ZCARD', resting)
+  end
   -- Redis refuses only a write that may take memory, and only the first one of a script. This one changes nothing.
   redis.call('ZADD', scheduled, 'XX', 'GT', '-inf', '')
 end
@@ -80,6 +89,7 @@ end
 
 local function reschedule(id, due, delivery, attempt, mark)
   if attempt < 0 then attempt = 0 end
+  if order_mode == 'limits' then note(leave_line(id)) end
   if not earliest and not order_mode then head_before = head_due() end
   redis.call('ZADD', scheduled, due, id)
   redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, mark))
@@ -93,6 +103,41 @@ local function schedule_replacement(id, mark)
   redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first))
   note(leave_line(id))
   note(line_up(id, due, 0))
+end
+
+local rest_key, give_back
+if outcomes ~= 'a' then
+  -- Nothing of the key of this message begins before that.
+  function rest_key(id, rests_until)
+    local key = key_of(id)
+    local before, log = string.match(redis.call('HGET', rates, key) or '', '^(%d+)(.*)$')
+    before = tonumber(before) or 0
+    if before <= now + LONGEST then rests_until = math.max(rests_until, before) end
+    redis.call('HSET', rates, key, string.format('%d', rests_until) .. (log or ''))
+    redis.call('ZADD', rated, 'GT', string.format('%d', rests_until), key)
+    -- What is parked by then is found when the key has rested.
+    redis.call('ZADD', resting, string.format('%d', rests_until), key)
+    if not order_mode then redis.call('HSET', places, 'mode', 'limits') end
+  end
+
+  -- A delivery that was no handler call does not count against the rate of its key.
+  function give_back(id, granted_at)
+    local key = key_of(id)
+    local rests_until, log = string.match(redis.call('HGET', rates, key) or '', '^(%d+)(.*)$')
+    if not log then return end
+    local is_found = false
+    log = string.gsub(log, '(%d+) (%d+)', function(time, n)
+      if is_found or tonumber(time) ~= granted_at or tonumber(n) < 1 then return nil end
+      is_found = true
+      return string.format('%s %d', time, tonumber(n) - 1)
+    end)
+    if not is_found then return end
+    redis.call('HSET', rates, key, rests_until .. log)
+    if redis.call('ZSCORE', resting, key) then
+      redis.call('ZADD', resting, string.format('%d', now), key)
+      note(now)
+    end
+  end
 end
 
 -- The first delivery has no earlier failures to look for.
@@ -113,6 +158,7 @@ local function settle(id, token, outcome, delay, failure, record)
     return '0'
   end
   ended[id] = true
+  if delay and delay > 0 and (outcome == 'b' or outcome == 'u' or outcome == 'x') then give_back(id, delay) end
   if mark == 'c' and outcome ~= 'a' then
     remove(id, 'cancelled')
     return '2'
@@ -139,7 +185,8 @@ local function settle(id, token, outcome, delay, failure, record)
       if order_mode and order_mode ~= 'block' then note(leave_line(id)) end
       count('died')
       if outcome == 'x' then count('expired') end
-    elseif outcome == 'p' then
+    elseif outcome == 'p' or outcome == 'k' then
+      if outcome == 'k' then rest_key(id, now_up + delay) end
       reschedule(id, now_up + delay, delivery, attempt - 1)
     else
       reschedule(id, due, delivery, attempt - 1)

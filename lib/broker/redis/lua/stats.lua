@@ -1,7 +1,8 @@
 -- Counts what a partition holds.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET
--- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, then the fields of meta and their values}
+-- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, held until ms or -1,
+--       then the fields of meta and their values}
 -- Cost  O(log size)
 
 -- @include now
@@ -10,6 +11,7 @@
 -- They wait too, but not to be claimed.
 local blocked_count = redis.call('ZCARD', blocked)
 local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
+local held_until = tonumber(redis.call('HGET', meta, 'held'))
 local reply = {
   now_us,
   redis.call('ZCARD', scheduled) + blocked_count,
@@ -19,6 +21,7 @@ local reply = {
   next_due and to_time(next_due) or -1,
   redis.call('GET', owner) or '',
   blocked_count,
+  held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
 }
 local fields = redis.call('HGETALL', meta)
 for i = 1, #fields do reply[#reply + 1] = fields[i] end

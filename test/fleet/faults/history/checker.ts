@@ -1,4 +1,5 @@
 import { groupBy } from './group-by.js';
+import { type LimitedRun, tooFast, tooManyAtOnce } from './limits.js';
 import { type Turn, outOfTurn } from './order.js';
 import type { ClockStep, FaultRecord, History, ProcessRecord } from './records.js';
 
@@ -16,6 +17,8 @@ export interface Violation {
     | 'stale-settle'
     | 'attempts'
     | 'order'
+    | 'rate'
+    | 'in-flight'
     | 'two-owners';
   readonly detail: string;
 }
@@ -63,6 +66,7 @@ export function check(history: History): Violation[] {
     ...checkStaleSettles(history, runsById),
     ...checkAttempts(history, runsById),
     ...checkOrder(history, runsById),
+    ...checkLimits(history, runs),
     ...checkOwners(history),
   ];
 }
@@ -229,6 +233,27 @@ function checkOrder(history: History, runsById: ReadonlyMap<string, Run[]>): Vio
     return [{ id, key, dueAt, confirmedAt: at, begins: runs.map(({ from }) => from), doneAt }];
   });
   return outOfTurn(turns, CLAIM_GRAIN).map((detail) => violation('order', detail));
+}
+
+/** No more handler calls begin, and no more run at once, than the limits of the topic allow. */
+function checkLimits(history: History, runs: readonly Run[]): Violation[] {
+  const { limits } = history;
+  if (!limits) return [];
+  const keys = new Map(recordsOf(history, 'publish-confirmed').map(({ id, key = id }) => [id, key]));
+  const limited = runs
+    // Redis has forgotten what it had permitted.
+    .filter((run) => !lostClaim(history, run))
+    .map(({ id, process, from, to }): LimitedRun => {
+      // While a process is stopped its handlers do nothing, and before they go on they are told that their leases have ended.
+      const stops = history.faults.filter(
+        (fault) => fault.fault === 'SIGSTOP' && fault.process === process && fault.at >= from,
+      );
+      return { id, key: keys.get(id) ?? id, from, to: Math.min(to, ...stops.map(({ at }) => at)) };
+    });
+  return [
+    ...tooFast(limited, limits, CLOCK_GRAIN).map((detail) => violation('rate', detail)),
+    ...tooManyAtOnce(limited, limits).map((detail) => violation('in-flight', detail)),
+  ];
 }
 
 /**

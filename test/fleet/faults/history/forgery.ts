@@ -1,4 +1,5 @@
 import { check, excusedByLosses } from './checker.js';
+import type { TestedLimits } from './limits.js';
 import type { ClockStep, FaultRecord, FinalState, History, LossRecord, ProcessRecord } from './records.js';
 
 type Outcome = 'acked' | 'retried' | 'dead' | 'stale';
@@ -12,6 +13,7 @@ export class Forgery {
   readonly #clockSteps: ClockStep[] = [];
   readonly #final = new Map<string, FinalState>();
   #ordered = false;
+  #limits: TestedLimits = {};
 
   at(at: number, process: string, record: Unstamped<ProcessRecord>): this {
     this.#records.push({ at, process, ...record });
@@ -84,6 +86,12 @@ export class Forgery {
     return this;
   }
 
+  /** Of the topic. */
+  limited(limits: TestedLimits): this {
+    this.#limits = limits;
+    return this;
+  }
+
   #history(): History {
     return {
       records: this.#records,
@@ -96,6 +104,7 @@ export class Forgery {
       publishTimeout: 3000,
       attempts: 3,
       ordered: this.#ordered,
+      limits: this.#limits,
     };
   }
 }

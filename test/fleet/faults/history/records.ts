@@ -1,3 +1,5 @@
+import type { TestedLimits } from './limits.js';
+
 /** An event in a process under test. Times are epoch milliseconds on the clock of the machine, which Redis shares. */
 export type ProcessRecord = { readonly at: number; readonly process: string } & (
   | { readonly kind: 'publish-called'; readonly id: string }
@@ -95,5 +97,7 @@ export interface History {
   readonly publishTimeout: number;
   /** Whether messages of one key are handled in order. */
   readonly ordered?: boolean;
+  /** Of the topic. */
+  readonly limits?: TestedLimits;
   readonly attempts: number;
 }

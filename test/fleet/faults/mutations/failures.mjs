@@ -162,8 +162,8 @@ export const failureMutations = [
   {
     guard: 'refused claim: the message that is in the way is set aside',
     file: 'consumer/partition-claimer.ts',
-    find: 'else if (await this.#setFirstAside(error))',
-    replace: 'else if (wanted < 1 && (await this.#setFirstAside(error)))',
+    find: 'else if (await this.#setFirstAside(error as Error))',
+    replace: 'else if (wanted < 1 && (await this.#setFirstAside(error as Error)))',
     spec: 'test/unit/consumer/refused.spec.ts',
   },
   {

@@ -1,8 +1,9 @@
 import { failureMutations } from './failures.mjs';
+import { limitMutations } from './limits.mjs';
 import { protocolMutations } from './protocol.mjs';
 
 /**
  * Guards of the protocol, how each is switched off, and what has to notice. `file` is in lib; `scenario` is one of
  * test/fleet/faults, and `spec` a test file, for what no scenario can see.
  */
-export const mutations = [...protocolMutations, ...failureMutations];
+export const mutations = [...protocolMutations, ...limitMutations, ...failureMutations];

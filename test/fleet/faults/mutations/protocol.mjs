@@ -220,8 +220,8 @@ export const protocolMutations = [
   {
     guard: 'order: a key without a head gets one from a claim',
     file: 'broker/redis/lua/claim.lua',
-    find: "redis.call('ZCARD', blocked) > 0 then try_blocked() end",
-    replace: "redis.call('ZCARD', blocked) > 0 then end",
+    find: 'try_parked() else try_blocked() end',
+    replace: 'try_parked() end',
     spec: 'test/integration/redis-order-repair.spec.ts',
   },
 

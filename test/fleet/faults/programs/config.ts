@@ -1,9 +1,10 @@
 import type { RedisSettings } from 'nestjs-delay-queue';
+import type { TestedLimits } from '../history/limits.js';
 
 export type ProgramKind = 'consumer' | 'publisher';
 
 /** The configuration of a program, as JSON in its first argument. */
-export interface ProgramConfig {
+export interface ProgramConfig extends TestedLimits {
   readonly name: string;
   readonly redis: RedisSettings;
   readonly historyFile: string;
@@ -34,6 +35,8 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly hangsOn?: readonly string[];
   /** The id of a message that kills its process. */
   readonly diesOf?: string;
+  /** A message with which a handler meets a rate limit of the topic, within a second after it was published; in milliseconds. */
+  readonly meetsLimit?: { readonly id: string; readonly delay: number };
   /** @defaultValue false */
   readonly fleetEvents?: boolean;
   /** How many applications the process runs, each with its own connections and its own name. @defaultValue 1 */

@@ -8,6 +8,7 @@ import {
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueModule,
+  RateLimitedError,
   RetryLaterError,
 } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
@@ -19,6 +20,9 @@ const DEFAULT_LEASE = 30_000;
 
 /** How often health is recorded, in milliseconds. */
 const HEALTH_INTERVAL = 1000;
+
+/** How long a message is new after it was published, in milliseconds. */
+const FRESH = 1000;
 
 /** Until a message that has failed, or was put off, comes again, in milliseconds. */
 const BACKOFF = 50;
@@ -48,13 +52,17 @@ async function startApplication(processName: string): Promise<void> {
   class Worker {
     @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: BACKOFF } })
     async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
-      const { id, attempt, partition, dueAt, signal } = message;
+      const { id, attempt, partition, dueAt, publishedAt, signal } = message;
       recorder.record({ kind: 'delivery-started', id, attempt, partition, dueAt: dueAt.getTime() });
       signal.addEventListener('abort', () => {
         recorder.record({ kind: 'aborted', id, attempt, code: String((signal.reason as { code?: string }).code) });
       });
       if (config.hangsOn?.includes(id)) await new Promise(() => {});
       if (id === config.diesOf) await die();
+      if (id === config.meetsLimit?.id && Date.now() - publishedAt.getTime() < FRESH) {
+        recorder.record({ kind: 'delivery-finished', id, attempt, ok: false, putOff: true });
+        throw new RateLimitedError(config.meetsLimit.delay);
+      }
       await sleep(Math.random() * config.handlerTime);
       const ok = Math.random() >= config.failures && !config.failsOf?.some((producer) => id.startsWith(`${producer}-`));
       const putOff = ok && Math.random() < (config.putOffs ?? 0);
@@ -70,7 +78,7 @@ async function startApplication(processName: string): Promise<void> {
         redis: config.redis,
         prefix: PREFIX,
         fleetEvents: config.fleetEvents ?? false,
-        topics: { [TOPIC]: only(config, ['partitions', 'ordered', 'attempts', 'timeout']) },
+        topics: { [TOPIC]: only(config, ['partitions', 'ordered', 'rateLimit', 'maxInFlight', 'attempts', 'timeout']) },
         consumer: only(config, ['lease', 'maxIdleWait', 'concurrency']),
       }),
     ],

@@ -1,6 +1,7 @@
 import { cutOffConsumer, deafSignals, delayedCopies } from './connection-scenarios.js';
 import { hostileOrder, hostileRecords, manyHostileRecords } from './hostile-scenarios.js';
 import { flushedProducers, flushedRedis, lostClaim, olderSnapshot } from './lost-data-scenarios.js';
+import { fewInFlight, ratedKeys, ratedTopic } from './limit-scenarios.js';
 import { hungHandlers, killingMessage } from './message-scenarios.js';
 import { hotKey, orderedKeys } from './order-scenarios.js';
 import {
@@ -63,5 +64,8 @@ export const scenarios: readonly Scenario[] = [
   delayedCopies,
   orderedKeys,
   hotKey,
+  ratedTopic,
+  ratedKeys,
+  fewInFlight,
   hostileOrder,
 ];

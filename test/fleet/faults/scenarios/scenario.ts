@@ -1,3 +1,4 @@
+import type { TestedLimits } from '../history/limits.js';
 import type { World } from '../world.js';
 
 /** A way in which things break. */
@@ -9,6 +10,8 @@ export interface Scenario {
   readonly long?: boolean;
   /** Set if the topic is ordered. */
   readonly ordered?: boolean;
+  /** Of the topic. */
+  readonly limits?: TestedLimits;
   /** What Redis is started with; without it, it has an append-only file. */
   readonly server?: readonly string[];
   /** How late a message may be, in milliseconds, if the faults do not justify more. */

@@ -8,6 +8,9 @@ import { readScript, scriptTable } from '../../../../scripts/setup/lua-scripts.m
 
 const FOLDER = new URL('../../../../lib/broker/redis/lua/', import.meta.url);
 
+/** What a script that lacks an include uses without having it, or has without using it. */
+const UNKNOWN_OR_UNUSED = / uses '\w+', which neither its head nor|, which the script does not use/;
+
 function read(path: string): string {
   return readFileSync(new URL(path, FOLDER), 'utf8');
 }
@@ -107,9 +110,7 @@ describe('the Lua scripts', () => {
       it('needs each of its includes', () => {
         for (const [line, include] of source.matchAll(/^-- @include (\S+)$/gm)) {
           const without = (file: string): string => readFileSync(file, 'utf8').replace(`${line}\n`, '');
-          expect(() => readScript(path, without), include).toThrow(
-            / uses '\w+', which neither its head nor|, which the script does not use$/,
-          );
+          expect(() => readScript(path, without), include).toThrow(UNKNOWN_OR_UNUSED);
         }
       });
 

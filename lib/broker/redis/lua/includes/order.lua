@@ -1,25 +1,25 @@
--- Needs: scheduled, inflight, dead, blocked, queues, places, deliveries, order_mode, head_field, key_of, parse_record, to_time,
--- MAX_TIME. To be included before anything is written.
+-- Needs: scheduled, inflight, dead, blocked, queues, places, deliveries, order_mode, head_field, key_of, in_queue, parse_record,
+-- to_time, MAX_TIME, PLACE_LENGTH. To be included before anything is written.
 -- An ordered topic hands out one message of a key at a time. Only the first of each key, its head, is in `scheduled` or in flight, or
--- dead if dead letters block. Those behind it are in `blocked` by due time, and in `queues`, in the order in which they follow, as
--- '<key> NUL <due, 16 digits><arrival, 16 digits><stored id>', all with score 0. What has begun stays the head until it is done.
+-- dead if dead letters block. Those behind it are in `blocked` and `queues`, see queues.lua. What has begun stays the head until it is
+-- done.
 -- `places` has:
---   mode        'block' if dead letters keep their key, 'continue' if they do not; no topic without it has an order
+--   mode        'block' if dead letters keep their key, 'continue' if they do not; 'limits' if there is no order, but limits hold messages
+--               of keys back, see limits.lua; nothing if there is neither
 --   arrivals    how many messages were placed so far
 --   head:<key>  stored id of the head
 --   place:<id>  '<arrival> <deliveries>' of a message when it was placed; it has begun if there were more deliveries since
-local PLACE, PLACE_LENGTH, MOST_DROPPED = 'place:', 32, 10
+local PLACE, MOST_DROPPED = 'place:', 10
 
-local in_queue, place_of, reserve_arrivals, leads, line_up, promote, leave_line, leave_lines
--- Other topics do without all this.
+local place_of, reserve_arrivals, leads, line_up, promote, leave_line, leave_lines
 if order_mode then
   for _, key in ipairs({ scheduled, inflight, dead, blocked, queues }) do redis.call('ZCARD', key) end
   redis.call('HLEN', places)
   redis.call('HLEN', deliveries)
+end
 
-  -- By parts, since '%s' ends at the NUL of an id.
-  function in_queue(id, due, nth) return key_of(id) .. '\0' .. string.format('%016d%016d', due, nth) .. id end
-
+-- Other topics do without all this.
+if order_mode and order_mode ~= 'limits' then
   -- nil if nothing is stored, or what cannot be read.
   function place_of(id)
     local nth, delivered = string.match(redis.call('HGET', places, PLACE .. id) or '', '^(%d+) (%d+)$')
@@ -67,13 +67,16 @@ if order_mode then
 
   -- Makes room for a message that is due before the head of its key, if that has not begun. Answers whether it has made any.
   local function displace(head, due)
-    local head_due = redis.call('ZSCORE', scheduled, head)
-    if not head_due or due >= tonumber(head_due) then return false end
+    local score = redis.call('ZSCORE', scheduled, head)
+    if not score or due >= tonumber(score) then return false end
     local nth, delivered = place_of(head)
-    local _, delivered_now = parse_record(redis.call('HGET', deliveries, head))
+    local _, delivered_now, _, head_due = parse_record(redis.call('HGET', deliveries, head))
     if not nth or delivered_now > delivered then return false end
+    -- What a limit of its key holds back is in `scheduled` for when it may begin.
+    head_due = head_due or to_time(score)
+    if due >= head_due then return false end
     redis.call('ZREM', scheduled, head)
-    block(head, to_time(head_due), nth)
+    block(head, head_due, nth)
     return true
   end
 

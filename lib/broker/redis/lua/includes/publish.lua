@@ -53,7 +53,8 @@ local function publish_one(id, envelope, due, on_duplicate, max_wait)
   local state = score and 'scheduled'
     or redis.call('ZSCORE', inflight, id) and 'inflight'
     or redis.call('ZSCORE', dead, id) and 'dead'
-  local current_due = to_time(score or replaced_until(mark) or last_due or now)
+  -- What a limit of its key holds back in an order is in `scheduled` for when it may begin.
+  local current_due = to_time(is_ordered and score and last_due or score or replaced_until(mark) or last_due or now)
 
   if not state then
     -- An envelope in no set, left by damage from outside: nobody will ever deliver it.
@@ -155,7 +156,7 @@ for at = FIRST, #ARGV, 2 do
     if known then known[id] = true end
     members[2 * created + 1] = score_of_all or scores[total]
     members[2 * created + 2] = id
-    if dues[total] and not order_mode then note(dues[total]) end
+    if dues[total] and not is_ordered then note(dues[total]) end
     created = created + 1
   end
 end
@@ -197,15 +198,15 @@ elseif created > 0 then
   redis.call('HSET', messages, unpack(fields))
 end
 note_length(longest)
-if order_mode and redis.call('HGET', places, 'mode') ~= order_mode then redis.call('HSET', places, 'mode', order_mode) end
+if is_ordered and redis.call('HGET', places, 'mode') ~= order_mode then redis.call('HSET', places, 'mode', order_mode) end
 if created > 0 then
-  if not order_mode then
+  if not is_ordered then
     if due_of_all then note(due_of_all) end
     redis.call('ZADD', scheduled, unpack(members))
   end
   if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
 end
-if order_mode then reserve_arrivals(total) end
+if is_ordered then reserve_arrivals(total) end
 for n = 1, total do
   statuses[n] = CREATED
   if is_later[n] then
@@ -216,7 +217,7 @@ for n = 1, total do
     if status == REPLACED or status == CREATED then created = created + 1 end
     if status == REJECTED or status == IGNORED or max_wait then kept[#kept + 1] = string.format('%d', due) end
     statuses[n] = status
-  elseif order_mode then
+  elseif is_ordered then
     schedule(ARGV[FIRST + 2 * n - 2], due_of_all or dues[n])
   end
 end

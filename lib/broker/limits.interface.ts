@@ -1,0 +1,81 @@
+/** No more than `max` deliveries begin within any `per` milliseconds. */
+export interface RateLimit {
+  readonly max: number;
+  readonly per: number;
+}
+
+/** What may begin of a topic, or be in flight, at most in the whole fleet. Stored with the topic. */
+export interface TopicLimits {
+  readonly rate?: (RateLimit & { readonly by: 'topic' | 'key' }) | undefined;
+  readonly inFlight?: { readonly topic?: number | undefined; readonly key?: number | undefined } | undefined;
+}
+
+/** What a key may have, or the whole topic. */
+export interface Limits {
+  readonly inFlight?: number | undefined;
+  readonly rate?: RateLimit | undefined;
+}
+
+/** @returns what all messages of a topic have together; `undefined` if that is not limited */
+export function sharedLimits({ rate, inFlight }: TopicLimits): Limits | undefined {
+  return limitsOf(rate?.by === 'topic' ? rate : undefined, inFlight?.topic);
+}
+
+/** @returns what every key has; `undefined` if that is not limited */
+export function keyLimits({ rate, inFlight }: TopicLimits): Limits | undefined {
+  return limitsOf(rate?.by === 'key' ? rate : undefined, inFlight?.key);
+}
+
+function limitsOf(rate: RateLimit | undefined, inFlight: number | undefined): Limits | undefined {
+  return rate || inFlight !== undefined ? { rate, inFlight } : undefined;
+}
+
+/**
+ * How long a permit of a rate is of use after it was asked for, in milliseconds; after that it is no permit any more. Windows are longer by
+ * as much, so that what begins within one was permitted within one.
+ */
+export const PERMIT_LIFE = 50;
+
+/** @returns in what time no more may be permitted, so that no more begin within the time of the limit; milliseconds */
+export function windowOf({ per }: RateLimit): number {
+  return per + PERMIT_LIFE;
+}
+
+/** Permits of a rate that led to no handler call. */
+export interface ReturnedPermits {
+  /** As it was answered. */
+  readonly permittedAt: number;
+  readonly count: number;
+}
+
+/** How many deliveries a process wants, and what it has. */
+export interface PermitRequest {
+  readonly session: string;
+  /** Counts the calls of the session; one with a number below the latest is refused. */
+  readonly sequence: number;
+  readonly limits: Limits;
+  /** Permits to be in flight that it keeps; all others it had are free. */
+  readonly held: number;
+  /** How many of those no delivery uses. */
+  readonly idle: number;
+  /** Deliveries that could begin. */
+  readonly wanted: number;
+  /** After so long its permits to be in flight are over, in milliseconds. */
+  readonly lease: number;
+  /** After how long it asks again in any case, in milliseconds. */
+  readonly patience: number;
+  readonly returned: readonly ReturnedPermits[];
+}
+
+export interface PermitReply {
+  /** How many deliveries may begin; of the permits to be in flight, those that were idle are used first. */
+  readonly permitted: number;
+  /** Under what time they stand in the log of the rate, to return them. */
+  readonly permittedAt: number;
+  /** How many permits to be in flight to keep, since others have too few; `undefined` for any. */
+  readonly keep: number | undefined;
+  /** When to ask again, in milliseconds from now; `undefined` if it got what it wanted. */
+  readonly wait: number | undefined;
+  /** Sessions that should ask now. */
+  readonly sessions: readonly string[];
+}

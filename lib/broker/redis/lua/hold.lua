@@ -1,0 +1,26 @@
+-- Holds a partition: nothing of it is handed out for so long, also if a shorter hold ends before. What is in flight goes on.
+--
+-- KEYS  meta HASH, answered STRING (the caller's latest call)
+-- ARGV  sequence, delay (ms)
+-- Reply {now_us, until when, epoch ms}
+-- Cost  O(1)
+--
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is counted once.
+
+-- @include now
+local delay_ms = tonumber(delay)
+-- @include times
+-- @include answered
+
+local answer = earlier_answer()
+if answer then return { now_us, tonumber(answer) } end
+if not (delay_ms and delay_ms >= 0 and delay_ms <= MAX_TIME - now_up) then
+  return redis.error_reply('REFUSED the delay is no number of milliseconds: ' .. delay)
+end
+local held = tonumber(redis.call('HGET', meta, 'held'))
+local held_until = now_up + delay_ms
+if held and held <= now + LONGEST and held > held_until then held_until = held end
+held_until = string.format('%d', held_until)
+redis.call('HSET', meta, 'held', held_until)
+remember(held_until)
+return { now_us, tonumber(held_until) }

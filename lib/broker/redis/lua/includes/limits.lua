@@ -1,0 +1,61 @@
+-- Needs: scheduled, blocked, queues, running, order_mode, key_of, in_queue, to_time, line_up, leave_line, leave_lines, PLACE_LENGTH.
+-- In a topic without an order, what is due and is held back by a limit of its key is parked: it is in `blocked` and `queues`, with arrival 0.
+-- `running` has '<key> NUL <stored id>' of each delivery that counts against what may be in flight of its key, all with score 0. Claims park
+-- messages and take them back; the end of a delivery takes back one.
+-- `rates` has of a key '<until when nothing of it may begin, ms><a space and its log, see rate-log.lua>', 0 if it may; `rated` until when that
+-- counts. `resting` has of a key, of which messages wait for that, when to look again.
+local take_back
+
+if order_mode == 'limits' then
+  redis.call('ZCARD', running)
+
+  -- Makes up to so many messages of a key claimable that are parked. Answers how many, and the due time of the first of them.
+  function take_back(key, most)
+    local queued = redis.call('ZRANGEBYLEX', queues, '[' .. key .. '\0', '(' .. key .. '\1', 'LIMIT', 0, most)
+    if #queued == 0 then return 0, nil end
+    local ids, members = {}, {}
+    for i = 1, #queued do ids[i] = string.sub(queued[i], #key + 2 + PLACE_LENGTH) end
+    local scores = redis.call('ZMSCORE', blocked, unpack(ids))
+    for i = 1, #ids do
+      -- What is not blocked is no message of this queue: another program has written it.
+      if scores[i] then
+        members[#members + 1] = string.format('%d', to_time(scores[i]))
+        members[#members + 1] = ids[i]
+      end
+    end
+    redis.call('ZREM', queues, unpack(queued))
+    redis.call('ZREM', blocked, unpack(ids))
+    if #members > 0 then redis.call('ZADD', scheduled, unpack(members)) end
+    return #members / 2, tonumber(members[1])
+  end
+
+  -- As in an order, but whether its key allows a message to begin, the claim decides.
+  function line_up(id, due)
+    redis.call('ZADD', scheduled, string.format('%d', due), id)
+    return due
+  end
+
+  function leave_line(id) return leave_lines({ id }) end
+
+  function leave_lines(ids)
+    local entries, others, earliest = {}, {}, nil
+    for i = 1, #ids do entries[i] = key_of(ids[i]) .. '\0' .. ids[i] end
+    redis.call('ZREM', running, unpack(entries))
+    if redis.call('ZCARD', blocked) == 0 then return nil end
+    local scores = redis.call('ZMSCORE', blocked, unpack(ids))
+    -- Those that are parked go first, so that none of them is taken back.
+    for i = 1, #ids do
+      if scores[i] then
+        redis.call('ZREM', blocked, ids[i])
+        redis.call('ZREM', queues, in_queue(ids[i], to_time(scores[i]), 0))
+      else
+        others[#others + 1] = key_of(ids[i])
+      end
+    end
+    for i = 1, #others do
+      local _, due = take_back(others[i], 1)
+      if due and (not earliest or due < earliest) then earliest = due end
+    end
+    return earliest
+  end
+end

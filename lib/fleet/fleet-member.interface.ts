@@ -1,0 +1,19 @@
+import type { Owner, Partition } from '../broker/broker.interface.js';
+
+/** What takes part in the fleet by a session. */
+export interface FleetMember {
+  /** Takes its share of the partitions; called after each heartbeat. */
+  share(): void;
+  /** Takes partitions that were released for it. */
+  released(partitions: readonly Partition[]): void;
+  /** Redis has lost the session, and perhaps more. */
+  restore(): void;
+  /** Others may have taken this process for gone, and have taken its partitions. */
+  verify(): void;
+  /** Another process is to own a partition that is stored as owned by this session. */
+  wanted(partition: Partition, owner: Owner): void;
+  /** There may be permits of a topic for this process, or others wait for those that it has. */
+  permitsMoved(topic: string): void;
+  /** Other limits may be stored with a topic; without one, with any that this process handles. */
+  limitsChanged(topic?: string): void;
+}
