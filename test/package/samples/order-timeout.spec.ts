@@ -69,7 +69,7 @@ describe('sample/01-order-timeout', () => {
       }
       // The name has the unit: seconds, or what is counted.
       expect(name.endsWith('_total'), name).toBe(type === 'counter');
-      expect(name.endsWith('_seconds'), name).toBe(type === 'histogram' || /overdue|offset/.test(name));
+      expect(name.endsWith('_seconds'), name).toBe(type === 'histogram' || /overdue|offset|limited/.test(name));
     }
   });
 
