@@ -23,6 +23,8 @@ export interface Sizes {
   readonly block: number;
   /** Messages that wait while others are published and handled. */
   readonly growth: readonly number[];
+  /** Finished messages that are kept while others are handled. */
+  readonly finished: number;
   /** For how long the cost of idling is measured, in milliseconds. */
   readonly idle: number;
   /**
@@ -50,6 +52,7 @@ export const FULL: Sizes = {
   inFlight: 100_000,
   block: 500_000,
   growth: [10_000, 1_000_000, 5_000_000],
+  finished: 1_000_000,
   idle: 20_000,
   settle: 20_000,
   idleWaiting: 1_000_000,
@@ -68,6 +71,7 @@ export const QUICK: Sizes = {
   inFlight: 1_000,
   block: 3_000,
   growth: [500, 1_000, 5_000],
+  finished: 2_000,
   idle: 2_000,
   settle: 2_000,
   idleWaiting: 2_000,

@@ -8,6 +8,7 @@ export type {
   ConsumerOptions,
   DeadLetterOptions,
   DelayQueueModuleOptions,
+  FinishedOptions,
   FleetEventsOptions,
   MaxInFlightOptions,
   RateLimitOptions,
@@ -35,6 +36,7 @@ export { type Topic, type TopicRef, topic } from './messages/topic.js';
 export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
 export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './messages/payload-types.js';
 export type { CancelResult } from './broker/broker.interface.js';
+export type { CancelTaggedResult } from './topics/message-changes.js';
 
 // Handling
 export {
@@ -152,6 +154,7 @@ export {
 } from './errors/handling.errors.js';
 export {
   DuplicateMessageError,
+  type FinishedOutcome,
   InvalidPayloadError,
   NotReplicatedError,
   PayloadTooLargeError,

@@ -33,6 +33,7 @@ interface LoadedScript {
   readonly sha: string;
   /** In the order in which the script takes them. */
   readonly keys: readonly string[];
+  readonly args: readonly string[];
 }
 
 type LoadedScripts = Readonly<Record<ScriptName, LoadedScript>>;
@@ -60,23 +61,29 @@ class BarePartition {
     const dueTimes = new Set(messages.map(encodeDue));
     const [first = ''] = dueTimes;
     const dues = dueTimes.size === 1 ? first : messages.map(encodeDue).join(',');
-    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, dues, 'n', ''];
-    for (const { payload } of messages) {
-      args.push(toStoredId(randomUUID()), `[${publishedAt},${JSON.stringify(payload)}]`);
-    }
-    await this.#run('publish', args);
+    const rest = messages.flatMap(({ payload }) => [
+      toStoredId(randomUUID()),
+      `[${publishedAt},${JSON.stringify(payload)}]`,
+    ]);
+    await this.#run('publish', { sequence: ++this.#sequence, due_specs: dues, on_duplicates: 'n' }, rest);
   }
 
   async acquire(): Promise<void> {
     // The first owner: it replaces nothing.
-    await this.#run('acquire', [OWNER, '', 1]);
+    await this.#run('acquire', { new_owner: OWNER, is_first: 1 });
   }
 
   /** Ids, tokens and payloads of up to {@link BARE_BATCH} messages. */
   async claim(): Promise<{ id: string; token: string; payload: Payload }[]> {
-    const noSuspects = [0, 0];
-    const args = [OWNER, ++this.#claims, this.#delivered, BARE_BATCH, HOUR, ...noSuspects];
-    const [, , delivered, , , records, , ...fields] = await this.#run('claim', args);
+    const noSuspects = { room: 0, whole_room: 0 };
+    const [, , delivered, , , records, , , ...fields] = await this.#run('claim', {
+      claimant: OWNER,
+      sequence: ++this.#claims,
+      delivered: this.#delivered,
+      max: BARE_BATCH,
+      lease: HOUR,
+      ...noSuspects,
+    });
     this.#delivered = delivered as number;
     const numbers = JSON.parse(`[${String(records).replaceAll(' ', ',')}]`) as number[];
     const messages = [];
@@ -89,15 +96,27 @@ class BarePartition {
 
   async acknowledge(messages: readonly { id: string; token: string }[]): Promise<void> {
     const tokens = messages.map(({ token }) => `${token} `).join('');
-    const args: Argument[] = ['SPUBLISH', this.#name('channel'), ++this.#sequence, 'a', tokens];
-    for (const { id } of messages) args.push(id);
-    await this.#run('settle', args);
+    const ids = messages.map(({ id }) => id);
+    await this.#run('settle', { sequence: ++this.#sequence, outcomes: 'a', tokens }, ids);
   }
 
-  async #run(name: ScriptName, args: readonly Argument[]): Promise<readonly Argument[]> {
-    const { sha, keys } = this.#scripts[name];
-    const reply = await this.#redis.evalsha(sha, keys.length, ...keys.map((key) => this.#name(key)), ...args);
-    return reply as readonly Argument[];
+  /**
+   * @param given by name; what is not given is empty, which asks for nothing
+   * @param rest further arguments
+   */
+  async #run(
+    name: ScriptName,
+    given: Readonly<Record<string, Argument>>,
+    rest: readonly Argument[] = [],
+  ): Promise<readonly Argument[]> {
+    const { sha, keys, args } = this.#scripts[name];
+    const known: Readonly<Record<string, Argument>> = {
+      wake_command: 'SPUBLISH',
+      channel: this.#name('channel'),
+      ...given,
+    };
+    const values = [...keys.map((key) => this.#name(key)), ...args.map((arg) => known[arg] ?? ''), ...rest];
+    return (await this.#redis.evalsha(sha, keys.length, ...values)) as readonly Argument[];
   }
 
   #name(key: string): string {
@@ -185,7 +204,7 @@ async function connect(redisUrl: string): Promise<BareConnection> {
 }
 
 async function loadInto(redis: Redis, name: ScriptName): Promise<LoadedScript> {
-  const { source, sha, keys } = scriptOf(name);
+  const { source, sha, keys, args } = scriptOf(name);
   await redis.script('LOAD', source);
-  return { sha, keys };
+  return { sha, keys, args };
 }

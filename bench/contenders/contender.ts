@@ -37,6 +37,8 @@ export interface ConsumerSettings {
   readonly ordered?: boolean | undefined;
   /** Concurrent handler calls, in this process and for each topic. */
   readonly concurrency: number;
+  /** Only for contenders that keep finished messages on demand: how many of each partition. @defaultValue none */
+  readonly finished?: number | undefined;
 }
 
 export interface Publisher {

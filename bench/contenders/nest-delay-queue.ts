@@ -26,11 +26,10 @@ export const nestDelayQueue: Contender = {
     };
   },
 
-  async consumer({ redisUrl, topics, partitions, ordered = false, concurrency }, handle) {
+  async consumer({ redisUrl, topics, partitions, ordered = false, finished, concurrency }, handle) {
+    const defaults = { partitions, ordered, ...(finished !== undefined && { finished: { maxCount: finished } }) };
     @Module({
-      imports: [
-        DelayQueueModule.forRoot({ redis: redisUrl, defaults: { partitions, ordered }, consumer: { concurrency } }),
-      ],
+      imports: [DelayQueueModule.forRoot({ redis: redisUrl, defaults, consumer: { concurrency } })],
       providers: [StartOfConsumption, ...topics.map((topic) => handlerOf(topic, handle))],
     })
     class ConsumerModule {}

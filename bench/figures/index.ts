@@ -3,6 +3,7 @@ import { backlog } from './backlog.js';
 import { block } from './block.js';
 import { burst } from './burst.js';
 import type { Figure } from './figure.js';
+import { finished } from './finished.js';
 import { growth } from './growth.js';
 import { idle } from './idle.js';
 import { inFlight } from './in-flight.js';
@@ -31,6 +32,7 @@ const FIGURES = [
   topics,
   processes,
   ordered,
+  finished,
 ];
 
 export function figuresOf(sizes: Sizes): Figure[] {

@@ -124,6 +124,11 @@ const REQUIREMENTS: readonly Requirement[] = [
     bounds: (figure) => [{ value: lastToFirst(figure, 'handled'), show: percent, atLeast: { must: 0.5, goal: 0.7 } }],
   },
   {
+    figure: 'finished',
+    what: 'Messages handled per second with a million finished ones kept, against none yet',
+    bounds: (figure) => [{ value: ratiosToFirst(figure, 'rate')[1], show: percent, atLeast: { must: 0.9 } }],
+  },
+  {
     figure: 'block',
     what: 'Longest block of Redis',
     bounds: (figure) => [{ value: median(figure, 'block'), show: milliseconds, atMost: { must: 10, goal: 3 } }],

@@ -78,7 +78,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Looks a message up.
+   * Looks a message up, also one that has ended, if the topic's option `finished` keeps it.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -100,7 +100,7 @@ export class DelayQueueAdmin {
 
   /**
    * Lists messages of one state, page by page and over all partitions: waiting ones in order of due time, those in flight in
-   * order of the end of their lease, dead letters in order of their death. Each page is read in short calls. A message that
+   * order of the end of their lease, dead letters in order of their death, finished ones in the order in which they ended. Each page is read in short calls. A message that
    * keeps its state and its place is listed exactly once, whatever else comes and goes meanwhile. One that is moved
    * (rescheduled, or its lease is renewed) may be listed twice, or not at all if it moves to a place that was listed already.
    *

@@ -1,4 +1,5 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
+import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toDate } from '../time/date.js';
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
@@ -16,17 +17,30 @@ export interface MessageDetails {
   readonly key: string;
   readonly topic: string;
   readonly partition: number;
-  readonly state: 'scheduled' | 'in-flight' | 'dead';
-  /** Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. */
+  /** `'finished'`: it has ended, and the topic's option `finished` keeps what became of it. */
+  readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
+  /** Finished: what became of it. */
+  readonly outcome: FinishedOutcome | undefined;
+  /** Scheduled: when it is due. In flight: when its lease ends. Dead: when it died. Finished: when it ended. */
   readonly at: Date;
+  /** By its publisher's estimate of the Redis server's clock; `undefined` if what is stored cannot be decoded. */
+  readonly publishedAt: Date | undefined;
+  /** Finished: when it was due last. */
+  readonly dueAt: Date | undefined;
+  /** Finished: how long the last handler call ran, in milliseconds; `undefined` if it was never called, or that is not known. */
+  readonly duration: number | undefined;
+  /** Finished: names the process that has handled it; `undefined` if none has, or that is not known. */
+  readonly process: string | undefined;
   /** `undefined` if what is stored cannot be decoded, or this process lacks its serializer; {@link raw} has it. */
   readonly payload: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  /** What it can be found by. Finished messages are not found by their tags any more. */
+  readonly tags: readonly string[];
   /** Deliveries so far. */
   readonly deliveries: number;
   /** Attempts spent so far. */
   readonly attempts: number;
-  /** Why it is dead, or why its last attempt failed. */
+  /** Why it is dead, or why the latest attempt that failed did. */
   readonly failure: Failure | undefined;
   /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
   readonly history: readonly FailedAttempt[];
@@ -44,13 +58,18 @@ export function toDetails(
   stored: StoredMessage,
   serializer: PayloadSerializer | undefined,
 ): MessageDetails {
-  const { storedId, envelope, state, at, deliveries, attempts, failure, history, blockedBy } = stored;
-  const { payload, headers } = readablePart(topic, serializer, envelope);
+  const { storedId, envelope, state, at, deliveries, attempts, failure, history, blockedBy, ending } = stored;
+  const { payload, headers, tags, publishedAt } = readablePart(topic, serializer, envelope);
   const common = {
     topic,
     partition: index,
     state,
+    outcome: ending?.outcome,
     at: toDate(at),
+    publishedAt: optionalDate(publishedAt),
+    dueAt: optionalDate(ending?.dueAt),
+    duration: ending?.duration,
+    process: ending?.process,
     deliveries,
     attempts,
     failure,
@@ -58,5 +77,9 @@ export function toDetails(
     blockedBy: blockedBy === undefined ? undefined : fromStoredId(blockedBy).id,
     raw: envelope,
   };
-  return { ...fromStoredId(storedId), ...common, payload, headers };
+  return { ...fromStoredId(storedId), ...common, payload, headers, tags };
+}
+
+function optionalDate(time: number | undefined): Date | undefined {
+  return time === undefined ? undefined : toDate(time);
 }

@@ -8,22 +8,34 @@ export type Positions = ReadonlyMap<number, Position>;
 
 const MAX_LISTS = 2 * MAX_PARTITIONS;
 
-/** `[topic, state, [list, at, stored id], …]` in base64url. */
-export function encodeCursor(topic: string, state: PeekedState, positions: Positions): string {
-  const places = Array.from(positions, ([index, { at, storedId }]) => [index, encodeTime(at), storedId]);
-  return Buffer.from(JSON.stringify([topic, state, ...places])).toString('base64url');
+/** What a cursor was made for. */
+interface ListedPart {
+  readonly topic: string;
+  readonly state: PeekedState;
+  readonly tag?: string | undefined;
 }
 
-/** @throws InvalidArgumentError if it was not made by {@link encodeCursor} for this topic and state */
-export function decodeCursor(cursor: unknown, topic: string, state: PeekedState): Positions {
+/** `[topic, state or state#tag, [list, at, stored id], …]` in base64url. */
+export function encodeCursor({ topic, ...part }: ListedPart, positions: Positions): string {
+  const places = Array.from(positions, ([index, { at, storedId }]) => [index, encodeTime(at), storedId]);
+  return Buffer.from(JSON.stringify([topic, nameOf(part), ...places])).toString('base64url');
+}
+
+/** @throws InvalidArgumentError if it was not made by {@link encodeCursor} for the same */
+export function decodeCursor(cursor: unknown, { topic, ...part }: ListedPart): Positions {
   const parts = typeof cursor === 'string' ? parse(cursor) : undefined;
-  if (Array.isArray(parts) && parts[0] === topic && parts[1] === state) {
+  if (Array.isArray(parts) && parts[0] === topic && parts[1] === nameOf(part)) {
     const positions = new Map(parts.slice(2).flatMap((place: unknown) => toPosition(place)));
     if (positions.size > 0 && positions.size === parts.length - 2) return positions;
   }
+  const tagged = part.tag === undefined ? '' : `, by tag '${part.tag}'`;
   throw new InvalidArgumentError(
-    `cursor must be one that peek() has returned for topic '${topic}' and state '${state}'. Given: ${describe(cursor)}.`,
+    `cursor must be one that peek() has returned for topic '${topic}' and state '${part.state}'${tagged}. Given: ${describe(cursor)}.`,
   );
+}
+
+function nameOf({ state, tag }: Omit<ListedPart, 'topic'>): string {
+  return tag === undefined ? state : `${state}#${tag}`;
 }
 
 function parse(cursor: string): unknown {

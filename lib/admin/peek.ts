@@ -6,6 +6,8 @@ import {
   type StoredMessage,
 } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { assertTag } from '../messages/tags.js';
 import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type MessageDetails, toDetails } from './message-details.js';
@@ -13,11 +15,11 @@ import { type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
  * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come and that no others of their key keep
- * waiting.
+ * waiting. `'finished'`: those that have ended and are kept.
  *
  * @publicApi
  */
-export type PeekState = 'scheduled' | 'due' | 'in-flight' | 'dead';
+export type PeekState = 'scheduled' | 'due' | 'in-flight' | 'dead' | 'finished';
 
 /**
  * How `peek()` lists.
@@ -29,6 +31,11 @@ export interface PeekOptions {
   limit?: number;
   /** Of the page before; without it, the list begins anew. */
   cursor?: string | undefined;
+  /**
+   * Lists only messages that carry this tag, in order of their ids. A page may be empty although there is another one. Finished messages are
+   * not found by their tags.
+   */
+  tag?: string | undefined;
 }
 
 /**
@@ -37,13 +44,13 @@ export interface PeekOptions {
  * @publicApi
  */
 export interface PeekPage {
-  /** In order of {@link MessageDetails.at}; fewer than {@link PeekOptions.limit} if they are large, and at the end. */
+  /** In order of {@link MessageDetails.at}, by tag in order of ids; fewer than {@link PeekOptions.limit} if they are large, and at the end. */
   readonly messages: readonly MessageDetails[];
   /** For the next page; `undefined` if this was the last. */
   readonly cursor: string | undefined;
 }
 
-const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead'];
+const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead', 'finished'];
 const DEFAULT_LIMIT = 50;
 
 /** A page ends once the envelopes of its messages add up to this, in characters. */
@@ -52,6 +59,9 @@ const MAX_PAGE_LENGTH = 1024 * 1024;
 /** What a partition is asked for at least, so that one that has all the messages does not take many calls. */
 const MIN_MESSAGES_PER_CALL = 20;
 const MIN_BYTES_PER_CALL = 64 * 1024;
+
+/** Most calls in a row that bring nothing from a partition, before the page ends. */
+const MAX_EMPTY_CALLS = 10;
 
 /**
  * Lists the messages of one state, a page at a time.
@@ -65,28 +75,42 @@ export async function peek(
   options: PeekOptions,
 ): Promise<PeekPage> {
   assertOneOf('state', state, PEEK_STATES);
-  assertOptions('The options of peek', options, ['limit', 'cursor']);
-  const { limit = DEFAULT_LIMIT, cursor } = options;
+  assertOptions('The options of peek', options, ['limit', 'cursor', 'tag']);
+  const { limit = DEFAULT_LIMIT, cursor, tag } = options;
   assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
-  const start = cursor === undefined ? new Map() : decodeCursor(cursor, topic, state);
-  return served(dependencies, () => listPage(dependencies, { topic, state, limit, start }));
+  if (tag !== undefined) assertTag('tag', tag);
+  if (tag !== undefined && state === 'finished') {
+    throw new InvalidArgumentError(
+      `Finished messages are not found by their tags: leave 'tag' out, or choose another state.`,
+    );
+  }
+  const start = cursor === undefined ? new Map() : decodeCursor(cursor, { topic, state, tag });
+  return served(dependencies, () => listPage(dependencies, { topic, state, limit, tag, start }));
+}
+
+interface WantedPage {
+  readonly topic: string;
+  readonly state: PeekState;
+  readonly limit: number;
+  readonly tag: string | undefined;
+  readonly start: Positions;
 }
 
 /** Merges the lists of all partitions into one, as far as a page goes. */
 async function listPage(
   { broker, serializerOf }: AdminDependencies,
-  { topic, state, limit, start }: { topic: string; state: PeekState; limit: number; start: Positions },
+  { topic, state, limit, tag, start }: WantedPage,
 ): Promise<PeekPage> {
   const { partitions: count = 0, order } = (await broker.configOf(topic)) ?? {};
   // An ordered topic has two lists of messages that wait, in each partition.
-  const sections = order && state === 'scheduled' ? [false, true] : [false];
+  const sections = order && state === 'scheduled' && tag === undefined ? [false, true] : [false];
   const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
   const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
   const lists = sections.flatMap((blocked, section) =>
     partitionsOf(topic, count).map((partition) => {
       const place = section * count + partition.index;
       const fetch: FetchMessages = (after) =>
-        broker.peek(partition, { state, blocked, after, limit: perCall, maxBytes });
+        broker.peek(partition, { state, blocked, tag, after, limit: perCall, maxBytes });
       return new PartitionList(partition, place, start.get(place), fetch);
     }),
   );
@@ -96,7 +120,8 @@ async function listPage(
   let length = 0;
   while (messages.length < limit && length < MAX_PAGE_LENGTH) {
     await Promise.all(lists.filter((list) => list.hungry).map((list) => list.fill()));
-    const list = lists.reduce<PartitionList | undefined>(earlier, undefined);
+    if (lists.some((list) => list.hungry)) break;
+    const list = lists.reduce<PartitionList | undefined>(tag === undefined ? earlier : byId, undefined);
     const stored = list?.take();
     if (!list || !stored) break;
     messages.push(toDetails(list.partition, stored, serializer));
@@ -104,12 +129,18 @@ async function listPage(
   }
   const ended = lists.every((list) => list.ended);
   const positions = lists.flatMap(({ place, position }) => (position ? [[place, position] as const] : []));
-  return { messages, cursor: ended ? undefined : encodeCursor(topic, state, new Map(positions)) };
+  return { messages, cursor: ended ? undefined : encodeCursor({ topic, state, tag }, new Map(positions)) };
 }
 
 function earlier(best: PartitionList | undefined, list: PartitionList): PartitionList | undefined {
   if (!list.first) return best;
   return best?.first && best.first.at <= list.first.at ? best : list;
+}
+
+/** The one whose first message has the lower id. */
+function byId(best: PartitionList | undefined, list: PartitionList): PartitionList | undefined {
+  if (!list.first) return best;
+  return best?.first && best.first.storedId <= list.first.storedId ? best : list;
 }
 
 type FetchMessages = (after: Position | undefined) => Promise<PeekedMessages>;
@@ -154,7 +185,7 @@ class PartitionList {
   }
 
   async fill(): Promise<void> {
-    while (this.hungry) {
+    for (let calls = 0; this.hungry && calls < MAX_EMPTY_CALLS; calls++) {
       const { messages, next } = await this.#fetch(this.#next);
       this.#fetched.push(...messages);
       this.#next = next;

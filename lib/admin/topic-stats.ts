@@ -16,6 +16,8 @@ export interface TopicCounts {
   readonly blocked: number;
   readonly inFlight: number;
   readonly dead: number;
+  /** Messages that have ended and are kept. */
+  readonly finished: number;
   /** The earliest due time; `undefined` if nothing waits that could be delivered then. */
   readonly nextDueAt: Date | undefined;
   /** The earliest due time among those that are due; `undefined` if none is. Its age tells how far handling is behind. */
@@ -91,6 +93,7 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
     blocked: sum(({ blocked }) => blocked),
     inFlight: sum(({ inFlight }) => inFlight),
     dead: sum(({ dead }) => dead),
+    finished: sum(({ finished }) => finished),
     nextDueAt: earliest(partitions.map(({ nextDueAt }) => nextDueAt)),
     oldestDueAt: earliest(partitions.map(({ oldestDueAt }) => oldestDueAt)),
     paused: partitions.some(({ paused }) => paused),
@@ -111,7 +114,7 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
 }
 
 function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<string>): PartitionStatus {
-  const { scheduled, due, blocked, inFlight, dead, owner, paused } = stats;
+  const { scheduled, due, blocked, inFlight, dead, finished, owner, paused } = stats;
   const nextDueAt = stats.nextDueAt === undefined ? undefined : new Date(stats.nextDueAt);
   return {
     partition,
@@ -120,6 +123,7 @@ function toStatus(partition: number, stats: PartitionStats, live: ReadonlySet<st
     blocked,
     inFlight,
     dead,
+    finished,
     nextDueAt,
     oldestDueAt: due > 0 ? nextDueAt : undefined,
     paused,

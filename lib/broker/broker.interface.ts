@@ -32,6 +32,7 @@ import type {
   Receipt,
   RescheduleResult,
   Settlement,
+  TagCancelResult,
   TopicOrder,
 } from './message-calls.interface.js';
 import type { Owner } from './owner.js';
@@ -46,7 +47,6 @@ import type {
   ScheduleWrite,
 } from './schedules.interface.js';
 import type {
-  DeadLetterLimits,
   DeadLetterPage,
   DeadLetterQuery,
   Death,
@@ -54,6 +54,7 @@ import type {
   PeekRequest,
   PeekedMessages,
   Requeue,
+  RetentionLimits,
   StoredMessage,
 } from './stored-message.interface.js';
 
@@ -87,6 +88,12 @@ export interface BrokerOperations {
     terms?: PublishTerms,
   ): Promise<PublishResult[]>;
   cancel(partition: Partition, call: CallId, storedId: string): Promise<CancelResult>;
+  /**
+   * Cancels some of the messages that carry a tag, each as {@link cancel} does; dead letters stay.
+   *
+   * @param after begins behind this stored id; `undefined`: at the first
+   */
+  cancelTagged(partition: Partition, call: CallId, tag: string, after: string | undefined): Promise<TagCancelResult>;
   /** Moves a message that waits to another due time; if it does not wait, nothing changes. */
   reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
   /** Makes a message that waits due now; one that is due already keeps its time. */
@@ -98,8 +105,17 @@ export interface BrokerOperations {
   // ── delivering ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;
-  /** Answers in the order of the settlements, 1 to `MAX_BATCH`. */
-  settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]>;
+  /**
+   * Answers in the order of the settlements, 1 to `MAX_BATCH`.
+   *
+   * @param process that has handled the messages, for what is kept of those that are finished
+   */
+  settle(
+    partition: Partition,
+    call: CallId,
+    settlements: readonly Settlement[],
+    process?: string,
+  ): Promise<SettleStatus[]>;
   /** Answers in the order of the receipts, at most `MAX_BATCH`. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
   /**
@@ -132,7 +148,7 @@ export interface BrokerOperations {
   peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages>;
   stats(partition: Partition): Promise<PartitionStats>;
 
-  // ── dead letters ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── dead letters and finished messages ────────────────────────────────────────────────────────────────────────────
 
   listDead(partition: Partition, query: DeadLetterQuery): Promise<DeadLetterPage>;
   /**
@@ -153,7 +169,12 @@ export interface BrokerOperations {
    * Removes the dead letters that are over the limits; some hundred at a time. Answers when to come again (epoch
    * milliseconds), `undefined` if nothing is left that will expire.
    */
-  trimDead(partition: Partition, limits: DeadLetterLimits): Promise<number | undefined>;
+  trimDead(partition: Partition, limits: RetentionLimits): Promise<number | undefined>;
+  /**
+   * Removes what is kept of finished messages beyond the limits that the owner's claims have set; some hundred at a time. Answers as
+   * {@link trimDead}, and 0 if there is more to do at once.
+   */
+  trimFinished(partition: Partition): Promise<number | undefined>;
 
   // ── schedules ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -252,6 +273,7 @@ export const OPERATIONS = {
   connect: 'all',
   publish: 'partition',
   cancel: 'partition',
+  cancelTagged: 'partition',
   reschedule: 'partition',
   locate: 'partition',
   claim: 'partition',
@@ -261,6 +283,7 @@ export const OPERATIONS = {
   get: 'partition',
   stats: 'partition',
   trimDead: 'partition',
+  trimFinished: 'partition',
   listDead: 'partition',
   requeueDead: 'partition',
   removeDead: 'partition',

@@ -1,9 +1,11 @@
+import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
 import type { RateLimitScope } from '../errors/handling.errors.js';
 import type { ReplicaRequirement } from '../messages/replicas.js';
 import type { Limits } from './limits.interface.js';
 import type { Owner } from './owner.js';
+import type { RetentionLimits } from './stored-message.interface.js';
 
 /** One partition of a topic. */
 export interface Partition {
@@ -42,6 +44,8 @@ export interface NewMessage {
    * longest wait, in milliseconds.
    */
   readonly maxWait?: number | undefined;
+  /** What it can be found by, each once. @defaultValue nothing */
+  readonly tags?: readonly string[] | undefined;
 }
 
 /** What all messages of a call have in common. */
@@ -57,6 +61,8 @@ export interface PublishResult {
   readonly status: 'created' | 'rejected' | 'ignored' | 'replaced';
   /** Due time of the message that is stored now, epoch milliseconds. */
   readonly dueAt: number;
+  /** If it was rejected since the message with this id is finished, what became of that one. */
+  readonly finishedAs?: FinishedOutcome;
   /** Set in the first result of a call if its partition had no counters yet: it is new, or Redis has lost it. */
   readonly isNewPartition?: true;
   /** How many replicas had confirmed the call when it was answered; `undefined` if none were asked for. */
@@ -69,6 +75,15 @@ export interface PublishResult {
  * @publicApi
  */
 export type CancelResult = 'cancelled' | 'in-flight' | 'not-found';
+/** What became of some of the messages that carry a tag. */
+export interface TagCancelResult {
+  readonly cancelled: number;
+  /** How many are marked, since they are in flight. */
+  readonly inFlight: number;
+  /** The stored id behind which to go on; `undefined` if these were the last. */
+  readonly next: string | undefined;
+}
+
 export type RescheduleResult = 'rescheduled' | 'in-flight' | 'not-found';
 
 export interface EnvelopeEdit {
@@ -120,13 +135,18 @@ export interface ClaimRequest {
   readonly delivered: number;
   /** Most messages wanted, 0 to {@link MAX_BATCH}. With 0 it tells what is next. */
   readonly max: number;
-  /** For how long the deliveries belong to the member, in milliseconds. */
+  /**
+   * For how long the deliveries belong to the member, in milliseconds. 0: at most once; what is handed out is gone, and there is nothing to be
+   * settled.
+   */
   readonly lease: number;
   /**
    * Room for suspects: messages whose deliveries have ended with their lease more than once. One that may run in a group takes
    * 1, and one that has to run alone takes all of it. @defaultValue {@link SUSPECT_ROOM}: as if no suspect ran
    */
   readonly room?: number;
+  /** What the partition keeps of finished messages from now on. @defaultValue nothing */
+  readonly finished?: RetentionLimits | undefined;
   /** Of the topic. */
   readonly order?: TopicOrder | undefined;
   /** What every key may have. */
@@ -163,6 +183,8 @@ export type ClaimResult =
       readonly repaired: number;
       /** Whether suspects wait that there was no room for. */
       readonly heldBack: boolean;
+      /** Whether finished messages are kept, or some are left that are to be removed. */
+      readonly keepsFinished: boolean;
       /** Under what time the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
       readonly grantedAt?: number | undefined;
       /** How many messages are still due, and may be claimed; if that was asked for. */
@@ -196,6 +218,8 @@ export type Outcome =
 
 export interface Settlement extends Receipt {
   readonly outcome: Outcome;
+  /** How long the handler ran, in milliseconds; only kept of finished messages. */
+  readonly duration?: number;
 }
 
 /** Whether the broker keeps more once it has stored an outcome, so that it refuses it while it is full. */

@@ -79,6 +79,8 @@ export interface Occurrence extends Omit<ScheduleWrite, 'content' | 'expected'> 
   readonly storedId: string;
   /** Epoch milliseconds. */
   readonly dueAt: number;
+  /** Of the message. */
+  readonly tags?: readonly string[] | undefined;
   /** Of the topic. */
   readonly order?: TopicOrder | undefined;
   /** If it is given, nothing is published while an earlier message of the schedule waits, runs or retries; the state is this one then. */

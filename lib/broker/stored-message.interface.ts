@@ -1,13 +1,14 @@
+import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
 
 export interface StoredMessage {
   readonly storedId: string;
-  readonly state: 'scheduled' | 'in-flight' | 'dead';
+  readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished';
   readonly envelope: string;
   /**
-   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Epoch milliseconds; any number if another
-   * program wrote it.
+   * Scheduled: due time. In flight: end of the lease. Dead: time of death. Finished: when it ended. Epoch milliseconds; any number if
+   * another program wrote it.
    */
   readonly at: number;
   readonly deliveries: number;
@@ -17,6 +18,19 @@ export interface StoredMessage {
   readonly history: readonly FailedAttempt[];
   /** In an ordered topic, the stored id of the message of its key that has to be done first. Only a look at one message tells. */
   readonly blockedBy?: string;
+  /** Of a finished message. */
+  readonly ending?: Ending;
+}
+
+/** How a message has ended. */
+export interface Ending {
+  readonly outcome: FinishedOutcome;
+  /** When it was due last, epoch milliseconds. */
+  readonly dueAt: number | undefined;
+  /** How long the last handler call ran, in milliseconds; `undefined` if that is not known, or it was never called. */
+  readonly duration: number | undefined;
+  /** Names the process that has handled it; `undefined` if none has, or that is not known. */
+  readonly process: string | undefined;
 }
 
 // ── lists ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -35,6 +49,11 @@ export interface PeekRequest {
   readonly state: PeekedState;
   /** Of those that wait, only the messages that wait behind others of their key, or for its limits; else only the others. */
   readonly blocked?: boolean;
+  /**
+   * Only messages that carry this tag, in order of the bytes of their stored ids, whether or not they are blocked. A page may be empty
+   * though more follow; finished messages are not listed by tag.
+   */
+  readonly tag?: string | undefined;
   /** The page begins behind this place. */
   readonly after?: Position | undefined;
   /** Most messages wanted, 1 to `MAX_BATCH`. */
@@ -95,7 +114,8 @@ export interface Requeue extends Death {
   readonly envelope?: string | undefined;
 }
 
-export interface DeadLetterLimits {
+/** For how long, and how many, dead letters or finished messages of a partition are kept. */
+export interface RetentionLimits {
   /** Milliseconds. @defaultValue no limit */
   readonly maxAge?: number | undefined;
   /** @defaultValue no limit */
@@ -125,6 +145,8 @@ export interface PartitionStats {
   readonly blocked: number;
   readonly inFlight: number;
   readonly dead: number;
+  /** Those that are kept though they have ended. */
+  readonly finished: number;
   readonly nextDueAt: number | undefined;
   /** The session that is stored as its owner, whether or not it has ended; `undefined` if the partition was released. */
   readonly owner: string | undefined;

@@ -4,6 +4,12 @@ export const MAX_NAME_LENGTH = 128;
 /** Longest id and longest key, in characters. */
 export const MAX_ID_LENGTH = 256;
 
+/** Most tags of a message. */
+export const MAX_TAGS = 8;
+
+/** Longest tag, in characters. */
+export const MAX_TAG_LENGTH = 128;
+
 /** Largest payload with its headers, encoded, in bytes. */
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 

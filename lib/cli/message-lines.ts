@@ -6,7 +6,7 @@ import { shown, shownLines, shownValue } from './text.js';
 import { relative, shownDuration, shownTime } from './times.js';
 
 /** What `at` is in each state. */
-const AT = { scheduled: 'due', 'in-flight': 'lease ends', dead: 'died' } as const;
+const AT = { scheduled: 'due', 'in-flight': 'lease ends', dead: 'died', finished: 'ended' } as const;
 
 /** A line of a list for each message of a state. */
 export function messageColumns(state: MessageDetails['state'], now: number): Column<MessageDetails>[] {

@@ -2,11 +2,14 @@ import { isMainThread } from 'node:worker_threads';
 import type { Broker } from '../broker/broker.interface.js';
 import { createRedisBroker } from '../broker/redis/redis.broker.js';
 import type { Role } from '../broker/redis/rights.js';
+import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { type Clock, SystemClock } from '../time/clock.js';
 import type { DelayQueueModuleOptions } from './delay-queue-options.interface.js';
 import { type ResolvedOptions, resolveOptions } from './resolve-options.js';
+
+export type { MessageHandler };
 
 /** What a connection makes its broker with. */
 export interface BrokerContext {
@@ -31,6 +34,8 @@ export interface Backend {
   resolve(given: DelayQueueModuleOptions, version: string): ResolvedOptions;
   /** @returns a broker that is not connected yet, and the ioredis client that applications can inject */
   createBroker(options: ResolvedOptions, context: BrokerContext): Promise<{ broker: Broker; redis: object }>;
+  /** To be put around each handler, by whoever has to know when it runs. */
+  watch(handler: MessageHandler): MessageHandler;
   /** To be called when the application has bootstrapped. */
   booted(): void;
   /** To be called around each drain, which may have to wait for time to pass. */
@@ -64,6 +69,10 @@ export class RedisBackend implements Backend {
       onScript: metrics && ((name, duration) => metrics.observeScript(name, duration / 1000)),
     });
     return { broker, redis: broker.client };
+  }
+
+  watch(handler: MessageHandler): MessageHandler {
+    return handler;
   }
 
   booted(): void {}

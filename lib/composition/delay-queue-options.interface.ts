@@ -98,6 +98,13 @@ export interface TopicOptions {
   rateLimit?: RateLimitOptions;
   /** How many messages may be in flight at once in the whole fleet: of the topic, and of each key. @defaultValue no limit */
   maxInFlight?: MaxInFlightOptions;
+  /**
+   * `'at-most-once'`: a message is gone as soon as it is handed to a process, so it is never delivered twice; if the process dies, or the
+   * handler fails, it is lost. Not together with `ordered`, `maxInFlight` or `attempts`. The process that handles the messages decides.
+   *
+   * @defaultValue 'at-least-once'
+   */
+  delivery?: 'at-least-once' | 'at-most-once';
   /** How many deliveries may fail before a message is a dead letter, 1 to 1000. @defaultValue 5 */
   attempts?: number;
   /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */
@@ -108,6 +115,11 @@ export interface TopicOptions {
   expireAfter?: Duration;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
+  /**
+   * Keeps what was acknowledged, cancelled or delivered at most once, so that it can be looked up and its id stays taken: for how long (`maxAge`), and how many
+   * per partition (`maxCount`). One of both at least. The process that handles the messages decides. @defaultValue nothing is kept
+   */
+  finished?: FinishedOptions;
   /** Takes payloads into JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
 }
@@ -144,6 +156,16 @@ export interface MaxInFlightOptions {
  * @publicApi
  */
 export interface DeadLetterOptions {
+  maxAge?: Duration;
+  maxCount?: number;
+}
+
+/**
+ * Which messages are kept once they have ended: those that ended within `maxAge`, and of those the last `maxCount` of each partition.
+ *
+ * @publicApi
+ */
+export interface FinishedOptions {
   maxAge?: Duration;
   maxCount?: number;
 }

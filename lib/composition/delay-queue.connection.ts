@@ -204,7 +204,7 @@ export class DelayQueueConnection {
       context: { broker, clock: backend.clock, log, events, member: this.#member, settleLayers: middleware.settle },
       topics: this.#topics,
       settings: options.consumer,
-      handlers: handlers.map((handler) => handleWithin(middleware.handle, handler)),
+      handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
       intakes: this.#intakes,
       hooks,
       onDataLost: () => this.#declared.restore(),

@@ -1,4 +1,4 @@
-import type { TopicLimits } from '../broker/broker.interface.js';
+import type { RetentionLimits, TopicLimits } from '../broker/broker.interface.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
@@ -86,11 +86,13 @@ const TOPIC_OPTIONS = [
   'ordered',
   'rateLimit',
   'maxInFlight',
+  'delivery',
   'attempts',
   'backoff',
   'timeout',
   'expireAfter',
   'deadLetter',
+  'finished',
   'serializer',
 ] as const;
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout', 'maxIdleWait'] as const;
@@ -110,12 +112,14 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   partitions: undefined,
   order: undefined,
   limits: undefined,
+  delivery: 'at-least-once',
   attempts: 5,
   backoff: DEFAULT_BACKOFF,
   timeout: undefined,
   expireAfter: undefined,
   serializer: undefined,
   deadLetter: { maxAge: undefined, maxCount: undefined },
+  finished: undefined,
 };
 
 /** @throws ConfigurationError that says which option is wrong, and why */
@@ -196,10 +200,13 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   if (maxCount !== undefined) {
     assertInteger(`${name}.deadLetter.maxCount`, maxCount, { min: 0, max: Number.MAX_SAFE_INTEGER });
   }
+  const order = resolveOrder(`${name}.ordered`, options.ordered) ?? base.order;
+  const limits = resolveLimits(name, options, base.limits);
   return Object.freeze({
     partitions,
-    order: resolveOrder(`${name}.ordered`, options.ordered) ?? base.order,
-    limits: resolveLimits(name, options, base.limits),
+    order,
+    limits,
+    delivery: resolveDelivery(name, options, { ...base, order, limits }),
     attempts,
     backoff: backoff === undefined ? base.backoff : resolveBackoff(`${name}.backoff`, backoff),
     timeout: optionalDuration(`${name}.timeout`, timeout) ?? base.timeout,
@@ -209,7 +216,44 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
       maxAge: optionalDuration(`${name}.deadLetter.maxAge`, deadLetter.maxAge) ?? base.deadLetter.maxAge,
       maxCount,
     },
+    finished: resolveFinished(`${name}.finished`, options.finished) ?? base.finished,
   });
+}
+
+/** What is gone when it is claimed can neither keep others waiting nor come again. */
+function resolveDelivery(
+  name: string,
+  options: TopicOptions,
+  { order, limits, ...base }: Pick<TopicSettings, 'delivery' | 'order' | 'limits'>,
+): TopicSettings['delivery'] {
+  const { delivery = base.delivery, attempts } = options;
+  assertOneOf(`${name}.delivery`, delivery, ['at-least-once', 'at-most-once']);
+  if (delivery === 'at-least-once') return delivery;
+  const conflicts = {
+    ordered: order !== undefined && order !== 'none',
+    maxInFlight: limits?.inFlight !== undefined,
+    attempts: attempts !== undefined,
+  };
+  const [conflict] = Object.entries(conflicts).flatMap(([option, isGiven]) => (isGiven ? [option] : []));
+  if (conflict === undefined) return delivery;
+  throw new InvalidArgumentError(
+    `${name}.delivery cannot be 'at-most-once' together with '${conflict}': such a message is gone when a process takes it, so it neither ` +
+      `keeps others waiting nor comes again. Leave one of them out.`,
+  );
+}
+
+/** Without any limit, Redis would be full one day. */
+function resolveFinished(name: string, finished: TopicOptions['finished']): RetentionLimits | undefined {
+  if (finished === undefined) return undefined;
+  assertOptions(name, finished, ['maxAge', 'maxCount']);
+  const { maxAge, maxCount } = finished;
+  if (maxAge === undefined && maxCount === undefined) {
+    throw new InvalidArgumentError(`${name} needs maxAge, maxCount, or both, so that it does not grow for ever.`);
+  }
+  if (maxCount !== undefined) {
+    assertInteger(`${name}.maxCount`, maxCount, { min: 1, max: Number.MAX_SAFE_INTEGER });
+  }
+  return { maxAge: optionalDuration(`${name}.maxAge`, maxAge), maxCount };
 }
 
 function resolveOrder(name: string, ordered: TopicOptions['ordered']): TopicSettings['order'] {

@@ -21,7 +21,9 @@ export function deliveriesOf(
   { messages, grantedAt }: Claimed,
   { sentAt, firstSentAt, permits }: SentClaim,
 ): Delivery[] {
-  const leaseEndsAt = sentAt + handled.settings.lease;
+  const { lease } = handled.settings;
+  // Nobody else gets what is delivered at most once, however late its call is.
+  const leaseEndsAt = lease === 0 ? Infinity : sentAt + lease;
   const keyRate = limiter.keyLimits?.rate;
   return messages.map((message) => {
     const delivery = new Delivery(partition, message, leaseEndsAt);

@@ -129,12 +129,14 @@ export class DeadLetterNotifier {
     const { failure, failedAttempt, spent = true } = outcome;
     const stored = await broker.get(partition, storedId).catch(() => undefined);
     const isStillDead = stored?.state === 'dead';
+    const { payload, headers } = readablePart(partition.topic, serializer, envelope);
     return {
       id,
       key,
       topic: partition.topic,
       partition: partition.index,
-      ...readablePart(partition.topic, serializer, envelope),
+      payload,
+      headers,
       failure,
       attempts: spent ? attempt : attempt - 1,
       history: isStillDead ? stored.history : failedAttempt ? [failedAttempt] : [],

@@ -47,7 +47,7 @@ export class DeliveryCheck {
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
     // The claim's reply lay unread, such as while the process was stopped: by now another one may handle the message.
     if (this.#isOver(delivery)) return RELEASED;
-    return mayBeNoText(delivery.storedId) ? this.#byId(delivery) : this.#stored(delivery);
+    return mayBeNoText(delivery.storedId) && !this.#isOnce ? this.#byId(delivery) : this.#stored(delivery);
   }
 
   /** The handler must not be called for a message that it could not settle. */
@@ -71,7 +71,7 @@ export class DeliveryCheck {
       return dead(toFailure('undecodable', error));
     }
     const maxAttempts = envelope.attempts ?? settings.attempts;
-    if (delivery.attempt > maxAttempts) return this.#crashed(delivery);
+    if (delivery.attempt > maxAttempts && !this.#isOnce) return this.#crashed(delivery);
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
     // What was delivered before was not too late: it comes again after a failure, a crash or a shutdown.
     if (expireAfter !== undefined && delivery.number === 1) {
@@ -119,6 +119,11 @@ export class DeliveryCheck {
   /** The schema may take as long as the handler after it. */
   #inTime<T>(checking: Promise<T>, timeout: number): Promise<T> {
     return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
+  }
+
+  /** What is delivered at most once needs no settle, and its attempts are those of an earlier time. */
+  get #isOnce(): boolean {
+    return this.#handled.settings.delivery === 'at-most-once';
   }
 
   #isOver({ endsAt }: Delivery): boolean {

@@ -1,4 +1,5 @@
 import type { Outcome, TopicOrder } from '../broker/broker.interface.js';
+import { describe } from '../checks/describe.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import { firstLine, quoted } from '../log.js';
 import type { Failure, FailureReason } from '../messages/failure.js';
@@ -36,6 +37,19 @@ export class DeliveryReporter {
     const ended: EndedDelivery = { ...delivery.describe(), duration: delivery.duration };
     if (effect === 'settled') this.#tell(ended, verdict);
     else if (events.wants(effect)) events.emit(effect, ended);
+  }
+
+  /** To be called once it is known what has become of a delivery at most once, whose message is gone in any case. */
+  reportGone(delivery: Delivery, verdict: Verdict): void {
+    if (verdict.outcome.kind === 'ack') return this.report(delivery, verdict, 'settled');
+    const { events, log } = this.#context;
+    const error = errorOf(delivery, verdict);
+    const { id, topic, partition } = delivery.describe();
+    const said = error instanceof Error ? `${error.name}: ${firstLine(error.message)}` : describe(error);
+    log.error(
+      `Message ${quoted(id)} of topic '${topic}' is lost in ${this.#handler}, since it was delivered at most once: ${said}`,
+    );
+    events.emit('errors', { source: 'handler', topic, partition, id, error });
   }
 
   #tell(ended: EndedDelivery, { outcome, error, attemptsLeft }: Verdict): void {
@@ -84,6 +98,14 @@ export class DeliveryReporter {
   #nameOf({ id, topic, attempt }: EndedDelivery): string {
     return `Attempt ${attempt} of message ${quoted(id)} of topic '${topic}' in ${this.#handler}`;
   }
+}
+
+/** Why a delivery has not succeeded: what its handler has thrown, what was found wrong before, or why it was aborted. */
+function errorOf(delivery: Delivery, { error, outcome }: Verdict): unknown {
+  if (error !== undefined) return error;
+  if (!('failure' in outcome)) return delivery.signal.reason as unknown;
+  const { name, message } = outcome.failure;
+  return Object.assign(new Error(message), { name });
 }
 
 /** Such as `TypeError: the message`. */

@@ -18,6 +18,8 @@ export interface Claimant {
 export class SlotPool {
   readonly limit: number;
   #used = 0;
+  /** Calls that have to be made and have no slot yet. */
+  #owed = 0;
   readonly #queue = new Map<Claimant, HandlerSlots>();
   #granting = false;
   readonly #idle: (() => void)[] = [];
@@ -35,9 +37,15 @@ export class SlotPool {
     return this.limit - this.#used;
   }
 
-  /** Resolves once no slot is taken. */
+  /** Resolves once no slot is taken, and none is owed. */
   async idle(): Promise<void> {
-    if (this.#used > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#used + this.#owed > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** @param calls how many more have to be made whatever happens, and wait for a slot; below 0: they have one now, or are given up */
+  owe(calls: number): void {
+    this.#owed += calls;
+    this.#tellIdle();
   }
 
   /** A claimant's slots are granted at once if some are free, else as soon as some are. */
@@ -68,8 +76,12 @@ export class SlotPool {
   /** Slots that come back in one turn of the event loop are granted together, which makes larger claims. */
   giveBack(slots: number): void {
     this.#used -= slots;
-    if (this.#used === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#tellIdle();
     this.#grantSoon();
+  }
+
+  #tellIdle(): void {
+    if (this.#used + this.#owed === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #grantSoon(): void {
@@ -157,6 +169,11 @@ export class HandlerSlots {
     this.#used += slots;
     this.#pool.take(slots);
     return slots;
+  }
+
+  /** See {@link SlotPool.owe}. */
+  owe(calls: number): void {
+    this.#pool.owe(calls);
   }
 
   /** Gives slots back. */

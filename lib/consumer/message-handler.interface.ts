@@ -29,6 +29,6 @@ export interface HandledTopic {
 
 /** What is set for the messages of one topic in one handler: its own options, else those of the topic. */
 export interface HandlerSettings extends TopicSettings {
-  /** Milliseconds. */
+  /** Milliseconds; 0 if the topic is delivered at most once, and nothing is leased. */
   readonly lease: number;
 }

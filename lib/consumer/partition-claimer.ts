@@ -38,11 +38,14 @@ export interface ClaimTaker extends Pick<SettleListener, 'settled'> {
   /** Whether what was claimed has to be settled before more is claimed; {@link PartitionClaimer.wake} ends this. */
   readonly settlesFirst: boolean;
   /**
-   * Takes what was claimed, in full batches, as far as there are slots, and gives back what there are none for.
+   * Takes what was claimed, in full batches, as far as there are slots, and gives back what there are none for, or has it wait for some if that
+   * cannot be.
    *
    * @returns how many of the slots it uses
    */
   take(deliveries: readonly Delivery[], slots: number): number;
+  /** Finished messages are kept, or some are left that are to be removed; each claim tells. */
+  keepsFinished(): void;
   /**
    * This process does not own the partition any more.
    *
@@ -214,6 +217,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       this.#slots -= this.#taker.take(deliveries, this.#slots);
       this.#plan(result);
       if (result.heldBack) suspects.await(this, room);
+      if (result.keepsFinished) this.#taker.keepsFinished();
       suspects.leave(room);
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
@@ -281,6 +285,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       sequence: ++this.#sequence,
       delivered: this.#delivered,
       lease: handled.settings.lease,
+      finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
       keyLimits: limiter.keyLimits,
       counts: limiter.isLimited,

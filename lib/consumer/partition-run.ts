@@ -1,7 +1,6 @@
 import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import type { PartitionProgress } from '../topics/progress.js';
-import { DeadLetterTrimmer } from './dead-letter-trimmer.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import { DeliveryReporter } from './delivery-reporter.js';
@@ -9,8 +8,10 @@ import { type Destination, HandlerDestination } from './handler-destination.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { waitForEarlierRun } from './earlier-run.js';
+import { type RetentionTrimmer, trimmerOfDeadLetters, trimmerOfFinished } from './retention-trimmer.js';
 import { RunningDeliveries } from './running-deliveries.js';
 import { ScheduleRunner } from './schedule-runner.js';
+import { SlotQueue } from './slot-queue.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
 import { ACKED, RELEASED, type Verdict, failedAttempt, notCalled } from './verdict.js';
@@ -38,7 +39,12 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
   readonly #renewer: LeaseRenewer;
-  readonly #trimmer: DeadLetterTrimmer;
+  /** Whether what is claimed is gone: it has no lease, is not settled, and cannot be given back. */
+  readonly #isOnce: boolean;
+  readonly #withoutSlots: SlotQueue;
+  readonly #deadLetters: RetentionTrimmer;
+  /** Only if finished messages are kept, or are left of another owner's. */
+  #finished: RetentionTrimmer | undefined;
   /** Only while the partition is owned. */
   #claimer: PartitionClaimer | undefined;
   #schedules: ScheduleRunner | undefined;
@@ -54,13 +60,15 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const { context, handler, handled, topics } = handling;
     this.#check = new DeliveryCheck(handling, partition);
     this.#destination = new HandlerDestination(context, handler);
-    this.#settler = new Settler(context, partition, this);
+    this.#settler = new Settler(context, partition, this, handled.settings.finished !== undefined);
     this.#reporter = new DeliveryReporter(context, handler.name, topics.knownOrder(partition.topic));
+    this.#isOnce = handled.settings.delivery === 'at-most-once';
+    this.#withoutSlots = new SlotQueue(handling, (deliveries) => this.#begin(deliveries));
     this.#renewer = new LeaseRenewer(handling, partition, {
       running: this.#running,
       settler: this.#settler,
     });
-    this.#trimmer = new DeadLetterTrimmer(context, partition, handled.settings.deadLetter);
+    this.#deadLetters = trimmerOfDeadLetters(context, partition, handled.settings);
   }
 
   // ── owned or not ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +92,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
       onLost: (stored) => this.lost(stored),
     });
     this.#schedules.start();
-    void this.#trimmer.start();
+    void this.#deadLetters.start();
   }
 
   /** Claims nothing more; resolves once what the last claim has brought is on its way. */
@@ -92,7 +100,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const [claimer, schedules] = [this.#claimer, this.#schedules];
     this.#claimer = undefined;
     this.#schedules = undefined;
-    this.#trimmer.disowned();
+    this.#deadLetters.disowned();
+    this.#finished?.disowned();
     await Promise.all([claimer?.stop(), schedules?.stop()]);
     // Another process need not wait.
     for (const delivery of this.#running.waiting) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
@@ -100,6 +109,13 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   lost(owner: Owner | undefined): void {
     this.#owner?.lost(owner);
+  }
+
+  /** Finished messages are kept here, or some are left of an owner that has kept them. */
+  keepsFinished(): void {
+    const { context, handled } = this.#handling;
+    this.#finished ??= trimmerOfFinished(context, this.partition, handled.settings);
+    void this.#finished.start();
   }
 
   /** `undefined` if another process owns the partition, or none. */
@@ -119,7 +135,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   // ── the way of a delivery ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Claimed: takes the deliveries, in calls of at most a batch, one a slot; what there is no slot for goes back. */
+  /**
+   * Claimed: takes the deliveries, in calls of at most a batch, one a slot; what there is no slot for goes back, or waits for one if it is
+   * delivered at most once.
+   */
   take(deliveries: readonly Delivery[], slots: number): number {
     const { handler, leaseEnds, suspects } = this.#handling;
     leaseEnds.check();
@@ -127,11 +146,14 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
     const [first] = deliveries;
     if (!first) return 0;
-    const fresh = deliveries.filter((delivery) => !this.#keepWaiting(delivery));
+    const fresh = deliveries.filter((delivery) => this.#isOnce || !this.#keepWaiting(delivery));
     const size = handler.batch ?? 1;
-    for (const delivery of fresh.splice(slots * size)) this.#settle(delivery, RELEASED);
+    if (this.#isOnce) for (const delivery of fresh) this.#running.addGone(delivery);
+    const rest = fresh.splice(slots * size);
+    if (this.#isOnce) this.#withoutSlots.add(rest);
+    else for (const delivery of rest) this.#settle(delivery, RELEASED);
     for (let begin = 0; begin < fresh.length; begin += size) this.#begin(fresh.slice(begin, begin + size));
-    this.#renewer.start(first.endsAt);
+    if (!this.#isOnce) this.#renewer.start(first.endsAt);
     return Math.ceil(fresh.length / size);
   }
 
@@ -159,7 +181,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const call = new Call(deliveries, this.#handling.slots);
     for (const delivery of deliveries) {
       delivery.call = call;
-      this.#running.add(delivery);
+      if (!this.#isOnce) this.#running.add(delivery);
     }
     call.ended = this.#deliver(call);
   }
@@ -203,12 +225,12 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     return checked;
   }
 
-  /** Gives back what a limit of its topic or its key does not let begin any more. */
+  /** Gives back what a limit of its topic or its key does not let begin any more; what is delivered at most once cannot be. */
   #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
     const { context, hold } = this.#handling;
     const now = context.clock.now();
     const mayBegin = ({ delivery }: CheckedDelivery): boolean => now <= delivery.mustBeginBy && !hold.holds;
-    if (checked.every(mayBegin)) return checked;
+    if (this.#isOnce || checked.every(mayBegin)) return checked;
     return checked.filter((one) => {
       if (mayBegin(one)) return true;
       this.#settle(one.delivery, RELEASED);
@@ -240,15 +262,17 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
     const isGranted = startedAt === undefined && grantedAt !== undefined;
-    this.#settler.settle(delivery, isGranted ? notCalled(verdict, grantedAt) : verdict);
+    if (this.#isOnce) this.#reporter.reportGone(delivery, verdict);
+    else this.#settler.settle(delivery, isGranted ? notCalled(verdict, grantedAt) : verdict);
     if (--this.#undecided === 0) for (const resolve of this.#onDecided.splice(0)) resolve();
   }
 
   /** Settled: Redis has confirmed it. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void {
     this.#reporter.report(delivery, verdict, effect);
+    if (verdict.outcome.kind === 'ack' || effect === 'cancelled') this.#finished?.expectMore();
     if (effect !== 'settled' || verdict.outcome.kind !== 'dead') return;
-    this.#trimmer.trim();
+    this.#deadLetters.trim();
     this.#handling.notifier.notify(delivery, verdict.outcome, this.#handling.handled.settings.serializer);
   }
 
@@ -280,15 +304,20 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Renews the leases now, since signals may have been lost. */
   renewLeases(): void {
-    if (this.#running.size + this.waitingForRoom > 0) void this.#renewer.renew();
+    if (!this.#isOnce && this.#running.size + this.waitingForRoom > 0) void this.#renewer.renew();
   }
 
-  /** Gives back what still runs: the signals abort, and the messages are at once free for another process. */
+  /**
+   * Gives back what still runs: the signals abort, and the messages are at once free for another process. What is delivered at most once is
+   * lost, also if it still waits for its call.
+   */
   releaseAll(): void {
+    const uncalled = this.#withoutSlots.giveUp();
     for (const delivery of this.#running) {
       delivery.abort(new DeliveryAbortedError('SHUTDOWN'));
       this.#settle(delivery, RELEASED);
     }
+    for (const delivery of uncalled) this.#running.remove(delivery);
   }
 
   /** Resolves once no delivery is undecided. */
@@ -318,7 +347,13 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Ends everything: claiming, renewing, settling and listening. */
   async close(): Promise<void> {
-    await Promise.all([this.stop(), this.#renewer.stop(), this.#settler.stop(), this.#trimmer.stop()]);
+    const trimmers = [this.#deadLetters, this.#finished];
+    await Promise.all([
+      this.stop(),
+      this.#renewer.stop(),
+      this.#settler.stop(),
+      ...trimmers.map((trimmer) => trimmer?.stop()),
+    ]);
     await this.#unsubscribe?.();
   }
 

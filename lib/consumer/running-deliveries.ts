@@ -1,19 +1,25 @@
 import type { Delivery } from './delivery.js';
 
-/** The deliveries of one partition that are on their way: those that run, and redeliveries that wait for an earlier run to end. */
+/**
+ * The deliveries of one partition that are on their way: those that run, redeliveries that wait for an earlier run to end, and those at most
+ * once that wait for a slot.
+ */
 export class RunningDeliveries implements Iterable<Delivery> {
   /** By stored id, until the handler has ended: it may outlive the outcome, such as after a timeout. */
   #runs = new Map<string, Delivery>();
   /** By stored id. */
   readonly #waits = new Map<string, Delivery>();
+  /** Of messages that are gone already: others with their ids may run beside them. */
+  readonly #gone = new Set<Delivery>();
 
   get size(): number {
-    return this.#runs.size + this.#waits.size;
+    return this.#runs.size + this.#waits.size + this.#gone.size;
   }
 
   *[Symbol.iterator](): Iterator<Delivery> {
     yield* this.#runs.values();
     yield* this.#waits.values();
+    yield* this.#gone;
   }
 
   /** Those whose outcome is not decided; for the others a lease is of no use. */
@@ -44,6 +50,11 @@ export class RunningDeliveries implements Iterable<Delivery> {
     this.#runs.set(delivery.storedId, delivery);
   }
 
+  /** A delivery at most once, from when it is claimed. */
+  addGone(delivery: Delivery): void {
+    this.#gone.add(delivery);
+  }
+
   /**
    * A redelivery that waits from now on.
    *
@@ -56,6 +67,7 @@ export class RunningDeliveries implements Iterable<Delivery> {
   }
 
   remove(delivery: Delivery): void {
+    if (this.#gone.delete(delivery)) return;
     if (this.#runs.get(delivery.storedId) === delivery) this.#runs.delete(delivery.storedId);
     else if (this.#waits.get(delivery.storedId) === delivery) this.#waits.delete(delivery.storedId);
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Owner, Partition, StoredSchedule, TopicOrder } from '../broker/broker.interface.js';
 import { repeatUntilServed, serveWithin } from '../broker/serve.js';
 import { isRefused } from '../broker/split-refused.js';
+import { tagsOf } from '../messages/readable-part.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { type Step, nextStep } from '../schedules/catch-up.js';
 import { occurrenceId, seriesOf } from '../schedules/occurrence-ids.js';
@@ -155,6 +156,7 @@ export class ScheduleRunner implements Startable {
       owner,
       storedId: toStoredId(occurrenceId(id, publish), key),
       dueAt: publish,
+      tags: tagsOf(stored.envelope),
       order,
       unlessBusy: overlap === 'skip' ? { state: skipped, series: seriesOf(id, key) } : undefined,
     };

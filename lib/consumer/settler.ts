@@ -23,6 +23,9 @@ import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
 import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
 
+/** Most characters of envelopes that Redis copies in one call. */
+const MAX_COPIED = 256 * 1024;
+
 /** What a settle has led to; what came too late is reported by the settler. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
 
@@ -50,6 +53,7 @@ export class Settler {
   readonly #context: ConsumerContext;
   readonly #partition: Partition;
   readonly #listener: SettleListener;
+  readonly #process: string | undefined;
   readonly #abandoned = new AbortController();
   readonly #sending: Loop;
   readonly #waiting = new WaitingOutcomes();
@@ -62,10 +66,12 @@ export class Settler {
   #sequence = 0;
   #hasMiddlewareFailed = false;
 
-  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener) {
+  /** @param keepsFinished whether it is kept who has handled a message, and for how long */
+  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener, keepsFinished = false) {
     this.#context = context;
     this.#partition = partition;
     this.#listener = listener;
+    this.#process = keepsFinished ? context.member : undefined;
     this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
   }
 
@@ -130,7 +136,7 @@ export class Settler {
   /** While something waits for room, only what makes room is sent at once. */
   #nextBatch(): DecidedDelivery[] {
     while (this.#pending.length > 0) {
-      const batch = this.#pending.splice(0, MAX_BATCH);
+      const batch = this.#pending.splice(0, this.#process === undefined ? MAX_BATCH : keepable(this.#pending));
       if (this.#waiting.size === 0) return batch;
       const { adding, others } = splitByRoom(batch);
       this.#waiting.add(adding);
@@ -202,13 +208,14 @@ export class Settler {
   async #call(batch: readonly DecidedDelivery[]): Promise<SettleStatus[]> {
     const { broker } = this.#context;
     const call = { caller: this.#caller, sequence: ++this.#sequence };
-    const settlements = batch.map(({ delivery: { storedId, token }, verdict: { outcome } }): Settlement => ({
-      storedId,
-      token,
-      outcome,
-    }));
+    const settlements = batch.map(({ delivery, verdict: { outcome } }): Settlement => {
+      const { storedId, token } = delivery;
+      return this.#process === undefined
+        ? { storedId, token, outcome }
+        : { storedId, token, outcome, duration: delivery.duration };
+    });
     const canWait = settlements.some(addsMemory);
-    return this.#served(() => broker.settle(this.#partition, call, settlements), canWait);
+    return this.#served(() => broker.settle(this.#partition, call, settlements, this.#process), canWait);
   }
 
   /** @param canWait whether to give up if the broker is full, since what there is no room for is sent again later */
@@ -290,6 +297,16 @@ export class Settler {
     const { topic, index: partition } = this.#partition;
     this.#context.events.emit('errors', { source, topic, partition, error });
   }
+}
+
+/** How many of the messages can end in one call if they are kept, since their envelopes are copied; one at least. */
+function keepable(decided: readonly DecidedDelivery[]): number {
+  let length = 0;
+  const end = decided.findIndex(({ delivery }, i) => {
+    length += delivery.envelope.length;
+    return i === MAX_BATCH || (i > 0 && length > MAX_COPIED);
+  });
+  return end === -1 ? decided.length : end;
 }
 
 function isFull(error: unknown): boolean {

@@ -16,7 +16,7 @@ export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit
   /** What each message carries. @defaultValue null */
   payload?: P;
   /** How its messages are published. `attempts`, `backoff` and `timeout` stand beside it, as those of the handler. */
-  options?: Pick<ScheduledMessageOptions, 'key' | 'expireAfter' | 'headers'>;
+  options?: Pick<ScheduledMessageOptions, 'key' | 'expireAfter' | 'headers' | 'tags'>;
 }
 
 /** What {@link RecurringHandler} leaves on a method, beside what `@DelayedHandler()` does. */

@@ -8,7 +8,21 @@ import { DelayQueueError, defineKind } from './delay-queue.error.js';
 const NAMED_ISSUES = 3;
 
 /**
- * A message with this id exists already; its payload and its due time stay as they are.
+ * What became of a message that is kept once it has ended. `'delivered'`: it was delivered at most once, and nothing is known of what its
+ * handler has done.
+ *
+ * @publicApi
+ */
+export type FinishedOutcome = 'acked' | 'cancelled' | 'delivered';
+
+const ENDED: Readonly<Record<FinishedOutcome, string>> = {
+  acked: 'was acknowledged',
+  cancelled: 'was cancelled',
+  delivered: 'was delivered',
+};
+
+/**
+ * A message with this id exists already, or has ended and is kept; it stays as it is.
  *
  * @publicApi
  */
@@ -22,10 +36,15 @@ export class DuplicateMessageError extends DelayQueueError {
   constructor(
     readonly topic: string,
     readonly id: string,
+    /** What became of the message, if it has ended; its id stays taken as long as the topic's option `finished` keeps it. */
+    readonly outcome?: FinishedOutcome,
   ) {
     super(
-      `Topic '${topic}' already holds a message with id '${id}', which was left untouched. ` +
-        `Publish with onDuplicate: 'ignore' to accept that, or 'replace' to give it the new payload and due time.`,
+      outcome === undefined
+        ? `Topic '${topic}' already holds a message with id '${id}', which was left untouched. ` +
+            `Publish with onDuplicate: 'ignore' to accept that, or 'replace' to give it the new payload and due time.`
+        : `The message with id '${id}' of topic '${topic}' ${ENDED[outcome]}, and its id stays taken as long as that is kept. ` +
+            `Publish with onDuplicate: 'ignore' to accept that, or 'replace' to publish it anew.`,
     );
   }
 }

@@ -48,7 +48,8 @@ export interface MissedEvent {
 
 /**
  * What this process reports, by kind of event. A delivery whose handler was called ends with one event of `acked`,
- * `retried`, `dead`, `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it.
+ * `retried`, `dead`, `cancelled`, `replaced`, `released` or `stale`, once Redis has confirmed it. One at most once, which Redis has nothing to
+ * do with any more, ends with `acked` or `errors`.
  *
  * @publicApi
  */
@@ -57,7 +58,7 @@ export interface QueueEvents {
   published: PublishedMessage;
   /** A message is handed to its handler; `lateness` is the time since it was due, in milliseconds. */
   delivered: DeliveryEvent & { readonly lateness: number };
-  /** A delivery was acknowledged. */
+  /** A delivery was acknowledged; of a topic that is delivered at most once: its handler has ended without an error. */
   acked: EndedDelivery;
   /** An attempt failed, or was put off; the message is delivered again after `delay` milliseconds. */
   retried: EndedDelivery & { readonly delay: number; readonly error: unknown };
@@ -92,9 +93,11 @@ export interface QueueEvents {
  * - `connection`: a connection to Redis was lost, or could not be made; or a key that another program had overwritten was set
  *   aside
  * - `membership`: a heartbeat, taking and giving up partitions, or looking whether anybody handles a topic
- * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters
+ * - `claim`, `settle`, `extend`, `trim`: claiming messages, settling outcomes, renewing leases, removing dead letters and finished
+ *   messages
  * - `limit`: asking for permits of a limited topic, or holding a topic
  * - `stale`: a settle came too late and changed nothing
+ * - `handler`: a message of a topic that is delivered at most once is lost, since its handler failed, or could not be called
  * - `hook`: a hook of the application threw
  * - `fleet`: sending or reading fleet-wide events
  * - `unhandled`: this process publishes to a topic that no process handles (`UnhandledTopicError`)
@@ -112,6 +115,7 @@ export type BackgroundErrorSource =
   | 'trim'
   | 'limit'
   | 'stale'
+  | 'handler'
   | 'hook'
   | 'fleet'
   | 'unhandled'
@@ -129,6 +133,8 @@ export interface BackgroundError {
   readonly topic?: string;
   /** The partition it is about, if it is about one. */
   readonly partition?: number;
+  /** The message it is about, if it is about one. */
+  readonly id?: string;
   /** What went wrong: an `Error`, or whatever a hook has thrown. */
   readonly error: unknown;
 }

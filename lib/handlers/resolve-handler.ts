@@ -58,20 +58,26 @@ export function resolveHandler(
     const handled = topics.map((ref, i): HandledTopic => {
       const topic = names[i] as string;
       const settings = topicSettings(topic);
+      const isOnce = settings.delivery === 'at-most-once';
+      if (isOnce && attempts !== undefined) throw new InvalidArgumentError(noAttempts(topic));
       return {
         topic,
         schema: schemaOf(ref),
         settings: {
           ...settings,
-          attempts: attempts ?? settings.attempts,
+          attempts: isOnce ? 1 : (attempts ?? settings.attempts),
           backoff: ownBackoff ?? settings.backoff,
           timeout: ownTimeout ?? settings.timeout,
-          lease: ownLease,
+          lease: isOnce ? 0 : ownLease,
         },
       };
     });
     return { name, concurrency, batch, topics: handled };
   });
+}
+
+function noAttempts(topic: string): string {
+  return `attempts has no meaning for topic '${topic}', which is delivered at most once. Leave it out.`;
 }
 
 function checkedNames(topics: readonly TopicRef[]): string[] {

@@ -4,15 +4,17 @@ import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject, isWithin } from '../checks/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
-import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES } from '../checks/limits.js';
+import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES, MAX_TAGS } from '../checks/limits.js';
 import { toJson } from './payload-json.js';
 import type { StoredPayload } from './serializer.js';
+import { isTag } from './tags.js';
 
 /** What is stored of a message besides its id and due time. Written once, when the message is published. */
 export interface Envelope extends StoredPayload {
   /** Epoch milliseconds, the publisher's estimate of the Redis server's clock. */
   readonly publishedAt: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly tags: readonly string[] | undefined;
   readonly attempts: number | undefined;
   readonly backoff: ResolvedBackoff | undefined;
   readonly timeout: number | undefined;
@@ -23,6 +25,7 @@ export interface Envelope extends StoredPayload {
 export interface EnvelopeFields extends StoredPayload {
   readonly publishedAt: number;
   readonly headers?: Record<string, string> | undefined;
+  readonly tags?: readonly string[] | undefined;
   readonly attempts?: number | undefined;
   readonly backoff?: ResolvedBackoff | undefined;
   readonly timeout?: number | undefined;
@@ -32,6 +35,7 @@ export interface EnvelopeFields extends StoredPayload {
 /** Property names are one letter: they are stored with every message that has the option. */
 interface EncodedOptions {
   h?: Record<string, string> | undefined;
+  g?: readonly string[] | undefined;
   a?: number | undefined;
   b?: EncodedBackoff | undefined;
   t?: number | undefined;
@@ -48,6 +52,7 @@ const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 const NO_OPTIONS: DecodedOptions = Object.freeze({
   serialized: undefined,
   headers: NO_HEADERS,
+  tags: undefined,
   attempts: undefined,
   backoff: undefined,
   timeout: undefined,
@@ -127,9 +132,10 @@ function isEnvelope(
 }
 
 /** Another program may have written them, so every value is checked. */
-function decodeOptions({ h, a, b, t, e, s }: { readonly [K in keyof EncodedOptions]: unknown }): DecodedOptions {
+function decodeOptions({ h, g, a, b, t, e, s }: { readonly [K in keyof EncodedOptions]: unknown }): DecodedOptions {
   const backoff = b === undefined ? undefined : decodeBackoff(b);
   if (h !== undefined && !isHeaders(h)) throw damaged('h', h, 'an object of strings');
+  if (g !== undefined && !isTagList(g)) throw damaged('g', g, `an array of at most ${MAX_TAGS} tags`);
   if (a !== undefined && !(Number.isInteger(a) && isWithin(a, 1, MAX_ATTEMPTS))) {
     throw damaged('a', a, `a whole number from 1 to ${MAX_ATTEMPTS}`);
   }
@@ -138,7 +144,15 @@ function decodeOptions({ h, a, b, t, e, s }: { readonly [K in keyof EncodedOptio
   if (s !== undefined && s !== 1) throw damaged('s', s, '1');
   if (t !== undefined && !isWithin(t, 1, MAX_DELAY)) throw damaged('t', t, `milliseconds from 1 to ${MAX_DELAY}`);
   if (e !== undefined && !isWithin(e, 1, MAX_DELAY)) throw damaged('e', e, `milliseconds from 1 to ${MAX_DELAY}`);
-  return { serialized: s && true, headers: h ?? NO_HEADERS, attempts: a, backoff, timeout: t, expireAfter: e };
+  return {
+    serialized: s && true,
+    headers: h ?? NO_HEADERS,
+    tags: g,
+    attempts: a,
+    backoff,
+    timeout: t,
+    expireAfter: e,
+  };
 }
 
 function damaged(option: keyof EncodedOptions, value: unknown, allowed: string): SerializationError {
@@ -149,6 +163,7 @@ function damaged(option: keyof EncodedOptions, value: unknown, allowed: string):
 
 function encodeOptions({
   headers,
+  tags,
   attempts,
   backoff,
   timeout,
@@ -158,6 +173,7 @@ function encodeOptions({
   // Most messages have none.
   if (
     !headers &&
+    !tags &&
     attempts === undefined &&
     !backoff &&
     timeout === undefined &&
@@ -167,6 +183,7 @@ function encodeOptions({
     return undefined;
   const options: EncodedOptions = {
     h: headers && Object.keys(headers).length > 0 ? headers : undefined,
+    g: tags,
     a: attempts,
     b: backoff && encodeBackoff(backoff),
     t: timeout,
@@ -184,6 +201,10 @@ function assertSize(payload: string, headers: Readonly<Record<string, string>> |
 
 function isHeaders(value: unknown): value is Record<string, string> {
   return isPlainObject(value) && Object.values(value).every((header) => typeof header === 'string');
+}
+
+function isTagList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MAX_TAGS && value.every(isTag);
 }
 
 /** @throws InvalidArgumentError if it is not an object of strings */

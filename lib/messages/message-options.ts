@@ -13,12 +13,14 @@ export type MessageOptions = Pick<PublishOptions, 'attempts' | 'backoff' | 'time
  * Checks the options of a message, but for its headers, and encodes them with its payload.
  *
  * @param publishedAt the broker's clock, epoch milliseconds
+ * @param tags checked
  * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError
  */
 export function toEnvelope(
   { payload, serialized }: StoredPayload,
   { attempts, backoff, timeout, expireAfter, headers }: MessageOptions,
   publishedAt: number,
+  tags?: readonly string[],
 ): string {
   if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
   return encodeEnvelope({
@@ -26,6 +28,7 @@ export function toEnvelope(
     serialized,
     publishedAt,
     headers,
+    tags,
     attempts,
     backoff: backoff === undefined ? undefined : resolveStoredBackoff('backoff', backoff),
     timeout: optionalDuration('timeout', timeout),

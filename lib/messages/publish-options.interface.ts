@@ -10,8 +10,8 @@ import type { ReplicaOptions } from './replicas.js';
  */
 export interface PublishOptions {
   /**
-   * Names the message, 1 to 256 characters. Unique, while the message exists, among the topic's messages with the same
-   * {@link key}; without a key of its own, in the topic. @defaultValue a UUIDv7
+   * Names the message, 1 to 256 characters. Unique, while the message exists or is kept as finished, among the topic's messages with the
+   * same {@link key}; without a key of its own, in the topic. @defaultValue a UUIDv7
    */
   id?: string;
   /** Places the message in a partition, 1 to 256 characters. @defaultValue the id */
@@ -34,9 +34,16 @@ export interface PublishOptions {
   /** Stored with the payload, for example for correlation ids. @defaultValue none */
   headers?: Record<string, string>;
   /**
+   * Words by which the message can be listed and cancelled with others that carry them: at most 8, each of 1 to 128 characters. Stored with
+   * the message. @defaultValue none
+   */
+  tags?: string[];
+  /**
    * What happens if the id exists: `'reject'` throws `DuplicateMessageError`, `'ignore'` leaves the first one as it is,
    * `'replace'` gives it the new payload, options and due time (a debounce), `'earliest'` leaves the first one as it is,
-   * but due at the earlier of both times; if that one is in flight or a dead letter, nothing moves. @defaultValue 'reject'
+   * but due at the earlier of both times; if that one is in flight or a dead letter, nothing moves. If the message has ended
+   * and is kept by the topic's option `finished`, `'replace'` publishes a new one, and the others do the same as if it still
+   * existed. @defaultValue 'reject'
    */
   onDuplicate?: 'reject' | 'ignore' | 'replace' | 'earliest';
   /**
@@ -62,6 +69,9 @@ export interface PublishedMessage {
   partition: number;
   /** When the message that is stored now may be delivered, on the Redis server's clock. */
   dueAt: Date;
-  /** Whether the id existed. The message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). */
+  /**
+   * Whether the id existed. The message was left as it is (`'ignore'`, `'earliest'`) or replaced (`'replace'`). `false` if it took
+   * the place of a finished one.
+   */
   duplicate: boolean;
 }

@@ -2,15 +2,22 @@ import { SerializationError } from '../errors/publishing.errors.js';
 import { type Envelope, decodeEnvelope } from './envelope.js';
 import { type PayloadSerializer, type StoredPayload, fromStored } from './serializer.js';
 
+export interface ReadablePart extends Pick<Envelope, 'payload' | 'headers'> {
+  readonly tags: readonly string[];
+  readonly publishedAt: number | undefined;
+}
+
 /** The part of an envelope that people look at. Empty if it cannot be decoded; without the payload if that cannot be read. */
-export function readablePart(
-  topic: string,
-  serializer: PayloadSerializer | undefined,
-  envelope: string,
-): Pick<Envelope, 'payload' | 'headers'> {
+export function readablePart(topic: string, serializer: PayloadSerializer | undefined, envelope: string): ReadablePart {
   const decoded = unlessUnreadable(() => decodeEnvelope(envelope));
-  if (!decoded) return { payload: undefined, headers: {} };
-  return { payload: readablePayload(topic, serializer, decoded), headers: decoded.headers };
+  if (!decoded) return { payload: undefined, headers: {}, tags: [], publishedAt: undefined };
+  const { headers, tags = [], publishedAt } = decoded;
+  return { payload: readablePayload(topic, serializer, decoded), headers, tags, publishedAt };
+}
+
+/** The tags that an envelope names; `undefined` for none, or if it cannot be decoded. */
+export function tagsOf(envelope: string): readonly string[] | undefined {
+  return unlessUnreadable(() => decodeEnvelope(envelope))?.tags;
 }
 
 /** A payload as a handler would get it; `undefined` if this process cannot read it. */

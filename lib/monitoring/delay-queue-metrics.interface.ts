@@ -31,6 +31,8 @@ export interface TopicBacklog {
   readonly blocked: number;
   /** Dead letters. */
   readonly dead: number;
+  /** Messages that have ended and are kept. */
+  readonly finished: number;
   /** How long the earliest unclaimed message has been due, in seconds; 0 if none is due. */
   readonly oldestOverdue: number;
   /** Partitions that no process owns. */

@@ -137,6 +137,7 @@ function toBacklog(
     due: sum(({ due }) => due),
     blocked: sum(({ blocked }) => blocked),
     dead: sum(({ dead }) => dead),
+    finished: sum(({ finished }) => finished),
     oldestOverdue: Math.max(0, ...partitions.map((stats, index) => overdueSeconds(stats, nowOf(index)))),
     pausedPartitions: sum(({ paused }) => (paused ? 1 : 0)),
     heldPartitions: sum(({ heldUntil }) => (heldUntil === undefined ? 0 : 1)),

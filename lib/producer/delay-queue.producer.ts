@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker, CancelResult } from '../broker/broker.interface.js';
-import { MessageChanges } from '../topics/message-changes.js';
+import { type CancelTaggedResult, MessageChanges } from '../topics/message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import { describe } from '../checks/describe.js';
@@ -26,7 +26,7 @@ import {
 import { type Route, type OnPublishFailed, Publisher } from './publisher.js';
 
 export interface ProducerDependencies extends PublishDefaults {
-  readonly store: Pick<Broker, 'publish' | 'cancel' | 'reschedule' | 'locate' | 'now'>;
+  readonly store: Pick<Broker, 'publish' | 'cancel' | 'cancelTagged' | 'reschedule' | 'locate' | 'now'>;
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
@@ -125,6 +125,17 @@ export class DelayQueueProducer {
    */
   async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
     return this.#changes.cancel(topic, id);
+  }
+
+  /**
+   * Cancels every message that carries a tag, each as {@link cancel} does; dead letters stay. The call goes in steps of at most 100 messages
+   * of a partition, so it keeps nobody waiting however many there are. What is published with the tag meanwhile may be cancelled as well.
+   *
+   * @throws InvalidArgumentError: nothing was sent
+   * @throws BrokerUnavailableError if a step was not confirmed within `publishTimeout`; those before it have taken effect
+   */
+  async cancelTagged(topic: TopicRef, tag: string): Promise<CancelTaggedResult> {
+    return this.#changes.cancelTagged(topic, tag);
   }
 
   /**

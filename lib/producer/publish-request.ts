@@ -12,6 +12,7 @@ import type { StoredPayload } from '../messages/serializer.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
 import { toStoredId } from '../messages/stored-id.js';
+import { checkedTags } from '../messages/tags.js';
 import { MessageIds } from './message-ids.js';
 
 /** A message that passed every check and is ready to be stored. */
@@ -40,6 +41,7 @@ const OPTIONS: readonly (keyof PublishOptions)[] = [
   'timeout',
   'expireAfter',
   'headers',
+  'tags',
   'onDuplicate',
   'maxWait',
   'replicas',
@@ -76,7 +78,8 @@ export function toPublishRequest(
   if (options.key !== undefined) assertId('key', options.key);
   const { long: id, short } = options.id === undefined ? messageIds.next() : { long: options.id, short: undefined };
   const key = options.key ?? id;
-  const envelope = toEnvelope(stored, options, now);
+  const tags = options.tags === undefined ? undefined : checkedTags(options.tags);
+  const envelope = toEnvelope(stored, options, now, tags);
   const { replicas, publishTimeout } = defaults;
   const due = optionalDueTime(options, now) ?? AT_ONCE;
   return {
@@ -87,6 +90,7 @@ export function toPublishRequest(
     due,
     onDuplicate: options.id === undefined ? 'impossible' : onDuplicate,
     maxWait,
+    tags,
     replicas: options.replicas === undefined ? replicas : resolveReplicas('replicas', options.replicas, publishTimeout),
   };
 }

@@ -138,9 +138,9 @@ function partsOf(topic: string, partitions: number, requests: readonly PublishRe
 function failureOf(
   topic: string,
   { id, replicas }: PublishRequest,
-  { status, confirmedBy = 0 }: PublishResult,
+  { status, finishedAs, confirmedBy = 0 }: PublishResult,
 ): Error | undefined {
-  if (status === 'rejected') return new DuplicateMessageError(topic, id);
+  if (status === 'rejected') return new DuplicateMessageError(topic, id, finishedAs);
   if (!replicas || confirmedBy >= replicas.min) return undefined;
   return new NotReplicatedError(topic, id, confirmedBy, replicas.min, replicas.timeout);
 }

@@ -54,6 +54,7 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
       due: topicGauge('due', 'Messages whose time has come and that no process has claimed yet.'),
       blocked: topicGauge('blocked', 'Messages that wait behind others of their key, or for its limits.'),
       dead: topicGauge('dead', 'Dead letters.'),
+      finished: topicGauge('finished', 'Messages that have ended and are kept.'),
       oldestOverdue: topicGauge('oldest_overdue_seconds', 'For how long the earliest message is due and unclaimed.'),
       unownedPartitions: topicGauge('unowned_partitions', 'Partitions that no process owns.'),
       pausedPartitions: topicGauge('paused_partitions', 'Partitions that hand nothing out: the topic is paused.'),

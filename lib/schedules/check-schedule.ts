@@ -6,6 +6,7 @@ import { assertId } from '../messages/assert-id.js';
 import { assertHeaders } from '../messages/envelope.js';
 import { toEnvelope } from '../messages/message-options.js';
 import { type PayloadSerializer, toStored } from '../messages/serializer.js';
+import { checkedTags } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { MAX_TIME } from '../time/date.js';
 import { parseDuration } from '../time/duration.js';
@@ -43,6 +44,7 @@ const MESSAGE_OPTIONS: readonly (keyof ScheduledMessageOptions)[] = [
   'timeout',
   'expireAfter',
   'headers',
+  'tags',
 ];
 
 /**
@@ -63,13 +65,18 @@ export function checkSchedule(
   assertOneOf('catchUp', catchUp, ['none', 'latest', 'all']);
   assertOneOf('overlap', overlap, ['allow', 'skip']);
   assertOptions('The options of the schedule', options, MESSAGE_OPTIONS);
-  const { key = id, headers } = options;
+  const { key = id, headers, tags } = options;
   assertId('key', key);
   if (headers !== undefined) assertHeaders(headers);
   const rule = checkRule(schedule);
   // Finds out whether it has any time at which it occurs.
   void new Recurrence(rule(now));
-  const envelope = toEnvelope(toStored(topic, serializerOf(topic), schedule.payload), options, now);
+  const envelope = toEnvelope(
+    toStored(topic, serializerOf(topic), schedule.payload),
+    options,
+    now,
+    tags && checkedTags(tags),
+  );
   return { id, topic, key, catchUp, overlap, rule, envelope };
 }
 

@@ -13,6 +13,7 @@ import { partitionOf } from '../messages/partitioner.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
+import { tagsOf } from '../messages/readable-part.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { type Topic, schemaOf } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
@@ -228,6 +229,7 @@ export class DelayQueueSchedules {
     const message = {
       storedId,
       envelope: withTime(record.stored.envelope, now),
+      tags: tagsOf(record.stored.envelope),
       due: { after: 0 },
       onDuplicate: 'ignore',
     } as const;

@@ -42,7 +42,7 @@ export interface ScheduleRule {
  */
 export interface ScheduledMessageOptions extends Pick<
   PublishOptions,
-  'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers'
+  'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers' | 'tags'
 > {
   /** The key of all its messages, which places them in a partition. It cannot be changed. @defaultValue the id of the schedule */
   key?: string;

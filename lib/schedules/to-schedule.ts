@@ -11,12 +11,14 @@ export function toSchedule(
   { topic, index }: Partition,
   serializer: PayloadSerializer | undefined,
 ): Schedule {
+  const { payload, headers } = readablePart(topic, serializer, stored.envelope);
   return {
     id,
     topic,
     partition: index,
     key,
-    ...readablePart(topic, serializer, stored.envelope),
+    payload,
+    headers,
     every: 'every' in rule ? rule.every : undefined,
     cron: 'cron' in rule ? rule.cron : undefined,
     timeZone: 'cron' in rule ? rule.timeZone : undefined,

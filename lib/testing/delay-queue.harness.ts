@@ -182,7 +182,7 @@ export class DelayQueueHarness {
   }
 
   /**
-   * Forgets what was published, and removes every message that waits or is dead, for tests that share an application.
+   * Forgets what was published, and removes every message that waits, is dead, or is kept as finished, for tests that share an application.
    * Handlers that run go on.
    */
   async clear(): Promise<void> {
@@ -194,6 +194,7 @@ export class DelayQueueHarness {
       }
       for (const { partition } of memory.list(topic, 'dead')) await memory.trimDead(partition, { maxCount: 0 });
     }
+    memory.forgetFinished();
   }
 
   /**

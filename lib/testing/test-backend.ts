@@ -1,7 +1,7 @@
 import type { Broker } from '../broker/broker.interface.js';
 import { MemoryBroker } from '../broker/memory/memory.broker.js';
 import { MAX_DELAY } from '../checks/limits.js';
-import type { Backend } from '../composition/backend.js';
+import type { Backend, MessageHandler } from '../composition/backend.js';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
 import { type ResolvedOptions, resolveOptions } from '../composition/resolve-options.js';
 import { ConfigurationError } from '../errors/options.errors.js';
@@ -12,7 +12,7 @@ import { Faults } from './faults.js';
 import { noRedis } from './no-redis.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';
-import { testingBroker } from './testing.broker.js';
+import { testingBroker, watchCalls } from './testing.broker.js';
 import type { VirtualTime } from './virtual-time.js';
 
 /**
@@ -59,6 +59,10 @@ export class TestBackend implements Backend {
 
   async createBroker(): Promise<{ broker: Broker; redis: object }> {
     return { broker: this.broker, redis: noRedis() };
+  }
+
+  watch(handler: MessageHandler): MessageHandler {
+    return watchCalls(handler, this.#time.activity);
   }
 
   booted(): void {

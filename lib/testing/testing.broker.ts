@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Broker, NO_TOKEN, type Partition, type PublishResult, type Receipt } from '../broker/broker.interface.js';
 import type { MemoryBroker } from '../broker/memory/memory.broker.js';
 import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
+import type { MessageHandler } from '../composition/backend.js';
 import type { Activity } from './activity.js';
 import type { Faults } from './faults.js';
 import type { Outages } from './outages.js';
@@ -56,6 +57,27 @@ async function recordPublished(call: BrokerCall, memory: MemoryBroker, published
   return results;
 }
 
+/** Tells of each call of a handler whose messages are delivered at most once: no outcome is sent of them. */
+export function watchCalls(handler: MessageHandler, activity: Activity): MessageHandler {
+  const once = new Set(handler.topics.filter(({ settings }) => settings.lease === 0).map(({ topic }) => topic));
+  if (once.size === 0) return handler;
+  return {
+    ...handler,
+    handle: async (messages) => {
+      const { topic = '' } = messages[0] ?? {};
+      if (!once.has(topic)) return handler.handle(messages);
+      const name = uuidv7();
+      activity.began(topic, name);
+      try {
+        return await handler.handle(messages);
+      } finally {
+        activity.ended(name);
+        activity.called();
+      }
+    },
+  };
+}
+
 /** Tells of each delivery, which runs from the reply of its claim until its outcome is sent. */
 function watchDeliveries(activity: Activity): (call: BrokerCall) => Promise<unknown> {
   // Part of the names of deliveries: another connection may have a topic of the same name.
@@ -63,9 +85,9 @@ function watchDeliveries(activity: Activity): (call: BrokerCall) => Promise<unkn
   const nameOf = ({ topic, index }: Partition, { token }: Receipt): string => `${id}:${topic}:${index}:${token}`;
   return async (call) => {
     if (call.operation === 'claim') {
-      const [partition] = call.args;
+      const [partition, { lease }] = call.args;
       const result = await call.run();
-      if (result.status === 'not-owner') return result;
+      if (result.status === 'not-owner' || lease === 0) return result;
       for (const message of result.messages) activity.began(partition.topic, nameOf(partition, message));
       return result;
     }

@@ -1,17 +1,19 @@
-import type { Broker, CallId, CancelResult, Partition } from '../broker/broker.interface.js';
+import type { Broker, CallId, CancelResult, Partition, TagCancelResult } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { serveWithin } from '../broker/serve.js';
 import { assertMessageName, type MessageName } from '../messages/assert-id.js';
+import { assertTag } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { ChangeLane } from './change-lane.js';
 import { requiredDueTime } from './due-time.js';
 import { findMessage } from './find-message.js';
 import { Lanes } from './lanes.js';
+import { partitionsOf as allPartitionsOf } from './partitions.js';
 
 export interface ChangesDependencies {
-  readonly store: Pick<Broker, 'cancel' | 'reschedule' | 'locate'> & { now(): number };
+  readonly store: Pick<Broker, 'cancel' | 'cancelTagged' | 'reschedule' | 'locate'> & { now(): number };
   readonly clock: Clock;
   /** Names this process among those that make such calls. */
   readonly caller: string;
@@ -20,6 +22,21 @@ export interface ChangesDependencies {
   /** How many partitions a topic has; `undefined` if it was never used, so that it has no message. */
   readonly partitionsOf: (topic: string) => Promise<number | undefined>;
 }
+
+/**
+ * What `cancelTagged()` has done.
+ *
+ * @publicApi
+ */
+export interface CancelTaggedResult {
+  /** How many messages it has cancelled that waited. */
+  readonly cancelled: number;
+  /** How many were being handled: their signals abort, and no retry follows. */
+  readonly inFlight: number;
+}
+
+/** How many partitions are gone through at the same time. */
+const PARTITIONS_AT_ONCE = 32;
 
 /** A call that changes one message. */
 export type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) => Promise<R | 'not-found'>;
@@ -38,6 +55,37 @@ export class MessageChanges {
   async cancel(topic: TopicRef, name: MessageName): Promise<CancelResult> {
     const { store } = this.#dependencies;
     return this.change(topic, name, (partition, call, storedId) => store.cancel(partition, call, storedId));
+  }
+
+  /** Cancels all messages that carry a tag, some with each call. */
+  async cancelTagged(topic: TopicRef, tag: string): Promise<CancelTaggedResult> {
+    const topicName = checkedTopicName(topic);
+    assertTag('tag', tag);
+    const partitions = allPartitionsOf(topicName, (await this.#dependencies.partitionsOf(topicName)) ?? 0);
+    const total = { cancelled: 0, inFlight: 0 };
+    for (let begin = 0; begin < partitions.length; begin += PARTITIONS_AT_ONCE) {
+      const some = partitions.slice(begin, begin + PARTITIONS_AT_ONCE);
+      await Promise.all(some.map(async (partition) => this.#cancelTaggedIn(partition, tag, total)));
+    }
+    return total;
+  }
+
+  async #cancelTaggedIn(
+    { topic, index }: Partition,
+    tag: string,
+    total: { cancelled: number; inFlight: number },
+  ): Promise<void> {
+    const { store } = this.#dependencies;
+    const lane = this.#lanes.get(topic, index);
+    let after: string | undefined;
+    do {
+      const result: TagCancelResult = await lane.send((partition, call) =>
+        store.cancelTagged(partition, call, tag, after),
+      );
+      total.cancelled += result.cancelled;
+      total.inFlight += result.inFlight;
+      after = result.next;
+    } while (after !== undefined);
   }
 
   async reschedule(

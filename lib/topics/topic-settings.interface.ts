@@ -1,4 +1,4 @@
-import type { TopicLimits, TopicOrder } from '../broker/broker.interface.js';
+import type { RetentionLimits, TopicLimits, TopicOrder } from '../broker/broker.interface.js';
 import type { Duration } from '../time/duration.js';
 import type { ResolvedBackoff } from '../messages/backoff.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
@@ -12,6 +12,8 @@ export interface TopicSettings {
   readonly partitions: number | undefined;
   /** `undefined`: whatever the topic has already, else none. */
   readonly order: TopicOrder | 'none' | undefined;
+  /** `'at-most-once'`: a message is gone when it is claimed. */
+  readonly delivery: 'at-least-once' | 'at-most-once';
   /** `undefined`: none. */
   readonly limits: TopicLimits | undefined;
   readonly attempts: number;
@@ -19,7 +21,9 @@ export interface TopicSettings {
   readonly timeout: number | undefined;
   readonly expireAfter: number | undefined;
   readonly serializer: PayloadSerializer | undefined;
-  readonly deadLetter: { readonly maxAge: number | undefined; readonly maxCount: number | undefined };
+  readonly deadLetter: RetentionLimits;
+  /** `undefined`: nothing is kept of messages that have ended. */
+  readonly finished: RetentionLimits | undefined;
 }
 
 export const DEFAULT_PARTITIONS = 8;

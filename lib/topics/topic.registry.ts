@@ -207,6 +207,12 @@ export class TopicRegistry {
           `fixed at the first use of a topic: configure the same, or leave 'ordered' out, or use another topic.`,
       );
     }
+    if (order && this.settings(topic).delivery === 'at-most-once') {
+      throw new ConfigurationError(
+        `Topic '${topic}' ${ORDERS[order]}, but this process is configured to deliver it at most once, which knows no order: ` +
+          `configure 'at-least-once', or use another topic.`,
+      );
+    }
     this.#partitions.set(topic, partitions);
     if (order) this.#orders.set(topic, order);
     this.#learnLimits(topic, limits);

@@ -59,6 +59,7 @@ export function inspectContract(it: BrokerTest): void {
         scheduled: 0,
         due: 0,
         blocked: 0,
+        finished: 0,
         heldUntil: undefined,
         inFlight: 0,
         dead: 0,

@@ -87,7 +87,8 @@ export function setAsideContract(it: BrokerTest): void {
       const aside = (storedId: string): Promise<string | undefined> =>
         bed.broker.setAside(bed.partition, { storedId, token: NO_TOKEN }, FAILURE);
       await bed.deliver('flying');
-      await bed.deliver('ended', { lease: 0 });
+      await bed.deliver('ended', { lease: 1 });
+      await bed.advance(1);
       await bed.publishAll([message('due'), message('waiting', { due: { after: LONG } })]);
 
       expect(await aside('flying')).toBeUndefined();

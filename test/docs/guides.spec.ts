@@ -4,12 +4,14 @@ import { administration } from './drivers/administration.js';
 import { debounce } from './drivers/debounce.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
+import { finished } from './drivers/finished.js';
 import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
 import { limits } from './drivers/limits.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
 import { schedules } from './drivers/schedules.js';
+import { tags } from './drivers/tags.js';
 import { tracing } from './drivers/tracing.js';
 import { driveDocuments } from '../support/docs/driven-document.js';
 
@@ -25,11 +27,13 @@ driveDocuments('docs/guides', {
   'dead-letters.md': deadLetters,
   'debounce.md': debounce,
   'deployment.md': deployment,
+  'finished.md': finished,
   'health.md': health,
   'intake.md': intake,
   'limits.md': limits,
   'operations.md': operations,
   'order.md': order,
   'schedules.md': schedules,
+  'tags.md': tags,
   'tracing.md': tracing,
 });

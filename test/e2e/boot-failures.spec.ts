@@ -44,13 +44,13 @@ describe('the boot fails with a ConfigurationError that says what was given and 
       says: [
         "topics['jobs']",
         "no option 'retries'",
-        'partitions, ordered, rateLimit, maxInFlight, attempts, backoff, timeout, expireAfter, deadLetter',
+        'partitions, ordered, rateLimit, maxInFlight, delivery, attempts, backoff, timeout, expireAfter, deadLetter, finished',
       ],
     },
     {
       what: 'an unknown option of all topics',
       options: { defaults: untyped({ retries: 3 }) },
-      says: ['defaults', "no option 'retries'", 'partitions, ordered, rateLimit, maxInFlight, attempts'],
+      says: ['defaults', "no option 'retries'", 'partitions, ordered, rateLimit, maxInFlight, delivery, attempts'],
     },
     {
       what: 'an unknown option of the consumer',

@@ -11,6 +11,7 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly lease?: number;
   readonly maxIdleWait?: number;
   readonly shutdownTimeout?: number;
+  readonly delivery?: 'at-least-once' | 'at-most-once';
   /** How long each handler call takes, in milliseconds. */
   readonly handlerTime?: number;
   /** The id of a message whose handler kills the process. */

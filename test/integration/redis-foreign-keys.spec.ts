@@ -10,13 +10,21 @@ import {
 } from '../../lib/broker/broker.interface.js';
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
-import { DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
+import { ACK, DEAD, FAILURE, LONG, LONG_AGO, OUTCOMES, message } from '../support/broker/broker-bed.js';
 import { SERIES, due as storeDue, publish as publishOccurrence } from '../support/broker/stored-schedules.js';
 import { type RedisBed, openRedisBed, serverTime } from '../support/broker/redis-bed.js';
 
 const OWNER = ownerOf('epoch', 'm');
-const CLAIM: ClaimRequest = { owner: OWNER, sequence: 1, delivered: 0, max: 100, lease: LONG };
+const CLAIM: ClaimRequest = {
+  owner: OWNER,
+  sequence: 1,
+  delivered: 0,
+  max: 100,
+  lease: LONG,
+  finished: { maxAge: LONG, maxCount: 2 },
+};
 const KEYED = toStoredId('keyed', 'key');
+const ENDED = toStoredId('ended', 'key');
 const KEYS = [
   'scheduled',
   'inflight',
@@ -28,6 +36,10 @@ const KEYS = [
   'blocked',
   'queues',
   'places',
+  'finished',
+  'endings',
+  'tags',
+  'tagged',
   'owner',
   'meta',
   'schedules',
@@ -62,8 +74,8 @@ describe('a key that holds another type than ours', () => {
   async function fill(): Promise<void> {
     const { broker, partition, nextCall, redis, keys } = bed;
     await broker.acquire(partition, OWNER, undefined);
-    const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying'];
-    await publish(...ids.map((id) => message(id)));
+    const ids = ['ended', 'gone', 'flying', 'replaced', 'cancelled', KEYED, 'dying', 'done', ENDED];
+    await publish(...ids.map((id) => message(id, { tags: ['x', id] })));
     const result = await broker.claim(partition, CLAIM);
     tokens = new Map(
       result.status === 'claimed' ? result.messages.map(({ storedId, token }) => [storedId, token]) : [],
@@ -74,7 +86,8 @@ describe('a key that holds another type than ours', () => {
     await redis.zadd(keys.inflight, LONG_AGO, 'ended');
     await redis.zadd(keys.inflight, LONG_AGO, 'gone');
     await settle(tokenOf('dying'), 'dying', DEAD);
-    await publish(message('due'), message('later', { due: { after: LONG } }));
+    for (const id of ['done', ENDED]) await settle(tokenOf(id), id, ACK);
+    await publish(message('due', { tags: ['x'] }), message('later', { due: { after: LONG } }));
     await publish(...['ended', 'flying', 'dying', 'due'].map((key) => message(toStoredId('next', key))));
     seen = await storeDue({ broker, partition, nextCall, owner: OWNER });
   }
@@ -99,11 +112,14 @@ describe('a key that holds another type than ours', () => {
   }
 
   const OPERATIONS: Record<string, () => Promise<unknown>> = {
-    publish: async () => publish(message('new'), message(`k\0key`), message(toStoredId('last', 'due'))),
+    publish: async () =>
+      publish(message('new', { tags: ['y'] }), message(`k\0key`), message(toStoredId('last', 'due'))),
     'publish over each': async () =>
       publish(
         message('large', { envelope: `[1,"${'x'.repeat(20_000)}"]` }),
-        ...['due', 'flying', 'dying', toStoredId('next', 'due')].map((id) => message(id, { onDuplicate: 'replace' })),
+        ...['due', 'flying', 'dying', toStoredId('next', 'due'), 'done', ENDED].map((id) =>
+          message(id, { onDuplicate: 'replace', tags: ['z'] }),
+        ),
       ),
     'publish with a longest wait': async () =>
       publish(
@@ -116,9 +132,12 @@ describe('a key that holds another type than ours', () => {
     'publish to be due earlier': async () => publish(message('later', { onDuplicate: 'earliest' })),
     'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
     'cancel what is blocked': async () => bed.broker.cancel(bed.partition, bed.nextCall(), toStoredId('next', 'due')),
+    'cancel what is tagged': async () => bed.broker.cancelTagged(bed.partition, bed.nextCall(), 'x', undefined),
+    'peek at what is tagged': async () =>
+      bed.broker.peek(bed.partition, { state: 'scheduled', tag: 'x', limit: 9, maxBytes: 1000 }),
     'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
     reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),
-    claim: async () => bed.broker.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 7 }),
+    claim: async () => bed.broker.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 9 }),
     extend: async () => bed.broker.extend(bed.partition, LONG, [{ storedId: 'flying', token: tokenOf('flying') }]),
     ...Object.fromEntries(
       OUTCOMES.map((outcome) => [
@@ -136,6 +155,7 @@ describe('a key that holds another type than ours', () => {
     'set aside': async () =>
       bed.broker.setAside(bed.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
     'trim dead letters': async () => bed.broker.trimDead(bed.partition, { maxCount: 0 }),
+    'trim finished messages': async () => bed.broker.trimFinished(bed.partition),
     'requeue all': async () => {
       const { letters } = await bed.broker.listDead(bed.partition, { limit: 9, withFailures: true });
       if (letters.length > 0) await bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0);
@@ -158,7 +178,10 @@ describe('a key that holds another type than ours', () => {
     'remove a schedule': async () => bed.broker.removeSchedule(bed.partition, bed.nextCall(), 'tick'),
     'get schedules': async () => bed.broker.getSchedules(bed.partition, ['tick']),
     peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    'peek at what is finished': async () =>
+      bed.broker.peek(bed.partition, { state: 'finished', limit: 9, maxBytes: 1000 }),
     get: async () => bed.broker.get(bed.partition, 'flying'),
+    'get what is finished': async () => bed.broker.get(bed.partition, 'done'),
     stats: async () => bed.broker.stats(bed.partition),
     locate: async () => bed.broker.locate(bed.partition, 'keyed'),
     acquire: async () => bed.broker.acquire(bed.partition, OWNER, undefined),

@@ -75,6 +75,29 @@ describe('if the memory of Redis is full', () => {
     expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0 });
   });
 
+  it('messages are acknowledged and cancelled also if they are kept then, which takes about as much as they did', async () => {
+    await bed.claimant.acquire();
+    const ids = Array.from({ length: 200 }, (_, i) => `id-${i}`);
+    await bed.broker.publish(
+      bed.partition,
+      bed.nextCall(),
+      ids.map((id) => message(id)),
+    );
+    const { messages } = await bed.claimant.claim({ finished: { maxAge: LONG } });
+    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    await fill(bed);
+    const used = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await bed.redis.info('memory'))?.[1]);
+    const before = await used();
+
+    const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK, duration: 5 }));
+    await bed.broker.settle(bed.partition, bed.nextCall(), settlements, 'host:1:0198c0de-0000-7000-8000-000000000000');
+    expect(await bed.broker.cancel(bed.partition, bed.nextCall(), 'a')).toBe('cancelled');
+
+    expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 0, finished: 201 });
+    console.info(`Kept 200 messages in full Redis: ${Math.round(((await used()) - before) / 200)} bytes more each`);
+    expect(((await used()) - before) / 200).toBeLessThan(200);
+  });
+
   it.each<[string, Outcome]>([
     ['a retry', RETRY_LATER],
     ['a dead letter', DEAD],

@@ -27,10 +27,12 @@ describe('the keys of Redis', () => {
     await broker.publish(
       partition,
       bed.nextCall(),
-      ['a', 'b', 'c', toStoredId('d', 'key'), toStoredId('e', 'key')].map((id) => message(id)),
+      ['0', 'a', 'b', 'c', toStoredId('d', 'key'), toStoredId('e', 'key')].map((id) => message(id, { tags: ['x'] })),
       { order: 'continue' },
     );
-    const [a, b] = (await bed.claimant.claim({ max: 3 })).messages;
+    const finished = { maxAge: LONG };
+    await bed.claimant.claim({ max: 1, lease: 0, finished });
+    const [a, b] = (await bed.claimant.claim({ max: 3, finished })).messages;
     if (!a || !b) throw new Error('three were claimed');
     const settlements = [
       { storedId: a.storedId, token: a.token, outcome: DEAD },
@@ -84,6 +86,11 @@ describe('the keys of Redis', () => {
       [`${tag}:blocked`]: 'zset',
       [`${tag}:queues`]: 'zset',
       [`${tag}:places`]: 'hash',
+      [`${tag}:finished`]: 'zset',
+      [`${tag}:endings`]: 'hash',
+      [`${tag}:tags`]: 'hash',
+      [`${tag}:tagged`]: 'zset',
+      [`${tag}:handed`]: 'string',
       [`${tag}:owner`]: 'string',
       [`${tag}:meta`]: 'hash',
       [`${tag}:answered:bed`]: 'string',
@@ -167,9 +174,9 @@ describe('the keys of Redis', () => {
     await useEverything();
     await claimant.claim();
 
-    expect(await redis.hget(keys.deliveries, 'c')).toBe(`${claimant.token(3)} 1 1 ${LONG_AGO}`);
-    const latest = `${epochOf(claimant.owner)} 2 4`;
-    expect(await redis.hmget(keys.meta, 'claim', 'delivered')).toEqual([latest, '4']);
+    expect(await redis.hget(keys.deliveries, 'c')).toBe(`${claimant.token(4)} 1 1 ${LONG_AGO}`);
+    const latest = `${epochOf(claimant.owner)} 3 5`;
+    expect(await redis.hmget(keys.meta, 'claim', 'delivered')).toEqual([latest, '5']);
   });
 
   it('are those of one thing, whatever the names of topics', () => {
@@ -216,15 +223,22 @@ describe('the keys of Redis', () => {
     await broker.trimDead(partition, { maxCount: 0 });
     const c = await broker.get(partition, 'c');
     expect(c).toMatchObject({ state: 'in-flight' });
-    const settlements = [{ storedId: 'c', token: bed.claimant.token(3), outcome: { kind: 'ack' } as const }];
+    const settlements = [{ storedId: 'c', token: bed.claimant.token(4), outcome: { kind: 'ack' } as const }];
     expect(await broker.settle(partition, bed.nextCall(), settlements)).toEqual(['settled']);
 
     expect(await broker.removeSchedule(partition, bed.nextCall(), 'tick')).toBe(true);
 
-    const { owner, meta, places, channel: _channel, ...ofMessages } = keys;
-    expect(await redis.exists(...Object.values(ofMessages))).toBe(0);
+    // An owner that keeps nothing of what has ended.
+    await bed.claimant.claim();
+    await broker.trimFinished(partition);
+
+    const { owner, meta, places, handed, channel: _channel, ...ofMessages } = keys;
+    const stored = await bed.storedKeys();
+    expect(stored.filter((key) => Object.values(ofMessages).includes(key))).toEqual([]);
     expect((await redis.hkeys(places)).toSorted()).toEqual(['arrivals', 'mode']);
     expect(await redis.exists(owner, meta)).toBe(2);
+    // For a repeat of the claim.
+    expect(await redis.pttl(handed)).toBeGreaterThan(0);
   });
 
   it('hold the due time that a message was moved to, also in its delivery record', async () => {

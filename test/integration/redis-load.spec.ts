@@ -10,6 +10,10 @@ const LONGEST_BLOCK = 50;
 
 const MIB = 1024 * 1024;
 
+function idsOf(name: string): string[] {
+  return Array.from({ length: MAX_BATCH }, (_, i) => toStoredId(`${name}-${i}`, 'key'));
+}
+
 describe('Redis under load', () => {
   let server: PrivateRedis;
   let bed: RedisBed;
@@ -142,6 +146,52 @@ describe('Redis under load', () => {
     expect(time).toBeLessThan(LONGEST_BLOCK);
     const { scheduled, inflight, messages, deliveries, dead, errors, keyed: keyedKey } = bed.keys;
     expect(await redis.exists(scheduled, inflight, messages, deliveries, dead, errors, keyedKey)).toBe(0);
+  });
+
+  it.each([
+    { what: 'small', length: 100 },
+    { what: 'of 4 KiB', length: 4_000 },
+    { what: 'of 32 KiB', length: 32_000 },
+    { what: 'of 256 KiB', length: 256_000 },
+  ])('keeps, refuses and removes 200 finished messages that are $what, in short steps', async ({ what, length }) => {
+    const { broker, partition, redis, nextCall } = bed;
+    const publish = async (ids: readonly string[]): Promise<void> => {
+      const envelope = `[1,"${'x'.repeat(length)}"]`;
+      for (const id of ids) await broker.publish(partition, nextCall(), [message(id, { envelope, tags: ['x'] })]);
+    };
+    const finished = { maxCount: 5000 };
+    const [acked, drained, tagged] = [idsOf('acked'), idsOf('drained'), idsOf('tagged')];
+    await publish(acked);
+    const claimed: ClaimedMessage[] = [];
+    while (claimed.length < MAX_BATCH) claimed.push(...(await bed.claimant.claim({ finished })).messages);
+
+    const time = await scriptTime(`200 kept that are ${what}`, async () => {
+      // As many as consumers send in one call.
+      const atOnce = Math.max(1, Math.min(MAX_BATCH, Math.floor((256 * 1024) / length)));
+      for (let first = 0; first < MAX_BATCH; first += atOnce) await settle(claimed.slice(first, first + atOnce), ACK);
+      const refused = await broker.publish(
+        partition,
+        nextCall(),
+        acked.map((id) => message(id)),
+      );
+      expect(refused.map(({ status }) => status)).toEqual(acked.map(() => 'rejected'));
+      await publish(drained);
+      for (let more = true; more;) ({ more } = await broker.clear(partition, nextCall(), 'scheduled'));
+      await publish(tagged);
+      let after: string | undefined;
+      do ({ next: after } = await broker.cancelTagged(partition, nextCall(), 'x', after));
+      while (after !== undefined);
+      expect(await broker.stats(partition)).toMatchObject({ finished: 3 * MAX_BATCH, inFlight: 0, scheduled: 0 });
+      await publish(acked.map((id) => `${id} once`));
+      let once = 0;
+      while (once < MAX_BATCH) once += (await bed.claimant.claim({ finished, lease: 0 })).messages.length;
+      await bed.claimant.claim({ finished: { maxCount: 1 } });
+      for (let next: number | undefined = 0; next === 0;) next = await broker.trimFinished(partition);
+    });
+
+    expect(time).toBeLessThan(LONGEST_BLOCK);
+    expect(await broker.stats(partition)).toMatchObject({ finished: 1, inFlight: 0, scheduled: 0 });
+    expect(await redis.zcard(bed.keys.keyed)).toBe(1);
   });
 
   it('finds the deliveries of a lost reply among thousands in flight', async () => {

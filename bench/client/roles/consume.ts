@@ -13,6 +13,8 @@ export interface ConsumeOptions {
   /** Whether messages of one key are handled in order. @defaultValue false */
   readonly ordered?: boolean | undefined;
   readonly concurrency: number;
+  /** How many finished messages of each partition are kept. @defaultValue none */
+  readonly finished?: number | undefined;
   /** Messages published and handled before, and not counted. */
   readonly warmUp: number;
   /** How many messages are handled before lateness counts. @defaultValue 0 */

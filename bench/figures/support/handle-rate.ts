@@ -10,6 +10,8 @@ export interface HandleRateOptions {
   readonly messages: number;
   readonly concurrency: number;
   readonly warmUp: number;
+  /** How many finished messages of each partition are kept. @defaultValue none */
+  readonly finished?: number | undefined;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface HandleRateOptions {
 export async function handleRate(
   bench: Bench,
   contender: ContenderName,
-  { topics, ordered, messages, concurrency, warmUp }: HandleRateOptions,
+  { topics, ordered, messages, concurrency, warmUp, finished }: HandleRateOptions,
 ): Promise<number> {
   const consumption = await Consumption.start(bench, contender, {
     topics,
@@ -28,6 +30,7 @@ export async function handleRate(
     ordered,
     concurrency,
     warmUp,
+    finished,
   });
   const [result] = await consumption.finish(messages);
   if (!result) throw new Error('No process consumed.');

@@ -1,16 +1,16 @@
 import { assertLength } from '../assert-times.js';
 import {
   type CallId,
-  type DeadLetterLimits,
   type DeadLetterPage,
   type DeadLetterQuery,
   type Death,
   NO_TOKEN,
   type Requeue,
+  type RetentionLimits,
 } from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
 
-// Dead letters: see the scripts of the same names, and `list` for the list.
+// Dead letters and finished messages: see the scripts of the same names, and `list` for the list.
 
 export function listDead(
   partition: MemoryPartition,
@@ -67,7 +67,7 @@ export function removeDead(partition: MemoryPartition, call: CallId, deaths: rea
 
 export function trimDead(
   partition: MemoryPartition,
-  { maxAge = Infinity, maxCount = Infinity }: DeadLetterLimits,
+  { maxAge = Infinity, maxCount = Infinity }: RetentionLimits,
 ): number | undefined {
   const { dead } = partition;
   const old = dead.upTo(partition.now - maxAge);
@@ -76,6 +76,10 @@ export function trimDead(
   partition.waking(() => gone.forEach(({ member }) => partition.remove(member, dead)));
   const oldest = dead.first;
   return oldest && maxAge !== Infinity ? oldest.score + maxAge : undefined;
+}
+
+export function trimFinished(partition: MemoryPartition): number | undefined {
+  return partition.finished.trim(partition.now);
 }
 
 function isThere({ dead }: MemoryPartition, { storedId, diedAt }: Death): boolean {

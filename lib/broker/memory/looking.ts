@@ -17,28 +17,31 @@ export function get(partition: MemoryPartition, storedId: string): StoredMessage
     if (at !== undefined) return stored(partition, state, storedId, at);
   }
   const blockedDue = partition.lines.blocked.score(storedId);
-  if (blockedDue === undefined) return undefined;
-  const blockedBy = partition.lines.blockerOf(storedId);
-  const message = stored(partition, 'scheduled', storedId, blockedDue);
-  return blockedBy === undefined ? message : { ...message, blockedBy };
+  if (blockedDue !== undefined) {
+    const blockedBy = partition.lines.blockerOf(storedId);
+    const message = stored(partition, 'scheduled', storedId, blockedDue);
+    return blockedBy === undefined ? message : { ...message, blockedBy };
+  }
+  if (!partition.finished.find(storedId, partition.now)) return undefined;
+  return stored(partition, 'finished', storedId, partition.finished.set.score(storedId) as number);
 }
 
 export function locate(partition: MemoryPartition, id: string): string[] {
-  const found = [...partition.messages.keys()].filter(
+  const finished = Array.from(partition.finished.set, ({ member }) => member);
+  const found = [...partition.messages.keys(), ...finished].filter(
     (storedId) => storedId.includes(SEPARATOR) && fromStoredId(storedId).id === id,
   );
-  return found.toSorted();
+  return [...new Set(found)].toSorted();
 }
 
-export function peek(
-  partition: MemoryPartition,
-  { state, blocked = false, after, limit, maxBytes }: PeekRequest,
-): PeekedMessages {
+export function peek(partition: MemoryPartition, request: PeekRequest): PeekedMessages {
+  const { state, blocked = false, after, limit, maxBytes, tag } = request;
+  if (tag !== undefined) return peekTagged(partition, tag, request);
   const isDue = state === 'due';
   const until = isDue ? partition.now : Infinity;
-  const storedState = isDue ? 'scheduled' : state;
-  const set = storedState === 'scheduled' && blocked ? partition.lines.blocked : partition.set(storedState);
-  const left = listOf(partition, storedState, set.behind(after && { member: after.storedId, score: after.at }));
+  const listed = isDue ? 'scheduled' : state;
+  const set = listed === 'scheduled' && blocked ? partition.lines.blocked : partition.set(listed);
+  const left = listOf(partition, listed, set.behind(after && { member: after.storedId, score: after.at }));
   const asked = left.filter(({ at }) => at <= until);
   const messages: StoredMessage[] = [];
   let bytes = 0;
@@ -52,14 +55,35 @@ export function peek(
   return { messages, next: more ? { at: last.at, storedId: last.storedId } : undefined };
 }
 
+function peekTagged(
+  partition: MemoryPartition,
+  tag: string,
+  { state, after, limit, maxBytes }: PeekRequest,
+): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let [bytes, last] = [0, after?.storedId];
+  for (const storedId of partition.tagged(tag, last)) {
+    if (messages.length === limit || bytes >= maxBytes) return { messages, next: { at: 0, storedId: last as string } };
+    last = storedId;
+    const message = get(partition, storedId);
+    const isDue = message?.at !== undefined && message.at <= partition.now && message.blockedBy === undefined;
+    if (!message || message.state !== (state === 'due' ? 'scheduled' : state) || (state === 'due' && !isDue)) continue;
+    const { blockedBy: _onlyKnownToGet, ...listed } = message;
+    messages.push(listed);
+    bytes += sizeOf(message);
+  }
+  return { messages, next: undefined };
+}
+
 export function stats(partition: MemoryPartition): PartitionStats {
-  const { scheduled, inflight, dead, lines, owner, paused, heldUntil, counters } = partition;
+  const { scheduled, inflight, dead, finished, lines, owner, paused, heldUntil, counters } = partition;
   return {
     scheduled: scheduled.size + lines.blocked.size,
     due: scheduled.upTo(partition.now).length,
     blocked: lines.blocked.size,
     inFlight: inflight.size,
     dead: dead.size,
+    finished: finished.set.size,
     nextDueAt: partition.nextDueAt,
     owner: sessionOfOwner(owner),
     paused,
@@ -85,6 +109,7 @@ function stored(
   storedId: string,
   at: number,
 ): StoredMessage {
+  if (state === 'finished') return { storedId, state, at, ...partition.finished.listed(storedId) };
   const { delivery = 0, attempt = 0 } = partition.deliveries.get(storedId) ?? {};
   const { failure, history } = partition.errors.get(storedId) ?? { failure: undefined, history: [] };
   const envelope = partition.messages.get(storedId) as string;

@@ -1,10 +1,12 @@
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import type { FinishedOutcome } from '../../errors/publishing.errors.js';
 import { MAX_HISTORY } from '../../messages/failed-attempt.js';
 import type { FailureRecord } from '../../messages/failure-record.js';
 import type { Clock } from '../../time/clock.js';
 import {
   COUNTERS,
   type CallId,
+  type ClaimedMessage,
   type DueTime,
   NO_TOKEN,
   type Outcome,
@@ -14,8 +16,9 @@ import {
   type StoredMessage,
   type StoredSchedule,
 } from '../broker.interface.js';
+import { FinishedMessages } from './finished-messages.js';
 import { Lines } from './lines.js';
-import { SortedSet } from './sorted-set.js';
+import { SortedSet, compareBytes } from './sorted-set.js';
 
 type MutableCounters = { -readonly [K in keyof PartitionCounters]: PartitionCounters[K] };
 
@@ -32,6 +35,20 @@ export interface DeliveryRecord {
   mark?: { kind: 'cancelled' } | { kind: 'replaced'; due: number; firstPublishedAt: number | undefined };
   /** Of a message with a longest wait that was not delivered yet. */
   firstPublishedAt?: number | undefined;
+}
+
+export interface LatestClaim {
+  readonly epoch: string;
+  readonly sequence: number;
+  readonly delivered: number;
+  /** What it has handed out at most once. */
+  readonly once: readonly ClaimedMessage[];
+}
+
+/** The handler call that has ended a message, as far as it is known. */
+export interface LastRun {
+  readonly duration?: number | undefined;
+  readonly process?: string | undefined;
 }
 
 export interface MemoryPartitionOptions {
@@ -51,6 +68,8 @@ export class MemoryPartition {
   readonly messages = new Map<string, string>();
   readonly deliveries = new Map<string, DeliveryRecord>();
   readonly errors = new Map<string, FailureRecord>();
+  readonly tags = new Map<string, readonly string[]>();
+  readonly finished = new FinishedMessages();
   readonly schedules = new Map<string, Omit<StoredSchedule, 'id'>>();
   readonly occurrences = new SortedSet();
   readonly lines: Lines = new Lines({
@@ -66,7 +85,7 @@ export class MemoryPartition {
   heldUntil = 0;
   owner: Owner | undefined;
   /** The latest claim; of another epoch than the owner's if this one has not claimed yet. */
-  latestClaim = { epoch: '', sequence: 0, delivered: 0 };
+  latestClaim: LatestClaim = { epoch: '', sequence: 0, delivered: 0, once: [] };
   readonly #clock: Clock;
   readonly #answered = new Map<string, { readonly sequence: number; readonly answer: unknown }>();
 
@@ -90,7 +109,8 @@ export class MemoryPartition {
   }
 
   set(state: StoredMessage['state']): SortedSet {
-    return { scheduled: this.scheduled, 'in-flight': this.inflight, dead: this.dead }[state];
+    const { scheduled, inflight, dead, finished } = this;
+    return { scheduled, 'in-flight': inflight, dead, finished: finished.set }[state];
   }
 
   dueTime(due: DueTime): number {
@@ -127,6 +147,12 @@ export class MemoryPartition {
     this.deliveries.set(storedId, { token: NO_TOKEN, delivery, attempt, due, crashes: 0, firstPublishedAt });
   }
 
+  /** The stored ids of the messages that carry a tag, in order, behind this one. */
+  tagged(tag: string, after: string | undefined): string[] {
+    const all = Array.from(this.tags, ([storedId, tags]) => (tags.includes(tag) ? [storedId] : [])).flat();
+    return all.filter((storedId) => after === undefined || compareBytes(storedId, after) > 0).toSorted(compareBytes);
+  }
+
   keepFailure(storedId: string, { failure, failedAttempt }: Extract<Outcome, { readonly failure: unknown }>): void {
     const history = this.errors.get(storedId)?.history ?? [];
     this.errors.set(storedId, {
@@ -142,6 +168,18 @@ export class MemoryPartition {
     this.messages.delete(storedId);
     this.deliveries.delete(storedId);
     this.errors.delete(storedId);
+    this.tags.delete(storedId);
+  }
+
+  /** Removes a message that has ended, and keeps what became of it if that is asked for. */
+  finish(storedId: string, set: SortedSet, outcome: FinishedOutcome, { duration, process }: LastRun = {}): void {
+    const { delivery = 0, attempt = 0, due = this.dueOf(storedId) } = this.deliveries.get(storedId) ?? {};
+    const { failure, history } = this.errors.get(storedId) ?? { failure: undefined, history: [] };
+    const envelope = this.messages.get(storedId) as string;
+    const ending = { outcome, dueAt: due, duration, process };
+    this.remove(storedId, set);
+    const ended = { envelope, deliveries: delivery, attempts: attempt, failure, history, ending };
+    this.finished.add(storedId, this.now, ended);
   }
 
   /** Answers the repeat of a caller's latest call as the first one was answered. */

@@ -15,8 +15,9 @@ import type {
   StoredMessage,
   Unsubscribe,
 } from '../broker.interface.js';
-import { listDead, removeDead, requeueDead, trimDead } from './dead-letters.js';
-import { claim, extend, hold, pause, resume, setAside, settle } from './delivering.js';
+import { listDead, removeDead, requeueDead, trimDead, trimFinished } from './dead-letters.js';
+import { claim } from './claiming.js';
+import { extend, hold, pause, resume, setAside, settle } from './delivering.js';
 import {
   type MemoryFleet,
   acquire,
@@ -37,7 +38,7 @@ import {
 } from './fleet.js';
 import { get, locate, messagesIn, peek, stats } from './looking.js';
 import { MemoryPartition } from './memory-partition.js';
-import { cancel, clear, edit, publish, reschedule, runNow } from './publishing.js';
+import { cancel, cancelTagged, clear, edit, publish, reschedule, runNow } from './publishing.js';
 import {
   dueSchedules,
   findSchedule,
@@ -68,6 +69,7 @@ const IN_MEMORY: DoctorFinding = {
  */
 export class MemoryBroker implements Broker {
   cancel = this.#onPartition(cancel);
+  cancelTagged = this.#onPartition(cancelTagged);
   reschedule = this.#onPartition(reschedule);
   runNow = this.#onPartition(runNow);
   edit = this.#onPartition(edit);
@@ -87,6 +89,7 @@ export class MemoryBroker implements Broker {
   requeueDead = this.#onPartition(requeueDead);
   removeDead = this.#onPartition(removeDead);
   trimDead = this.#onPartition(trimDead);
+  trimFinished = this.#onPartition(trimFinished);
   topics = this.#onFleet(topics);
   configure = this.#onFleet(configure);
   setLimits = this.#onFleet(setLimits);
@@ -215,6 +218,11 @@ export class MemoryBroker implements Broker {
         messagesIn(this.#partition(partition).state, state).map((stored) => ({ partition, stored })),
       )
       .toSorted((a, b) => a.stored.at - b.stored.at);
+  }
+
+  /** Of all topics. */
+  forgetFinished(): void {
+    for (const { state } of this.#partitions.values()) state.finished.clear();
   }
 
   #onPartition<A extends unknown[], R>(operation: (partition: MemoryPartition, ...args: A) => R) {

@@ -10,6 +10,7 @@ import type {
   PublishResult,
   PublishTerms,
   RescheduleResult,
+  TagCancelResult,
 } from '../broker.interface.js';
 import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
 
@@ -17,6 +18,9 @@ import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
 
 /** Most messages that one call clears. */
 const MOST_CLEARED = 100;
+
+/** Most messages of a tag that one call looks at. */
+const MOST_CANCELLED = 100;
 
 export function publish(
   partition: MemoryPartition,
@@ -35,23 +39,23 @@ export function publish(
   );
 }
 
-function publishOne(
-  partition: MemoryPartition,
-  { storedId, envelope, due: spec, onDuplicate, maxWait }: NewMessage,
-): PublishResult {
-  const wanted = partition.dueTime(spec);
-  const record = partition.deliveries.get(storedId);
-  const waiting = record?.mark?.kind === 'replaced' ? record.mark : record;
+function publishOne(partition: MemoryPartition, message: NewMessage): PublishResult {
+  const isNew = !partition.messages.has(message.storedId);
+  const wanted = partition.dueTime(message.due);
+  const kept = isNew ? keptEnded(partition, message, wanted) : keptWaiting(partition, message, wanted);
+  if (kept) return kept;
+  if (isNew && partition.finished.keeps) partition.finished.forget(message.storedId);
+  return { status: isNew ? 'created' : 'replaced', dueAt: store(partition, message, wanted) };
+}
+
+/** @returns when the message is due */
+function store(partition: MemoryPartition, { storedId, envelope, tags, maxWait }: NewMessage, wanted: number): number {
   const isNew = !partition.messages.has(storedId);
-  if (!isNew && onDuplicate !== 'replace') {
-    const score = partition.dueOf(storedId);
-    // What a limit of its key holds back in an order is scheduled for when it may begin.
-    const dueAt = (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score ?? wanted;
-    if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
-    return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
-  }
-  const { due, firstPublishedAt } = limited(partition, wanted, maxWait, waiting?.firstPublishedAt);
+  const record = partition.deliveries.get(storedId);
+  const { due, firstPublishedAt } = limited(partition, wanted, maxWait, waitingPart(record)?.firstPublishedAt);
   partition.messages.set(storedId, envelope);
+  if (tags && tags.length > 0) partition.tags.set(storedId, tags);
+  else partition.tags.delete(storedId);
   partition.counters.published++;
   if (record && partition.inflight.score(storedId) !== undefined) {
     // It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
@@ -63,7 +67,39 @@ function publishOne(
     if (isNew) partition.lines.lineUp(storedId, due);
     else partition.placeAnew(storedId, due);
   }
-  return { status: isNew ? 'created' : 'replaced', dueAt: due };
+  return due;
+}
+
+/** The answer to a publish of an id that exists, unless it replaces the message. */
+function keptWaiting(
+  partition: MemoryPartition,
+  { storedId, onDuplicate }: NewMessage,
+  wanted: number,
+): PublishResult | undefined {
+  if (onDuplicate === 'replace') return undefined;
+  const score = partition.dueOf(storedId);
+  const waiting = waitingPart(partition.deliveries.get(storedId));
+  // What a limit of its key holds back in an order is scheduled for when it may begin.
+  const dueAt = (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score ?? wanted;
+  if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
+  return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
+}
+
+/** The answer to a publish of an id whose message has ended and is kept, unless it takes its place. */
+function keptEnded(
+  partition: MemoryPartition,
+  { storedId, onDuplicate }: NewMessage,
+  wanted: number,
+): PublishResult | undefined {
+  const ended = partition.finished.find(storedId, partition.now);
+  if (!ended || onDuplicate === 'replace' || onDuplicate === 'impossible') return undefined;
+  const { outcome: finishedAs, dueAt = wanted } = ended.ending;
+  return onDuplicate === 'reject' ? { status: 'rejected', dueAt, finishedAs } : { status: 'ignored', dueAt };
+}
+
+/** When the message that waits, or will once its replaced delivery has ended, is due and was published first. */
+function waitingPart(record: DeliveryRecord | undefined): Pick<DeliveryRecord, 'due' | 'firstPublishedAt'> | undefined {
+  return record?.mark?.kind === 'replaced' ? record.mark : record;
 }
 
 /** However often a message is replaced, it is due at most its longest wait after its first publish. */
@@ -89,18 +125,37 @@ function hasten(partition: MemoryPartition, storedId: string, due: number, dueBe
 }
 
 export function cancel(partition: MemoryPartition, call: CallId, storedId: string): CancelResult {
-  return partition.once(call, () => {
-    if (partition.dueOf(storedId) !== undefined) {
-      partition.waking(() => partition.remove(storedId, partition.scheduled));
-      partition.counters.cancelled++;
-      return 'cancelled';
-    }
-    const record = partition.deliveries.get(storedId);
-    if (!record || partition.inflight.score(storedId) === undefined) return 'not-found';
-    record.mark = { kind: 'cancelled' };
-    partition.signal({ kind: 'cancelled', storedId, token: record.token });
-    return 'in-flight';
-  });
+  return partition.once(call, () => partition.waking(() => cancelOne(partition, storedId)));
+}
+
+export function cancelTagged(
+  partition: MemoryPartition,
+  call: CallId,
+  tag: string,
+  after: string | undefined,
+): TagCancelResult {
+  return partition.once(call, () =>
+    partition.waking(() => {
+      const ids = partition.tagged(tag, after).slice(0, MOST_CANCELLED);
+      const results = ids.map((storedId) => cancelOne(partition, storedId));
+      const count = (wanted: CancelResult): number => results.filter((result) => result === wanted).length;
+      const next = ids.length === MOST_CANCELLED ? ids.at(-1) : undefined;
+      return { cancelled: count('cancelled'), inFlight: count('in-flight'), next };
+    }),
+  );
+}
+
+function cancelOne(partition: MemoryPartition, storedId: string): CancelResult {
+  if (partition.dueOf(storedId) !== undefined) {
+    partition.finish(storedId, partition.scheduled, 'cancelled');
+    partition.counters.cancelled++;
+    return 'cancelled';
+  }
+  const record = partition.deliveries.get(storedId);
+  if (!record || partition.inflight.score(storedId) === undefined) return 'not-found';
+  record.mark = { kind: 'cancelled' };
+  partition.signal({ kind: 'cancelled', storedId, token: record.token });
+  return 'in-flight';
 }
 
 export function reschedule(partition: MemoryPartition, call: CallId, storedId: string, due: DueTime): RescheduleResult {
@@ -145,7 +200,9 @@ export function clear(partition: MemoryPartition, call: CallId, state: 'schedule
     const set = partition.set(state);
     const blocked = state === 'scheduled' ? partition.lines.blocked.upTo(Infinity, MOST_CLEARED) : [];
     const first = [...blocked, ...set.upTo(Infinity, MOST_CLEARED - blocked.length)];
-    partition.waking(() => first.forEach(({ member }) => partition.remove(member, set)));
+    const remove = (storedId: string): void =>
+      state === 'scheduled' ? partition.finish(storedId, set, 'cancelled') : partition.remove(storedId, set);
+    partition.waking(() => first.forEach(({ member }) => remove(member)));
     if (state === 'scheduled') partition.counters.cancelled += first.length;
     return { removed: first.length, more: first.length === MOST_CLEARED };
   });

@@ -87,7 +87,7 @@ export function dueSchedules({ schedules, occurrences, now }: MemoryPartition): 
 }
 
 export function publishOccurrence(partition: MemoryPartition, call: CallId, occurrence: Occurrence): OccurrenceResult {
-  const { id, owner, expected, state, nextAt, storedId, dueAt, order, unlessBusy } = occurrence;
+  const { id, owner, expected, state, nextAt, storedId, dueAt, tags, order, unlessBusy } = occurrence;
   assertLength('An occurrence', dueAt);
   assertNext(occurrence);
   if (partition.owner !== owner) return { status: 'not-owner', owner: partition.owner };
@@ -101,7 +101,7 @@ export function publishOccurrence(partition: MemoryPartition, call: CallId, occu
     return { status: 'skipped' };
   }
   const envelope = withTime(stored.envelope, partition.nowUp);
-  const message = { storedId, envelope, due: { at: dueAt }, onDuplicate: 'ignore' } as const;
+  const message = { storedId, envelope, tags, due: { at: dueAt }, onDuplicate: 'ignore' } as const;
   const [result] = publish(partition, call, [message], { order });
   write(partition, id, state, stored, nextAt);
   return { status: 'published', duplicate: result?.status !== 'created' };

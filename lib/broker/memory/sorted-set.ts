@@ -71,6 +71,6 @@ export class SortedSet {
 }
 
 /** UTF-8 bytes come in order of code points, which the order of UTF-16 units is not beyond U+FFFF. */
-function compareBytes(a: string, b: string): number {
+export function compareBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -30,6 +30,16 @@ export interface PartitionKeys {
   readonly rated: string;
   /** ZSET: key → when to look again at its messages that wait for a limit */
   readonly resting: string;
+  /** ZSET: stored id → when it ended, of messages that are kept though they have ended */
+  readonly finished: string;
+  /** HASH: stored id → what became of it, and its envelope */
+  readonly endings: string;
+  /** HASH: stored id → its tags, only of messages with tags */
+  readonly tags: string;
+  /** ZSET, all scores 0: the tag and the stored id of each message, for each of its tags */
+  readonly tagged: string;
+  /** STRING with PX: what the latest claim at most once has handed out */
+  readonly handed: string;
   /** STRING: the owner */
   readonly owner: string;
   /** HASH: paused, counters */
@@ -83,6 +93,11 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   rates: 'HASH',
   rated: 'ZSET',
   resting: 'ZSET',
+  finished: 'ZSET',
+  endings: 'HASH',
+  tags: 'HASH',
+  tagged: 'ZSET',
+  handed: 'STRING',
   owner: 'STRING',
   meta: 'HASH',
   schedules: 'HASH',
@@ -177,6 +192,11 @@ function partitionKeys(tag: string): PartitionKeys {
     rates: `${tag}:rates`,
     rated: `${tag}:rated`,
     resting: `${tag}:resting`,
+    finished: `${tag}:finished`,
+    endings: `${tag}:endings`,
+    tags: `${tag}:tags`,
+    tagged: `${tag}:tagged`,
+    handed: `${tag}:handed`,
     owner: `${tag}:owner`,
     meta: `${tag}:meta`,
     schedules: `${tag}:schedules`,

@@ -9,10 +9,6 @@ import {
   type ClaimRequest,
   type ClaimResult,
   type ClearResult,
-  type DeadLetterLimits,
-  type DeadLetterPage,
-  type DeadLetterQuery,
-  type Death,
   type DueTime,
   type EditResult,
   type EnvelopeEdit,
@@ -29,35 +25,32 @@ import {
   type PublishResult,
   type PublishTerms,
   type Receipt,
-  type Requeue,
   type RescheduleResult,
   type SettleStatus,
   type Settlement,
   type StoredMessage,
+  type TagCancelResult,
   addsMemory,
   windowOf,
 } from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
 import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
-import { RedisSchedules } from './redis-schedules.js';
+import { RedisDeadLetters } from './redis-dead-letters.js';
 import * as replies from './replies.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
-import { encodeDueTime, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
+import { encodeDueTime, encodeRetention, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
 
 const NO_TERMS: PublishTerms = {};
-
-/** Most bytes of failures in a page of dead letters. */
-const DEAD_LETTER_BYTES = 262_144;
 
 export interface RedisOperationsOptions extends RedisFleetOptions {
   readonly replicated: ReplicatedCalls;
 }
 
 /** The operations on Redis. Each gives a script its arguments by name and reads its reply; what a script does is in `lua/`. */
-export class RedisOperations extends RedisSchedules implements Omit<BrokerOperations, 'connect'> {
+export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOperations, 'connect'> {
   readonly #scripts: ScriptRunner;
   readonly #replicated: ReplicatedCalls;
   readonly #keys: RedisKeys;
@@ -77,7 +70,7 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
     { replicas, order }: PublishTerms = NO_TERMS,
   ): Promise<PublishResult[]> {
     assertDues(messages);
-    const { due_specs, on_duplicates, max_waits, rest } = encodeMessages(messages);
+    const { due_specs, on_duplicates, max_waits, tag_lists, rest } = encodeMessages(messages);
     const given = {
       answered: this.#answered(partition, call),
       sequence: call.sequence,
@@ -85,6 +78,7 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
       due_specs,
       on_duplicates,
       max_waits,
+      tag_lists,
       rest,
     };
     if (!replicas) return replies.publishResults(await this.#run('publish', partition, given), messages);
@@ -98,6 +92,21 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
     return replies.cancelResult(
       await this.#run('cancel', partition, { answered: this.#answered(partition, call), sequence: call.sequence, id }),
     );
+  }
+
+  async cancelTagged(
+    partition: Partition,
+    call: CallId,
+    tag: string,
+    after: string | undefined,
+  ): Promise<TagCancelResult> {
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      tag,
+      after_id: after ?? '',
+    };
+    return replies.tagCancelResult(await this.#run('cancel-tagged', partition, given));
   }
 
   async reschedule(partition: Partition, call: CallId, id: string, due: DueTime): Promise<RescheduleResult> {
@@ -145,17 +154,39 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
   }
 
   async claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult> {
-    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM } = request;
+    const { owner, sequence, delivered, max, lease, room = SUSPECT_ROOM, finished } = request;
     assertLength('The lease', lease);
-    const terms = encodeTerms(request);
-    const given = { claimant: owner, sequence, delivered, max, lease, room, whole_room: SUSPECT_ROOM, terms };
+    const given = {
+      claimant: owner,
+      sequence,
+      delivered,
+      max,
+      lease,
+      room,
+      whole_room: SUSPECT_ROOM,
+      finished_limits: encodeRetention(finished),
+      terms: encodeTerms(request),
+    };
     return replies.claimResult(await this.#run('claim', partition, given), owner);
   }
 
-  async settle(partition: Partition, call: CallId, settlements: readonly Settlement[]): Promise<SettleStatus[]> {
+  async settle(
+    partition: Partition,
+    call: CallId,
+    settlements: readonly Settlement[],
+    by?: string,
+  ): Promise<SettleStatus[]> {
     assertDelays(settlements);
-    const { outcomes, tokens, rest } = encodeSettlements(settlements);
-    const given = { answered: this.#answered(partition, call), sequence: call.sequence, outcomes, tokens, rest };
+    const { outcomes, tokens, process, durations, rest } = encodeSettlements(settlements, by);
+    const given = {
+      answered: this.#answered(partition, call),
+      sequence: call.sequence,
+      process,
+      durations,
+      outcomes,
+      tokens,
+      rest,
+    };
     return replies.settleStatuses(await this.#run('settle', partition, given, settlements.some(addsMemory)));
   }
 
@@ -213,69 +244,36 @@ export class RedisOperations extends RedisSchedules implements Omit<BrokerOperat
     );
   }
 
-  async peek(partition: Partition, { state, blocked, after, limit, maxBytes }: PeekRequest): Promise<PeekedMessages> {
+  async peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages> {
+    const { state, blocked, after, limit, maxBytes, tag } = request;
+    if (tag !== undefined) {
+      const given = { tag, state, limit, max_bytes: maxBytes, after_id: after?.storedId ?? '' };
+      return replies.taggedMessages(state, await this.#run('list-tagged', partition, given));
+    }
     const stored = state === 'due' ? 'scheduled' : state;
     const keys = this.#keys.partition(partition);
-    const { inflight, dead } = keys;
+    const { inflight, dead, finished, endings } = keys;
     const scheduled = blocked ? keys.blocked : keys.scheduled;
-    const reply = await this.#run('list', partition, {
-      set: { scheduled, 'in-flight': inflight, dead }[stored],
+    const given = {
+      set: { scheduled, 'in-flight': inflight, dead, finished }[stored],
       limit,
       max_bytes: maxBytes,
       since: '-inf',
       till: state === 'due' ? 'now' : 'inf',
-      fields: 'edf',
       is_dead: state === 'dead' ? 1 : 0,
       after_score: after?.at ?? '',
       after_id: after?.storedId ?? '',
-    });
-    return replies.peekedMessages(stored, reply);
+    };
+    if (stored !== 'finished') {
+      return replies.peekedMessages(stored, await this.#run('list', partition, { ...given, fields: 'edf' }));
+    }
+    // All that is known of a finished message is in one place.
+    const reply = await this.#scripts.run('list', { ...keys, messages: endings }, { ...given, fields: 'e' });
+    return replies.peekedEndings(reply);
   }
 
   async stats(partition: Partition): Promise<PartitionStats> {
     return replies.partitionStats(await this.#run('stats', partition, {}));
-  }
-
-  async listDead(
-    partition: Partition,
-    { after, since, until, limit, withFailures }: DeadLetterQuery,
-  ): Promise<DeadLetterPage> {
-    const reply = await this.#run('list', partition, {
-      set: this.#keys.partition(partition).dead,
-      limit,
-      max_bytes: DEAD_LETTER_BYTES,
-      since: since ?? '-inf',
-      till: until ?? 'now',
-      fields: withFailures ? 'f' : '',
-      is_dead: 1,
-      after_score: after?.diedAt ?? '',
-      after_id: after?.storedId ?? '',
-    });
-    return replies.deadLetterPage(withFailures, reply);
-  }
-
-  async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
-    assertLength('The delay', delay);
-    const rest = deaths.flatMap(({ storedId, diedAt, envelope = '' }) => [storedId, diedAt, envelope]);
-    const given = { answered: this.#answered(partition, call), sequence: call.sequence, delay, rest };
-    const isEdited = deaths.some(({ envelope }) => envelope !== undefined);
-    return replies.wereFound(await this.#run('requeue-dead', partition, given, isEdited));
-  }
-
-  async removeDead(partition: Partition, call: CallId, deaths: readonly Death[]): Promise<boolean[]> {
-    const rest = deaths.flatMap(({ storedId, diedAt }) => [storedId, diedAt]);
-    return replies.wereFound(
-      await this.#run('remove-dead', partition, {
-        answered: this.#answered(partition, call),
-        sequence: call.sequence,
-        rest,
-      }),
-    );
-  }
-
-  async trimDead(partition: Partition, { maxAge = -1, maxCount = -1 }: DeadLetterLimits): Promise<number | undefined> {
-    const [, nextAt] = await this.#run('trim-dead', partition, { max_age: maxAge, max_count: maxCount });
-    return replies.timeOrNone(nextAt);
   }
 
   /** Where a caller's latest call is remembered, so that its repeat is recognized. */

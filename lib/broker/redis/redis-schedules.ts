@@ -15,6 +15,7 @@ import {
 } from '../broker.interface.js';
 import { RedisFleet, type RedisFleetOptions } from './redis-fleet.js';
 import type { RedisKeys } from './redis-keys.js';
+import { encodeTags } from './script-arguments.js';
 import { dueSchedules, occurrenceResult, toScore } from './replies.js';
 import { decodePlace, decodeSchedule, encodeContent, encodePlace } from './schedule-records.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -132,7 +133,7 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
     { caller, sequence }: CallId,
     occurrence: Occurrence,
   ): Promise<OccurrenceResult> {
-    const { id, owner, expected, state, nextAt, storedId, dueAt, order, unlessBusy } = occurrence;
+    const { id, owner, expected, state, nextAt, storedId, dueAt, tags, order, unlessBusy } = occurrence;
     assertLength('An occurrence', dueAt);
     assertNext(occurrence);
     const given = {
@@ -142,6 +143,7 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
       due_specs: dueAt,
       on_duplicates: 'i',
       max_waits: '',
+      tag_lists: tags ? encodeTags([tags]) : '',
       claimant: owner,
       schedule: id,
       expected,

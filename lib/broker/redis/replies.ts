@@ -1,3 +1,4 @@
+import type { FinishedOutcome } from '../../errors/publishing.errors.js';
 import { decodeFailureRecord } from '../../messages/failure-record.js';
 import {
   COUNTERS,
@@ -22,17 +23,22 @@ import {
   type RescheduleResult,
   type SettleStatus,
   type StoredMessage,
+  type PeekedState,
+  type TagCancelResult,
   type StoredSchedule,
   epochOf,
   sessionOfOwner,
   tokenOf,
 } from '../broker.interface.js';
+import { decodeEnding } from './endings.js';
 import { decodeSchedule } from './schedule-records.js';
 import type { Reply } from './script-runner.js';
 
 // What the scripts answer and publish, by the position that the head of each Lua file gives.
 
 const PUBLISH_STATUS = ['created', 'created', 'rejected', 'ignored', 'replaced'] as const;
+/** Rejected, since the message with this id has ended and is kept. */
+const REJECTED_AS: Readonly<Record<string, FinishedOutcome>> = { 5: 'acked', 6: 'cancelled', 7: 'delivered' };
 const CREATED = '1';
 const OCCURRENCE_RESULT = {
   2: { status: 'changed' },
@@ -53,7 +59,7 @@ const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'e
 const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 
 /** What comes before the messages that were claimed. */
-const CLAIM_HEAD = 7;
+const CLAIM_HEAD = 8;
 const NUMBERS_PER_RECORD = 4;
 const FIELDS_PER_PEEKED_MESSAGE = 6;
 
@@ -62,7 +68,10 @@ export function publishResults([answer]: Reply, messages: readonly NewMessage[])
   const [base, statuses = '', kept = '', isNew] = String(answer).split(' ');
   const keptDues = kept.split(',').values();
   const results = messages.map(({ due, maxWait }, i): PublishResult => {
-    const status = PUBLISH_STATUS[Number(statuses[i]) as 1 | 2 | 3 | 4];
+    const digit = statuses[i] as string;
+    const finishedAs = REJECTED_AS[digit];
+    if (finishedAs) return { status: 'rejected', dueAt: Number(keptDues.next().value), finishedAs };
+    const status = PUBLISH_STATUS[Number(digit) as 1 | 2 | 3 | 4];
     if (status === 'rejected' || status === 'ignored' || maxWait !== undefined) {
       return { status, dueAt: Number(keptDues.next().value) };
     }
@@ -74,6 +83,11 @@ export function publishResults([answer]: Reply, messages: readonly NewMessage[])
 
 export function cancelResult([result]: Reply): CancelResult {
   return CANCEL_RESULT[result as 0 | 1 | 2];
+}
+
+export function tagCancelResult([answer]: Reply): TagCancelResult {
+  const [, cancelled, inFlight, more, last] = /^(\d+) (\d+) (\d) ([^]*)$/.exec(String(answer)) ?? [];
+  return { cancelled: Number(cancelled), inFlight: Number(inFlight), next: more === '1' ? last : undefined };
 }
 
 export function rescheduleResult([result]: Reply): RescheduleResult {
@@ -107,7 +121,7 @@ export function occurrenceResult([status, more]: Reply): OccurrenceResult {
 /** @param claimant the owner that has claimed; its epoch is part of all tokens */
 export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
-  const [status, delivered, nextAt, repaired, records, suspects, granted] = reply as ClaimHead;
+  const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished] = reply as ClaimHead;
   const epoch = epochOf(claimant);
   const numbers = JSON.parse(`[${records.replaceAll(' ', ',')}]`) as number[];
   const messages: ClaimedMessage[] = [];
@@ -130,13 +144,14 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
     nextAt: timeOrNone(nextAt),
     repaired,
     heldBack: held,
+    keepsFinished: keepsFinished === 1,
   };
   if (granted === '') return result;
   const [grantedAt, due] = granted.split(',').map(Number);
   return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due) };
 }
 
-type ClaimHead = readonly [number, number, number, number, string, string, string];
+type ClaimHead = readonly [number, number, number, number, string, string, string, number];
 
 /** Whether suspects were held back, and how much room the others take, by their place; mostly there are none. */
 function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number, number> | undefined] {
@@ -169,6 +184,7 @@ export function extendStatuses([digits]: Reply): ExtendStatus[] {
 export function storedMessage(storedId: string, reply: Reply): StoredMessage | undefined {
   if (reply.length === 0) return undefined;
   const [state, at, ...fields] = reply;
+  if (state === 'finished') return finished({ storedId, at: toScore(at) }, fields[0] as string);
   const message = stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
   const blockedBy = fields[4] as string;
   return blockedBy ? { ...message, blockedBy } : message;
@@ -182,6 +198,25 @@ export function peekedMessages(state: StoredMessage['state'], [, more, ...fields
     const [storedId, at, ...rest] = fields.slice(i, i + FIELDS_PER_PEEKED_MESSAGE);
     last = { storedId: storedId as string, at: toScore(at) };
     if (typeof rest[0] === 'string') messages.push(stored({ ...last, state }, rest));
+  }
+  return { messages, next: more === 1 ? last : undefined };
+}
+
+/** Of `lua/list-tagged.lua`. */
+export function taggedMessages(state: PeekedState, [more, last, ...fields]: Reply): PeekedMessages {
+  const { messages } = peekedMessages(state === 'due' ? 'scheduled' : state, [0, 0, ...fields]);
+  return { messages, next: more === 1 ? { storedId: last as string, at: 0 } : undefined };
+}
+
+/** Of `lua/list.lua` with endings in the place of envelopes, and nothing else. What cannot be read is left out. */
+export function peekedEndings([, more, ...fields]: Reply): PeekedMessages {
+  const messages: StoredMessage[] = [];
+  let last: Position | undefined;
+  for (let i = 0; i < fields.length; i += 3) {
+    const [storedId, at, ending] = fields.slice(i, i + 3);
+    last = { storedId: storedId as string, at: toScore(at) };
+    const message = typeof ending === 'string' ? finished(last, ending) : undefined;
+    if (message) messages.push(message);
   }
   return { messages, next: more === 1 ? last : undefined };
 }
@@ -219,8 +254,13 @@ function stored(
   };
 }
 
+function finished(place: Position, text: string): StoredMessage | undefined {
+  const ended = decodeEnding(text);
+  return ended && { ...place, state: 'finished', ...ended };
+}
+
 export function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, heldUntil, ...meta] = reply;
+  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, heldUntil, ...meta] = reply;
   const fields = new Map<string, string>();
   for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
   return {
@@ -229,6 +269,7 @@ export function partitionStats(reply: Reply): PartitionStats {
     blocked: blocked as number,
     inFlight: inFlight as number,
     dead: dead as number,
+    finished: finishedCount as number,
     nextDueAt: timeOrNone(nextDueAt),
     owner: sessionOfOwner(owner as string),
     paused: fields.has('paused'),

@@ -13,6 +13,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   acquire: ['consumer'],
   'append-events': ALL,
   cancel: ALL,
+  'cancel-tagged': ALL,
   claim: ['consumer'],
   clear: ['operator'],
   configure: ALL,
@@ -24,6 +25,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   hold: ['consumer'],
   leave: ['consumer'],
   list: ['consumer', 'operator'],
+  'list-tagged': ['consumer', 'operator'],
   pause: ['operator'],
   permit: ['consumer'],
   publish: ALL,
@@ -42,6 +44,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   settle: ['consumer'],
   stats: ALL,
   'trim-dead': ['consumer'],
+  'trim-finished': ['consumer'],
 };
 
 /** What every role needs beside scripts. With DEL scripts begin on a Redis that knows no script flags. */

@@ -5,6 +5,7 @@ import {
   NO_TOKEN,
   type NewMessage,
   type Outcome,
+  type RetentionLimits,
   type Settlement,
   windowOf,
 } from '../broker.interface.js';
@@ -46,19 +47,28 @@ export function encodeMessages(messages: readonly NewMessage[]) {
   const dues = oneOrAll(messages, (a, b) => isSame(a.due, b.due));
   const onDuplicates = oneOrAll(messages, (a, b) => a.onDuplicate === b.onDuplicate);
   const rest: Argument[] = [];
-  for (const { storedId, envelope } of messages) rest.push(storedId, envelope);
+  let hasTags = false;
+  for (const { storedId, envelope, tags } of messages) {
+    rest.push(storedId, envelope);
+    if (tags) hasTags = true;
+  }
   return {
     due_specs: dues.map(({ due }) => encodeDueTime(due)).join(','),
     on_duplicates: onDuplicates.map(({ onDuplicate }) => ON_DUPLICATE[onDuplicate]).join(''),
     max_waits: messages.some(({ maxWait }) => maxWait !== undefined)
       ? messages.map(({ maxWait = NO_MAX_WAIT }) => maxWait).join(',')
       : '',
+    tag_lists: hasTags ? encodeTags(messages.map(({ tags = [] }) => tags)) : '',
     rest,
   };
 }
 
-/** The settlements as `lua/settle.lua` reads them. */
-export function encodeSettlements(settlements: readonly Settlement[]) {
+/**
+ * The settlements as `lua/settle.lua` reads them.
+ *
+ * @param process that has handled the messages; `undefined`: nothing is kept of those that are finished
+ */
+export function encodeSettlements(settlements: readonly Settlement[], process: string | undefined) {
   const rest: Argument[] = settlements.map(({ storedId }) => storedId);
   let letters = '';
   for (const { outcome } of settlements) {
@@ -69,8 +79,20 @@ export function encodeSettlements(settlements: readonly Settlement[]) {
   return {
     outcomes: areAcks ? OUTCOMES.ack : letters,
     tokens: settlements.map(({ token }) => `${TOKEN.test(token) ? token : NO_TOKEN} `).join(''),
+    process: process ?? '',
+    durations: process === undefined ? '' : settlements.map(({ duration = 0 }) => Math.round(duration)).join(','),
     rest,
   };
+}
+
+/** The tags of messages as `lua/publish.lua` reads them. */
+export function encodeTags(tagLists: readonly (readonly string[])[]): string {
+  return tagLists.map((tags) => `${tags.map((tag) => `${tag}\0`).join('')}\0`).join('');
+}
+
+/** As `lua/includes/finished.lua` reads them; empty if nothing is kept. */
+export function encodeRetention(limits: RetentionLimits | undefined): string {
+  return limits ? `${Math.round(limits.maxAge ?? -1)} ${limits.maxCount ?? -1}` : '';
 }
 
 /** Order and limits of a topic, as `lua/claim.lua` reads them; nothing if it has none, and nothing is to be counted. */

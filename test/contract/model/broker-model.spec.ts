@@ -3,15 +3,15 @@ import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Broker } from '../../../lib/broker/broker.interface.js';
+import type { Broker, StoredMessage } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
-import { HOUR, Memory, PARTITION, type TopicTerms } from './memory.js';
-import { STORED_IDS, step } from './operations.js';
+import { step } from './operations.js';
 import { letTimePass } from './time-shift.js';
+import { HOUR, Memory, PARTITION, STORED_IDS, TAGS, type TopicTerms } from './world.js';
 
 const RUNS = 100;
 const STEPS = 60;
@@ -96,10 +96,25 @@ async function stateOf(broker: Broker, now: number): Promise<unknown> {
   const messages = await Promise.all(
     STORED_IDS.map(async (id) => {
       const message = await broker.get(PARTITION, id);
-      return message && { ...message, at: inHours(message.at) };
+      return message && visible(message, inHours);
     }),
   );
+  const listed = await broker.peek(PARTITION, { state: 'finished', limit: 100, maxBytes: 1_000_000 });
+  const finished = listed.messages.map((message) => visible(message, inHours));
+  const tagged: Record<string, string[]> = {};
+  for (const tag of TAGS) {
+    for (const state of ['scheduled', 'in-flight', 'dead'] as const) {
+      const page = await broker.peek(PARTITION, { state, tag, limit: 100, maxBytes: 1_000_000 });
+      tagged[`${state} ${tag}`] = page.messages.map(({ storedId }) => storedId);
+    }
+  }
   const stats = await broker.stats(PARTITION);
   const { nextDueAt, heldUntil } = stats;
-  return { messages, stats: { ...stats, nextDueAt: inHours(nextDueAt), heldUntil: inHours(heldUntil) } };
+  const times = { nextDueAt: inHours(nextDueAt), heldUntil: inHours(heldUntil) };
+  return { messages, finished, tagged, stats: { ...stats, ...times } };
+}
+
+function visible(message: StoredMessage, inHours: (time: number | undefined) => number | undefined): unknown {
+  const ending = message.ending && { ...message.ending, dueAt: inHours(message.ending.dueAt) };
+  return { ...message, at: inHours(message.at), ending };
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Limits } from '../../../lib/broker/broker.interface.js';
-import { HOUR, type Operation, PARTITION, hours, session } from './memory.js';
+import { HOUR, type Operation, PARTITION, hours, session } from './world.js';
 
 export const hold = fc.record({ delay: hours, ends: fc.boolean() }).map(({ delay, ends }): Operation => ({
   name: ends ? 'resume' : `hold for ${delay} h`,

@@ -8,19 +8,20 @@ import {
   ownerOf,
 } from '../../../lib/broker/broker.interface.js';
 import { toFailure } from '../../../lib/messages/failure.js';
+import { clear, deadLetter, keep, trim, trimFinished } from './kept.js';
 import { hold, permit } from './limit-operations.js';
-import { type Claimed, HOUR, type Memory, type Operation, PARTITION, hours, session } from './memory.js';
-
-/** Two ids without a key of their own, one id under two keys, and others of the same keys. */
-export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2', 'other\0k1', 'last\0k1', 'other\0one'] as const;
-
-/** A step in which time passes; how depends on the broker. */
-export interface Passing {
-  readonly name: string;
-  readonly hours: number;
-}
-
-const storedId = fc.constantFrom(...STORED_IDS);
+import {
+  type Claimed,
+  HOUR,
+  type Memory,
+  type Operation,
+  PARTITION,
+  type Passing,
+  TAGS,
+  hours,
+  session,
+  storedId,
+} from './world.js';
 
 const publish = fc
   .record({
@@ -30,11 +31,12 @@ const publish = fc
     maxWait: fc.option(hours, { nil: undefined }),
     text: fc.nat(1000),
     repeated: fc.boolean(),
+    tags: fc.option(fc.subarray([...TAGS]), { nil: undefined }),
   })
-  .map(({ ids, delay, onDuplicate, maxWait, text, repeated }): Operation => {
+  .map(({ ids, delay, onDuplicate, maxWait, text, repeated, tags }): Operation => {
     const atMost = maxWait === undefined ? '' : `, at most ${maxWait} h after the first`;
     return {
-      name: `publish ${ids.join()} in ${delay} h${atMost}, ${onDuplicate}${repeated ? ', twice' : ''}`,
+      name: `publish ${ids.join()} in ${delay} h${atMost}, ${onDuplicate}, tags ${tags?.join()}${repeated ? ', twice' : ''}`,
       run: async (broker, memory) => {
         const call = { caller: 'publisher', sequence: ++memory.sequence };
         const messages = ids.map((id) => ({
@@ -43,11 +45,12 @@ const publish = fc
           due: { after: delay * HOUR },
           onDuplicate,
           maxWait: maxWait === undefined ? undefined : maxWait * HOUR,
+          tags: id === 'two' ? undefined : tags,
         }));
         const terms = { order: memory.terms.order };
         const results = await broker.publish(PARTITION, call, messages, terms);
         if (repeated) await broker.publish(PARTITION, call, messages, terms);
-        return results.map(({ status }) => status);
+        return results.map(({ status, finishedAs }) => [status, finishedAs]);
       },
     };
   });
@@ -59,7 +62,7 @@ const claim = fc
   .record({
     session,
     max: fc.integer({ min: 1, max: 4 }),
-    lease: fc.integer({ min: 1, max: 2 }),
+    lease: fc.integer({ min: 0, max: 2 }),
     lost: fc.boolean(),
     room,
   })
@@ -70,15 +73,18 @@ const claim = fc
         const tenure = memory.tenures.get(by);
         if (!tenure) return 'never was the owner';
         const { owner, delivered } = tenure;
-        const common = { ...memory.terms, counts: true };
+        const { finished, terms } = memory;
         const request = {
-          ...common,
+          ...terms,
+          counts: true,
           owner,
           sequence: ++tenure.claims,
           delivered,
           max,
-          lease: lease * HOUR,
+          // No topic has limits in flight and is delivered at most once.
+          lease: (terms.keyLimits?.inFlight === undefined ? lease : Math.max(1, lease)) * HOUR,
           room: given,
+          finished,
         };
         memory.claims.push(request);
         if (lost) await broker.claim(PARTITION, request);
@@ -123,8 +129,9 @@ const settle = fc
     outcome,
     repeated: fc.boolean(),
     called: fc.boolean(),
+    process: fc.constantFrom(undefined, 'host:1:uuid'),
   })
-  .map(({ picks, outcome: of, repeated, called }): Operation => {
+  .map(({ picks, outcome: of, repeated, called, process }): Operation => {
     return {
       name: `settle ${picks.join()} with ${of.kind}${called ? '' : ', not called'}${repeated ? ', twice' : ''}`,
       run: async (broker, memory) => {
@@ -132,12 +139,13 @@ const settle = fc
         if (receipts.length === 0) return 'nothing was claimed yet';
         const call = { caller: 'settler', sequence: ++memory.sequence };
         const isUncalled = !called && (of.kind === 'release' || (of.kind === 'dead' && of.spent === false));
-        const settlements = receipts.map(({ grantedAt, ...receipt }) => ({
+        const settlements = receipts.map(({ grantedAt, ...receipt }, i) => ({
           ...receipt,
           outcome: isUncalled ? { ...of, grantedAt } : of,
+          duration: 10 * i,
         }));
-        const statuses = await broker.settle(PARTITION, call, settlements);
-        if (repeated) return [statuses, await broker.settle(PARTITION, call, settlements)];
+        const statuses = await broker.settle(PARTITION, call, settlements, process);
+        if (repeated) return [statuses, await broker.settle(PARTITION, call, settlements, process)];
         return statuses;
       },
     };
@@ -165,6 +173,19 @@ const cancel = fc.record({ id: storedId, repeated: fc.boolean() }).map(({ id, re
     },
   };
 });
+
+const cancelTagged = fc
+  .record({ tag: fc.constantFrom(...TAGS), repeated: fc.boolean() })
+  .map(({ tag, repeated }): Operation => {
+    return {
+      name: `cancel all with tag ${tag}${repeated ? ', twice' : ''}`,
+      run: async (broker, memory) => {
+        const call = { caller: 'changer', sequence: ++memory.sequence };
+        const result = await broker.cancelTagged(PARTITION, call, tag, undefined);
+        return repeated ? [result, await broker.cancelTagged(PARTITION, call, tag, undefined)] : result;
+      },
+    };
+  });
 
 const reschedule = fc
   .record({ id: storedId, delay: hours, repeated: fc.boolean() })
@@ -201,44 +222,9 @@ const locate = fc
   .constantFrom('one', 'same')
   .map((id): Operation => ({ name: `locate ${id}`, run: (broker) => broker.locate(PARTITION, id) }));
 
-const trim = fc
-  .record({ maxAge: fc.option(hours, { nil: undefined }), maxCount: fc.option(fc.nat(2), { nil: undefined }) })
-  .map(({ maxAge, maxCount }): Operation => {
-    const limits = { maxAge: maxAge === undefined ? undefined : maxAge * HOUR + HOUR / 2, maxCount };
-    return {
-      name: `trim dead letters to ${maxAge} h and ${maxCount}`,
-      run: async (broker) => {
-        await broker.trimDead(PARTITION, limits);
-      },
-    };
-  });
-
 const runNow = storedId.map((id): Operation => ({
   name: `run ${id} now`,
   run: (broker, memory) => broker.runNow(PARTITION, { caller: 'changer', sequence: ++memory.sequence }, id),
-}));
-
-/** What an operator does with a dead letter, if the message is one. */
-const deadLetter = fc
-  .record({ id: storedId, action: fc.constantFrom('requeue' as const, 'remove' as const), delay: hours })
-  .map(({ id, action, delay }): Operation => {
-    return {
-      name: `${action} ${id} if it is dead`,
-      run: async (broker, memory) => {
-        const stored = await broker.get(PARTITION, id);
-        if (stored?.state !== 'dead') return 'it is not';
-        const call = { caller: 'operator', sequence: ++memory.sequence };
-        const death = { storedId: id, diedAt: stored.at };
-        return action === 'remove'
-          ? broker.removeDead(PARTITION, call, [death])
-          : broker.requeueDead(PARTITION, call, [death], delay * HOUR);
-      },
-    };
-  });
-
-const clear = fc.constantFrom('scheduled' as const, 'dead' as const).map((state): Operation => ({
-  name: `clear what is ${state}`,
-  run: (broker, memory) => broker.clear(PARTITION, { caller: 'operator', sequence: ++memory.sequence }, state),
 }));
 
 const passing = fc.integer({ min: 1, max: 3 }).map((n): Passing => ({ name: `${n} h pass`, hours: n }));
@@ -250,6 +236,7 @@ export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
   { arbitrary: settle, weight: 5 },
   { arbitrary: extend, weight: 2 },
   { arbitrary: cancel, weight: 2 },
+  { arbitrary: cancelTagged, weight: 1 },
   { arbitrary: reschedule, weight: 3 },
   { arbitrary: ownership, weight: 3 },
   { arbitrary: locate, weight: 1 },
@@ -257,6 +244,8 @@ export const step: fc.Arbitrary<Operation | Passing> = fc.oneof(
   { arbitrary: runNow, weight: 1 },
   { arbitrary: deadLetter, weight: 2 },
   { arbitrary: clear, weight: 1 },
+  { arbitrary: keep, weight: 2 },
+  { arbitrary: trimFinished, weight: 1 },
   { arbitrary: hold, weight: 1 },
   { arbitrary: permit, weight: 3 },
   { arbitrary: passing, weight: 4 },

@@ -8,10 +8,11 @@ import type { Redis } from 'ioredis';
 export async function letTimePass(redis: Redis, prefix: string, milliseconds: number): Promise<void> {
   for (const key of await redis.keys(`{${prefix}:*`)) {
     const name = key.slice(key.lastIndexOf('}') + 2);
-    if (['scheduled', 'inflight', 'dead', 'blocked', 'rated', 'resting'].includes(name))
+    if (['scheduled', 'inflight', 'dead', 'blocked', 'finished', 'rated', 'resting'].includes(name))
       await shiftScores(redis, key, milliseconds);
     if (name === 'deliveries') await shiftRecords(redis, key, milliseconds);
     if (name === 'queues') await shiftQueues(redis, key, milliseconds);
+    if (name === 'endings') await shiftEndings(redis, key, milliseconds);
     if (name === 'rates') await shiftRates(redis, key, milliseconds);
     if (name === 'meta') await shiftHold(redis, key, milliseconds);
     if (name === 'permits') await shiftPermits(redis, key, milliseconds);
@@ -27,10 +28,22 @@ async function shiftScores(redis: Redis, key: string, milliseconds: number): Pro
 const RECORD = /^(?<mark>c |r\d+(?:f\d+)? |f\d+ )?(?<before>\S+ \d+ \d+) (?<due>\d+)(?<after> \d+)?$/;
 
 async function shiftRecords(redis: Redis, key: string, milliseconds: number): Promise<void> {
-  const earlier = (time: string): string => String(Number(time) - milliseconds);
   for (const [id, record] of Object.entries(await redis.hgetall(key))) {
-    const { mark = '', before, due = '', after = '' } = RECORD.exec(record)?.groups ?? {};
-    await redis.hset(key, id, `${mark.replace(/\d+/g, earlier)}${before} ${earlier(due)}${after}`);
+    await redis.hset(key, id, shifted(record, milliseconds));
+  }
+}
+
+function shifted(record: string, milliseconds: number): string {
+  const earlier = (time: string): string => String(Number(time) - milliseconds);
+  const { mark = '', before, due = '', after = '' } = RECORD.exec(record)?.groups ?? {};
+  return `${mark.replace(/\d+/g, earlier)}${before} ${earlier(due)}${after}`;
+}
+
+/** The second line of an ending is a record. */
+async function shiftEndings(redis: Redis, key: string, milliseconds: number): Promise<void> {
+  for (const [id, ending] of Object.entries(await redis.hgetall(key))) {
+    const [head, record = '', ...rest] = ending.split('\n');
+    await redis.hset(key, id, [head, shifted(record, milliseconds), ...rest].join('\n'));
   }
 }
 
@@ -66,11 +79,11 @@ async function shiftHold(redis: Redis, key: string, milliseconds: number): Promi
 /** A log, and then lines of '<session> <sequence> <held> <until> <wanted> <turn, or 0>'. */
 async function shiftPermits(redis: Redis, key: string, milliseconds: number): Promise<void> {
   const [log = '', ...lines] = ((await redis.get(key)) ?? '').split('\n');
-  const shifted = lines.map((line) => {
+  const earlierLines = lines.map((line) => {
     const [session, sequence, held, until, wanted, turn] = line.split(' ');
     if (turn === undefined) return line;
     const earlier = turn === '0' ? 0 : Math.max(1, Number(turn) - milliseconds);
     return [session, sequence, held, Number(until) - milliseconds, wanted, earlier].join(' ');
   });
-  await redis.set(key, [shiftLog(log, milliseconds), ...shifted].join('\n'), 'KEEPTTL');
+  await redis.set(key, [shiftLog(log, milliseconds), ...earlierLines].join('\n'), 'KEEPTTL');
 }

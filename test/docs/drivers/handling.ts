@@ -1,7 +1,8 @@
-import { type DelayQueueMiddleware, DelayQueueModule, HandlerTimeoutError } from 'nestjs-delay-queue';
+import { Injectable } from '@nestjs/common';
+import { DelayedHandler, type DelayQueueMiddleware, DelayQueueModule, HandlerTimeoutError } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
 import { SECOND, START } from '../../support/kit/kit-bed.js';
-import { type Application, bootApplication } from '../../support/docs/application.js';
+import { type Application, bootApplication, modulesMade } from '../../support/docs/application.js';
 import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 import { classIn } from '../../support/docs/run-block.js';
 import { type FetchCall, noAnswer, status, stubFetch } from '../../support/docs/stub-fetch.js';
@@ -25,9 +26,38 @@ const after = (milliseconds: number): Date => new Date(START.getTime() + millise
 export function handling(document: DrivenDocument): void {
   document.drive('Handling #1', reminder);
   document.drive('Outcomes #1', newsletter);
+  document.drive('At most once #1', atMostOnce);
   document.drive('Batches #1', batch);
   document.drive('Batches #2', batchWithOutcomes);
   document.drive('Several topics #1', severalTopics);
+}
+
+/** Never comes back, if a position says so. */
+@Injectable()
+class Positions {
+  readonly called: string[] = [];
+
+  @DelayedHandler('position.changed')
+  async onChanged(payload: string): Promise<void> {
+    this.called.push(payload);
+    if (payload === 'lost') throw new Error('There is no such place');
+    if (payload === 'stuck') await new Promise(() => {});
+  }
+}
+
+function atMostOnce(run: Run): void {
+  it('calls the handler once, whatever it does', async () => {
+    const imports = await modulesMade(run);
+    const { app, harness, producer, events } = await bootApplication({ imports, providers: [Positions] });
+    const errors: string[] = [];
+    events.errors.subscribe(({ source, id, error }) => errors.push(`${source} ${id}: ${(error as Error).name}`));
+    for (const id of ['fine', 'lost', 'stuck']) await producer.publish('position.changed', id, { id });
+    await harness.advance('1h');
+
+    expect(app.get(Positions).called.toSorted()).toEqual(['fine', 'lost', 'stuck']);
+    expect(errors.toSorted()).toEqual(['handler lost: Error', 'handler stuck: HandlerTimeoutError']);
+    expect(harness.deadLetters('position.changed')).toEqual([]);
+  });
 }
 
 function reminder(run: Run): void {

@@ -13,7 +13,16 @@ import {
 import type { ConsumerConfig, Handled, Report } from '../protocol.js';
 
 const config = JSON.parse(process.argv[2] ?? '{}') as ConsumerConfig;
-const { redisUrl, prefix, topic, partitions, handlerTime = 0, poison, ...consumer } = config;
+const {
+  redisUrl,
+  prefix,
+  topic,
+  partitions,
+  handlerTime = 0,
+  poison,
+  delivery = 'at-least-once',
+  ...consumer
+} = config;
 
 function report(message: Report): void {
   process.send?.(message);
@@ -42,7 +51,9 @@ class Recorder {
 }
 
 @Module({
-  imports: [DelayQueueModule.forRoot({ redis: redisUrl, prefix, topics: { [topic]: { partitions } }, consumer })],
+  imports: [
+    DelayQueueModule.forRoot({ redis: redisUrl, prefix, topics: { [topic]: { partitions, delivery } }, consumer }),
+  ],
   providers: [Recorder],
 })
 class ConsumerModule {

@@ -17,8 +17,10 @@ import {
   type PublishResult,
   type Receipt,
   type RescheduleResult,
+  type RetentionLimits,
   type SettleStatus,
   type StoredMessage,
+  type TagCancelResult,
   type TopicOrder,
 } from '../../../lib/broker/broker.interface.js';
 import type { Failure } from '../../../lib/messages/failure.js';
@@ -71,6 +73,8 @@ export class BrokerBed {
   order: TopicOrder | undefined;
   /** What every key may have; `undefined`: anything. */
   keyLimits: Limits | undefined;
+  /** What the owner keeps of finished messages; `undefined`: nothing. */
+  finished: RetentionLimits | undefined;
   readonly #tested: TestedBroker;
   readonly #claimant: Claimant;
   #sequence = 0;
@@ -121,6 +125,10 @@ export class BrokerBed {
     return this.broker.cancel(this.partition, call, storedId);
   }
 
+  async cancelTagged(tag: string, after?: string, call = this.nextCall()): Promise<TagCancelResult> {
+    return this.broker.cancelTagged(this.partition, call, tag, after);
+  }
+
   async reschedule(storedId: string, due: DueTime, call = this.nextCall()): Promise<RescheduleResult> {
     return this.broker.reschedule(this.partition, call, storedId, due);
   }
@@ -137,12 +145,12 @@ export class BrokerBed {
 
   /** What the owner asks for in its next claim. */
   nextClaim(fields: ClaimFields = {}): ClaimRequest {
-    return this.#claimant.next(fields);
+    return this.#claimant.next({ finished: this.finished, ...fields });
   }
 
   /** Claims as the owner, who knows all deliveries it was told of. */
   async claim(fields: ClaimFields = {}): Promise<ServedClaim> {
-    return this.#claimant.claim({ order: this.order, keyLimits: this.keyLimits, ...fields });
+    return this.#claimant.claim({ order: this.order, keyLimits: this.keyLimits, finished: this.finished, ...fields });
   }
 
   /** Sends the owner's latest claim again, as if its reply had been lost. */

@@ -71,6 +71,7 @@ export class ClaimBed {
       },
       settlesFirst: false,
       settled: () => {},
+      keepsFinished: () => {},
       lost: (owner: string | undefined) => void this.lost.push(owner),
     };
     return new PartitionClaimer(handling, taker, OWNER);
@@ -98,7 +99,7 @@ export function claimed(count: number, nextAt?: number): ClaimResult {
     weight: 0,
     dueAt: 0,
   }));
-  return { status: 'claimed', messages, delivered: count, nextAt, repaired: 0, heldBack: false };
+  return { status: 'claimed', messages, delivered: count, nextAt, repaired: 0, heldBack: false, keepsFinished: false };
 }
 
 /** What a claim is told if the topic is paused. */

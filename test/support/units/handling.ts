@@ -25,6 +25,7 @@ const SETTINGS: HandlerSettings = {
   partitions: undefined,
   order: undefined,
   limits: undefined,
+  delivery: 'at-least-once',
   attempts: 3,
   backoff: { delay: 1000, factor: 1, maxDelay: 1000, jitter: 0 },
   timeout: undefined,
@@ -32,6 +33,7 @@ const SETTINGS: HandlerSettings = {
   expireAfter: undefined,
   serializer: undefined,
   deadLetter: { maxAge: undefined, maxCount: undefined },
+  finished: undefined,
 };
 
 /** What the parts of a consumer are given, silent and in memory but for what the test says. */

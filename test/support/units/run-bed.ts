@@ -68,7 +68,15 @@ export class RunBed {
       now: () => this.clock.now(),
       claim: async () => {
         this.sent.push('claim');
-        return { status: 'claimed', messages: [], delivered: 0, nextAt: undefined, repaired: 0, heldBack: false };
+        return {
+          status: 'claimed',
+          messages: [],
+          delivered: 0,
+          nextAt: undefined,
+          repaired: 0,
+          heldBack: false,
+          keepsFinished: false,
+        };
       },
       get: async (partition, storedId) => this.lookUp(partition, storedId),
       extend: async (...call) => this.extend(...call),

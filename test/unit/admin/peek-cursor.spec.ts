@@ -8,14 +8,16 @@ const POSITIONS = new Map([
   [1023, { at: 0.5, storedId: 'Grüße \u{1F600}' }],
 ]);
 
+const DEAD = { topic: 'orders', state: 'dead' } as const;
+
 const raw = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('a cursor', () => {
   it('contains the place in each partition', () => {
-    const cursor = encodeCursor('orders', 'dead', POSITIONS);
+    const cursor = encodeCursor(DEAD, POSITIONS);
 
     expect(cursor).toMatch(/^[\w-]+$/);
-    expect(decodeCursor(cursor, 'orders', 'dead')).toEqual(POSITIONS);
+    expect(decodeCursor(cursor, DEAD)).toEqual(POSITIONS);
   });
 
   it.each([
@@ -34,10 +36,11 @@ describe('a cursor', () => {
     [raw(['orders', 'dead', [0, null, 'a']])],
     [raw(['orders', 'dead', [0, 5, 6]])],
     [raw(['orders', 'dead', [0, 5, 'a'], [0, 6, 'b']])],
-    [encodeCursor('other', 'dead', POSITIONS)],
-    [encodeCursor('orders', 'scheduled', POSITIONS)],
+    [encodeCursor({ ...DEAD, topic: 'other' }, POSITIONS)],
+    [encodeCursor({ ...DEAD, state: 'scheduled' }, POSITIONS)],
+    [encodeCursor({ ...DEAD, tag: 'x' }, POSITIONS)],
   ])('is refused if it is not a cursor of the list: %#', (cursor) => {
-    const decode = (): unknown => decodeCursor(cursor, 'orders', 'dead');
+    const decode = (): unknown => decodeCursor(cursor, DEAD);
     expect(decode, shown(cursor)).toThrow(InvalidArgumentError);
     expect(decode).toThrow(
       /^cursor must be one that peek\(\) has returned for topic 'orders' and state 'dead'\. Given: /,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
-import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
+import type { DelayQueueModuleOptions, TopicOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import { NO_COUNTS, NO_DURATIONS, deepFreeze, failureOf } from '../../support/units/wrong-options.js';
 import { shown } from '../../support/shown.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
@@ -9,6 +9,7 @@ const DEFAULT_BACKOFF = { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.2
 
 const DEFAULT_TOPIC = {
   partitions: undefined,
+  delivery: 'at-least-once',
   attempts: 5,
   backoff: DEFAULT_BACKOFF,
   timeout: undefined,
@@ -79,6 +80,7 @@ describe('resolveOptions', () => {
           timeout: '1m',
           expireAfter: '1h',
           deadLetter: { maxAge: '7d', maxCount: 1000 },
+          finished: { maxAge: '1h', maxCount: 100 },
         },
         mails: { backoff },
       },
@@ -94,11 +96,13 @@ describe('resolveOptions', () => {
     });
     expect(topicSettings('orders')).toEqual({
       partitions: 16,
+      delivery: 'at-least-once',
       attempts: 3,
       backoff: { delay: 10_000, factor: 1, maxDelay: 10_000, jitter: 0 },
       timeout: 60_000,
       expireAfter: 3_600_000,
       deadLetter: { maxAge: 604_800_000, maxCount: 1000 },
+      finished: { maxAge: 3_600_000, maxCount: 100 },
     });
     expect(topicSettings('mails')).toEqual({ ...DEFAULT_TOPIC, backoff });
   });
@@ -117,6 +121,7 @@ describe('resolveOptions', () => {
 
     const defaults = {
       partitions: 4,
+      delivery: 'at-least-once',
       attempts: 9,
       backoff: DEFAULT_BACKOFF,
       timeout: 1000,
@@ -129,6 +134,35 @@ describe('resolveOptions', () => {
       attempts: 2,
       deadLetter: { maxAge: 86_400_000, maxCount: 0 },
     });
+  });
+
+  it.each<[topics: DelayQueueModuleOptions, refused: string]>([
+    [
+      { topics: { t: { delivery: 'at-most-once', attempts: 3 } } },
+      "topics['t'].delivery cannot be 'at-most-once' together with 'attempts'",
+    ],
+    [{ topics: { t: { delivery: 'at-most-once', ordered: true } } }, "together with 'ordered'"],
+    [{ topics: { t: { delivery: 'at-most-once', ordered: { onDead: 'block' } } } }, "together with 'ordered'"],
+    [
+      { defaults: { delivery: 'at-most-once', attempts: 1 } },
+      "defaults.delivery cannot be 'at-most-once' together with 'attempts'",
+    ],
+    [{ defaults: { delivery: 'at-most-once' }, topics: { t: { attempts: 1 } } }, "topics['t'].delivery cannot be"],
+    [{ defaults: { ordered: true }, topics: { t: { delivery: 'at-most-once' } } }, "together with 'ordered'"],
+  ])('refuses at most once together with what it excludes: %j', (options, refused) => {
+    const error = failureOf(() => resolveOptions(options));
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error.message).toContain(refused);
+  });
+
+  it.each<TopicOptions>([
+    { delivery: 'at-most-once' },
+    { delivery: 'at-most-once', ordered: false },
+    { delivery: 'at-most-once', timeout: '1s', finished: { maxAge: '1h' } },
+  ])('accepts at most once with what goes with it: %j', (topic) => {
+    const { topicSettings } = resolveOptions({ defaults: { attempts: 3 }, topics: { t: topic } });
+    expect(topicSettings('t')).toMatchObject({ delivery: 'at-most-once' });
+    expect(topicSettings('other')).toMatchObject({ delivery: 'at-least-once', attempts: 3 });
   });
 
   it('knows no topic by a name that every object has', () => {
@@ -210,6 +244,7 @@ describe('resolveOptions', () => {
     topic: [[{}], (value) => ({ topics: { 'a b': value } })],
     "topics['t']": [[null, 5, 'x', [], true], (value) => ({ topics: { t: value } })],
     "topics['t'].partitions": [[...NO_COUNTS, 1025], (value) => ({ topics: { t: { partitions: value } } })],
+    "topics['t'].delivery": [[null, 5, 'x', 'once', true, {}], (value) => ({ topics: { t: { delivery: value } } })],
     "topics['t'].attempts": [[...NO_COUNTS, 1001], (value) => ({ topics: { t: { attempts: value } } })],
     "topics['t'].backoff": [[null, 5, 'x', [], {}, { type: 'x' }], (value) => ({ topics: { t: { backoff: value } } })],
     "topics['t'].timeout": [[...NO_DURATIONS, 0], (value) => ({ topics: { t: { timeout: value } } })],
@@ -223,6 +258,12 @@ describe('resolveOptions', () => {
       [-1, 1.5, NaN, Infinity, '5', null, {}],
       (value) => ({ topics: { t: { deadLetter: { maxCount: value } } } }),
     ],
+    "topics['t'].finished": [[null, 5, 'x', [], true, {}], (value) => ({ topics: { t: { finished: value } } })],
+    "topics['t'].finished.maxAge": [
+      [...NO_DURATIONS, 0],
+      (value) => ({ topics: { t: { finished: { maxAge: value } } } }),
+    ],
+    "topics['t'].finished.maxCount": [NO_COUNTS, (value) => ({ topics: { t: { finished: { maxCount: value } } } })],
     defaults: [[null, 5, 'x', [], true], (value) => ({ defaults: value })],
     'defaults.attempts': [[0, 1001], (value) => ({ defaults: { attempts: value } })],
     'defaults.partitions': [[0, 1025], (value) => ({ defaults: { partitions: value } })],

@@ -144,11 +144,26 @@ describe('while the broker is full', () => {
 
   it('a crowded partition claims nothing, and asks for no slots', async () => {
     const { broker, clock } = new Bed();
-    const taker = { partition: PARTITION, settlesFirst: true, take: () => 0, settled: () => {}, lost: () => {} };
+    const taker = {
+      partition: PARTITION,
+      settlesFirst: true,
+      take: () => 0,
+      settled: () => {},
+      keepsFinished: () => {},
+      lost: () => {},
+    };
     let claims = 0;
     broker.claim = async () => {
       claims++;
-      return { status: 'claimed', messages: [], delivered: 0, nextAt: undefined, repaired: 0, heldBack: false };
+      return {
+        status: 'claimed',
+        messages: [],
+        delivered: 0,
+        nextAt: undefined,
+        repaired: 0,
+        heldBack: false,
+        keepsFinished: false,
+      };
     };
     const claimer = new PartitionClaimer(testHandling({ context: testContext({ broker, clock }) }), taker, OWNER);
     claimer.start();

@@ -85,6 +85,7 @@ class Bed {
       },
       settlesFirst: false,
       settled: this.settled.bind(this),
+      keepsFinished: () => {},
       lost: () => {},
     };
     return { claimer: new PartitionClaimer(testHandling({ context: this.context }), taker, OWNER), claimed };

@@ -38,6 +38,7 @@ describe('resolveHandler', () => {
           topic: 'orders',
           settings: {
             partitions: 4,
+            delivery: 'at-least-once',
             attempts: 7,
             backoff: DEFAULT_BACKOFF,
             timeout: 60_000,
@@ -56,6 +57,7 @@ describe('resolveHandler', () => {
     expect([1, 200].map((batch) => resolve({ batch }).batch)).toEqual([1, 200]);
     expect(settings(own)).toEqual({
       partitions: 4,
+      delivery: 'at-least-once',
       attempts: 1,
       backoff,
       timeout: 5000,
@@ -68,6 +70,22 @@ describe('resolveHandler', () => {
       delays: [1000, 60_000],
       jitter: 0,
     });
+  });
+
+  it('leases nothing of a topic that is delivered at most once, and refuses attempts for it', () => {
+    const options = resolveOptions({
+      defaults: { attempts: 4 },
+      topics: { pings: { delivery: 'at-most-once' } },
+    }) as ConsumingOptions;
+    const pings = resolveHandler('Pings.on', ['pings', 'others'], { lease: '5s' }, options);
+    expect(pings.topics.map(({ settings: { attempts, lease } }) => [attempts, lease])).toEqual([
+      [1, 0],
+      [4, 5000],
+    ]);
+
+    const error = failureOf(() => resolveHandler('Pings.on', ['pings'], { attempts: 2 }, options));
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error.message).toContain("attempts has no meaning for topic 'pings', which is delivered at most once");
   });
 
   it('takes the settings of each of several topics, in their order', () => {

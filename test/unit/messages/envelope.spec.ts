@@ -31,6 +31,7 @@ describe('encodeEnvelope', () => {
   it('is undone by decodeEnvelope', () => {
     const fields = {
       headers: { 'x-trace': 'abc', empty: '', ünï: '\u{1F600}' },
+      tags: ['customer:7', 'ünï \u{1F600}'],
       attempts: 7,
       backoff: { delay: 100, factor: 2, maxDelay: 5000, jitter: 0.1 },
       timeout: 30_000,
@@ -46,6 +47,7 @@ describe('encodeEnvelope', () => {
       payload: 'x',
       publishedAt: NOW,
       headers: {},
+      tags: undefined,
       attempts: undefined,
       backoff: undefined,
       timeout: undefined,
@@ -60,6 +62,7 @@ describe('encodeEnvelope', () => {
   it('keeps each option without the others', () => {
     for (const fields of [
       { headers: { a: 'b' } },
+      { tags: ['a'] },
       { attempts: 1 },
       { backoff: { delay: 1, factor: 1, maxDelay: 1, jitter: 0 } },
       { backoff: { delays: [1, 0, 315_576_000_000], jitter: 1 } },
@@ -219,6 +222,12 @@ describe('decodeEnvelope', () => {
     ['with headers that are a list', '{"h":["a"]}'],
     ['with a header that is a number', '{"h":{"a":1}}'],
     ['with headers that are null', '{"h":null}'],
+    ['with tags that are a text', '{"g":"a"}'],
+    ['with tags that are null', '{"g":null}'],
+    ['with a tag that is a number', '{"g":["a",5]}'],
+    ['with a tag that is empty', '{"g":[""]}'],
+    ['with a tag that contains U+0000', '{"g":["a\\u0000b"]}'],
+    ['with nine tags', '{"g":["1","2","3","4","5","6","7","8","9"]}'],
     ['without an attempt', '{"a":0}'],
     ['with a part of an attempt', '{"a":1.5}'],
     ['with too many attempts', '{"a":1001}'],

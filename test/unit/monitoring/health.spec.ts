@@ -21,6 +21,7 @@ const OVERDUE: PartitionStats = {
   due: 1,
   inFlight: 0,
   dead: 0,
+  finished: 0,
   nextDueAt: NOW - 60_000,
   owner: 'me',
   paused: false,

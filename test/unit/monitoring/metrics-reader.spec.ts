@@ -22,6 +22,7 @@ const EMPTY: PartitionStats = {
   due: 0,
   inFlight: 0,
   dead: 0,
+  finished: 0,
   nextDueAt: undefined,
   owner: 'somebody',
   paused: false,
@@ -91,10 +92,10 @@ describe('a reading', () => {
       consumed: [OWNER],
       stats: ({ index }) =>
         [
-          { scheduled: 5, due: 2, blocked: 2, dead: 1, nextDueAt: NOW - 4000 },
+          { scheduled: 5, due: 2, blocked: 2, dead: 1, finished: 4, nextDueAt: NOW - 4000 },
           { scheduled: 1, due: 1, nextDueAt: NOW - 9000, owner: undefined },
           // Its earliest message is not due yet.
-          { scheduled: 7, dead: 2, nextDueAt: NOW + 60_000, paused: true },
+          { scheduled: 7, dead: 2, finished: 5, nextDueAt: NOW + 60_000, paused: true },
         ][index] ?? {},
     });
     const { up, topics } = await reader.read();
@@ -108,6 +109,7 @@ describe('a reading', () => {
           due: 3,
           blocked: 2,
           dead: 3,
+          finished: 9,
           oldestOverdue: 9,
           unownedPartitions: 1,
           pausedPartitions: 1,

@@ -72,14 +72,17 @@ describe('toPublishRequest', () => {
       timeout: '30s',
       expireAfter: '1h',
       headers: { trace: 'abc' },
+      tags: ['customer:7', 'eu', 'eu'],
       onDuplicate: 'replace',
     });
 
     expect(message.onDuplicate).toBe('replace');
+    expect(message.tags).toEqual(['customer:7', 'eu']);
     expect(decodeEnvelope(message.envelope)).toEqual({
       payload: { a: 1 },
       publishedAt: Math.round(NOW),
       headers: { trace: 'abc' },
+      tags: ['customer:7', 'eu'],
       attempts: 3,
       backoff: { delay: 1000, factor: 2, maxDelay: 300_000, jitter: 0.5 },
       timeout: 30_000,
@@ -88,17 +91,30 @@ describe('toPublishRequest', () => {
   });
 
   it('treats undefined like a missing option', () => {
-    const names = ['id', 'key', 'delay', 'deliverAt', 'attempts', 'backoff', 'timeout', 'expireAfter', 'headers'];
+    const names = [
+      'id',
+      'key',
+      'delay',
+      'deliverAt',
+      'attempts',
+      'backoff',
+      'timeout',
+      'expireAfter',
+      'headers',
+      'tags',
+    ];
     const nothing = Object.fromEntries([...names, 'onDuplicate', 'maxWait'].map((name) => [name, undefined]));
 
     expect(request(nothing)).toMatchObject({ due: { after: 0 }, onDuplicate: 'impossible', maxWait: undefined });
     expect(request(nothing).envelope).toBe(request().envelope);
+    expect(request({ tags: [] })).toMatchObject({ envelope: request().envelope, tags: undefined });
   });
 
   it('does not change the options', () => {
     const options = Object.freeze({
       id: 'a',
       headers: Object.freeze({ a: 'b' }),
+      tags: Object.freeze(['b', 'a']),
       backoff: Object.freeze({ type: 'fixed', delay: 5 }),
       deliverAt: Object.freeze(new Date(NOW)),
     });
@@ -155,6 +171,14 @@ describe('toPublishRequest', () => {
     [{ expireAfter: 0 }, 'expireAfter must be between 1 ms'],
     [{ expireAfter: 'x' }, 'expireAfter must be a duration'],
     [{ expireAfter: null }, 'expireAfter must be a duration'],
+    [{ tags: null }, 'tags must be an array of at most 8 strings. Given: null'],
+    [{ tags: 'a' }, 'tags must be an array of at most 8 strings'],
+    [{ tags: Array.from({ length: 9 }, (_, i) => `t${i}`) }, 'tags must be an array of at most 8 strings'],
+    [{ tags: ['a', ''] }, 'tags[1] must be a string of 1 to 128 characters'],
+    [{ tags: ['x'.repeat(129)] }, 'tags[0] must be a string of 1 to 128 characters'],
+    [{ tags: [5] }, 'tags[0] must be a string of 1 to 128 characters'],
+    [{ tags: ['a\0b'] }, 'without U+0000'],
+    [{ tags: ['\uD800'] }, 'half surrogate pairs'],
     [{ headers: null }, 'headers must be an object of strings'],
     [{ headers: ['a'] }, 'headers must be an object of strings'],
     [{ headers: { a: 5 } }, "headers['a'] must be a string. Given: 5"],

@@ -13,6 +13,7 @@ const BACKLOG = {
   due: 3,
   blocked: 6,
   dead: 2,
+  finished: 7,
   oldestOverdue: 1.5,
   unownedPartitions: 1,
   pausedPartitions: 4,

@@ -4,8 +4,8 @@ import { type Broker, OPERATIONS, ownerOf } from '../../../lib/broker/broker.int
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
+import { RetentionTrimmer } from '../../../lib/consumer/retention-trimmer.js';
 import { Intakes } from '../../../lib/consumer/intakes.js';
-import { DeadLetterTrimmer } from '../../../lib/consumer/dead-letter-trimmer.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { LeaseRenewer } from '../../../lib/consumer/lease-renewer.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
@@ -106,12 +106,21 @@ const LOOPS: Record<string, (world: World) => Startable> = {
   PartitionClaimer: (world) =>
     new PartitionClaimer(
       handlingIn(world),
-      { partition: PARTITION, take: () => 0, settlesFirst: false, settled: () => {}, lost: () => {} },
+      {
+        partition: PARTITION,
+        take: () => 0,
+        settlesFirst: false,
+        settled: () => {},
+        keepsFinished: () => {},
+        lost: () => {},
+      },
       ownerOf('epoch', 'me'),
     ),
-  DeadLetterTrimmer: ({ clock, broker }) => {
+  RetentionTrimmer: ({ clock, broker }) => {
     const limits = { maxAge: 1000, maxCount: 5 };
-    return new DeadLetterTrimmer(testContext({ clock, broker }), PARTITION, limits);
+    const trim = () => broker.trimDead(PARTITION, limits);
+    const retention = { what: 'dead letters', limits, leastPause: 0, trim };
+    return new RetentionTrimmer(testContext({ clock, broker }), PARTITION, retention);
   },
   LeaseRenewer: (world) => {
     const running = new RunningDeliveries();

@@ -1,12 +1,16 @@
 -- Hands messages to the owner of the partition: those whose lease ended first, then those that are due.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, owner STRING,
---       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET
+--       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET, finished ZSET,
+--       endings HASH, tags HASH, tagged ZSET, handed STRING (what the latest claim at most once has handed out)
 -- ARGV  claimant (as it is stored as the owner: its epoch, a space, its session), sequence (of the claim),
---       delivered (the number of the claimant's latest delivery), max (0: it tells what is next), lease (ms), room (for suspects),
---       whole_room (what it is while no suspect runs), terms ('' for a topic without order or limits; else
+--       delivered (the number of the claimant's latest delivery), max (0: it tells what is next),
+--       lease (ms; 0: at most once, what is handed out is gone), room (for suspects),
+--       whole_room (what it is while no suspect runs),
+--       finished_limits (what is to be kept of finished messages from now on, see includes/finished.lua; '' for nothing),
+--       terms ('' for a topic without order or limits; else
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>', 0 for no limit)
--- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, then 2 a message: stored id, envelope},
+-- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, then 2 a message: stored id, envelope},
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
 --       next     earliest due time or end of a lease, epoch ms, or when a limit allows more; -1 if nothing waits
@@ -15,7 +19,8 @@
 --                place among the messages, from 0, and the room it takes
 --       granted  '' mostly; else with a comma the time under which the deliveries stand in the logs of their keys, ms or 0, and how many
 --                messages are still due, -1 if that was not asked for
--- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB
+--       keeps_finished 1 if finished messages are kept, or some are left | 0
+-- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
 --
 -- A delivery's token is the claimant's epoch, a dot and the number of the delivery. `claim` of meta is the latest claim:
 -- '<epoch> <sequence> <number of its latest delivery>'.
@@ -29,16 +34,27 @@
 --
 -- Arguments that it cannot use, such as a lease that is not a number, are refused before anything is written.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the deliveries that the first run made as
--- they are, whatever its max. A run that comes after a later claim changes nothing.
+-- they are, whatever its max. A run that comes after a later claim changes nothing. What was handed out at most once is kept in
+-- `handed` for a while, as '<epoch> <sequence> <numbers>;<suspects>' and behind a line break, of each message, the lengths of its stored id
+-- and its envelope, and both.
 
 -- @include now
 local most, lease_ms, order, known = tonumber(max), tonumber(lease), tonumber(sequence), tonumber(delivered)
 local free, whole = tonumber(room), tonumber(whole_room)
 -- @include times
 -- @include record
+-- @include envelopes
+local state = redis.call('HMGET', meta, 'finished', 'tagged', 'paused', 'claim', 'largest', 'held')
+local asked = state
+-- @include tags
 -- @include forget
 -- @include count
--- @include envelopes
+-- What this owner wants holds from now on.
+local KEEPS_NOTHING = '-1 0'
+local limits_before = asked[1] or ''
+if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = KEEPS_NOTHING end
+-- @include finished
+-- @include finish
 -- @include rate-log
 local order_of_topic, key_max, key_rate, key_window, counts_due = string.match(terms, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
 key_max, key_rate, key_window = tonumber(key_max) or 0, tonumber(key_rate) or 0, tonumber(key_window) or 0
@@ -55,9 +71,11 @@ end
 -- @include order
 -- @include limits
 
-local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES = 100, 12, 6, 1048576
+local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES, MAX_KEPT_BYTES = 100, 12, 6, 1048576, 262144
 -- From how many crashes on a message is a suspect, and a suspect runs alone.
 local SUSPECT, ALONE = 2, 3
+-- For how many ms what was handed out at most once is kept for a repeat of the claim.
+local KEEP_HANDED = 120000
 -- At how many keys that have rested long enough a claim looks.
 local CHUNK_OF_KEYS = 50
 -- How many of the blocked messages a claim tries, and after how many ms to try more if nothing else waits: in an ordered topic all wait
@@ -69,7 +87,7 @@ local has_keys = order_mode
 -- @include key-limits
 
 local stored_owner = redis.call('GET', owner) or ''
-local epoch = string.match(claimant, '^([^ ]+) .')
+local epoch, session = string.match(claimant, '^([^ ]+) (.+)$')
 if not epoch or stored_owner ~= claimant then return { now_us, 0, stored_owner } end
 if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
   return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)
@@ -82,14 +100,13 @@ if not (free and whole) then
 end
 if terms ~= '' and not counts_due then return redis.error_reply('REFUSED the terms cannot be read: ' .. terms) end
 
-local state = redis.call('HMGET', meta, 'paused', 'claim', 'largest', 'held')
-local held_until = tonumber(state[4])
+local held_until = tonumber(state[6])
 if held_until and (held_until <= now or held_until > now + LONGEST) then held_until = nil end
 
 -- The sequence of the latest claim in this epoch and the number of its latest delivery; 0 and 0 if there was none, or if what is
 -- stored of it is damaged.
 local function latest_claim()
-  local by, nth, latest_delivery = string.match(state[2] or '', '^([^ ]+) (%d+) (%d+)$')
+  local by, nth, latest_delivery = string.match(state[4] or '', '^([^ ]+) (%d+) (%d+)$')
   if by ~= epoch then return 0, 0 end
   nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
   if nth > MAX_TIME or latest_delivery > MAX_TIME then return 0, 0 end
@@ -109,11 +126,15 @@ if has_keys then
   redis.call('HLEN', rates)
   for _, key in ipairs({ running, rated, resting }) do redis.call('ZCARD', key) end
 end
+local is_once = lease_ms == 0
+local handed_before = is_once and redis.call('GET', handed) or ''
+-- What is kept is copied.
+local max_bytes = is_once and keeps and MAX_KEPT_BYTES or MAX_BYTES
 -- Of the latest delivery. A number is never used again, whether the owner or this partition knows of it.
 local number_before = math.max(highest, known)
 local number = number_before
 local token_start = epoch .. '.'
-local reply = { now_us, 1, number, -1, 0, '', '', '' }
+local reply = { now_us, 1, number, -1, 0, '', '', '', asked[1] and 1 or 0 }
 local announced = {}
 local taken, bytes, repaired = 0, 0, 0
 -- As text, since Redis turns a number into one with 17 digits, which takes long.
@@ -134,7 +155,7 @@ local function announce(id, envelope, numbers, crashes)
   if weight > 0 then suspects[#suspects + 1] = string.format('%d,%d', taken, weight) end
   taken = taken + 1
   announced[taken] = numbers
-  reply[2 * taken + 7], reply[2 * taken + 8] = id, envelope
+  reply[2 * taken + 8], reply[2 * taken + 9] = id, envelope
   bytes = bytes + #envelope
 end
 
@@ -167,9 +188,9 @@ end
 
 -- Ends what was cancelled while in flight, or schedules what was replaced, once nobody will settle its delivery any more. The
 -- id is in neither set. Answers whether the message was one of those.
-local function conclude(id, mark)
+local function conclude(id, mark, record)
   if mark == 'c' then
-    forget({ id })
+    finish({ id }, keeps and { head_of('c') }, { record })
     if order_mode then leave({ id }) end
     add('cancelled', 1)
     return true
@@ -199,7 +220,9 @@ local function deliver(ids, dues)
   local has_records = has_failures or redis.call('HLEN', deliveries) > redis.call('ZCARD', inflight)
   local records = has_records and redis.call('HMGET', deliveries, unpack(ids)) or {}
   local members, fields, size, orphans = {}, {}, 0, {}
-  local are_many = #ids >= MANY
+  -- Those that are gone, since they are handed out at most once.
+  local once, heads, once_records = {}, {}, {}
+  local are_many = #ids >= MANY and not is_once
   if are_many then members, fields, size = { 0, LONG_ENTRY }, { LONG_ENTRY, '' }, 2 end
   for i = 1, #ids do
     local id, envelope = ids[i], envelopes[i]
@@ -207,7 +230,7 @@ local function deliver(ids, dues)
     if not envelope then
       orphans[#orphans + 1] = id
       repaired = repaired + 1
-    elseif dues or not conclude(id, mark) then
+    elseif dues or not conclude(id, mark, records[i]) then
       number = number + 1
       local is_spent = dues or crashes >= ALONE or attempt == 0
       local spent = is_spent and attempt + 1 or attempt
@@ -219,13 +242,21 @@ local function deliver(ids, dues)
       end
       local numbers = numbers_of(number, delivery + 1, spent, due)
       local record = token_start .. numbers
-      members[size + 1], members[size + 2] = deadline, id
-      fields[size + 1], fields[size + 2] = id, dues and record or string.format('%s %d', record, crashes + 1)
-      size = size + 2
+      if is_once then
+        once[#once + 1] = id
+        if keeps then heads[#once], once_records[#once] = head_of('d', nil, session), record end
+      else
+        members[size + 1], members[size + 2] = deadline, id
+        fields[size + 1], fields[size + 2] = id, dues and record or string.format('%s %d', record, crashes + 1)
+        size = size + 2
+      end
       announce(id, envelope, numbers, dues and 0 or crashes + 1)
     end
   end
-  if size > 0 then
+  if #once > 0 then
+    finish(once, heads, once_records)
+    if order_mode then leave(once) end
+  elseif size > 0 then
     redis.call('ZADD', inflight, unpack(members))
     redis.call('HSET', deliveries, unpack(fields))
   end
@@ -237,47 +268,22 @@ local function deliver(ids, dues)
   if order_mode and #orphans > 0 then leave(orphans) end
 end
 
--- The number of a delivery of this epoch; nil if the token is of another.
-local function number_of(token)
-  return string.sub(token, 1, #token_start) == token_start and tonumber(string.sub(token, #token_start + 1)) or nil
-end
-
--- Answers what the first run delivered, with new leases. What was cancelled or replaced meanwhile is left as it is, since the
--- first run's reply may have arrived after all, and its handler may run: it ends with its delivery or its lease.
-local function repeat_deliveries()
-  -- The lost reply's deliveries have the latest leases, unless the outage was long; what is not found here is
-  -- redelivered when its lease ends.
-  local latest_leases = redis.call('ZREVRANGE', inflight, 0, 999)
-  for first = 1, #latest_leases, CHUNK do
-    local ids = {}
-    for i = first, math.min(first + CHUNK - 1, #latest_leases) do ids[#ids + 1] = latest_leases[i] end
-    local records = redis.call('HMGET', deliveries, unpack(ids))
-    for i = 1, #ids do
-      local token, delivery, attempt, due, mark, crashes = parse_record(records[i])
-      local nth = mark == '' and number_of(token)
-      local envelope = nth and nth > known and redis.call('HGET', messages, ids[i])
-      if envelope then
-        redis.call('ZADD', inflight, deadline, ids[i])
-        announce(ids[i], envelope, numbers_of(nth, delivery, attempt, due), crashes)
-      end
-    end
-  end
-end
+-- @include claim-repeat
 
 local rounds = 0
 local function proceed()
   rounds = rounds + 1
-  return taken < most and bytes < MAX_BYTES and rounds <= ROUNDS
+  return taken < most and bytes < max_bytes and rounds <= ROUNDS
 end
 
 -- How many of the ids to take, by the size of their messages; one at least. If no large message was ever published,
 -- their sizes need not be asked for.
 local function fitting(ids)
-  if not state[3] then return #ids end
+  if not state[5] and max_bytes == MAX_BYTES then return #ids end
   local total = bytes
   for i = 1, #ids do
     total = total + redis.call('HSTRLEN', messages, ids[i])
-    if total > MAX_BYTES and taken + i > 1 then return math.max(i - 1, taken == 0 and 1 or 0) end
+    if total > max_bytes and taken + i > 1 then return math.max(i - 1, taken == 0 and 1 or 0) end
   end
   return #ids
 end
@@ -285,8 +291,8 @@ end
 -- Redis 6.2 lets a script add nothing while its memory is full, unless it has removed something first.
 redis.call('HDEL', meta, '')
 if is_repeat and highest > known then
-  repeat_deliveries()
-elseif state[1] then
+  if is_once then hand_again() else repeat_deliveries() end
+elseif state[3] then
   reply[2] = 2
 elseif held_until then
   reply[2] = 3
@@ -332,98 +338,8 @@ elseif not is_repeat then
   end
 end
 
--- Ranges of bytes have no meaning unless all scores are the same. Another program's score is at one of the ends.
-local function mend_score(range)
-  local queued, score = unpack(redis.call(range, queues, 0, 0, 'WITHSCORES'))
-  if score and tonumber(score) ~= 0 then
-    redis.call('ZADD', queues, 0, queued)
-    repaired = repaired + 1
-  end
-end
-
--- Whether a blocked message has its place in the queue of its key, behind a head. Without a head, the first one of the queue becomes it.
-local function is_in_line(id, due)
-  local nth = place_of(id)
-  if not nth or not redis.call('ZSCORE', queues, in_queue(id, due, nth)) then return false end
-  local key = key_of(id)
-  local head = redis.call('HGET', places, head_field(key))
-  if head and leads(head, key) then return true end
-  repaired = repaired + 1
-  return promote(key) ~= nil
-end
-
--- Another program may have removed a head, or a place in a queue. That is found by trying a few of those that are blocked.
-local function try_blocked()
-  if not stored_mode then redis.call('HSET', places, 'mode', order_mode) end
-  -- Redis gives a script the same random numbers each time.
-  local any = now_us % redis.call('ZCARD', blocked)
-  local ids = redis.call('ZRANGE', blocked, any, any + TRIED - 1)
-  for i = 1, #ids do
-    local id = ids[i]
-    -- The one before may have made it a head.
-    local score = redis.call('ZSCORE', blocked, id)
-    if score and not is_in_line(id, to_time(score)) then
-      redis.call('ZREM', blocked, id)
-      local _, delivered = parse_record(redis.call('HGET', deliveries, id))
-      -- What is no message, or in another set as well, was put here by another program.
-      if has_envelope(id) and not leads(id, key_of(id)) then line_up(id, to_time(score), delivered) end
-      repaired = repaired + 1
-    end
-  end
-end
-
--- A key may go on before its time if a limit has changed. That is found by trying a few of those that rest.
-local function try_resting()
-  local count = redis.call('ZCARD', resting)
-  local first = count > 0 and now_us % count or 0
-  wake_keys(redis.call('ZRANGE', resting, first, first + (is_limited and TRIED or CHUNK_OF_KEYS) - 1), most - taken)
-end
-
--- What is parked and may begin, since a limit has changed or another program has written, is found in the same way; all of it, chunk by
--- chunk, if there are no limits any more.
-local function try_parked()
-  local first = is_limited and now_us % redis.call('ZCARD', blocked) or 0
-  local ids = redis.call('ZRANGE', blocked, first, first + (is_limited and TRIED or CHUNK) - 1)
-  if has_keys then load_states(ids) end
-  for i = 1, #ids do
-    local id = ids[i]
-    -- The one before may have taken it back.
-    local score = redis.call('ZSCORE', blocked, id)
-    if score and not redis.call('ZSCORE', queues, in_queue(id, to_time(score), 0)) then
-      redis.call('ZREM', blocked, id)
-      -- What is no message, or in another set as well, was put here by another program.
-      local is_elsewhere = redis.call('ZSCORE', inflight, id) or redis.call('ZSCORE', dead, id)
-      if has_envelope(id) and not is_elsewhere then line_up(id, to_time(score)) end
-      repaired = repaired + 1
-    elseif score and (not has_keys or may_begin_of(id)) then
-      take_back(key_of(id), 1)
-    end
-  end
-end
-
--- A delivery that another program has removed counts no more against what may be in flight of its key.
-local function try_running()
-  local count = redis.call('ZCARD', running)
-  local entries = count > 0 and redis.call('ZRANGE', running, now_us % count, now_us % count + TRIED - 1) or {}
-  for i = 1, #entries do
-    local key, id = string.match(entries[i], '^(%Z*)%z(.*)$')
-    if not id or not redis.call('ZSCORE', inflight, id) then
-      redis.call('ZREM', running, entries[i])
-      if key then take_back(key, 1) end
-      repaired = repaired + 1
-    end
-  end
-end
-
-if taken < most and not is_repeat and reply[2] == 1 then
-  if has_keys then try_resting() end
-  if key_max > 0 and order_mode == 'limits' then try_running() end
-  if redis.call('ZCARD', blocked) > 0 then
-    mend_score('ZRANGE')
-    mend_score('ZREVRANGE')
-    if order_mode == 'limits' then try_parked() else try_blocked() end
-  end
-end
+-- @include claim-mending
+if look_at_held_back then look_at_held_back() end
 if has_keys and not is_repeat then store_states() end
 
 -- A lease that ends later than any lease can was not given here, and nobody will settle its delivery: so it ends now.
@@ -433,7 +349,15 @@ if last[2] and tonumber(last[2]) > now + LONGEST then
   repaired = repaired + 1
 end
 
-if not is_repeat then redis.call('HSET', meta, 'claim', string.format('%s %d %d', epoch, order, number)) end
+if is_once and taken > 0 and not is_repeat then keep_handed() end
+if not is_repeat then
+  local this_claim = string.format('%s %d %d', epoch, order, number)
+  if asked[1] and asked[1] ~= limits_before then
+    redis.call('HSET', meta, 'claim', this_claim, 'finished', asked[1])
+  else
+    redis.call('HSET', meta, 'claim', this_claim)
+  end
+end
 if number > number_before then add('delivered', number - number_before) end
 if repaired > 0 then add('repaired', repaired) end
 reply[3] = number

@@ -1,22 +1,28 @@
 -- Removes messages of one state: those that wait behind others of their key, and then the first ones.
 --
 -- KEYS  set ZSET (scheduled or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, meta HASH,
---       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET,
+--       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH,
+--       tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
--- ARGV  wake_command, channel, sequence, counter (of meta, that counts them; '' for none)
+-- ARGV  wake_command, channel, sequence, counter (of meta, that counts those that are cancelled; '' if they are dead)
 -- Reply {now_us, removed, 1 there may be more | 0 these were the last}
--- Cost  O(log size), removes at most 100
+-- Cost  O(log size), removes at most 100, of 256 KiB in all if they are kept
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what
 -- is removed is counted once.
 
 -- @include now
+local asked = redis.call('HMGET', meta, 'finished', 'tagged')
+-- @include tags
 -- @include forget
 -- @include answered
 -- @include types
 -- @include times
 -- @include record
+-- @include envelopes
 -- @include wake
+-- @include finished
+-- @include finish
 local order_mode = redis.call('HGET', places, 'mode')
 -- @include heads
 -- @include queues
@@ -30,14 +36,24 @@ local LIMIT = 100
 local removed = tonumber(earlier_answer())
 if not removed then
   assert_removable()
-  assert_hashes(meta)
-  local ids = order_mode and set == scheduled and redis.call('ZRANGE', blocked, 0, LIMIT - 1) or {}
-  if #ids < LIMIT then
-    for _, id in ipairs(redis.call('ZRANGE', set, 0, LIMIT - #ids - 1)) do ids[#ids + 1] = id end
+  local page = order_mode and set == scheduled and redis.call('ZRANGE', blocked, 0, LIMIT - 1, 'WITHSCORES') or {}
+  if #page < 2 * LIMIT then
+    local others = redis.call('ZRANGE', set, 0, LIMIT - #page / 2 - 1, 'WITHSCORES')
+    for i = 1, #others do page[#page + 1] = others[i] end
+  end
+  local ids, ending_heads, records = {}, {}, {}
+  for i = 1, #page, 2 do ids[#ids + 1] = page[i] end
+  if counter == '' then
+    remove(set, ids, forget)
+  else
+    for i = #ids, (keeps and keepable(ids) or #ids) + 1, -1 do ids[i] = nil end
+    for i = 1, keeps and #ids or 0 do ending_heads[i], records[i] = head_of('c'), record_of(ids[i], page[2 * i]) end
+    remove(set, ids, function() finish(ids, ending_heads, records) end)
+    if #ids > 0 then add(counter, #ids) end
   end
   removed = #ids
-  remove(set, ids)
-  if removed > 0 and counter ~= '' then add(counter, removed) end
   remember(removed)
 end
-return { now_us, removed, removed == LIMIT and 1 or 0 }
+-- Fewer are removed together if they are kept.
+local are_more = removed == LIMIT or keeps and redis.call('ZCARD', set) > 0
+return { now_us, removed, are_more and 1 or 0 }

@@ -1,9 +1,10 @@
 -- Looks one message up.
 --
--- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH,
---       blocked ZSET, places HASH
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
+--       blocked ZSET, places HASH, finished ZSET, endings HASH, meta HASH
 -- ARGV  id
--- Reply {now_us}, or {now_us, state, score (text), envelope, deliveries, attempts, failure JSON or '', blocked_by}
+-- Reply {now_us}, or {now_us, 'finished', score (text), its field of endings},
+--       or {now_us, state, score (text), envelope, deliveries, attempts, failure JSON or '', blocked_by}
 --       state       scheduled | in-flight | dead
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 -- Cost  O(1)
@@ -11,10 +12,17 @@
 -- @include now
 -- @include times
 -- @include record
+-- @include envelopes
+local asked = redis.call('HMGET', meta, 'finished')
+-- @include finished
 -- @include heads
 
 local envelope = redis.call('HGET', messages, id)
-if not envelope then return { now_us } end
+if not envelope then
+  local score = redis.call('ZSCORE', finished, id)
+  local ending = keeps and is_kept(score) and redis.call('HGET', endings, id)
+  return ending and { now_us, 'finished', score, ending } or { now_us }
+end
 
 local state, at = 'scheduled', redis.call('ZSCORE', scheduled, id)
 if not at then

@@ -2,10 +2,10 @@
 -- has seen it. Both or neither: so no crash loses an occurrence, and none comes twice.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call), owner STRING,
---       schedules HASH, occurrences ZSET
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       answered STRING (the caller's latest call), owner STRING, schedules HASH, occurrences ZSET
 -- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), due_specs (epoch ms), on_duplicates (i: an id that exists
---       stays as it is), max_waits ('': there is none),
+--       stays as it is), max_waits ('': there is none), tag_lists ('': there are none),
 --       claimant (as it is stored as the owner), schedule (its id), expected (state), state (the new one),
 --       skipping (the new state if an earlier occurrence is not over; '' publishes all the same), next_at (of its next occurrence,
 --       epoch ms; inf: there is none), prefix (of the stored ids of its occurrences), suffix (of them),
@@ -22,15 +22,21 @@
 -- @include times
 -- @include due-time
 -- @include record
+-- @include envelopes
 -- @include wake
+-- This shows the type of `meta`, too.
+local asked = redis.call('HMGET', meta, 'finished', 'tagged')
+local had_tags = asked[2]
+asked[2] = had_tags or tag_lists ~= ''
+-- @include tags
 -- @include forget
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
 -- @include count
 -- @include types
--- @include envelopes
 -- @include schedule
+-- @include finished
 -- @include order-of-topic
 -- @include heads
 -- @include queues
@@ -51,7 +57,7 @@ if not (is_score(next_at) and occurs_at and occurs_at >= 0 and occurs_at <= MAX_
   return redis.error_reply('REFUSED an occurrence is no time: ' .. due_specs .. ', ' .. next_at)
 end
 assert_sets(scheduled, inflight, dead, keyed, occurrences, blocked, queues)
-assert_hashes(messages, deliveries, errors, meta, places)
+assert_hashes(messages, deliveries, errors, places)
 earlier_answer()
 
 local function move_on(new_state)

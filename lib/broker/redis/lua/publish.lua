@@ -1,18 +1,21 @@
 -- Stores new messages and schedules them.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),
 --       on_duplicates (a letter for all, or one a message; e reject, i ignore, r replace, s: the sooner of
 --         both due times, n: there can be none),
 --       max_waits ('' if no message has a longest wait; else one a message with commas, in ms, -1 for none),
+--       tag_lists ('' if no message has tags; else of each message its tags with NUL behind each, and another NUL),
 --       ... (2 a message: stored id, envelope)
 -- Reply {now_us, 'base statuses kept'}, with ' new' at its end if meta had not counted a message yet
 --       base      epoch ms that delays were added to
---       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced
+--       statuses  a digit a message: 1 created, 2 rejected, 3 ignored, 4 replaced; 5, 6, 7 rejected since the message with this
+--                 id is finished: acknowledged, cancelled, delivered at most once
 --       kept      due times (epoch ms, with commas) that hold now for those that were there before and stay: one for each
---                 2 and 3, and for each message with a longest wait
+--                 2, 3, 5, 6 and 7, and for each message with a longest wait
 -- Cost  O(n log size), n <= 200
 --
 -- Arguments that it cannot use, such as a due time that is not a number, are refused before anything is written.
@@ -23,12 +26,19 @@
 -- @include times
 -- @include due-time
 -- @include record
+-- @include envelopes
 -- @include wake
+-- This shows the type of `meta`, too.
+local asked = redis.call('HMGET', meta, 'finished', 'tagged')
+local had_tags = asked[2]
+asked[2] = had_tags or tag_lists ~= ''
+-- @include tags
 -- @include forget
 -- @include answered
 -- @include largest
 -- @include outgrown-tables
 -- @include count
+-- @include finished
 -- @include order-of-topic
 -- @include heads
 -- @include queues

@@ -3,6 +3,7 @@
 import acquire from './acquire.lua';
 import appendEvents from './append-events.lua';
 import cancel from './cancel.lua';
+import cancelTagged from './cancel-tagged.lua';
 import claim from './claim.lua';
 import clear from './clear.lua';
 import configure from './configure.lua';
@@ -14,6 +15,7 @@ import get from './get.lua';
 import hold from './hold.lua';
 import leave from './leave.lua';
 import list from './list.lua';
+import listTagged from './list-tagged.lua';
 import pause from './pause.lua';
 import permit from './permit.lua';
 import probe from './probe.lua';
@@ -33,6 +35,7 @@ import setLimits from './set-limits.lua';
 import settle from './settle.lua';
 import stats from './stats.lua';
 import trimDead from './trim-dead.lua';
+import trimFinished from './trim-finished.lua';
 
 export type Argument = string | number;
 
@@ -41,6 +44,7 @@ export const SCRIPTS = {
   acquire,
   'append-events': appendEvents,
   cancel,
+  'cancel-tagged': cancelTagged,
   claim,
   clear,
   configure,
@@ -52,6 +56,7 @@ export const SCRIPTS = {
   hold,
   leave,
   list,
+  'list-tagged': listTagged,
   pause,
   permit,
   probe,
@@ -71,6 +76,7 @@ export const SCRIPTS = {
   settle,
   stats,
   'trim-dead': trimDead,
+  'trim-finished': trimFinished,
 } as const;
 
 /** The keys and arguments that each script takes, by their names. */
@@ -98,11 +104,39 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
     sequence: Argument;
     id: Argument;
+  };
+  'cancel-tagged': {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    keyed: string;
+    meta: string;
+    blocked: string;
+    queues: string;
+    places: string;
+    running: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
+    answered: string;
+    wake_command: Argument;
+    channel: Argument;
+    sequence: Argument;
+    tag: Argument;
+    after_id: Argument;
   };
   claim: {
     scheduled: string;
@@ -121,6 +155,11 @@ export interface ScriptParameters {
     rates: string;
     rated: string;
     resting: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
+    handed: string;
     claimant: Argument;
     sequence: Argument;
     delivered: Argument;
@@ -128,6 +167,7 @@ export interface ScriptParameters {
     lease: Argument;
     room: Argument;
     whole_room: Argument;
+    finished_limits: Argument;
     terms: Argument;
   };
   clear: {
@@ -144,6 +184,10 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -181,8 +225,12 @@ export interface ScriptParameters {
     deliveries: string;
     dead: string;
     errors: string;
+    keyed: string;
     blocked: string;
     places: string;
+    finished: string;
+    endings: string;
+    meta: string;
     id: Argument;
   };
   hold: { meta: string; answered: string; sequence: Argument; delay: Argument };
@@ -200,6 +248,23 @@ export interface ScriptParameters {
     fields: Argument;
     is_dead: Argument;
     after_score: Argument;
+    after_id: Argument;
+  };
+  'list-tagged': {
+    scheduled: string;
+    inflight: string;
+    dead: string;
+    blocked: string;
+    messages: string;
+    deliveries: string;
+    errors: string;
+    meta: string;
+    tags: string;
+    tagged: string;
+    tag: Argument;
+    state: Argument;
+    limit: Argument;
+    max_bytes: Argument;
     after_id: Argument;
   };
   pause: { meta: string };
@@ -231,6 +296,10 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -239,6 +308,7 @@ export interface ScriptParameters {
     due_specs: Argument;
     on_duplicates: Argument;
     max_waits: Argument;
+    tag_lists: Argument;
     rest: readonly Argument[];
   };
   'publish-occurrence': {
@@ -254,6 +324,10 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
     answered: string;
     owner: string;
     schedules: string;
@@ -265,6 +339,7 @@ export interface ScriptParameters {
     due_specs: Argument;
     on_duplicates: Argument;
     max_waits: Argument;
+    tag_lists: Argument;
     claimant: Argument;
     schedule: Argument;
     expected: Argument;
@@ -300,6 +375,9 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    meta: string;
+    tags: string;
+    tagged: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -320,6 +398,8 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    tags: string;
+    tagged: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -384,15 +464,29 @@ export interface ScriptParameters {
     rates: string;
     rated: string;
     resting: string;
+    finished: string;
+    endings: string;
+    tags: string;
+    tagged: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
     sequence: Argument;
+    process: Argument;
+    durations: Argument;
     outcomes: Argument;
     tokens: Argument;
     rest: readonly Argument[];
   };
-  stats: { scheduled: string; inflight: string; dead: string; owner: string; meta: string; blocked: string };
+  stats: {
+    scheduled: string;
+    inflight: string;
+    dead: string;
+    owner: string;
+    meta: string;
+    blocked: string;
+    finished: string;
+  };
   'trim-dead': {
     dead: string;
     messages: string;
@@ -405,9 +499,13 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    meta: string;
+    tags: string;
+    tagged: string;
     wake_command: Argument;
     channel: Argument;
     max_age: Argument;
     max_count: Argument;
   };
+  'trim-finished': { finished: string; endings: string; messages: string; keyed: string; meta: string };
 }

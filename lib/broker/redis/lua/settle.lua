@@ -1,9 +1,10 @@
 -- Ends deliveries. An outcome counts only if its token is that of the current delivery.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET,
---       answered STRING (the caller's latest call)
--- ARGV  wake_command, channel, sequence,
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET, finished ZSET, endings HASH,
+--       tags HASH, tagged ZSET, answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, process (whose deliveries they are; '' if finished messages are not kept), durations (of the handler
+--         calls, ms with commas, one a delivery; '' in the same case),
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once, p put off, k put off with all others of its key),
 --       tokens (one a delivery, each with a space behind),
@@ -20,11 +21,17 @@
 -- @include now
 -- @include times
 -- @include record
+-- @include envelopes
 -- @include wake
+-- This shows the type of `meta`, too.
+local asked = redis.call('HMGET', meta, 'finished', 'tagged')
+-- @include tags
 -- @include forget
 -- @include answered
 -- @include history
 -- @include count
+-- @include finished
+-- @include finish
 local order_mode = redis.call('HGET', places, 'mode')
 -- @include heads
 -- @include queues
@@ -39,7 +46,6 @@ local tokens_of = {}
 -- As includes/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
 -- keys, and `forget`, which then writes first, checks some of those itself.
 redis.call('ZCARD', inflight)
-redis.call('HLEN', meta)
 local function assert_others()
   redis.call('ZCARD', scheduled)
   redis.call('ZCARD', dead)
@@ -77,7 +83,9 @@ end
 local ids = { unpack(ARGV, FIRST, FIRST + total - 1) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
-local statuses, ended, gone = {}, {}, {}
+local statuses, ended = {}, {}
+-- Those that have ended, how, and their numbers among the deliveries of this call.
+local gone, gone_as, places_of = {}, {}, {}
 local head_before, earliest = order_mode and head_due() or nil, nil
 local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
 
@@ -145,13 +153,16 @@ local function keep(id, failure, delivery)
   redis.call('HSET', errors, id, delivery > 1 and with_history(id, failure) or failure)
 end
 
-local function remove(id, counter)
-  gone[#gone + 1] = id
+local function remove(n, counter)
+  local at = #gone + 1
+  gone[at] = ids[n]
+  if keeps then gone_as[at], places_of[at] = counter, n end
   count(counter)
 end
 
--- Ends the delivery of a record; answers the digit.
-local function settle(id, token, outcome, delay, failure, record)
+-- Ends the delivery of this number; answers the digit.
+local function settle(n, token, outcome, delay, failure)
+  local id, record = ids[n], records[n]
   local current, delivery, attempt, due, mark = parse_record(record)
   if current ~= token or token == NO_TOKEN or ended[id] then
     count('stale')
@@ -160,7 +171,7 @@ local function settle(id, token, outcome, delay, failure, record)
   ended[id] = true
   if delay and delay > 0 and (outcome == 'b' or outcome == 'u' or outcome == 'x') then give_back(id, delay) end
   if mark == 'c' and outcome ~= 'a' then
-    remove(id, 'cancelled')
+    remove(n, 'cancelled')
     return '2'
   elseif replaced_until(mark) then
     assert_others()
@@ -170,7 +181,7 @@ local function settle(id, token, outcome, delay, failure, record)
     if outcome ~= 'a' then return '3' end
     count('acked')
   elseif outcome == 'a' then
-    remove(id, 'acked')
+    remove(n, 'acked')
   else
     redis.call('ZREM', inflight, id)
     if outcome == 'r' then
@@ -206,7 +217,7 @@ for n = 1, total do
   local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
   if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
     ended[id] = true
-    remove(id, 'acked')
+    remove(n, 'acked')
     statuses[n] = '1'
   else
     local delay, failure
@@ -214,12 +225,21 @@ for n = 1, total do
       delay, failure = delays[detail], ARGV[detail + 1]
       detail = detail + 2
     end
-    statuses[n] = settle(id, string.sub(token, 1, -2), outcome, delay, failure, records[n])
+    statuses[n] = settle(n, string.sub(token, 1, -2), outcome, delay, failure)
   end
 end
 
 if #gone > 0 then
-  forget(gone)
+  local heads, kept_records, took = {}, {}, {}
+  if keeps then
+    for duration in string.gmatch(durations, '%d+') do took[#took + 1] = duration end
+    for at = 1, #gone do
+      local n = places_of[at]
+      heads[at] = head_of(gone_as[at] == 'acked' and 'a' or 'c', took[n], process ~= '' and process or nil)
+      kept_records[at] = records[n]
+    end
+  end
+  finish(gone, heads, kept_records)
   redis.call('ZREM', inflight, unpack(gone))
   if order_mode then note(leave_lines(gone)) end
 end

@@ -1,7 +1,7 @@
 -- Counts what a partition holds.
 --
--- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET
--- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, held until ms or -1,
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET
+-- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished, held until ms or -1,
 --       then the fields of meta and their values}
 -- Cost  O(log size)
 
@@ -21,6 +21,7 @@ local reply = {
   next_due and to_time(next_due) or -1,
   redis.call('GET', owner) or '',
   blocked_count,
+  redis.call('ZCARD', finished),
   held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
 }
 local fields = redis.call('HGETALL', meta)

@@ -1,13 +1,15 @@
 -- Removes dead letters that are too old or too many.
 --
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
---       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET
+--       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, meta HASH, tags HASH, tagged ZSET
 -- ARGV  wake_command, channel, max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; -1 if nothing is left that will expire
 -- Cost  O(log size), removes at most 200
 
 -- @include now
+local asked = redis.call('HMGET', meta, '', 'tagged')
+-- @include tags
 -- @include forget
 -- @include types
 -- @include times
@@ -28,7 +30,7 @@ local age, count = tonumber(max_age), tonumber(max_count)
 local removed, more = 0, false
 
 local function trim(ids)
-  remove(dead, ids)
+  remove(dead, ids, forget)
   removed, more = removed + #ids, more or #ids == LIMIT
 end
 

@@ -118,7 +118,7 @@ export const failureMutations = [
   {
     guard: 'pause: nothing is handed out',
     file: 'broker/redis/lua/claim.lua',
-    find: 'elseif state[1] then',
+    find: 'elseif state[3] then',
     replace: 'elseif false then',
     scenario: 'paused-topic',
   },

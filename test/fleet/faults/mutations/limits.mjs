@@ -72,7 +72,7 @@ export const limitMutations = [
   },
   {
     guard: 'changed limits: a claim finds keys that may go on before their time',
-    file: 'broker/redis/lua/claim.lua',
+    file: 'broker/redis/lua/includes/claim-mending.lua',
     find: 'if has_keys then try_resting() end',
     replace: '',
     spec: 'test/contract/redis-broker.spec.ts',

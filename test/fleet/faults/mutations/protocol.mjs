@@ -24,8 +24,8 @@ export const protocolMutations = [
   {
     guard: 'existence check: an id that exists is not published again',
     file: 'broker/redis/lua/includes/publish.lua',
-    find: 'if known and (known[total] or known[id]) then',
-    replace: 'if false then',
+    find: 'elseif known and (known[total] or known[id] or ended and ended[total]) then',
+    replace: 'elseif false then',
     scenario: 'twice-published',
   },
   {
@@ -219,7 +219,7 @@ export const protocolMutations = [
   },
   {
     guard: 'order: a key without a head gets one from a claim',
-    file: 'broker/redis/lua/claim.lua',
+    file: 'broker/redis/lua/includes/claim-mending.lua',
     find: 'try_parked() else try_blocked() end',
     replace: 'try_parked() end',
     spec: 'test/integration/redis-order-repair.spec.ts',

@@ -1,11 +1,11 @@
--- Needs: messages, deliveries, errors, keyed.
+-- Needs: messages, deliveries, errors, keyed, has_tags, untag.
 -- Removes all that is stored of the given messages, except their place in a set; at most 200 at a time. If it fails, nothing is
--- removed, provided that `deliveries` is a hash.
-local function forget(ids)
+-- removed, provided that `deliveries` is a hash. With `keeps_names` they can still be found by id alone.
+local function forget(ids, keeps_names)
   if #ids == 0 then return end
   local has_errors = redis.call('HLEN', errors) > 0
   -- All ids are searched at once for those with a key of their own: mostly there are none.
-  if string.find(table.concat(ids), '\0', 1, true) then
+  if not keeps_names and string.find(table.concat(ids), '\0', 1, true) then
     local with_key = {}
     for i = 1, #ids do
       if string.find(ids[i], '\0', 1, true) then with_key[#with_key + 1] = ids[i] end
@@ -16,4 +16,5 @@ local function forget(ids)
   redis.call('HDEL', messages, unpack(ids))
   redis.call('HDEL', deliveries, unpack(ids))
   if has_errors then redis.call('HDEL', errors, unpack(ids)) end
+  if has_tags then untag(ids) end
 end

@@ -1,6 +1,9 @@
 -- Needs: what publish.lua includes and takes.
 -- Publishes the messages behind the other arguments. `publish` is nothing else; `publish-occurrence` does it as a whole, or not at all.
 local CREATED, REJECTED, IGNORED, REPLACED = '1', '2', '3', '4'
+local REJECTED_AS = { a = '5', c = '6', d = '7' }
+-- Of what is kept of finished messages.
+local MOST_READ = 262144
 local head_before = head_due()
 local earliest
 
@@ -25,6 +28,38 @@ local function schedule(id, due)
   end
 end
 
+-- The tags of each message by its number, with NUL between them; nil for those without.
+local tags_of, tags_at = {}, 1
+for n = 1, tag_lists == '' and 0 or (#ARGV - FIRST + 1) / 2 do
+  if string.byte(tag_lists, tags_at) == 0 then
+    tags_at = tags_at + 1
+  else
+    local last = string.find(tag_lists, '\0\0', tags_at, true)
+    tags_of[n], tags_at = string.sub(tag_lists, tags_at, last - 1), last + 2
+  end
+end
+
+-- Has messages be found by their tags; by the numbers of those that carry some, 200 at most.
+local function tag(numbers)
+  local fields, members = {}, {}
+  for i = 1, #numbers do
+    local id, text = ARGV[FIRST + 2 * numbers[i] - 2], tags_of[numbers[i]]
+    fields[#fields + 1] = id
+    fields[#fields + 1] = text
+    for _, one in ipairs(split_tags(text)) do
+      members[#members + 1] = 0
+      members[#members + 1] = one .. '\0' .. id
+    end
+    if #members >= MANY_MEMBERS or i == #numbers then
+      redis.call('ZADD', tagged, unpack(members))
+      members = {}
+    end
+  end
+  redis.call('HSET', tags, unpack(fields))
+  if not had_tags then redis.call('HSET', meta, 'tagged', '1') end
+  had_tags = true
+end
+
 -- However often a message is replaced, it is due at most its longest wait after its first publish. Answers the due time and the
 -- mark that remembers the first publish. It is never taken to be later than now, whatever a clock or another program has done.
 local function limited(due, max_wait, mark)
@@ -34,19 +69,47 @@ local function limited(due, max_wait, mark)
   return math.min(due, began + max_wait), string.format('f%d', began)
 end
 
-local function store(id, envelope, due, max_wait)
+local function store(n, id, envelope, due, max_wait)
   local limited_due, mark = limited(due, max_wait, '')
   redis.call('HSET', messages, id, envelope)
   if mark then redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, limited_due, mark)) end
   if string.find(id, '\0', 1, true) then redis.call('ZADD', keyed, 0, id) end
+  if tags_of[n] then tag({ n }) end
   schedule(id, limited_due)
   return CREATED, limited_due
 end
 
--- The id exists, came twice in this call, or has a longest wait.
-local function publish_one(id, envelope, due, on_duplicate, max_wait)
+local bytes_read = 0
+
+-- What became of a message that is kept, as the digit of a publish that it rejects and its due time; nil if none is kept. What
+-- cannot be read counts as not kept. Endings may be long: once enough of them was read, only that they are there is said.
+local function ending_of(id)
+  local score = redis.call('ZSCORE', finished, id)
+  if not is_kept(score) then return nil end
+  if bytes_read > MOST_READ then return REJECTED, to_time(score) end
+  local ending = redis.call('HGET', endings, id) or ''
+  bytes_read = bytes_read + #ending
+  local outcome, record = string.match(ending, '^([acd]) %S+ %S+\n([^\n]*)\n[^\n]*\n')
+  if not outcome then return nil end
+  local _, _, _, due = parse_record(record)
+  return REJECTED_AS[outcome], due or to_time(score)
+end
+
+-- The id is not that of a message; it may still be taken by one that has ended.
+local function store_unless_ended(n, id, envelope, due, on_duplicate, max_wait)
+  if keeps then
+    local rejected, last_due = ending_of(id)
+    if rejected and on_duplicate == 'e' then return rejected, last_due end
+    if rejected and on_duplicate ~= 'r' then return IGNORED, last_due end
+    drop({ id })
+  end
+  return store(n, id, envelope, due, max_wait)
+end
+
+-- The id exists, or is still taken, came twice in this call, or has a longest wait.
+local function publish_one(n, id, envelope, due, on_duplicate, max_wait)
   local stored = redis.call('HGET', messages, id)
-  if not stored then return store(id, envelope, due, max_wait) end
+  if not stored then return store_unless_ended(n, id, envelope, due, on_duplicate, max_wait) end
   local token, delivery, attempt, last_due, mark = parse_record(redis.call('HGET', deliveries, id))
 
   local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
@@ -61,7 +124,7 @@ local function publish_one(id, envelope, due, on_duplicate, max_wait)
     add('repaired', 1)
     forget({ id })
     if order_mode then note(leave_line(id)) end
-    return store(id, envelope, due, max_wait)
+    return store(n, id, envelope, due, max_wait)
   end
   if on_duplicate == 's' then
     if state ~= 'scheduled' or due >= current_due then return IGNORED, current_due end
@@ -76,6 +139,8 @@ local function publish_one(id, envelope, due, on_duplicate, max_wait)
   local first
   due, first = limited(due, max_wait, mark)
   redis.call('HSET', messages, id, envelope)
+  if has_tags then untag({ id }) end
+  if tags_of[n] then tag({ n }) end
   if state == 'inflight' then
     -- It must not run twice at once: the running delivery keeps its receipt, and its settle schedules the new message.
     local replaced = string.format('r%d', due) .. (first or '')
@@ -133,16 +198,18 @@ if max_waits ~= '' then
   end
 end
 
--- By place: the envelopes that are there already. By id: what came in this call. nil if there can be neither.
-local known
+-- By place: the envelopes that are there already, and when those have ended that are kept. By id: what came in this call. nil if
+-- there can be neither.
+local known, ended
 if on_duplicates ~= 'n' then
   local ids = {}
   for at = FIRST, #ARGV, 2 do ids[#ids + 1] = ARGV[at] end
   known = redis.call('HMGET', messages, unpack(ids))
+  ended = keeps and redis.call('ZMSCORE', finished, unpack(ids))
 end
 
 local total, created, longest = 0, 0, 0
-local members, with_key, is_later = {}, {}, {}
+local members, with_key, with_tags, is_later = {}, {}, {}, {}
 for at = FIRST, #ARGV, 2 do
   local id, length = ARGV[at], #ARGV[at + 1]
   total = total + 1
@@ -150,13 +217,14 @@ for at = FIRST, #ARGV, 2 do
   if waits and waits[total] then
     if known then known[id] = true end
     is_later[total] = true
-  elseif known and (known[total] or known[id]) then
+  elseif known and (known[total] or known[id] or ended and ended[total]) then
     is_later[total] = true
   else
     if known then known[id] = true end
     members[2 * created + 1] = score_of_all or scores[total]
     members[2 * created + 2] = id
     if dues[total] and not is_ordered then note(dues[total]) end
+    if tags_of[total] then with_tags[#with_tags + 1] = total end
     created = created + 1
   end
 end
@@ -172,7 +240,6 @@ if string.find(table.concat(members), '\0', 1, true) then
 end
 
 -- As includes/types.lua, without a function for each; the types of the others have shown.
-redis.call('HLEN', meta)
 if #with_key > 0 or created < total then redis.call('ZCARD', keyed) end
 if created < total then
   redis.call('ZCARD', inflight)
@@ -205,6 +272,7 @@ if created > 0 then
     redis.call('ZADD', scheduled, unpack(members))
   end
   if #with_key > 0 then redis.call('ZADD', keyed, unpack(with_key)) end
+  if #with_tags > 0 then tag(with_tags) end
 end
 if is_ordered then reserve_arrivals(total) end
 for n = 1, total do
@@ -213,9 +281,10 @@ for n = 1, total do
     local id, envelope = ARGV[FIRST + 2 * n - 2], ARGV[FIRST + 2 * n - 1]
     local on_duplicate = #on_duplicates == 1 and on_duplicates or string.sub(on_duplicates, n, n)
     local max_wait = waits and waits[n]
-    local status, due = publish_one(id, envelope, due_of_all or dues[n], on_duplicate, max_wait)
-    if status == REPLACED or status == CREATED then created = created + 1 end
-    if status == REJECTED or status == IGNORED or max_wait then kept[#kept + 1] = string.format('%d', due) end
+    local status, due = publish_one(n, id, envelope, due_of_all or dues[n], on_duplicate, max_wait)
+    local is_stored = status == REPLACED or status == CREATED
+    if is_stored then created = created + 1 end
+    if not is_stored or max_wait then kept[#kept + 1] = string.format('%d', due) end
     statuses[n] = status
   elseif is_ordered then
     schedule(ARGV[FIRST + 2 * n - 2], due_of_all or dues[n])

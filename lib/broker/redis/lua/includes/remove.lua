@@ -1,4 +1,4 @@
--- Needs: messages, deliveries, errors, keyed, forget, assert_sets, assert_hashes, order_mode, leave_lines, head_due,
+-- Needs: messages, deliveries, errors, keyed, assert_sets, assert_hashes, order_mode, leave_lines, head_due,
 -- wake.
 -- To be called before anything is written. The type of the set itself shows when it is read.
 local function assert_removable()
@@ -6,12 +6,12 @@ local function assert_removable()
   assert_hashes(messages, deliveries, errors)
 end
 
--- Removes messages from a set, with all that is stored of them; at most 200 at a time. Those that they have blocked may be due.
-local function remove(set, ids)
+-- Removes messages from a set, and by `clean` all that is stored of them; at most 200 at a time. Those that they have blocked may be due.
+local function remove(set, ids, clean)
   if #ids == 0 then return end
   local head_before = order_mode and head_due()
   redis.call('ZREM', set, unpack(ids))
-  forget(ids)
+  clean(ids)
   if not order_mode then return end
   leave_lines(ids)
   wake(head_before, head_due())

@@ -6,6 +6,7 @@ import type {
   Limits,
   Owner,
   Partition,
+  RetentionLimits,
   TopicOrder,
 } from '../../../lib/broker/broker.interface.js';
 
@@ -15,8 +16,11 @@ export const HOUR = 3_600_000;
 export const PARTITION: Partition = { topic: 'model', index: 0 };
 const SESSIONS = ['a', 'b'] as const;
 
-export const hours = fc.integer({ min: 0, max: 3 });
-export const session = fc.constantFrom(...SESSIONS);
+/** Two ids without a key of their own, one id under two keys, and others of the same keys. */
+export const STORED_IDS = ['one', 'two', 'same\0k1', 'same\0k2', 'other\0k1', 'last\0k1', 'other\0one'] as const;
+
+/** What messages carry. */
+export const TAGS = ['x', 'y'] as const;
 
 /** What a topic is like. */
 export interface TopicTerms {
@@ -32,6 +36,8 @@ export interface Claimed extends ClaimedMessage {
 /** What a step knows about earlier steps; each broker has its own. */
 export class Memory {
   readonly terms: TopicTerms;
+  /** What owners keep of finished messages. */
+  finished: RetentionLimits | undefined;
   readonly claimed: Claimed[] = [];
   /** What each session has of the permits of the topic. */
   readonly permits = new Map<string, { held: number; used: number; sequence: number; permittedAt: number }>();
@@ -56,7 +62,7 @@ export class Memory {
   }
 }
 
-interface Tenure {
+export interface Tenure {
   readonly owner: Owner;
   claims: number;
   delivered: number;
@@ -67,3 +73,13 @@ export interface Operation {
   readonly name: string;
   run(broker: Broker, memory: Memory): Promise<unknown>;
 }
+
+/** A step in which time passes; how depends on the broker. */
+export interface Passing {
+  readonly name: string;
+  readonly hours: number;
+}
+
+export const storedId = fc.constantFrom(...STORED_IDS);
+export const hours = fc.integer({ min: 0, max: 3 });
+export const session = fc.constantFrom(...SESSIONS);

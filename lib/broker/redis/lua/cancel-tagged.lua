@@ -1,0 +1,67 @@
+-- Cancels some of the messages that carry a tag, each as `cancel` does. Dead letters stay.
+--
+-- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
+--       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       answered STRING (the caller's latest call)
+-- ARGV  wake_command, channel, sequence, tag, after_id (it begins behind this stored id; '' at the first)
+-- Reply {now_us, '<cancelled> <in flight> <1 there may be more | 0 these were the last> <stored id of the last one it has looked at>'}
+-- Cost  O(log size), looks at 100 at most, of 256 KiB in all if they are kept
+--
+-- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
+
+-- @include now
+-- @include times
+-- @include record
+-- @include envelopes
+local asked = redis.call('HMGET', meta, 'finished', 'tagged')
+-- @include tags
+-- @include forget
+-- @include answered
+-- @include types
+-- @include count
+-- @include wake
+-- @include finished
+-- @include finish
+local order_mode = redis.call('HGET', places, 'mode')
+-- @include heads
+-- @include queues
+-- @include order
+-- @include limits
+-- @include cancel
+
+local LIMIT = 100
+
+local answer = earlier_answer()
+if answer then return { now_us, answer } end
+assert_sets(scheduled, inflight, keyed)
+assert_hashes(messages, deliveries, errors)
+
+local ids, stored = {}, {}
+if has_tags then ids, stored = list_tagged(tag, after_id, LIMIT) end
+local are_more = #ids == LIMIT
+for i = #ids, (keeps and keepable(ids) or #ids) + 1, -1 do
+  ids[i] = nil
+  are_more = true
+end
+local head_before, earliest = head_due(), nil
+local counts, stale = { [NOT_FOUND] = 0, [CANCELLED] = 0, [IN_FLIGHT] = 0 }, {}
+for i = 1, #ids do
+  local id = ids[i]
+  -- Another program may have written what stands in the index.
+  if carries(stored[i], tag) and has_envelope(id) then
+    local result, next_due = cancel_one(id)
+    counts[result] = counts[result] + 1
+    if next_due and (not earliest or next_due < earliest) then earliest = next_due end
+  else
+    stale[#stale + 1] = tag .. '\0' .. id
+  end
+end
+if #stale > 0 then
+  redis.call('ZREM', tagged, unpack(stale))
+  add('repaired', #stale)
+end
+if counts[CANCELLED] > 0 then add('cancelled', counts[CANCELLED]) end
+wake(head_before, earliest)
+answer = string.format('%d %d %d ', counts[CANCELLED], counts[IN_FLIGHT], are_more and 1 or 0) .. (ids[#ids] or '')
+remember(answer)
+return { now_us, answer }
