@@ -74,6 +74,7 @@ export default defineConfig({
           name: 'extended',
           include: ['test/extended/**/*.spec.ts'],
           fileParallelism: false,
+          maxConcurrency: 3,
           sequence: { groupOrder: 2 },
           ...timeouts,
         },

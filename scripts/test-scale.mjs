@@ -12,7 +12,7 @@ await runScript(async () => {
   try {
     const { code } = await run(
       localBin('vitest'),
-      ['run', 'test/fleet/admin.spec.ts', 'test/fleet/dead-letters.spec.ts'],
+      ['run', 'test/extended/admin.spec.ts', 'test/extended/dead-letters.spec.ts'],
       {
         env: { ...process.env, REDIS_URL: redis.url, OPERATED_MESSAGES: String(MESSAGES) },
         stdio: ['ignore', 'inherit', 'inherit'],

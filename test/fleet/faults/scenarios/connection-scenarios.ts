@@ -10,7 +10,7 @@ export const cutOffConsumer: Scenario = {
   name: 'cut-off-consumer',
   shows:
     'a consumer is cut off for several leases: its handlers are aborted when their leases end, not when it is back',
-  long: true,
+  length: 'long',
   async run(world) {
     await startFleet(world, { handlerTime: 6 * TIMING.lease, concurrency: 500 });
     for (let i = 0; i < 2; i++) {
@@ -53,7 +53,7 @@ const RARE = 1000;
 export const deafSignals: Scenario = {
   name: 'deaf-signals',
   shows: 'connections for signals stay open and bring nothing any more: their processes find out, and make them anew',
-  long: true,
+  length: 'long',
   // Three heartbeats until the process signals to itself, 2 s in which it hears nothing, and a second for a busy host.
   maxLateness: 3 * RARE + 3000,
   async run(world) {
@@ -74,7 +74,7 @@ export const deafSignals: Scenario = {
 export const delayedCopies: Scenario = {
   name: 'delayed-copies',
   shows: 'copies of calls arrive long after their callers have gone on, while processes come and go',
-  long: true,
+  length: 'long',
   maxLateness: LONG_LEASE / 4,
   async run(world) {
     await world.copyCalls(0.3, 1500);

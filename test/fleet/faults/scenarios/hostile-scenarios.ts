@@ -41,18 +41,19 @@ const hostile = (count: number, scenario: Omit<Scenario, 'run'>): Scenario => ({
 export const hostileRecords = hostile(500, {
   name: 'hostile-records',
   shows: 'another program writes records of any content under every key',
+  length: 'short',
 });
 
 export const manyHostileRecords = hostile(10_000, {
   name: 'many-hostile-records',
   shows: 'another program writes very many records of any content under every key',
-  long: true,
+  length: 'long',
 });
 
 export const hostileOrder = hostile(2000, {
   name: 'hostile-order',
   shows: 'another program writes records of any content under every key of an ordered topic',
-  long: true,
+  length: 'long',
   ordered: true,
 });
 

@@ -12,7 +12,7 @@ const SAID_AGAIN = 10 * TIMING.maxIdleWait;
 export const flushedRedis: Scenario = {
   name: 'flushed-redis',
   shows: 'Redis is flushed under load, and while nothing is published: what every process knows is said again',
-  long: true,
+  length: 'long',
   async run(world) {
     await startFleet(world);
     for (let i = 0; i < 3; i++) {
@@ -39,7 +39,7 @@ export const flushedRedis: Scenario = {
 export const flushedProducers: Scenario = {
   name: 'flushed-producers',
   shows: 'Redis is flushed while only producers live: the next publish says what they know again',
-  long: true,
+  length: 'long',
   async run(world) {
     for (let i = 0; i < 2; i++) await world.startProducer();
     for (let i = 0; i < 2; i++) {
@@ -68,7 +68,7 @@ const SNAPSHOTS_ONLY: readonly string[] = [];
 export const olderSnapshot: Scenario = {
   name: 'older-snapshot',
   shows: 'Redis starts again with an older snapshot: what was done since is lost, and nothing else',
-  long: true,
+  length: 'long',
   server: SNAPSHOTS_ONLY,
   async run(world) {
     await startFleet(world);
@@ -87,7 +87,7 @@ export const olderSnapshot: Scenario = {
 export const lostClaim: Scenario = {
   name: 'lost-claim',
   shows: 'an older snapshot loses claims of a process that is stopped, and another one claims the messages again',
-  long: true,
+  length: 'long',
   server: SNAPSHOTS_ONLY,
   async run(world) {
     await loseClaim(

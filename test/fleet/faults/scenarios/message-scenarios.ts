@@ -16,7 +16,7 @@ const TIMEOUT = 300;
 export const hungHandlers: Scenario = {
   name: 'hung-handlers',
   shows: 'handlers hang and heed no signal: their messages die by their attempts, and all others are handled',
-  long: true,
+  length: 'long',
   async run(world) {
     const hanging = Array.from({ length: HANGING }, (_, i) => `p3-${20 + 5 * i}`);
     const options = {
@@ -51,7 +51,7 @@ const DEATHS = 3 + ATTEMPTS;
 export const killingMessage: Scenario = {
   name: 'killing-message',
   shows: 'a message kills every process that handles it: it dies alone, and all that ran beside it are handled',
-  long: true,
+  length: 'long',
   async run(world) {
     const killer = 'p3-50';
     const options = { attempts: ATTEMPTS, failures: 0, handlerTime: 300, diesOf: killer };

@@ -5,6 +5,7 @@ import type { Scenario } from './scenario.js';
 export const killedConsumers: Scenario = {
   name: 'killed-consumers',
   shows: 'consumers are killed at any moment: while claiming, handling, or between handling and ack',
+  length: 'short',
   async run(world) {
     await startFleet(world);
     for (let i = 0; i < 4; i++) {
@@ -98,6 +99,7 @@ export const twicePublished: Scenario = {
 export const comingAndGoing: Scenario = {
   name: 'coming-and-going',
   shows: 'consumers join and leave gracefully while messages flow',
+  length: 'short',
   async run(world) {
     await startFleet(world);
     for (let i = 0; i < 3; i++) {
@@ -118,7 +120,7 @@ const GOES_ON = 5000;
 export const pausedTopic: Scenario = {
   name: 'paused-topic',
   shows: 'a topic is paused and resumed while its owners are killed',
-  long: true,
+  length: 'long',
   async run(world) {
     await startFleet(world);
     const admin = await world.admin();
@@ -149,7 +151,7 @@ const KILLED = 1;
 export const rolledFleet: Scenario = {
   name: 'rolled-fleet',
   shows: 'every process of a fleet is replaced, one after the other, and some of them are killed',
-  long: true,
+  length: 'long',
   async run(world) {
     for (let i = 0; i < 4; i++) await world.startConsumer();
     for (let i = 0; i < 2; i++) await world.startProducer();

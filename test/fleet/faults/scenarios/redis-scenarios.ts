@@ -6,6 +6,7 @@ import type { Scenario } from './scenario.js';
 export const restartedRedis: Scenario = {
   name: 'restarted-redis',
   shows: 'Redis is killed and started again with its append-only file, in the middle of publishing and handling',
+  length: 'short',
   async run(world) {
     await startFleet(world);
     for (let i = 0; i < 2; i++) {
@@ -52,6 +53,7 @@ export const killedConnections: Scenario = {
 export const lostReplies: Scenario = {
   name: 'lost-replies',
   shows: 'scripts run, but their replies are lost, and the callers repeat them',
+  length: 'short',
   async run(world) {
     await startFleet(world);
     const names = [...world.consumers, 'p4', 'p5'];
@@ -101,7 +103,7 @@ export const unreachableRedis: Scenario = {
 export const longOutage: Scenario = {
   name: 'long-outage',
   shows: 'Redis is gone for 30 s: publishers reject in time, and everything recovers without help',
-  long: true,
+  length: 'long',
   async run(world) {
     await startFleet(world, { handlerTime: 200 });
     await world.pause(500, 800);
@@ -117,6 +119,7 @@ export const longOutage: Scenario = {
 export const lostSignals: Scenario = {
   name: 'lost-signals',
   shows: 'the connections for signals are cut all the time, so that wake-ups are lost',
+  length: 'short',
   // A lost wake-up costs maxIdleWait at most; nine more are room for a busy host.
   maxLateness: 10 * TIMING.maxIdleWait,
   async run(world) {
@@ -158,7 +161,7 @@ export const movedPrimary = (times: number): Scenario => ({
 export const frozenRedis: Scenario = {
   name: 'frozen-redis',
   shows: 'Redis is frozen for longer than leases and sessions: nobody is taken for gone, and no partition moves',
-  long: true,
+  length: 'long',
   async run(world) {
     await startFleet(world, { handlerTime: 200 });
     await world.allOwned(10 * TIMING.session);
@@ -186,7 +189,7 @@ const BACKLOG = FULL_FOR + 1000;
 export const fullRedis: Scenario = {
   name: 'full-redis',
   shows: 'Redis is full for longer than a lease: acks go on, other outcomes wait, and each counts once',
-  long: true,
+  length: 'long',
   async run(world) {
     await startFleet(world, { failures: 0.3 }, { maxDelay: BACKLOG });
     const admin = await world.admin();

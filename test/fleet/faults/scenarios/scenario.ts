@@ -6,8 +6,8 @@ export interface Scenario {
   readonly name: string;
   /** The scenario in one sentence. */
   readonly shows: string;
-  /** Set if only `npm run test:faults` plays it, since it takes long. */
-  readonly long?: boolean;
+  /** `short`: `npm test` plays it; `long`: only `npm run test:faults` does. @defaultValue `npm run test:extended` plays it */
+  readonly length?: 'short' | 'long';
   /** Set if the topic is ordered. */
   readonly ordered?: boolean;
   /** Of the topic. */

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import { newRedisBroker, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
 import { servesClusters } from '../support/servers/ioredis.js';
 import { type PrivateCluster, startRedisCluster } from '../support/servers/redis-cluster.js';
-import { describeBroker } from './broker-contract.js';
+import { describeBroker } from '../contract/broker-contract.js';
 
 describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) => {
   let cluster: PrivateCluster;

@@ -1,7 +1,7 @@
 import type { DeadLetterFilter, RequeueOptions } from 'nestjs-delay-queue';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../support/waiting.js';
-import { type Run, WORK } from './operated-protocol.js';
+import { type Run, WORK } from '../fleet/operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from '../support/processes/list-all.js';
 import { notHandledOnce } from '../support/processes/fleet.js';
 import { LONGEST_BLOCK, WatchedSteps, longestCall } from '../support/readings/longest-call.js';

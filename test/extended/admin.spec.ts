@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { partitionOf } from '../support/internals.js';
 import { until } from '../support/waiting.js';
-import { HELD, type Run, WORK } from './operated-protocol.js';
+import { HELD, type Run, WORK } from '../fleet/operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from '../support/processes/list-all.js';
 import { LONGEST_BLOCK, WatchedSteps, longestCall } from '../support/readings/longest-call.js';
 import { report } from '../support/readings/statistics.js';

@@ -1,0 +1,3 @@
+import { describeModel } from '../contract/model/describe-model.js';
+
+describeModel(200);
