@@ -69,6 +69,8 @@ export type { SettleStatus } from './messages/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
+export type { ActionOptions, AuditEntries, AuditEntry, AuditOptions, AuditedAction } from './admin/audit-log.js';
+export type { Agenda, AgendaBucket, AgendaCounts, AgendaOptions, TopicAgenda } from './admin/agenda.js';
 export {
   checkRedis,
   ConnectedDelayQueueAdmin,
@@ -89,6 +91,17 @@ export type { DeadLetterFilter } from './admin/dead-letter-filter.js';
 export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.js';
 export type { DoctorReport } from './admin/doctor.js';
 export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from './broker/inspection.interface.js';
+export { EXPLAIN_CAUSES, type ExplainCause } from './admin/explain-causes.js';
+export type { ExplainFacts, Explanation } from './admin/explain.js';
+export type {
+  Fleet,
+  FleetOptions,
+  FleetProcess,
+  FleetTopic,
+  ProcessTopic,
+  WorkLateness,
+  WorkMinute,
+} from './admin/fleet.js';
 export type { MessageDetails } from './admin/message-details.js';
 export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
 export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
@@ -136,9 +149,11 @@ export type { PayloadIssue } from './checks/payload-issues.js';
 
 // Errors
 export {
+  AuditFailedError,
   BrokerUnavailableError,
   EventsDroppedError,
   IntakeOvertakenError,
+  NoShutdownHooksError,
   UnhandledTopicError,
 } from './errors/operation.errors.js';
 export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';

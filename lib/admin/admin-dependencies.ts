@@ -1,4 +1,6 @@
 import type { Broker } from '../broker/broker.interface.js';
+import type { EventSink } from '../events/queue-events.interface.js';
+import type { Log } from '../log.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
 import { serveWithin } from '../broker/serve.js';
@@ -7,10 +9,16 @@ import { serveWithin } from '../broker/serve.js';
 export interface AdminDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventSink;
+  /** Names this process. */
+  readonly process: string;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
   /** What makes the payloads of a topic readable; `undefined`: they are plain JSON. */
   readonly serializerOf: (topic: string) => PayloadSerializer | undefined;
+  /** Tells the fleet what is new of this process; `undefined` if it never has anything to tell. Never rejects. */
+  readonly reportOwn?: () => Promise<void>;
 }
 
 /**

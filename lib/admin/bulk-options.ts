@@ -3,6 +3,7 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, parseDuration } from '../time/duration.js';
+import { type ActionOptions, assertActor } from './audit-log.js';
 
 /**
  * How far a call that changes many messages has come.
@@ -21,7 +22,7 @@ export interface BulkProgress {
  *
  * @publicApi
  */
-export interface ClearOptions {
+export interface ClearOptions extends ActionOptions {
   /** Counts what would be removed, and removes nothing. @defaultValue false */
   dryRun?: boolean;
   /** Ends the call after the step under way; what was removed by then stays removed. */
@@ -47,7 +48,7 @@ export interface ClearCounts {
  *
  * @publicApi
  */
-export interface RemoveOptions {
+export interface RemoveOptions extends ActionOptions {
   /** Counts the dead letters that are meant, and changes nothing. @defaultValue false */
   readonly dryRun?: boolean;
   /** Most messages a second, above 0; less than one is possible. @defaultValue as fast as it goes */
@@ -111,8 +112,8 @@ export interface CheckedBulkOptions {
   readonly onProgress: ((progress: BulkProgress) => void) | undefined;
 }
 
-const CLEAR_OPTIONS: readonly (keyof ClearOptions)[] = ['dryRun', 'signal', 'onProgress'];
-const REMOVE_OPTIONS: readonly (keyof RemoveOptions)[] = ['dryRun', 'rate', 'signal', 'onProgress'];
+const CLEAR_OPTIONS: readonly (keyof ClearOptions)[] = ['actor', 'dryRun', 'signal', 'onProgress'];
+const REMOVE_OPTIONS: readonly (keyof RemoveOptions)[] = ['actor', 'dryRun', 'rate', 'signal', 'onProgress'];
 const REQUEUE_OPTIONS: readonly (keyof RequeueOptions)[] = [...REMOVE_OPTIONS, 'delay', 'payload'];
 
 /** @throws InvalidArgumentError also for an unknown option: a misspelt dry run would be none */
@@ -137,11 +138,13 @@ export function checkedRequeueOptions(options: RequeueOptions): CheckedBulkOptio
 }
 
 function checkedBulkOptions({
+  actor,
   dryRun = false,
   rate,
   signal = new AbortController().signal,
   onProgress,
-}: Pick<RemoveOptions, 'dryRun' | 'rate'> & Pick<ClearOptions, 'signal' | 'onProgress'>): CheckedBulkOptions {
+}: Pick<RemoveOptions, 'actor' | 'dryRun' | 'rate'> & Pick<ClearOptions, 'signal' | 'onProgress'>): CheckedBulkOptions {
+  assertActor(actor);
   if (typeof dryRun !== 'boolean') {
     throw new InvalidArgumentError(`dryRun must be true or false. Given: ${describe(dryRun)}.`);
   }

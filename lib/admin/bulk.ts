@@ -37,12 +37,14 @@ export function stepSize({ dryRun, rate }: CheckedBulkOptions): number {
  * A dry run only counts. Steps that were confirmed stay in effect if a later one fails, so the operation may be made again.
  *
  * @param partitions the steps of each partition
+ * @param begin called before the first step that changes something
  * @throws BrokerUnavailableError if a step was not confirmed in time
  */
 export async function runBulk(
   dependencies: AdminDependencies,
   partitions: readonly AsyncGenerator<BulkStep, void>[],
   { dryRun, rate = Infinity, signal, onProgress }: CheckedBulkOptions,
+  begin?: () => Promise<void>,
 ): Promise<BulkCounts> {
   const { clock } = dependencies;
   // A caller of its own, so that operations under way at the same time are not taken for each other's repeats.
@@ -61,6 +63,7 @@ export async function runBulk(
       onProgress?.({ matched, changed });
       continue;
     }
+    if (sequence === 0) await begin?.();
     const call: CallId = { caller, sequence: ++sequence };
     const changedNow = await served(dependencies, () => step.apply(call));
     changed += changedNow;

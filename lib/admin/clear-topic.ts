@@ -10,6 +10,7 @@ type ClearedState = 'scheduled' | 'dead';
 /**
  * Removes all messages of one state, whatever they are: unlike a filter, this needs no list of them.
  *
+ * @param begin called before the first step
  * @throws InvalidArgumentError, ConfigurationError, BrokerUnavailableError
  */
 export async function clearTopic(
@@ -17,11 +18,12 @@ export async function clearTopic(
   topic: string,
   state: ClearedState,
   options: ClearOptions,
+  begin?: () => Promise<void>,
 ): Promise<ClearCounts> {
   const checked = checkedClearOptions(options);
   const partitions = await served(dependencies, () => existingPartitions(dependencies.broker, topic));
   const steps = partitions.map((partition) => stepsOf(dependencies, partition, state));
-  const { matched, changed } = await runBulk(dependencies, steps, checked);
+  const { matched, changed } = await runBulk(dependencies, steps, checked, begin);
   return { matched, removed: changed };
 }
 

@@ -5,6 +5,7 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type MessageName, assertId, assertMessageName } from '../messages/assert-id.js';
 import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
 import { fromStoredId } from '../messages/stored-id.js';
+import { optionalTime } from '../time/date.js';
 import { fingerprintOf } from './fingerprint.js';
 
 /**
@@ -80,13 +81,4 @@ function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
     throw new InvalidArgumentError(`since must be before until. Given: ${describe(since)} and ${describe(until)}.`);
   }
   return { ...filter, ...times };
-}
-
-function optionalTime(name: string, value: Date | number | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const time = value instanceof Date ? value.getTime() : value;
-  if (typeof time !== 'number' || !Number.isFinite(time) || time < 0) {
-    throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
-  }
-  return Math.ceil(time);
 }

@@ -45,6 +45,9 @@ interface MeantDeadLetter extends Death {
 /** A call that changes dead letters of one partition; answers which of them it has changed. */
 type Change = (partition: Partition, call: CallId, letters: readonly MeantDeadLetter[]) => Promise<boolean[]>;
 
+/** Called before the first of the steps that many dead letters take. */
+type Begin = () => Promise<void>;
+
 /** Requeues, removes and groups dead letters. */
 export class DeadLetters {
   readonly #dependencies: AdminDependencies;
@@ -53,7 +56,12 @@ export class DeadLetters {
     this.#dependencies = dependencies;
   }
 
-  async requeue(topic: TopicRef, which: DeadLetterSelection, options: RequeueOptions): Promise<RequeueResult> {
+  async requeue(
+    topic: TopicRef,
+    which: DeadLetterSelection,
+    options: RequeueOptions,
+    begin?: Begin,
+  ): Promise<RequeueResult> {
     const name = checkedTopicName(topic);
     const selection = checkedSelection(which);
     const { delay, ...checked } = checkedRequeueOptions(options);
@@ -63,20 +71,33 @@ export class DeadLetters {
     }
     const { broker } = this.#dependencies;
     const replacement = payload === undefined ? undefined : await this.#checkedPayload(topic, payload);
-    const { changed, ...counts } = await this.#change(name, selection, checked, (partition, call, letters) => {
-      const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
-      return broker.requeueDead(partition, call, requeues, delay);
-    });
+    const { changed, ...counts } = await this.#change(
+      name,
+      selection,
+      { ...checked, begin },
+      (partition, call, letters) => {
+        const requeues = letters.map((letter) => toRequeue(letter, replacement, broker.now()));
+        return broker.requeueDead(partition, call, requeues, delay);
+      },
+    );
     return { ...counts, requeued: changed };
   }
 
-  async remove(topic: TopicRef, which: DeadLetterSelection, options: RemoveOptions): Promise<RemoveResult> {
+  async remove(
+    topic: TopicRef,
+    which: DeadLetterSelection,
+    options: RemoveOptions,
+    begin?: Begin,
+  ): Promise<RemoveResult> {
     const name = checkedTopicName(topic);
     const selection = checkedSelection(which);
     const checked = checkedRemoveOptions(options);
     const { broker } = this.#dependencies;
-    const { changed, ...counts } = await this.#change(name, selection, checked, (partition, call, letters) =>
-      broker.removeDead(partition, call, letters),
+    const { changed, ...counts } = await this.#change(
+      name,
+      selection,
+      { ...checked, begin },
+      (partition, call, letters) => broker.removeDead(partition, call, letters),
     );
     return { ...counts, removed: changed };
   }
@@ -105,7 +126,7 @@ export class DeadLetters {
   async #change(
     topic: string,
     selection: CheckedSelection,
-    options: CheckedBulkOptions,
+    { begin, ...options }: CheckedBulkOptions & { readonly begin: Begin | undefined },
     change: Change,
   ): Promise<BulkCounts> {
     const steps =
@@ -114,7 +135,8 @@ export class DeadLetters {
         : (await this.#partitionsFor(topic, selection.filter)).map((partition) =>
             this.#stepsIn(partition, selection.filter, stepSize(options), change),
           );
-    return runBulk(this.#dependencies, steps, options);
+    // A single step needs no word before it.
+    return runBulk(this.#dependencies, steps, options, 'name' in selection ? undefined : begin);
   }
 
   async *#stepFor(topic: string, name: MessageName, change: Change): AsyncGenerator<BulkStep, void> {

@@ -9,6 +9,15 @@ import { findMessage } from '../topics/find-message.js';
 import { MessageChanges } from '../topics/message-changes.js';
 import { existingPartitions, partitionCount } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
+import { type Agenda, type AgendaOptions, agendaOf } from './agenda.js';
+import {
+  type ActionOptions,
+  type AuditEntries,
+  AuditLog,
+  type AuditOptions,
+  type AuditedAction,
+  actorOf,
+} from './audit-log.js';
 import type {
   ClearCounts,
   ClearOptions,
@@ -23,6 +32,8 @@ import type { DeadLetterGroups } from './dead-letter-groups.js';
 import { DeadLetters } from './dead-letters.js';
 import { type DoctorReport, doctor } from './doctor.js';
 import { editPayload } from './edit-payload.js';
+import { type Explanation, explain } from './explain.js';
+import { type Fleet, type FleetOptions, lookAtFleet } from './fleet.js';
 import { type MessageDetails, toDetails } from './message-details.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
 import { type TopicStats, countTopic } from './topic-stats.js';
@@ -43,6 +54,7 @@ export class DelayQueueAdmin {
   readonly #dependencies: AdminDependencies;
   readonly #changes: MessageChanges;
   readonly #deadLetters: DeadLetters;
+  readonly #audit: AuditLog;
 
   /** @internal */
   constructor(dependencies: AdminDependencies) {
@@ -56,6 +68,7 @@ export class DelayQueueAdmin {
       partitionsOf: (topic) => this.#served(() => partitionCount(broker, topic)),
     });
     this.#deadLetters = new DeadLetters(dependencies);
+    this.#audit = new AuditLog(dependencies);
   }
 
   /**
@@ -122,6 +135,59 @@ export class DelayQueueAdmin {
   }
 
   /**
+   * Counts when the messages that wait fall due, in one topic or in all of them: exactly, with one short call for each partition,
+   * however many messages there are.
+   *
+   * @example
+   * ```ts
+   * const { overdue, buckets, later } = await admin.agenda('order.timeout', { to: Date.now() + 86_400_000, buckets: 24 });
+   * for (const { from, count } of buckets) console.log(from, count);
+   * ```
+   *
+   * @param topic all topics if it is left out, or `undefined`
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async agenda(topic?: TopicRef, options: AgendaOptions = {}): Promise<Agenda> {
+    return agendaOf(this.#dependencies, topic === undefined ? undefined : checkedTopicName(topic), options);
+  }
+
+  /**
+   * Lists the processes that handle messages: what each handles and owns, since when, how busy it is, its version and its clock;
+   * and what they did in the last minutes. It goes by what the processes say of themselves with their heartbeats, so it is up to
+   * five seconds old, and needs no fleet events.
+   *
+   * @example
+   * ```ts
+   * const { processes, topics } = await admin.fleet();
+   * for (const { process, busy, concurrency, since } of processes) console.log(process, `${busy} of ${concurrency}`, since);
+   * for (const { topic, minutes } of topics) console.log(topic, minutes.at(-2)?.acked, minutes.at(-2)?.lateness?.p99);
+   * ```
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async fleet(options: FleetOptions = {}): Promise<Fleet> {
+    return lookAtFleet(this.#dependencies, options);
+  }
+
+  /**
+   * Says why a message has not run, or what became of it: one cause, what else would keep it, the facts, and what to do. It only
+   * reads, in a few short calls.
+   *
+   * @example
+   * ```ts
+   * const { cause, also, facts, advice } = await admin.explain('order.timeout', '42');
+   * console.log(cause, also, advice, facts.dueAt);
+   * ```
+   *
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async explain(topic: TopicRef, id: string | { id: string; key: string }): Promise<Explanation> {
+    const name = checkedTopicName(topic);
+    assertMessageName(id);
+    return explain(this.#dependencies, name, id);
+  }
+
+  /**
    * Looks at a Redis for all that the promises of this library need: its version, settings, memory, disk, replicas, rights,
    * signals and clock, and what other programs left. It says what each finding means and what to do. It changes nothing but for
    * the trial of commands that every boot makes, which leaves nothing behind. It takes at most two times `publishTimeout`
@@ -146,8 +212,12 @@ export class DelayQueueAdmin {
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
-    return this.#changes.cancel(topic, id);
+  async cancel(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    options: ActionOptions = {},
+  ): Promise<CancelResult> {
+    return this.#act('cancel', topic, nameOf(id), options, () => this.#changes.cancel(topic, id));
   }
 
   /**
@@ -161,8 +231,10 @@ export class DelayQueueAdmin {
     topic: TopicRef,
     id: string | { id: string; key: string },
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
+    options: ActionOptions = {},
   ): Promise<boolean> {
-    return this.#changes.reschedule(topic, id, when);
+    const given = { ...nameOf(id), ...when };
+    return this.#act('reschedule', topic, given, options, () => this.#changes.reschedule(topic, id, when));
   }
 
   /**
@@ -172,12 +244,18 @@ export class DelayQueueAdmin {
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async runNow(topic: TopicRef, id: string | { id: string; key: string }): Promise<boolean> {
+  async runNow(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    options: ActionOptions = {},
+  ): Promise<boolean> {
     const { broker } = this.#dependencies;
-    const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
-      broker.runNow(partition, call, storedId),
-    );
-    return result === 'rescheduled';
+    return this.#act('runNow', topic, nameOf(id), options, async () => {
+      const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
+        broker.runNow(partition, call, storedId),
+      );
+      return result === 'rescheduled';
+    });
   }
 
   /**
@@ -190,8 +268,15 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if it was not confirmed in time
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async edit(topic: TopicRef, id: string | { id: string; key: string }, payload: unknown): Promise<boolean> {
-    return editPayload(this.#dependencies, this.#changes, checkedTopicName(topic), id, payload);
+  async edit(
+    topic: TopicRef,
+    id: string | { id: string; key: string },
+    payload: unknown,
+    options: ActionOptions = {},
+  ): Promise<boolean> {
+    return this.#act('edit', topic, nameOf(id), options, async () =>
+      editPayload(this.#dependencies, this.#changes, checkedTopicName(topic), id, payload),
+    );
   }
 
   /**
@@ -217,7 +302,9 @@ export class DelayQueueAdmin {
     which: string | { id: string; key: string } | DeadLetterFilter,
     options: RequeueOptions = {},
   ): Promise<RequeueResult> {
-    return this.#deadLetters.requeue(topic, which, options);
+    return this.#actOnMany('requeue', topic, nameOf(which), options, (begin) =>
+      this.#deadLetters.requeue(topic, which, options, begin),
+    );
   }
 
   /**
@@ -251,7 +338,9 @@ export class DelayQueueAdmin {
     which: string | { id: string; key: string } | DeadLetterFilter,
     options: RemoveOptions = {},
   ): Promise<RemoveResult> {
-    return this.#deadLetters.remove(topic, which, options);
+    return this.#actOnMany('remove', topic, nameOf(which), options, (begin) =>
+      this.#deadLetters.remove(topic, which, options, begin),
+    );
   }
 
   /**
@@ -270,7 +359,9 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async drain(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
-    return clearTopic(this.#dependencies, checkedTopicName(topic), 'scheduled', options);
+    return this.#actOnMany('drain', topic, {}, options, (begin) =>
+      clearTopic(this.#dependencies, checkedTopicName(topic), 'scheduled', options, begin),
+    );
   }
 
   /**
@@ -281,7 +372,9 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async purge(topic: TopicRef, options: ClearOptions = {}): Promise<ClearCounts> {
-    return clearTopic(this.#dependencies, checkedTopicName(topic), 'dead', options);
+    return this.#actOnMany('purge', topic, {}, options, (begin) =>
+      clearTopic(this.#dependencies, checkedTopicName(topic), 'dead', options, begin),
+    );
   }
 
   /**
@@ -292,8 +385,10 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be paused then
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async pause(topic: TopicRef): Promise<void> {
-    await this.#inEachPartition(topic, (broker, partition) => broker.pause(partition));
+  async pause(topic: TopicRef, options: ActionOptions = {}): Promise<void> {
+    await this.#act('pause', topic, {}, options, () =>
+      this.#inEachPartition(topic, (broker, partition) => broker.pause(partition)),
+    );
   }
 
   /**
@@ -303,8 +398,58 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may still be paused
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async resume(topic: TopicRef): Promise<void> {
-    await this.#inEachPartition(topic, (broker, partition) => broker.resume(partition));
+  async resume(topic: TopicRef, options: ActionOptions = {}): Promise<void> {
+    await this.#act('resume', topic, {}, options, () =>
+      this.#inEachPartition(topic, (broker, partition) => broker.resume(partition)),
+    );
+  }
+
+  /**
+   * Lists what was done by whom with the methods of this class that change something, the latest first, page by page. About the
+   * latest 10,000 entries are kept. Who has done it is what the call was given as `actor`.
+   *
+   * @example
+   * ```ts
+   * await admin.pause('order.timeout', { actor: 'ann@example.com' });
+   * const { entries } = await admin.audit({ limit: 10 });
+   * for (const { at, actor, action, topic, given } of entries) console.log(at, actor, action, topic, given);
+   * ```
+   *
+   * @throws InvalidArgumentError also if the cursor is not one that was returned
+   * @throws BrokerUnavailableError
+   */
+  async audit(options: AuditOptions = {}): Promise<AuditEntries> {
+    return this.#audit.read(options);
+  }
+
+  /** Does something to one message, or to a topic as a whole, and writes it down. */
+  async #act<T>(
+    action: AuditedAction,
+    topic: TopicRef,
+    given: object,
+    options: ActionOptions,
+    act: () => Promise<T>,
+  ): Promise<T> {
+    const actor = actorOf(options);
+    const about = () => ({ topic: checkedTopicName(topic), actor, given: { ...given } });
+    return this.#audit.around({ action, about }, act);
+  }
+
+  /** The same in steps; a dry run does nothing. */
+  async #actOnMany<T>(
+    action: AuditedAction,
+    topic: TopicRef,
+    meant: object,
+    options: RequeueOptions | ClearOptions,
+    act: (begin: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    if ((options as RequeueOptions | null)?.dryRun) return act(async () => {});
+    const about = () => ({
+      topic: checkedTopicName(topic),
+      actor: options.actor,
+      given: { ...meant, ...shownOf(options as RequeueOptions) },
+    });
+    return this.#audit.around({ action, about }, act);
   }
 
   async #inEachPartition(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<void>): Promise<void> {
@@ -319,4 +464,14 @@ export class DelayQueueAdmin {
   #served<T>(calls: () => Promise<T>): Promise<T> {
     return served(this.#dependencies, calls);
   }
+}
+
+/** How messages are named in the audit log: one by its id, or by id and key, or those that a filter fits. */
+function nameOf(which: string | object): object {
+  return typeof which === 'string' ? { id: which } : which;
+}
+
+/** What of the options of an action is written down; a payload may be a secret. */
+function shownOf({ delay, rate, payload }: Pick<RequeueOptions, 'delay' | 'rate' | 'payload'>): object {
+  return { delay, rate, payload: payload === undefined ? undefined : 'replaced' };
 }

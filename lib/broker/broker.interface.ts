@@ -1,6 +1,7 @@
 import type { Failure } from '../messages/failure.js';
 import type { ReplicaRequirement } from '../messages/replicas.js';
 import type { SettleStatus } from '../messages/settle-status.js';
+import type { AuditPage, AuditQuery, AuditRecord } from './audit.interface.js';
 import type { EventLog } from './event-log.interface.js';
 import type {
   AcquireResult,
@@ -14,7 +15,7 @@ import type {
   TopicList,
 } from './fleet.interface.js';
 import type { DoctorFinding } from './inspection.interface.js';
-import type { PermitReply, PermitRequest, TopicLimits } from './limits.interface.js';
+import type { Limits, PermitReply, PermitRequest, TopicLimits } from './limits.interface.js';
 import type {
   CallId,
   CancelResult,
@@ -36,6 +37,7 @@ import type {
   TopicOrder,
 } from './message-calls.interface.js';
 import type { Owner } from './owner.js';
+import type { ProcessReport, ReportedProcess, ReportedWork, WorkReport } from './reports.interface.js';
 import type {
   DueSchedules,
   FoundSchedule,
@@ -50,6 +52,8 @@ import type {
   DeadLetterPage,
   DeadLetterQuery,
   Death,
+  DueCounts,
+  MessageLook,
   PartitionStats,
   PeekRequest,
   PeekedMessages,
@@ -59,12 +63,14 @@ import type {
 } from './stored-message.interface.js';
 
 // Whoever uses the port imports it, and what its operations take and answer, from this file.
+export * from './audit.interface.js';
 export type * from './event-log.interface.js';
 export * from './fleet.interface.js';
 export type * from './inspection.interface.js';
 export * from './limits.interface.js';
 export * from './message-calls.interface.js';
 export * from './owner.js';
+export * from './reports.interface.js';
 export * from './schedules.interface.js';
 export * from './stored-message.interface.js';
 export type { ReplicaRequirement, SettleStatus };
@@ -139,14 +145,24 @@ export interface BrokerOperations {
   hold(partition: Partition, call: CallId, delay: number): Promise<number>;
   /** Permits a process deliveries of a topic, within the limits that all of them share; what it says that it holds counts. */
   permit(topic: string, request: PermitRequest): Promise<PermitReply>;
+  /** The sessions that wait for permits of a topic, each with the limit that it waits for. */
+  waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>>;
 
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   get(partition: Partition, storedId: string): Promise<StoredMessage | undefined>;
+  /** Looks at all that decides about when a message is delivered. */
+  explain(partition: Partition, storedId: string): Promise<MessageLook | undefined>;
   /** The stored ids of the messages that have this id and a key of their own, in order, at most `MAX_BATCH`. */
   locate(partition: Partition, id: string): Promise<string[]>;
   peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages>;
   stats(partition: Partition): Promise<PartitionStats>;
+  /**
+   * Counts what waits by when it is due.
+   *
+   * @param times epoch milliseconds, whole and ascending, 1 to `MAX_DUE_TIMES`
+   */
+  countDue(partition: Partition, times: readonly number[]): Promise<DueCounts>;
 
   // ── dead letters and finished messages ────────────────────────────────────────────────────────────────────────────
 
@@ -236,6 +252,26 @@ export interface BrokerOperations {
   rememberTopics(list: TopicList): Promise<void>;
   /** The lists of topics under these digests, in their order; `undefined` for those that are not there. */
   rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]>;
+  /**
+   * Notes what a process says of itself; {@link forget} removes it.
+   *
+   * @returns whether its session is stored; without one nothing is noted
+   */
+  report(report: ProcessReport): Promise<boolean>;
+  /** Notes what a process did in a minute. It is kept for `MINUTES_KEPT` minutes. */
+  reportWork(report: WorkReport): Promise<void>;
+  /** What the processes of these sessions have said of themselves, in their order. */
+  reportedProcesses(sessions: readonly string[]): Promise<ReportedProcess[]>;
+  /**
+   * What all processes did in a minute since the epoch, also those that have gone.
+   *
+   * @param topic only for this one
+   */
+  reportedWork(minute: number, topic?: string): Promise<ReportedWork[]>;
+  /** Writes down what an operator did; about the latest 10,000 records are kept. */
+  appendAudit(record: AuditRecord): Promise<void>;
+  /** What operators did, the latest first. */
+  auditRecords(query: AuditQuery): Promise<AuditPage>;
   /** Sends a signal to one session, or to all. */
   tell(signal: FleetSignal): Promise<void>;
   /**
@@ -281,7 +317,9 @@ export const OPERATIONS = {
   extend: 'partition',
   setAside: 'partition',
   get: 'partition',
+  explain: 'partition',
   stats: 'partition',
+  countDue: 'partition',
   trimDead: 'partition',
   trimFinished: 'partition',
   listDead: 'partition',
@@ -296,6 +334,12 @@ export const OPERATIONS = {
   sessions: 'all',
   rememberTopics: 'all',
   rememberedTopics: 'all',
+  report: 'all',
+  reportWork: 'all',
+  reportedProcesses: 'all',
+  reportedWork: 'all',
+  appendAudit: 'all',
+  auditRecords: 'all',
   tell: 'all',
   acquire: 'partition',
   release: 'partition',
@@ -308,6 +352,7 @@ export const OPERATIONS = {
   resume: 'partition',
   hold: 'partition',
   permit: 'topic',
+  waitingForPermits: 'topic',
   setLimits: 'topic',
   indexSchedule: 'all',
   unindexSchedule: 'all',

@@ -1,6 +1,8 @@
+import type { Limits } from './limits.interface.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
+import type { Owner } from './owner.js';
 
 export interface StoredMessage {
   readonly storedId: string;
@@ -31,6 +33,32 @@ export interface Ending {
   readonly duration: number | undefined;
   /** Names the process that has handled it; `undefined` if none has, or that is not known. */
   readonly process: string | undefined;
+}
+
+/** A message with all that decides about when it is delivered. */
+export interface MessageLook extends Pick<StoredMessage, 'at' | 'deliveries' | 'attempts' | 'failure' | 'blockedBy'> {
+  /** What has ended is not looked at. */
+  readonly state: Exclude<StoredMessage['state'], 'finished'>;
+  /** The broker's clock when it looked, in whole milliseconds. */
+  readonly now: number;
+  /** Epoch milliseconds; `undefined` if that cannot be read. */
+  readonly publishedAt: number | undefined;
+  /** Deliveries in a row that ended with their lease, the current one not included. */
+  readonly crashes: number;
+  /** What happened to it while it was in flight, and takes effect when its delivery ends. */
+  readonly mark: 'cancelled' | 'replaced' | undefined;
+  /** How many are claimed before it, once it is due; `undefined` if it does not wait to be claimed. */
+  readonly before: number | undefined;
+  /** Whether its partition is paused. */
+  readonly paused: boolean;
+  /** Until when nothing of its partition begins, epoch milliseconds; `undefined` if that is not so. */
+  readonly heldUntil: number | undefined;
+  /** The limit of its key that keeps it waiting though it is due: how many begin, or how many are in flight. */
+  readonly keyLimit: keyof Limits | undefined;
+  /** What is stored of the owner of its partition; `undefined` if nothing is. */
+  readonly owner: Owner | undefined;
+  /** Of its current delivery; {@link NO_TOKEN} if it is not in flight. */
+  readonly token: string;
 }
 
 // ── lists ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,4 +183,16 @@ export interface PartitionStats {
   readonly heldUntil: number | undefined;
   /** Since the partition was created. */
   readonly counters: PartitionCounters;
+}
+
+/** Most times of {@link BrokerOperations.countDue}. */
+export const MAX_DUE_TIMES = 201;
+
+/** What waits in a partition, by when it is due. */
+export interface DueCounts {
+  readonly scheduled: number;
+  /** How many of them are due; also those that others of their key keep waiting. */
+  readonly due: number;
+  /** For each time that was asked for, how many are due before it. */
+  readonly before: readonly number[];
 }

@@ -156,16 +156,20 @@ export class DelayQueueConnection {
     });
     this.#declared = new DeclaredSchedules({ schedules: this.schedules, clock, log, events });
     this.#recorder = metrics && this.#createRecorder(metrics);
-    this.#signalWatch = new SignalWatch(clock, log);
+    this.#signalWatch = new SignalWatch(clock, log, events);
   }
 
   get adminDependencies(): AdminDependencies {
-    const { broker, backend, options } = this;
+    const { broker, backend, options, log, events } = this;
     return {
       broker,
       clock: backend.clock,
+      log,
+      events,
+      process: this.#member,
       timeout: options.publishTimeout,
       serializerOf: (topic) => options.topicSettings(topic).serializer,
+      reportOwn: async () => this.#runtime?.report(),
     };
   }
 

@@ -1,3 +1,5 @@
+import { NoShutdownHooksError } from '../errors/operation.errors.js';
+import type { EventSink } from '../events/queue-events.interface.js';
 import { sessionLength } from '../fleet/session.js';
 import type { Log } from '../log.js';
 import type { Clock, Timer } from '../time/clock.js';
@@ -19,11 +21,13 @@ export interface CostOfKill {
 export class SignalWatch {
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #events: EventSink;
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, log: Log) {
+  constructor(clock: Clock, log: Log, events: EventSink) {
     this.#clock = clock;
     this.#log = log;
+    this.#events = events;
   }
 
   /**
@@ -34,12 +38,9 @@ export class SignalWatch {
     this.#timer = this.#clock.setTimer(GRACE, () => {
       if (process.listenerCount('SIGTERM') > 0 || hasWarned) return;
       hasWarned = true;
-      this.#log.warn(
-        `Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ` +
-          `handlers: their messages come again up to ${lease / 1000} s later, with an attempt spent, and its ` +
-          `partitions wait up to ${sessionLength(heartbeat) / 1000} s for another process. Call app.enableShutdownHooks() ` +
-          `before app.listen().`,
-      );
+      const error = new NoShutdownHooksError(lease, sessionLength(heartbeat));
+      this.#log.warn(error.message);
+      this.#events.emit('errors', { source: 'shutdown', error });
     });
   }
 

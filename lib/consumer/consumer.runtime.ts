@@ -1,4 +1,5 @@
 import { repeatUntilServed } from '../broker/serve.js';
+import { type ProcessLook, ProcessReporter } from '../fleet/process-reporter.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
@@ -44,6 +45,7 @@ export class ConsumerRuntime implements Startable, Watched {
   readonly #options: ConsumerRuntimeOptions;
   readonly #pool: SlotPool;
   readonly #sharing: PartitionSharing;
+  readonly #reporter: ProcessReporter;
   readonly #watch: ProgressWatch;
   readonly #notifier: DeadLetterNotifier;
   readonly #abandoned: AbandonedCalls;
@@ -61,8 +63,18 @@ export class ConsumerRuntime implements Startable, Watched {
     const { context, settings, handlers, hooks, intakes, onDataLost, topics: registry } = options;
     const topics = handlers.flatMap((handler) => topicsOf(handler));
     this.#pool = new SlotPool(settings.concurrency);
+    const { broker, clock, events, member: session } = context;
+    this.#reporter = new ProcessReporter({ broker, clock, events, session, look: () => this.#look() });
+    const { heartbeat } = settings;
     // The intakes say which topics it takes part in.
-    this.#sharing = new PartitionSharing({ context, registry, heartbeat: settings.heartbeat, topics: [], onDataLost });
+    this.#sharing = new PartitionSharing({
+      context,
+      registry,
+      heartbeat,
+      topics: [],
+      onDataLost,
+      reporter: this.#reporter,
+    });
     intakes.begin({ context, topics, sharing: this.#sharing, timeout: settings.shutdownTimeout });
     this.#watch = new ProgressWatch(context, settings.heartbeat, this);
     this.#notifier = new DeadLetterNotifier(context, hooks);
@@ -149,6 +161,7 @@ export class ConsumerRuntime implements Startable, Watched {
     this.#log.knows(topic, partitions);
     const log = new TopicLog(this.#log, topic);
     const { session } = this.#sharing;
+    const work = this.#reporter.meter(topic);
     const shared = {
       notifier: this.#notifier,
       abandoned: this.#abandoned,
@@ -164,7 +177,7 @@ export class ConsumerRuntime implements Startable, Watched {
       limits: topics.limits(topic),
     });
     const hold = new TopicHold({ context, topic, partitions });
-    const handling = { ...place, ...shared, context, topics, session, log, limiter, hold };
+    const handling = { ...place, ...shared, context, topics, session, log, work, limiter, hold };
     this.#sharing.add(new TopicConsumer(handling, partitions));
   }
 
@@ -194,6 +207,11 @@ export class ConsumerRuntime implements Startable, Watched {
     return this.#consumers.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
   }
 
+  /** Tells those who look at the fleet what is new of this process, without waiting for the next heartbeat. */
+  async report(): Promise<void> {
+    await this.#reporter.report();
+  }
+
   retryClaims(): void {
     for (const consumer of this.#consumers) consumer.retryClaims();
   }
@@ -202,6 +220,18 @@ export class ConsumerRuntime implements Startable, Watched {
   #recover(): void {
     this.#sharing.session.refresh();
     for (const consumer of this.#consumers) consumer.recover();
+  }
+
+  #look(): ProcessLook {
+    const topics = this.#consumers.map(({ progress }) => progress);
+    return {
+      concurrency: this.#pool.limit,
+      busy: this.#pool.used,
+      waiting: topics.reduce((sum, { owned }) => sum + owned.filter(({ saturated }) => saturated).length, 0),
+      holdings: Object.fromEntries(
+        topics.map(({ topic, owned }) => [topic, owned.map(({ partition }) => partition).toSorted((a, b) => a - b)]),
+      ),
+    };
   }
 
   get #consumers(): TopicConsumer[] {
@@ -243,7 +273,7 @@ export class ConsumerRuntime implements Startable, Watched {
     await this.#endHooks(begunAt + settings.shutdownTimeout - clock.now());
     await this.#atMost(
       STOP_TIMEOUT,
-      this.#forAll((consumer) => consumer.stop()),
+      Promise.all([this.#forAll((consumer) => consumer.stop()), this.#reporter.report()]),
     );
     this.#leaseEnds.close();
     log.log(`Drained after ${Math.round(clock.now() - begunAt)} ms`);
@@ -280,7 +310,7 @@ export class ConsumerRuntime implements Startable, Watched {
   }
 
   /** @param work never rejects */
-  async #atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+  async #atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
     await within(this.#options.context.clock, milliseconds, work).catch(() => {});
   }
 

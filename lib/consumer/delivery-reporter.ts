@@ -1,12 +1,23 @@
 import type { Outcome, TopicOrder } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
+import type { WorkMeter } from '../fleet/work-meter.js';
 import { firstLine, quoted } from '../log.js';
 import type { Failure, FailureReason } from '../messages/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { Effect } from './settler.js';
+import type { TopicHandling } from './topic-handling.js';
 import type { Verdict } from './verdict.js';
+
+/** The ends that are told to those who look at the fleet. */
+const COUNTED_ENDS = {
+  ack: 'acked',
+  retry: 'retried',
+  'put-off': 'retried',
+  dead: 'dead',
+  release: undefined,
+} as const;
 
 type RetryOutcome = Extract<Outcome, { readonly kind: 'retry' }>;
 
@@ -18,20 +29,21 @@ export class DeliveryReporter {
   readonly #context: ConsumerContext;
   readonly #handler: string;
   readonly #order: TopicOrder | undefined;
+  readonly #work: WorkMeter;
 
-  /**
-   * @param handler its name, for the log
-   * @param order of the topic
-   */
-  constructor(context: ConsumerContext, handler: string, order: TopicOrder | undefined) {
+  /** @param order of the topic */
+  constructor({ context, handler, work }: TopicHandling, order: TopicOrder | undefined) {
     this.#context = context;
-    this.#handler = handler;
+    this.#handler = handler.name;
     this.#order = order;
+    this.#work = work;
   }
 
   /** To be called once the outcome is confirmed. */
   report(delivery: Delivery, verdict: Verdict, effect: Effect): void {
-    const { events } = this.#context;
+    const { events, broker } = this.#context;
+    const counted = effect === 'settled' ? COUNTED_ENDS[verdict.outcome.kind] : undefined;
+    if (counted) this.#work.ended(broker.now(delivery.partition), counted);
     // Nearly all deliveries are acknowledged, and most of the time nobody listens.
     if (verdict.outcome.kind === 'ack' && !events.wants('acked')) return;
     const ended: EndedDelivery = { ...delivery.describe(), duration: delivery.duration };

@@ -61,7 +61,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#check = new DeliveryCheck(handling, partition);
     this.#destination = new HandlerDestination(context, handler);
     this.#settler = new Settler(context, partition, this, handled.settings.finished !== undefined);
-    this.#reporter = new DeliveryReporter(context, handler.name, topics.knownOrder(partition.topic));
+    this.#reporter = new DeliveryReporter(handling, topics.knownOrder(partition.topic));
     this.#isOnce = handled.settings.delivery === 'at-most-once';
     this.#withoutSlots = new SlotQueue(handling, (deliveries) => this.#begin(deliveries));
     this.#renewer = new LeaseRenewer(handling, partition, {
@@ -194,6 +194,8 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 
+    const { context, work } = this.#handling;
+    work.handed(context.broker.now(this.partition), checked);
     const { results, ended } = await this.#destination.hand(checked);
     checked.forEach((one, i) => {
       // It may have been given back meanwhile; then no backoff function must be asked.

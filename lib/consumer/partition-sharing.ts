@@ -1,5 +1,6 @@
 import type { Owner, Partition } from '../broker/broker.interface.js';
 import type { FleetMember } from '../fleet/fleet-member.interface.js';
+import type { ProcessReporter } from '../fleet/process-reporter.js';
 import { Session } from '../fleet/session.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
@@ -17,6 +18,7 @@ export interface PartitionSharingOptions {
   readonly heartbeat: number;
   /** The topics that this process takes part in at first. */
   readonly topics: readonly string[];
+  readonly reporter: Pick<ProcessReporter, 'poke' | 'forgotten'>;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
@@ -107,12 +109,17 @@ export class PartitionSharing implements Startable, FleetMember {
     if (this.#sharing.size > 0) this.#shares.poke();
   }
 
+  report(): void {
+    this.#options.reporter.poke();
+  }
+
   released(partitions: readonly Partition[]): void {
     for (const { topic, index } of partitions) this.#consumers.get(topic)?.released(index);
   }
 
   restore(): void {
-    const { registry, onDataLost } = this.#options;
+    const { registry, reporter, onDataLost } = this.#options;
+    reporter.forgotten();
     this.verify();
     onDataLost();
     for (const topic of registry.known.keys()) {

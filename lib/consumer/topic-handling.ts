@@ -1,4 +1,5 @@
 import type { Session } from '../fleet/session.js';
+import type { WorkMeter } from '../fleet/work-meter.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import type { AbandonedCalls } from './abandoned-calls.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -29,6 +30,7 @@ export interface TopicHandling {
   readonly log: TopicLog;
   readonly limiter: TopicLimiter;
   readonly hold: TopicHold;
+  readonly work: WorkMeter;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }

@@ -106,3 +106,51 @@ export class EventsDroppedError extends DelayQueueError {
     super(`${dropped} events of this process did not reach the fleet. Those who read them see a gap.`);
   }
 }
+
+/**
+ * What an operator did is not in the audit log: Redis could not be reached, or did not take it. The action itself is not affected.
+ *
+ * @publicApi
+ */
+export class AuditFailedError extends DelayQueueError {
+  static {
+    defineKind(this, 'AUDIT_FAILED');
+  }
+
+  readonly code = 'AUDIT_FAILED';
+
+  constructor(
+    /** What is missing in the log, as JSON. */
+    readonly entry: string,
+    cause: unknown,
+  ) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`An action is not in the audit log: ${entry}. ${why}`, { cause });
+  }
+}
+
+/**
+ * Nothing in this process listens to SIGTERM, so a deployment ends it in the middle of its handlers.
+ *
+ * @publicApi
+ */
+export class NoShutdownHooksError extends DelayQueueError {
+  static {
+    defineKind(this, 'NO_SHUTDOWN_HOOKS');
+  }
+
+  readonly code = 'NO_SHUTDOWN_HOOKS';
+
+  /**
+   * @param lease after which messages come again at the latest, in milliseconds
+   * @param session after which partitions are taken over at the latest, in milliseconds
+   */
+  constructor(lease: number, session: number) {
+    super(
+      `Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ` +
+        `handlers: their messages come again up to ${lease / 1000} s later, with an attempt spent, and its ` +
+        `partitions wait up to ${session / 1000} s for another process. Call app.enableShutdownHooks() ` +
+        `before app.listen().`,
+    );
+  }
+}

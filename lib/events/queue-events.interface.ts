@@ -103,6 +103,8 @@ export interface QueueEvents {
  * - `unhandled`: this process publishes to a topic that no process handles (`UnhandledTopicError`)
  * - `schedule`: publishing the occurrences of schedules, or storing those that handlers declare
  * - `overrun`: a handler has run for longer than three leases, and goes on (`HandlerOverrunError`)
+ * - `shutdown`: nothing in this process listens to SIGTERM (`NoShutdownHooksError`)
+ * - `audit`: an action of an operator could not be written down (`AuditFailedError`)
  *
  * @publicApi
  */
@@ -120,7 +122,9 @@ export type BackgroundErrorSource =
   | 'fleet'
   | 'unhandled'
   | 'schedule'
-  | 'overrun';
+  | 'overrun'
+  | 'audit'
+  | 'shutdown';
 
 /**
  * An error that no caller is told of. What has failed is tried again if that makes sense, so one outage brings many of them.

@@ -4,6 +4,8 @@ import type { Owner, Partition } from '../broker/broker.interface.js';
 export interface FleetMember {
   /** Takes its share of the partitions; called after each heartbeat. */
   share(): void;
+  /** Tells what is new of this process; called after each heartbeat that was answered. */
+  report(): void;
   /** Takes partitions that were released for it. */
   released(partitions: readonly Partition[]): void;
   /** Redis has lost the session, and perhaps more. */

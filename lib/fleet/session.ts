@@ -284,6 +284,7 @@ export class Session implements Startable {
     if (isFirst || this.#view.live !== before) this.#live = [...this.#view.live];
     if (this.#stop.signal.aborted) return;
     member.share();
+    member.report();
     await this.#buryEnded(sessions);
     if (this.#count % HEARTBEATS_PER_ECHO === 0) this.#hearing = this.#hearItself();
   }

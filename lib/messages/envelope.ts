@@ -218,3 +218,9 @@ export function assertHeaders(headers: unknown): asserts headers is Record<strin
     }
   }
 }
+
+/** When a message was published, by the begin of its envelope; `undefined` if that cannot be read. */
+export function publishedAtOf(envelope: string): number | undefined {
+  const [, publishedAt] = /^\[(\d{1,16}),/.exec(envelope) ?? [];
+  return publishedAt === undefined ? undefined : Number(publishedAt);
+}

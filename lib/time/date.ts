@@ -1,7 +1,24 @@
+import { describe } from '../checks/describe.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+
 /** The latest time that a `Date` can hold, in epoch milliseconds. What is stored beyond it is damaged. */
 export const MAX_TIME = 8_640_000_000_000_000;
 
 /** A valid date, whatever the number: what other programs have stored may lie beyond all dates. */
 export function toDate(time: number): Date {
   return new Date(Math.max(-MAX_TIME, Math.min(time, MAX_TIME)));
+}
+
+/**
+ * A time that callers give, in whole epoch milliseconds, rounded up.
+ *
+ * @throws InvalidArgumentError if it is given and is none
+ */
+export function optionalTime(name: string, value: Date | number | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const time = value instanceof Date ? value.getTime() : value;
+  if (typeof time !== 'number' || !Number.isFinite(time) || time < 0 || time > MAX_TIME) {
+    throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
+  }
+  return Math.ceil(time);
 }

@@ -1,5 +1,6 @@
 import { afterEach, vi } from 'vitest';
 import { useKitBed } from '../support/kit/kit-bed.js';
+import { admin } from './drivers/admin.js';
 import { doctor } from './drivers/doctor.js';
 import { eventsAndLogging } from './drivers/events.js';
 import { handling } from './drivers/handling.js';
@@ -22,6 +23,7 @@ afterEach(() => {
 });
 
 driveDocuments('docs/reference', {
+  'admin.md': admin,
   'doctor.md': doctor,
   'events.md': eventsAndLogging,
   'handling.md': handling,

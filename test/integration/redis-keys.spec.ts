@@ -24,6 +24,8 @@ describe('the keys of Redis', () => {
     await bed.claimant.acquire();
     await broker.heartbeat({ session: 'm', count: 1, length: 60_000, digest: 'd' });
     await broker.rememberTopics({ digest: 'd', topics: ['orders'] });
+    const state = { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 0, waiting: 0 };
+    await broker.report({ session: 'm', number: 1, state, holdings: { orders: [0] } });
     await broker.publish(
       partition,
       bed.nextCall(),
@@ -115,6 +117,8 @@ describe('the keys of Redis', () => {
       [`${fleetTag}:sessions`]: 'hash',
       [`${fleetTag}:handled`]: 'hash',
       [`${fleetTag}:topics`]: 'hash',
+      [`${fleetTag}:processes`]: 'hash',
+      [`${fleetTag}:holdings`]: 'hash',
       [`${fleetTag}:schedules`]: 'hash',
     };
     const stored = await bed.storedKeys();

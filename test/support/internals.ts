@@ -12,6 +12,7 @@ import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
  */
 export { sessionOfOwner } from '../../lib/broker/owner.js';
 export { decodeSessions } from '../../lib/broker/redis/fleet-records.js';
+export { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 export { type Role, aclRule } from '../../lib/broker/redis/rights.js';
 export { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts.js';
 export { partitionOf } from '../../lib/messages/partitioner.js';

@@ -1,19 +1,28 @@
 import type { Clock } from '../../time/clock.js';
 import {
   type AcquireResult,
+  type AuditPage,
+  type AuditQuery,
+  type AuditRecord,
   type FleetLook,
   type FleetSignal,
   type Heartbeat,
+  MINUTES_KEPT,
   type Owner,
   PROTOCOL_VERSION,
+  type ProcessReport,
+  type ReportedProcess,
+  type ReportedWork,
   type SchedulePlace,
   type SessionRecord,
+  type Limits,
   type PermitReply,
   type PermitRequest,
   type TopicConfig,
   type TopicLimits,
   type TopicList,
   type TopicOrder,
+  type WorkReport,
   released,
 } from '../broker.interface.js';
 import type { MemoryPartition } from './memory-partition.js';
@@ -29,6 +38,12 @@ export interface MemoryFleet {
   readonly sessions: Map<string, SessionRecord>;
   /** Lists of topics by their digests. */
   readonly handled: Map<string, readonly string[]>;
+  /** What the processes said of themselves, by session. */
+  readonly processes: Map<string, ReportedProcess>;
+  /** What they did, by minute, and then by session and topic. */
+  readonly work: Map<number, Map<string, ReportedWork>>;
+  /** What operators did, in its order. */
+  readonly audit: (AuditRecord & { readonly at: number; readonly place: string })[];
   /** Where each schedule is kept. */
   readonly schedules: Map<string, SchedulePlace>;
   readonly signal: (signal: FleetSignal) => void;
@@ -61,6 +76,10 @@ export function permit({ permits, clock }: MemoryFleet, topic: string, request: 
   return ofTopic.permit(request, clock.now());
 }
 
+export function waitingForPermits({ permits, clock }: MemoryFleet, topic: string): ReadonlyMap<string, keyof Limits> {
+  return permits.get(topic)?.waiting(clock.now()) ?? new Map();
+}
+
 export function configOf({ configs }: MemoryFleet, topic: string): TopicConfig | undefined {
   return configs.get(topic);
 }
@@ -85,8 +104,11 @@ function note({ sessions: all, clock }: MemoryFleet, given: Heartbeat, left: boo
   all.set(session, { session, count, at: Math.round(clock.now()), length: Math.round(length), digest, left });
 }
 
-export function forget({ sessions: all, handled }: MemoryFleet, gone: readonly string[]): void {
-  for (const session of gone) all.delete(session);
+export function forget({ sessions: all, handled, processes }: MemoryFleet, gone: readonly string[]): void {
+  for (const session of gone) {
+    all.delete(session);
+    processes.delete(session);
+  }
   const named = new Set(Array.from(all.values(), ({ digest }) => digest));
   for (const digest of handled.keys()) if (!named.has(digest)) handled.delete(digest);
 }
@@ -104,6 +126,46 @@ export function rememberedTopics(
   digests: readonly string[],
 ): (readonly string[] | undefined)[] {
   return digests.map((digest) => handled.get(digest));
+}
+
+/** Calls come in their order here, so their numbers say nothing new. */
+export function report({ sessions: all, processes }: MemoryFleet, given: ProcessReport): boolean {
+  const { session, state, holdings } = given;
+  if (!all.has(session)) return false;
+  const known = processes.get(session);
+  processes.set(session, { state: state ?? known?.state, holdings: holdings ?? known?.holdings });
+  return true;
+}
+
+export function reportWork({ work: minutes }: MemoryFleet, { session, minute, work }: WorkReport): void {
+  for (const old of minutes.keys()) if (old <= minute - MINUTES_KEPT) minutes.delete(old);
+  let all = minutes.get(minute);
+  if (!all) minutes.set(minute, (all = new Map()));
+  for (const one of work) all.set(`${session} ${one.topic}`, { ...one, session });
+}
+
+export function reportedProcesses({ processes }: MemoryFleet, sessionNames: readonly string[]): ReportedProcess[] {
+  return sessionNames.map((session) => processes.get(session) ?? { state: undefined, holdings: undefined });
+}
+
+export function reportedWork({ work }: MemoryFleet, minute: number, topic?: string): ReportedWork[] {
+  const all = [...(work.get(minute)?.values() ?? [])];
+  return topic === undefined ? all : all.filter((one) => one.topic === topic);
+}
+
+export function appendAudit({ audit, clock }: MemoryFleet, { id, text }: AuditRecord): void {
+  if (audit.some((record) => record.id === id)) return;
+  const at = Math.floor(clock.now());
+  audit.push({ id, text, at, place: `${at}-${audit.length}` });
+}
+
+export function auditRecords({ audit }: MemoryFleet, { before, limit }: AuditQuery): AuditPage {
+  const end = before === undefined ? audit.length : audit.findIndex(({ place }) => place === before);
+  const records = audit
+    .slice(Math.max(0, end - limit), Math.max(0, end))
+    .toReversed()
+    .map(({ place, at, text }) => ({ place, at, text }));
+  return { records, next: records.length === limit ? records.at(-1)?.place : undefined };
 }
 
 export function tell(fleet: MemoryFleet, signal: FleetSignal): void {

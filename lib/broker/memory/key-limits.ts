@@ -123,6 +123,11 @@ export class KeyLimits {
     if (!this.#parked.delete(storedId)) this.takeBack(key, 1);
   }
 
+  /** Whether the key of this message waits for its rate, or was told to rest. */
+  rests(storedId: string): boolean {
+    return this.#resting.score(keyOf(storedId)) !== undefined;
+  }
+
   /** Nothing of the key of this message begins before then. */
   rest(storedId: string, until: number): void {
     const key = keyOf(storedId);

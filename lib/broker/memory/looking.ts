@@ -1,5 +1,10 @@
+import { publishedAtOf } from '../../messages/envelope.js';
 import { SEPARATOR, fromStoredId } from '../../messages/stored-id.js';
 import {
+  type Limits,
+  type DueCounts,
+  type MessageLook,
+  NO_TOKEN,
   type PartitionStats,
   type PeekRequest,
   type PeekedMessages,
@@ -24,6 +29,54 @@ export function get(partition: MemoryPartition, storedId: string): StoredMessage
   }
   if (!partition.finished.find(storedId, partition.now)) return undefined;
   return stored(partition, 'finished', storedId, partition.finished.set.score(storedId) as number);
+}
+
+export function explain(partition: MemoryPartition, storedId: string): MessageLook | undefined {
+  const found = get(partition, storedId);
+  if (!found || found.state === 'finished') return undefined;
+  const { envelope, state, deliveries, attempts, failure, blockedBy } = found;
+  const { now, paused, heldUntil, owner, lines } = partition;
+  const { token = NO_TOKEN, crashes = 0, mark, due } = partition.deliveries.get(storedId) ?? {};
+  const keyLimit = keyLimitOf(partition, storedId);
+  // The head of an ordered key is scheduled for when its rate lets it begin.
+  const at = keyLimit && lines.isOrdered ? (due ?? found.at) : found.at;
+  return {
+    now,
+    state,
+    at,
+    publishedAt: publishedAtOf(envelope),
+    deliveries,
+    attempts,
+    crashes,
+    mark: mark?.kind,
+    failure,
+    ...(blockedBy === undefined ? {} : { blockedBy }),
+    before: placeOf(partition, storedId),
+    paused,
+    heldUntil: heldUntil > now ? heldUntil : undefined,
+    keyLimit,
+    owner,
+    token,
+  };
+}
+
+function keyLimitOf({ lines, scheduled, deliveries }: MemoryPartition, storedId: string): keyof Limits | undefined {
+  const rests = lines.limits.rests(storedId);
+  if (lines.isOrdered) {
+    const score = scheduled.score(storedId);
+    const due = deliveries.get(storedId)?.due;
+    return rests && score !== undefined && due !== undefined && due < score ? 'rate' : undefined;
+  }
+  if (lines.blocked.score(storedId) === undefined) return undefined;
+  return rests ? 'rate' : 'inFlight';
+}
+
+/** How many are claimed before a message, once it is due; `undefined` if it does not wait to be claimed. */
+function placeOf({ scheduled, inflight, now }: MemoryPartition, storedId: string): number | undefined {
+  const ended = inflight.upTo(now).map(({ member }) => member);
+  if (ended.includes(storedId)) return ended.indexOf(storedId);
+  const place = [...scheduled].findIndex(({ member }) => member === storedId);
+  return place === -1 ? undefined : ended.length + place;
 }
 
 export function locate(partition: MemoryPartition, id: string): string[] {
@@ -89,6 +142,15 @@ export function stats(partition: MemoryPartition): PartitionStats {
     paused,
     heldUntil: heldUntil > partition.now ? heldUntil : undefined,
     counters: { ...counters },
+  };
+}
+
+export function countDue({ scheduled, lines, now }: MemoryPartition, times: readonly number[]): DueCounts {
+  const dueUpTo = (time: number): number => scheduled.upTo(time).length + lines.blocked.upTo(time).length;
+  return {
+    scheduled: scheduled.size + lines.blocked.size,
+    due: dueUpTo(now),
+    before: times.map((time) => dueUpTo(time - 1)),
   };
 }
 

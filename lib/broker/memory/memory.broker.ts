@@ -21,6 +21,8 @@ import { extend, hold, pause, resume, setAside, settle } from './delivering.js';
 import {
   type MemoryFleet,
   acquire,
+  appendAudit,
+  auditRecords,
   configOf,
   configsOf,
   configure,
@@ -30,13 +32,18 @@ import {
   permit,
   release,
   rememberTopics,
+  report,
+  reportWork,
+  reportedProcesses,
+  reportedWork,
   rememberedTopics,
   sessions,
   setLimits,
   tell,
   topics,
+  waitingForPermits,
 } from './fleet.js';
-import { get, locate, messagesIn, peek, stats } from './looking.js';
+import { countDue, explain, get, locate, messagesIn, peek, stats } from './looking.js';
 import { MemoryPartition } from './memory-partition.js';
 import { cancel, cancelTagged, clear, edit, publish, reschedule, runNow } from './publishing.js';
 import {
@@ -82,9 +89,11 @@ export class MemoryBroker implements Broker {
   resume = this.#onPartition(resume);
   hold = this.#onPartition(hold);
   get = this.#onPartition(get);
+  explain = this.#onPartition(explain);
   locate = this.#onPartition(locate);
   peek = this.#onPartition(peek);
   stats = this.#onPartition(stats);
+  countDue = this.#onPartition(countDue);
   listDead = this.#onPartition(listDead);
   requeueDead = this.#onPartition(requeueDead);
   removeDead = this.#onPartition(removeDead);
@@ -94,6 +103,7 @@ export class MemoryBroker implements Broker {
   configure = this.#onFleet(configure);
   setLimits = this.#onFleet(setLimits);
   permit = this.#onFleet(permit);
+  waitingForPermits = this.#onFleet(waitingForPermits);
   configOf = this.#onFleet(configOf);
   configsOf = this.#onFleet(configsOf);
   heartbeat = this.#onFleet(heartbeat);
@@ -102,6 +112,12 @@ export class MemoryBroker implements Broker {
   sessions = this.#onFleet(sessions);
   rememberTopics = this.#onFleet(rememberTopics);
   rememberedTopics = this.#onFleet(rememberedTopics);
+  report = this.#onFleet(report);
+  reportWork = this.#onFleet(reportWork);
+  reportedProcesses = this.#onFleet(reportedProcesses);
+  reportedWork = this.#onFleet(reportedWork);
+  appendAudit = this.#onFleet(appendAudit);
+  auditRecords = this.#onFleet(auditRecords);
   tell = this.#onFleet(tell);
   acquire = this.#onPartition(acquire);
   release = this.#onPartition(release);
@@ -145,6 +161,9 @@ export class MemoryBroker implements Broker {
       permits: new Map(),
       sessions: new Map(),
       handled: new Map(),
+      processes: new Map(),
+      work: new Map(),
+      audit: [],
       schedules: new Map(),
       signal: ({ to, signal }) =>
         this.#sessionWatchers.tell(({ session, listener }) => {

@@ -1,4 +1,4 @@
-import type { PermitReply, PermitRequest } from '../broker.interface.js';
+import type { Limits, PermitReply, PermitRequest } from '../broker.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { RateLog } from './rate-log.js';
 
@@ -55,6 +55,12 @@ export class Permits {
     const sessions = [...toldOfRate(others, rate.left, now), ...toldOfFlight(others, mine, limits.inFlight)];
     const wait = stillWanted > 0 ? Math.min(patience, waitOf(turn, others, now)) : undefined;
     return { permitted, permittedAt, keep: flight.keep, wait, sessions };
+  }
+
+  /** Who waits, and for which limit. */
+  waiting(clock: number): Map<string, keyof Limits> {
+    const waiting = this.#holders.filter(({ endsAt, wanted }) => endsAt > Math.floor(clock) && wanted > 0);
+    return new Map(waiting.map(({ session, turn }) => [session, turn === undefined ? 'inFlight' : 'rate']));
   }
 
   #byRate(

@@ -29,21 +29,18 @@ import {
   encodeTopicConfig,
   topicConfigOf,
 } from './fleet-records.js';
+import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from './hash-fields.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isFull } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
+import { RedisReports, type RedisReportsOptions } from './redis-reports.js';
 import type { ScriptRunner } from './script-runner.js';
-
-/** Most fields of a hash that one call is about. */
-const FIELDS_PER_CALL = 1000;
 
 /** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
 const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits'] as const;
 
-export interface RedisFleetOptions {
+export interface RedisFleetOptions extends RedisReportsOptions {
   readonly connection: RedisConnection;
-  readonly scripts: ScriptRunner;
-  readonly keys: RedisKeys;
 }
 
 type FleetOperation =
@@ -63,31 +60,22 @@ type FleetOperation =
   | 'release';
 
 /** The operations about topics, sessions and owners. */
-export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
+export class RedisFleet extends RedisReports implements Pick<BrokerOperations, FleetOperation> {
   readonly #connection: RedisConnection;
   readonly #scripts: ScriptRunner;
   readonly #keys: RedisKeys;
 
-  constructor({ connection, scripts, keys }: RedisFleetOptions) {
+  constructor(options: RedisFleetOptions) {
+    super(options);
+    const { connection, scripts, keys } = options;
     this.#connection = connection;
     this.#scripts = scripts;
     this.#keys = keys;
   }
 
   async topics(): Promise<string[]> {
-    const { topics } = this.#keys.fleet;
-    // A scan may answer a field twice.
-    const names = new Set<string>();
-    let cursor = '0';
-    do {
-      const from = cursor;
-      const [next, fields] = await this.#scripts.call([topics], (redis) =>
-        redis.hscan(topics, from, 'COUNT', FIELDS_PER_CALL),
-      );
-      for (const [i, name] of fields.entries()) if (i % 2 === 0 && isName(name)) names.add(name);
-      cursor = next;
-    } while (cursor !== '0');
-    return [...names].toSorted();
+    const fields = await scanFields(this.#scripts, this.#keys.fleet.topics, '*');
+    return [...fields.keys()].filter(isName).toSorted();
   }
 
   async configure(topic: string, partitions: number, order?: TopicOrder, limits?: TopicLimits): Promise<TopicConfig> {
@@ -132,7 +120,7 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
   }
 
   async configsOf(topics: readonly string[]): Promise<(TopicConfig | undefined)[]> {
-    const stored = await this.#fieldsOf(this.#keys.fleet.topics, topics);
+    const stored = await fieldsOf(this.#scripts, this.#keys.fleet.topics, topics);
     return stored.map(decodeTopicConfig);
   }
 
@@ -159,7 +147,8 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
   }
 
   async forget(sessions: readonly string[]): Promise<void> {
-    for (const rest of pagesOf(sessions)) await this.#scripts.run('forget-sessions', this.#keys.fleet, { rest });
+    for (const rest of pagesOf(sessions, FIELDS_PER_CALL))
+      await this.#scripts.run('forget-sessions', this.#keys.fleet, { rest });
   }
 
   async sessions(): Promise<SessionRecord[]> {
@@ -172,7 +161,7 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
   }
 
   async rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]> {
-    const stored = await this.#fieldsOf(this.#keys.fleet.handled, digests);
+    const stored = await fieldsOf(this.#scripts, this.#keys.fleet.handled, digests);
     return stored.map(decodeTopics);
   }
 
@@ -210,14 +199,6 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
     return this.#scripts.call([topics], (redis) => redis.hget(topics, topic));
   }
 
-  async #fieldsOf(hash: string, fields: readonly string[]): Promise<(string | null)[]> {
-    const values: (string | null)[] = [];
-    for (const page of pagesOf(fields)) {
-      values.push(...(await this.#scripts.call([hash], (redis) => redis.hmget(hash, ...page))));
-    }
-    return values;
-  }
-
   /** Answers whether the field is new. */
   async #setField(record: string, field: string, value: string): Promise<boolean> {
     const [added] = await this.#scripts.run('set-field', { record }, { field, value });
@@ -240,9 +221,4 @@ export class RedisFleet implements Pick<BrokerOperations, FleetOperation> {
 
 function shown(field: unknown): string {
   return typeof field === 'string' ? `'${field.slice(0, 100)}'` : 'nothing';
-}
-
-function pagesOf(fields: readonly string[]): string[][] {
-  const count = Math.ceil(fields.length / FIELDS_PER_CALL);
-  return Array.from({ length: count }, (_, i) => fields.slice(i * FIELDS_PER_CALL, (i + 1) * FIELDS_PER_CALL));
 }

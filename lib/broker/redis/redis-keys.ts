@@ -71,6 +71,10 @@ export interface FleetKeys {
   readonly handled: string;
   /** HASH: topic → the second copy of its config */
   readonly topics: string;
+  /** HASH: session → how its process is */
+  readonly processes: string;
+  /** HASH: session → the partitions that its process owns, by topic */
+  readonly holdings: string;
   /** HASH: schedule → where it is kept */
   readonly index: string;
   /** Channel: signals to all sessions */
@@ -107,6 +111,9 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   sessions: 'HASH',
   handled: 'HASH',
   topics: 'HASH',
+  processes: 'HASH',
+  holdings: 'HASH',
+  work: 'HASH',
 };
 
 /**
@@ -135,9 +142,16 @@ export class RedisKeys {
       sessions: `${tag}:sessions`,
       handled: `${tag}:handled`,
       topics: `${tag}:topics`,
+      processes: `${tag}:processes`,
+      holdings: `${tag}:holdings`,
       index: `${tag}:schedules`,
       channel: `${tag}:signals`,
     };
+  }
+
+  /** HASH with PX: session and topic, with a space between → what the process did for the topic in this minute since the epoch */
+  work(minute: number | string): string {
+    return `{${this.prefix}:fleet}:work:${minute}`;
   }
 
   /**
@@ -152,6 +166,16 @@ export class RedisKeys {
   /** STREAM: what the processes of the fleet tell about their work */
   get events(): string {
     return `{${this.prefix}:events}`;
+  }
+
+  /** STREAM: what operators did */
+  get audit(): string {
+    return `{${this.prefix}:audit}`;
+  }
+
+  /** STRING with PX: that an entry of the audit log was written. */
+  audited(id: string): string {
+    return `${this.audit}:answered:${id}`;
   }
 
   partition({ topic, index }: Partition): PartitionKeys {

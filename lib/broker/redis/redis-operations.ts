@@ -9,11 +9,14 @@ import {
   type ClaimRequest,
   type ClaimResult,
   type ClearResult,
+  type DueCounts,
   type DueTime,
   type EditResult,
   type EnvelopeEdit,
   type ExtendStatus,
+  type Limits,
   MAX_BATCH,
+  type MessageLook,
   type NewMessage,
   SUSPECT_ROOM,
   type Partition,
@@ -38,6 +41,7 @@ import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import { RedisDeadLetters } from './redis-dead-letters.js';
 import * as replies from './replies.js';
+import { permitReply, waitingForPermits } from './permit-records.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeRetention, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
@@ -229,11 +233,22 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       most_in_flight: inFlight ?? 0,
       returned: returned.map(({ permittedAt, count }) => `${permittedAt} ${count}`).join(' '),
     });
-    return replies.permitReply(reply);
+    return permitReply(reply);
+  }
+
+  async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {
+    const { permits } = this.#keys.topic(topic);
+    return waitingForPermits(
+      ...(await this.#scripts.call([permits], (redis) => Promise.all([redis.get(permits), redis.time()]))),
+    );
   }
 
   async get(partition: Partition, id: string): Promise<StoredMessage | undefined> {
     return replies.storedMessage(id, await this.#run('get', partition, { id }));
+  }
+
+  async explain(partition: Partition, id: string): Promise<MessageLook | undefined> {
+    return replies.messageLook(await this.#run('explain', partition, { id }));
   }
 
   async locate(partition: Partition, id: string): Promise<string[]> {
@@ -274,6 +289,10 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
 
   async stats(partition: Partition): Promise<PartitionStats> {
     return replies.partitionStats(await this.#run('stats', partition, {}));
+  }
+
+  async countDue(partition: Partition, times: readonly number[]): Promise<DueCounts> {
+    return replies.dueCounts(await this.#run('count-due', partition, { rest: times }));
   }
 
   /** Where a caller's latest call is remembered, so that its repeat is recognized. */

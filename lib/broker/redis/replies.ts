@@ -1,4 +1,5 @@
 import type { FinishedOutcome } from '../../errors/publishing.errors.js';
+import { publishedAtOf } from '../../messages/envelope.js';
 import { decodeFailureRecord } from '../../messages/failure-record.js';
 import {
   COUNTERS,
@@ -6,8 +7,10 @@ import {
   type PartitionSignal,
   type Position,
   type DeadLetterPage,
+  type DueCounts,
   type DueSchedules,
   type ListedDeadLetter,
+  type MessageLook,
   type PeekedMessages,
   type CancelResult,
   type ClaimResult,
@@ -18,7 +21,7 @@ import {
   type Owner,
   type PartitionCounters,
   type PartitionStats,
-  type PermitReply,
+  type Limits,
   type PublishResult,
   type RescheduleResult,
   type SettleStatus,
@@ -162,17 +165,6 @@ function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number
   return [held === 1, weights];
 }
 
-export function permitReply(reply: Reply): PermitReply {
-  const [permitted, permittedAt, keep, wait, sessions] = reply as readonly [number, number, number, number, string];
-  return {
-    permitted,
-    permittedAt,
-    keep: keep < 0 ? undefined : keep,
-    wait: wait < 0 ? undefined : wait,
-    sessions: sessions === '' ? [] : sessions.split(' '),
-  };
-}
-
 export function settleStatuses([digits]: Reply): SettleStatus[] {
   return Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleStatus);
 }
@@ -188,6 +180,46 @@ export function storedMessage(storedId: string, reply: Reply): StoredMessage | u
   const message = stored({ storedId, state: state as StoredMessage['state'], at: toScore(at) }, fields);
   const blockedBy = fields[4] as string;
   return blockedBy ? { ...message, blockedBy } : message;
+}
+
+export function messageLook(reply: Reply): MessageLook | undefined {
+  if (reply.length === 0) return undefined;
+  const [
+    now,
+    paused,
+    owner,
+    state,
+    at,
+    head,
+    token,
+    deliveries,
+    attempts,
+    mark,
+    crashes,
+    failure,
+    blockedBy,
+    before,
+    ...limits
+  ] = reply;
+  const [heldUntil, keyLimit] = limits;
+  return {
+    now: now as number,
+    paused: paused === '1',
+    owner: (owner as string) || undefined,
+    state: state as MessageLook['state'],
+    at: toScore(at),
+    publishedAt: publishedAtOf(String(head)),
+    token: token as string,
+    deliveries: deliveries as number,
+    attempts: attempts as number,
+    mark: mark === 'c' ? 'cancelled' : String(mark).startsWith('r') ? 'replaced' : undefined,
+    crashes: crashes as number,
+    failure: decodeFailureRecord(failure as string)?.failure,
+    ...(blockedBy ? { blockedBy: blockedBy as string } : {}),
+    before: timeOrNone(before),
+    heldUntil: timeOrNone(heldUntil),
+    keyLimit: (keyLimit as keyof Limits | '') || undefined,
+  };
 }
 
 /** Of `lua/list.lua` with all fields. */
@@ -278,6 +310,10 @@ export function partitionStats(reply: Reply): PartitionStats {
       COUNTERS.map((counter) => [counter, Number(fields.get(counter) ?? 0)]),
     ) as PartitionCounters,
   };
+}
+
+export function dueCounts([scheduled, due, ...before]: Reply): DueCounts {
+  return { scheduled: scheduled as number, due: due as number, before: before as number[] };
 }
 
 /** A score as Redis writes it; another program may have given a member an infinite one. */

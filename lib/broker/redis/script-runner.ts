@@ -19,7 +19,13 @@ type Scripts = Readonly<Record<ScriptName, Script>>;
 const EVEN_IF_FULL = { flag: '#!lua flags=allow-oom\n', redis6: "redis.call('DEL', KEYS[1] .. ':none')\n" } as const;
 
 /** Scripts that always add to what is stored: a full Redis refuses them before they have written anything. */
-const ADDING: ReadonlySet<ScriptName> = new Set<ScriptName>(['publish', 'publish-occurrence', 'append-events', 'edit']);
+const ADDING: ReadonlySet<ScriptName> = new Set<ScriptName>([
+  'publish',
+  'publish-occurrence',
+  'append-events',
+  'edit',
+  'report-work',
+]);
 
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];

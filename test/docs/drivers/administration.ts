@@ -51,6 +51,18 @@ export function administration(document: DrivenDocument): void {
     });
   });
 
+  document.drive('All methods that act #1', (run) => {
+    it('cancels a message, and says who has done it', async () => {
+      const { admin, producer } = await bootApplication();
+      await producer.publish('order.timeout', 'later', { id: '42', delay: '1h' });
+
+      await run({ admin });
+
+      expect(await admin.get('order.timeout', '42')).toBeUndefined();
+      expect((await admin.audit()).entries).toMatchObject([{ actor: 'ann@example.com', given: { id: '42' } }]);
+    });
+  });
+
   document.drive('Looking into a topic #1', (run) => {
     it('counts the messages, and tells why one of them is dead', async () => {
       const { admin, harness, producer } = await bootApplication({ providers: [Orders] });

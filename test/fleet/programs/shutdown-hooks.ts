@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DelayedHandler, DelayQueueModule } from 'nestjs-delay-queue';
+import { DelayedHandler, DelayQueueEvents, DelayQueueModule } from 'nestjs-delay-queue';
 
 /** How the application handles signals. */
 export type ShutdownHooks = 'none' | 'late' | 'closes' | 'publishes only';
@@ -30,6 +30,9 @@ class AppModule {
 }
 
 const app = await NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'] });
+app.get(DelayQueueEvents).errors.subscribe(({ source, error }) => {
+  process.stdout.write(`emitted ${source}: ${(error as Error).name}\n`);
+});
 await sleep(1000);
 if (hooks === 'late') app.enableShutdownHooks();
 if (hooks === 'closes') await app.close();

@@ -36,6 +36,7 @@ export class TestProcess implements FleetMember {
   readonly changes: (string | undefined)[] = [];
   pings = 0;
   shares = 0;
+  reports = 0;
   restores = 0;
   verifications = 0;
   hearsSignals = true;
@@ -96,6 +97,10 @@ export class TestProcess implements FleetMember {
 
   share(): void {
     this.shares++;
+  }
+
+  report(): void {
+    this.reports++;
   }
 
   released(partitions: readonly Partition[]): void {

@@ -13,6 +13,7 @@ import { TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
 import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
 import type { FleetMember } from '../../../lib/fleet/fleet-member.interface.js';
 import { Session } from '../../../lib/fleet/session.js';
+import { WorkMeter } from '../../../lib/fleet/work-meter.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { TopicRegistry, type TopicRegistryOptions } from '../../../lib/topics/topic.registry.js';
 
@@ -59,6 +60,7 @@ export function testRegistry(
 
 const IDLE_MEMBER: FleetMember = {
   share: () => {},
+  report: () => {},
   released: () => {},
   verify: () => {},
   restore: () => {},
@@ -75,6 +77,9 @@ export function testSession(
 ): Session {
   return new Session({ broker, clock, log, events, id, heartbeat: HEARTBEAT, topics, member });
 }
+
+/** Of a process that nobody looks at. */
+export const SILENT_REPORTER = { poke: () => {}, forgotten: () => {} };
 
 export interface TestHandlingOptions {
   readonly context?: ConsumerContext;
@@ -110,6 +115,7 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
     leaseEnds: new LeaseEnds(context.clock),
     suspects: new SuspectQuota(),
     log: new TopicLog(consumption, topic),
+    work: new WorkMeter(topic),
     limiter: new TopicLimiter({ context, topic, lease, patience: HEARTBEAT, limits: options.limits }),
     hold: new TopicHold({ context, topic, partitions: 8 }),
     onDataLost: () => {},

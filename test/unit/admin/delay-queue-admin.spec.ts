@@ -8,6 +8,7 @@ import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { message } from '../../support/broker/broker-bed.js';
+import { testAdmin } from '../../support/units/admin.js';
 
 const PARTITIONS = 8;
 
@@ -36,7 +37,7 @@ async function open(protocol?: number) {
   return {
     broker,
     written,
-    admin: new DelayQueueAdmin({ broker, clock, timeout: 1000, serializerOf: () => undefined }),
+    admin: testAdmin(broker, clock),
     publish: async (id: string, key = id) => {
       const partition = { topic: 'orders', index: partitionOf(key, PARTITIONS) };
       const stored = message(toStoredId(id, key), { due: { at: 1_000_000_000 }, envelope: '[1,1]' });

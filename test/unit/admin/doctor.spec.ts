@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type DoctorReport, doctor } from '../../../lib/admin/doctor.js';
+import type { DoctorReport } from '../../../lib/admin/doctor.js';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { testAdmin } from '../../support/units/admin.js';
 
 const AWAY = new BrokerUnavailableError('Redis at host:6379 failed: connect ECONNREFUSED', { transient: false });
 
@@ -13,7 +14,7 @@ async function examined(change: (broker: Broker) => void = () => {}): Promise<Do
   await broker.configure('orders', 8);
   await broker.configure('audit', 8);
   change(broker);
-  return (await doctor({ broker, clock, timeout: 5000, serializerOf: () => undefined })).findings;
+  return (await testAdmin(broker, clock, { timeout: 5000 }).doctor()).findings;
 }
 
 describe('doctor', () => {

@@ -7,6 +7,7 @@ import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { message } from '../../support/broker/broker-bed.js';
+import { testAdmin } from '../../support/units/admin.js';
 
 interface Bed {
   readonly admin: DelayQueueAdmin;
@@ -27,7 +28,7 @@ async function open(partitions = 8): Promise<Bed> {
   await broker.configure('orders', partitions);
   let sequence = 0;
   return {
-    admin: new DelayQueueAdmin({ broker, clock, timeout: 1000, serializerOf: () => undefined }),
+    admin: testAdmin(broker, clock),
     broker,
     requests,
     publish: async (id, at, envelope = '[1,1]') => {

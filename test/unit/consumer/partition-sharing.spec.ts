@@ -7,7 +7,7 @@ import { assignPartitions } from '../../../lib/fleet/assign-partitions.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { sleep } from '../../../lib/time/sleep.js';
 import { FleetBed } from '../../support/units/fleet-bed.js';
-import { HEARTBEAT, testHandling, testRegistry } from '../../support/units/handling.js';
+import { HEARTBEAT, SILENT_REPORTER, testHandling, testRegistry } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
 import { Gate } from '../../support/waiting.js';
 
@@ -19,7 +19,8 @@ const RELEASE_TIME = 20;
 /** What shares these topics in a process. */
 async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
   const registry = testRegistry(context);
-  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics, onDataLost: () => {} });
+  const shared = { reporter: SILENT_REPORTER, onDataLost: () => {} };
+  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics, ...shared });
   for (const topic of topics) {
     await registry.partitions(topic);
     const handling = testHandling({ context, session: sharing.session, topics: registry });

@@ -7,6 +7,7 @@ type ErrorName = Extract<keyof Library, `${string}Error`>;
 
 /** One of each class. */
 const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Error> = {
+  AuditFailedError: (copy) => new copy.AuditFailedError('{}', new Error('gone')),
   BrokerUnavailableError: (copy) => new copy.BrokerUnavailableError('gone'),
   ConfigurationError: (copy) => new copy.ConfigurationError('wrong'),
   DeliveryAbortedError: (copy) => new copy.DeliveryAbortedError('CANCELLED'),
@@ -17,6 +18,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   IntakeOvertakenError: (copy) => new copy.IntakeOvertakenError('jobs', 'stop', 'start'),
   InvalidArgumentError: (copy) => new copy.InvalidArgumentError('wrong'),
   InvalidPayloadError: (copy) => new copy.InvalidPayloadError('jobs', []),
+  NoShutdownHooksError: (copy) => new copy.NoShutdownHooksError(30_000, 10_000),
   NotReplicatedError: (copy) => new copy.NotReplicatedError('jobs', '1', 0, 1, 1000),
   PayloadTooLargeError: (copy) => new copy.PayloadTooLargeError(2, 1),
   PublishManyError: (copy) => new copy.PublishManyError('jobs', []),

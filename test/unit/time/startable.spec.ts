@@ -24,7 +24,7 @@ import type { Startable } from '../../../lib/time/startable.interface.js';
 import type { Progress } from '../../../lib/topics/progress.js';
 import { UnhandledTopics } from '../../../lib/monitoring/unhandled-topics.js';
 import { SeededRandom } from '../../support/random.js';
-import { testContext, testHandling, testRegistry, testSession } from '../../support/units/handling.js';
+import { SILENT_REPORTER, testContext, testHandling, testRegistry, testSession } from '../../support/units/handling.js';
 
 const PARTITION = { topic: 'jobs', index: 0 };
 const HOUR = 3_600_000;
@@ -90,6 +90,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
       registry,
       heartbeat: 1000,
       topics: ['jobs'],
+      reporter: SILENT_REPORTER,
       onDataLost: () => {},
     });
     const { session } = sharing;

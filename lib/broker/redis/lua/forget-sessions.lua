@@ -1,6 +1,6 @@
--- Removes sessions, and the lists of topics that none of the others names.
+-- Removes sessions, what they have said of themselves, and the lists of topics that none of the others names.
 --
--- KEYS  sessions HASH, handled HASH
+-- KEYS  sessions HASH, handled HASH, processes HASH, holdings HASH
 -- ARGV  ... (the sessions, at most 1,000)
 -- Reply {now_us}
 -- Cost  O(sessions + lists), removes at most 1,000 lists
@@ -10,7 +10,13 @@
 local MOST_LISTS = 1000
 
 redis.call('HLEN', handled)
-if #ARGV > 0 then redis.call('HDEL', sessions, unpack(ARGV, FIRST)) end
+redis.call('HLEN', processes)
+redis.call('HLEN', holdings)
+if #ARGV > 0 then
+  redis.call('HDEL', sessions, unpack(ARGV, FIRST))
+  redis.call('HDEL', processes, unpack(ARGV, FIRST))
+  redis.call('HDEL', holdings, unpack(ARGV, FIRST))
+end
 local is_named = {}
 for _, record in ipairs(redis.call('HVALS', sessions)) do
   -- Whatever follows the digest: a later version may have put it there.

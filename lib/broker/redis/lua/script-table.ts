@@ -1,14 +1,17 @@
 // Made from the heads of the scripts by scripts/setup/lua-scripts.mjs; `npm run build` writes it anew.
 /* oxlint-disable max-lines -- it has a line for each key and argument of each script */
 import acquire from './acquire.lua';
+import appendAudit from './append-audit.lua';
 import appendEvents from './append-events.lua';
 import cancel from './cancel.lua';
 import cancelTagged from './cancel-tagged.lua';
 import claim from './claim.lua';
 import clear from './clear.lua';
 import configure from './configure.lua';
+import countDue from './count-due.lua';
 import dueSchedules from './due-schedules.lua';
 import edit from './edit.lua';
+import explain from './explain.lua';
 import extend from './extend.lua';
 import forgetSessions from './forget-sessions.lua';
 import get from './get.lua';
@@ -25,6 +28,8 @@ import putSchedule from './put-schedule.lua';
 import release from './release.lua';
 import removeDead from './remove-dead.lua';
 import removeSchedule from './remove-schedule.lua';
+import report from './report.lua';
+import reportWork from './report-work.lua';
 import requeueDead from './requeue-dead.lua';
 import reschedule from './reschedule.lua';
 import resume from './resume.lua';
@@ -42,14 +47,17 @@ export type Argument = string | number;
 /** The scripts by their names. */
 export const SCRIPTS = {
   acquire,
+  'append-audit': appendAudit,
   'append-events': appendEvents,
   cancel,
   'cancel-tagged': cancelTagged,
   claim,
   clear,
   configure,
+  'count-due': countDue,
   'due-schedules': dueSchedules,
   edit,
+  explain,
   extend,
   'forget-sessions': forgetSessions,
   get,
@@ -66,6 +74,8 @@ export const SCRIPTS = {
   release,
   'remove-dead': removeDead,
   'remove-schedule': removeSchedule,
+  report,
+  'report-work': reportWork,
   'requeue-dead': requeueDead,
   reschedule,
   resume,
@@ -82,6 +92,7 @@ export const SCRIPTS = {
 /** The keys and arguments that each script takes, by their names. */
 export interface ScriptParameters {
   acquire: { owner: string; new_owner: Argument; replaces: Argument; is_first: Argument };
+  'append-audit': { audit: string; answered: string; keep: Argument; text: Argument };
   'append-events': {
     events: string;
     keep: Argument;
@@ -204,6 +215,7 @@ export interface ScriptParameters {
     limits: Argument;
     is_known: Argument;
   };
+  'count-due': { scheduled: string; blocked: string; rest: readonly Argument[] };
   'due-schedules': { schedules: string; occurrences: string; limit: Argument };
   edit: {
     scheduled: string;
@@ -216,8 +228,28 @@ export interface ScriptParameters {
     expected: Argument;
     envelope: Argument;
   };
+  explain: {
+    scheduled: string;
+    inflight: string;
+    messages: string;
+    deliveries: string;
+    dead: string;
+    errors: string;
+    blocked: string;
+    places: string;
+    owner: string;
+    meta: string;
+    resting: string;
+    id: Argument;
+  };
   extend: { inflight: string; deliveries: string; lease: Argument; rest: readonly Argument[] };
-  'forget-sessions': { sessions: string; handled: string; rest: readonly Argument[] };
+  'forget-sessions': {
+    sessions: string;
+    handled: string;
+    processes: string;
+    holdings: string;
+    rest: readonly Argument[];
+  };
   get: {
     scheduled: string;
     inflight: string;
@@ -385,6 +417,16 @@ export interface ScriptParameters {
     rest: readonly Argument[];
   };
   'remove-schedule': { schedules: string; occurrences: string; answered: string; sequence: Argument; id: Argument };
+  report: {
+    sessions: string;
+    processes: string;
+    holdings: string;
+    session: Argument;
+    number: Argument;
+    state: Argument;
+    held: Argument;
+  };
+  'report-work': { work: string; session: Argument; number: Argument; keep: Argument; rest: readonly Argument[] };
   'requeue-dead': {
     scheduled: string;
     inflight: string;

@@ -1,0 +1,163 @@
+import type { DueCounts, Partition } from '../broker/broker.interface.js';
+import { assertInteger, assertOptions } from '../checks/validate.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { optionalTime, toDate } from '../time/date.js';
+import { partitionsOf } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+
+/**
+ * Of which time `agenda()` tells, and how finely.
+ *
+ * @publicApi
+ */
+export interface AgendaOptions {
+  /** Where it begins; a number is epoch milliseconds on the Redis server's clock. @defaultValue now */
+  readonly from?: Date | number;
+  /** Where it ends, this time not included. @defaultValue an hour after `from` */
+  readonly to?: Date | number;
+  /** Into how many parts of the same length the time is cut, 1 to 200. @defaultValue 60 */
+  readonly buckets?: number;
+}
+
+/**
+ * A part of an {@link Agenda}.
+ *
+ * @publicApi
+ */
+export interface AgendaBucket {
+  readonly from: Date;
+  /** Not included. */
+  readonly to: Date;
+  /** How many messages fall due in it. */
+  readonly count: number;
+}
+
+/**
+ * How many messages wait, by when they are due. What is in flight or dead does not wait.
+ *
+ * @publicApi
+ */
+export interface AgendaCounts {
+  /** All that wait: `earlier`, those of all buckets, and `later`. */
+  readonly scheduled: number;
+  /** Those that are due by now, whatever the range; also those that others of their key keep waiting. */
+  readonly overdue: number;
+  /** Those that are due before the range. */
+  readonly earlier: number;
+  /** Those that are due after the range. */
+  readonly later: number;
+}
+
+/**
+ * When what waits falls due, see `DelayQueueAdmin.agenda()`.
+ *
+ * @publicApi
+ */
+export interface Agenda extends AgendaCounts {
+  readonly from: Date;
+  readonly to: Date;
+  /** In order, without gaps. */
+  readonly buckets: readonly AgendaBucket[];
+  /** The same by topic, of those in which something waits. */
+  readonly topics: readonly TopicAgenda[];
+}
+
+/**
+ * When what waits in one topic falls due.
+ *
+ * @publicApi
+ */
+export interface TopicAgenda extends AgendaCounts {
+  readonly topic: string;
+  /** The counts of the buckets, in their order. */
+  readonly counts: readonly number[];
+}
+
+const HOUR = 3_600_000;
+const DEFAULT_BUCKETS = 60;
+const MAX_BUCKETS = 200;
+
+/** Partitions that are counted at a time: a fleet of thousands must not keep other calls waiting. */
+const AT_ONCE = 32;
+
+/**
+ * Counts what falls due when, with one short call for each partition.
+ *
+ * @param topic all that there are if `undefined`
+ * @throws InvalidArgumentError, BrokerUnavailableError
+ */
+export async function agendaOf(
+  dependencies: AdminDependencies,
+  topic: string | undefined,
+  options: AgendaOptions,
+): Promise<Agenda> {
+  const times = timesOf(options, dependencies.broker.now());
+  const topics = await countTopics(dependencies, topic, times);
+  const sum = (value: (of: TopicAgenda) => number): number => topics.reduce((total, of) => total + value(of), 0);
+  return {
+    from: toDate(times[0] as number),
+    to: toDate(times.at(-1) as number),
+    scheduled: sum(({ scheduled }) => scheduled),
+    overdue: sum(({ overdue }) => overdue),
+    earlier: sum(({ earlier }) => earlier),
+    later: sum(({ later }) => later),
+    buckets: times.slice(1).map((to, i) => ({
+      from: toDate(times[i] as number),
+      to: toDate(to),
+      count: sum(({ counts }) => counts[i] as number),
+    })),
+    topics,
+  };
+}
+
+/** The ends of all buckets, from the beginning of the first one. */
+function timesOf(options: AgendaOptions, now: number): number[] {
+  assertOptions('The options of agenda', options, ['from', 'to', 'buckets']);
+  const { buckets = DEFAULT_BUCKETS } = options;
+  assertInteger('buckets', buckets, { min: 1, max: MAX_BUCKETS });
+  const from = optionalTime('from', options.from) ?? Math.floor(now);
+  const to = optionalTime('to', options.to) ?? from + HOUR;
+  if (to - from < buckets) {
+    throw new InvalidArgumentError(
+      `to must be at least a millisecond for each of the ${buckets} buckets after from. ` +
+        `Given: from ${toDate(from).toISOString()} to ${toDate(to).toISOString()}.`,
+    );
+  }
+  return Array.from({ length: buckets + 1 }, (_, i) => from + Math.round((i * (to - from)) / buckets));
+}
+
+async function countTopics(
+  dependencies: AdminDependencies,
+  topic: string | undefined,
+  times: readonly number[],
+): Promise<TopicAgenda[]> {
+  const { broker } = dependencies;
+  const topics = topic === undefined ? await served(dependencies, () => broker.topics()) : [topic];
+  const configs = await served(dependencies, async () =>
+    topic === undefined ? broker.configsOf(topics) : [await broker.configOf(topic)],
+  );
+  const partitions = topics.flatMap((name, i) => partitionsOf(name, configs[i]?.partitions ?? 0));
+  const agendas = new Map<string, TopicAgenda>();
+  for (let begin = 0; begin < partitions.length; begin += AT_ONCE) {
+    const counted = partitions.slice(begin, begin + AT_ONCE).map(async (partition) => {
+      const counts = await served(dependencies, () => broker.countDue(partition, times));
+      if (counts.scheduled > 0) agendas.set(partition.topic, added(agendas.get(partition.topic), partition, counts));
+    });
+    await Promise.all(counted);
+  }
+  return topics.flatMap((name) => agendas.get(name) ?? []);
+}
+
+/** What waits in a topic, with that of one more of its partitions. */
+function added(agenda: TopicAgenda | undefined, { topic }: Partition, counts: DueCounts): TopicAgenda {
+  const { before, scheduled, due } = counts;
+  const earlier = before[0] as number;
+  return {
+    topic,
+    scheduled: scheduled + (agenda?.scheduled ?? 0),
+    overdue: due + (agenda?.overdue ?? 0),
+    earlier: earlier + (agenda?.earlier ?? 0),
+    later: scheduled - (before.at(-1) as number) + (agenda?.later ?? 0),
+    counts: before.slice(1).map((count, i) => count - (before[i] as number) + (agenda?.counts[i] ?? 0)),
+  };
+}

@@ -1,0 +1,273 @@
+import type { Broker, MessageLook, Partition, StoredMessage } from '../broker/broker.interface.js';
+import { nearest } from '../checks/nearest.js';
+import { liveProcesses } from '../fleet/live-sessions.js';
+import type { MessageName } from '../messages/assert-id.js';
+import type { FinishedOutcome } from '../errors/publishing.errors.js';
+import { publishedAtOf } from '../messages/envelope.js';
+import type { Failure } from '../messages/failure.js';
+import { fromStoredId } from '../messages/stored-id.js';
+import { toDate } from '../time/date.js';
+import { findMessage } from '../topics/find-message.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+import {
+  type Evidence,
+  type ExplainCause,
+  type SoughtPlace,
+  adviseOn,
+  adviseOnFinished,
+  adviseOnUnknown,
+  causesOf,
+  ownerOfMessage,
+  runnerOf,
+} from './explain-causes.js';
+
+/**
+ * Why a message has not run, or what became of it; see `DelayQueueAdmin.explain()`.
+ *
+ * @publicApi
+ */
+export interface Explanation {
+  /** Of those that hold, the first one in the order of {@link EXPLAIN_CAUSES}. */
+  readonly cause: ExplainCause;
+  /** The others that hold, in the same order: what would keep it if it were not for the cause. */
+  readonly also: readonly ExplainCause[];
+  readonly facts: ExplainFacts;
+  /** What it means and what to do, as sentences. */
+  readonly advice: string;
+}
+
+/**
+ * What an explanation goes by. What is not known, or does not apply, is `undefined`.
+ *
+ * @publicApi
+ */
+export interface ExplainFacts {
+  readonly topic: string;
+  readonly id: string;
+  /** Its key; the id, if it was published without one. */
+  readonly key: string | undefined;
+  readonly partition: number | undefined;
+  /** When this was looked at, on the Redis server's clock. */
+  readonly at: Date | undefined;
+  readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
+  /** When it is due, if it is scheduled. */
+  readonly dueAt: Date | undefined;
+  /** When its lease ends, if it is in flight. */
+  readonly leaseEndsAt: Date | undefined;
+  /** When it died, if it is a dead letter. */
+  readonly diedAt: Date | undefined;
+  /** When it ended and what became of it, if it is finished and kept. */
+  readonly finishedAt: Date | undefined;
+  readonly outcome: FinishedOutcome | undefined;
+  readonly publishedAt: Date | undefined;
+  /** Deliveries so far. */
+  readonly deliveries: number | undefined;
+  /** Attempts spent so far. */
+  readonly attempts: number | undefined;
+  /** Deliveries in a row that ended with their lease, the current one not included. */
+  readonly crashes: number | undefined;
+  /** Why it is dead, or why its last attempt failed. */
+  readonly failure: Failure | undefined;
+  /** What happened to it while it was in flight, and takes effect when its delivery ends. */
+  readonly mark: 'cancelled' | 'replaced' | undefined;
+  /** The process that handles it, or has, if that can be told. */
+  readonly runner: string | undefined;
+  /** How many messages of its partition are handed out before it, or would be if it was due. */
+  readonly before: number | undefined;
+  /** In an ordered topic, the id of the message of its key that comes first. */
+  readonly blockedBy: string | undefined;
+  /** Whether its partition is paused. */
+  readonly paused: boolean | undefined;
+  /** Until when nothing of the topic begins, since a handler has thrown a `RateLimitedError`. */
+  readonly heldUntil: Date | undefined;
+  /** Which limit of its key it waits for, or its owner for the topic: how many begin (`rate`), or how many are in flight. */
+  readonly limit: 'rate' | 'inFlight' | undefined;
+  /** The processes that live and handle the topic. */
+  readonly handlers: readonly string[];
+  /** The process that is stored as the owner of its partition. */
+  readonly owner: string | undefined;
+  /** Whether that one lives, by its heartbeats. */
+  readonly ownerAlive: boolean | undefined;
+  /** Most handler calls of the owner at once, and how many ran when it said so last. */
+  readonly ownerConcurrency: number | undefined;
+  readonly ownerBusy: number | undefined;
+}
+
+/** A message where it was found. */
+interface FoundMessage {
+  readonly partition: Partition;
+  readonly storedId: string;
+  readonly message: MessageLook;
+}
+
+/** @throws BrokerUnavailableError */
+export async function explain(dependencies: AdminDependencies, topic: string, name: MessageName): Promise<Explanation> {
+  const { broker } = dependencies;
+  const { id, key } = typeof name === 'object' ? name : { id: name, key: undefined };
+  const config = await served(dependencies, () => broker.configOf(topic));
+  const found = config && (await served(dependencies, () => find(broker, topic, config.partitions, name)));
+  const processes = await served(dependencies, () => liveProcesses(broker));
+  const handlers = processes.filter(({ topics }) => topics.includes(topic)).map(({ session }) => session.session);
+  const isKnownTopic = config !== undefined;
+  const topics = isKnownTopic ? [] : await served(dependencies, () => broker.topics());
+  const place: SoughtPlace = { topic, id, isKnownTopic, meantTopic: nearest(topic, topics) };
+  const ended =
+    (found ?? !config)
+      ? undefined
+      : await served(dependencies, () => findEnded(broker, topic, config.partitions, name));
+  if (ended) return explainEnded(dependencies, { topic, handlers, ...ended });
+  if (!found) {
+    const facts = { ...NOTHING_FOUND, topic, id, key, handlers };
+    return { cause: 'unknown-id', also: [], facts, advice: adviseOnUnknown(place) };
+  }
+  const { message, partition, storedId } = found;
+  const owner = ownerOfMessage(message);
+  const [reported] = owner === undefined ? [] : await served(dependencies, () => broker.reportedProcesses([owner]));
+  const waiting =
+    config.limits && owner !== undefined
+      ? await served(dependencies, () => broker.waitingForPermits(topic))
+      : undefined;
+  const evidence: Evidence = {
+    ...place,
+    partition: partition.index,
+    message,
+    handlers,
+    owner,
+    isOwnerAlive: processes.some(({ session }) => session.session === owner),
+    ownerState: reported?.state,
+    ownerWaitsFor: owner === undefined ? undefined : waiting?.get(owner),
+  };
+  const [cause, ...also] = causesOf(evidence);
+  return {
+    cause,
+    also,
+    facts: toFacts(evidence, storedId),
+    advice: adviseOn(cause, evidence),
+  };
+}
+
+async function find(
+  broker: Broker,
+  topic: string,
+  partitions: number,
+  name: MessageName,
+): Promise<FoundMessage | undefined> {
+  return findMessage(
+    { topic, partitions, name },
+    (partition, id) => broker.locate(partition, id),
+    async (partition, storedId) => {
+      const message = await broker.explain(partition, storedId);
+      return message && { partition, storedId, message };
+    },
+  );
+}
+
+interface EndedMessage {
+  readonly partition: Partition;
+  readonly message: StoredMessage;
+}
+
+async function findEnded(
+  broker: Broker,
+  topic: string,
+  partitions: number,
+  name: MessageName,
+): Promise<EndedMessage | undefined> {
+  return findMessage(
+    { topic, partitions, name },
+    (partition, id) => broker.locate(partition, id),
+    async (partition, storedId) => {
+      const message = await broker.get(partition, storedId);
+      return message?.state === 'finished' ? { partition, message } : undefined;
+    },
+  );
+}
+
+function explainEnded(
+  { broker }: AdminDependencies,
+  { topic, partition, message, handlers }: EndedMessage & { topic: string; handlers: readonly string[] },
+): Explanation {
+  const { storedId, at, envelope, deliveries, attempts, failure, ending } = message;
+  const publishedAt = publishedAtOf(envelope);
+  const facts: ExplainFacts = {
+    ...NOTHING_FOUND,
+    topic,
+    ...fromStoredId(storedId),
+    partition: partition.index,
+    at: toDate(broker.now(partition)),
+    state: 'finished',
+    finishedAt: toDate(at),
+    outcome: ending?.outcome,
+    publishedAt: publishedAt === undefined ? undefined : toDate(publishedAt),
+    deliveries,
+    attempts,
+    failure,
+    runner: ending?.process,
+    handlers,
+  };
+  return { cause: 'finished', also: [], facts, advice: adviseOnFinished(at, ending?.outcome) };
+}
+
+const NOTHING_FOUND = {
+  key: undefined,
+  partition: undefined,
+  at: undefined,
+  state: undefined,
+  dueAt: undefined,
+  leaseEndsAt: undefined,
+  diedAt: undefined,
+  finishedAt: undefined,
+  outcome: undefined,
+  publishedAt: undefined,
+  deliveries: undefined,
+  attempts: undefined,
+  crashes: undefined,
+  failure: undefined,
+  mark: undefined,
+  runner: undefined,
+  before: undefined,
+  blockedBy: undefined,
+  paused: undefined,
+  heldUntil: undefined,
+  limit: undefined,
+  owner: undefined,
+  ownerAlive: undefined,
+  ownerConcurrency: undefined,
+  ownerBusy: undefined,
+} as const satisfies Partial<ExplainFacts>;
+
+function toFacts(evidence: Evidence, storedId: string): ExplainFacts {
+  const { topic, partition, message, handlers, owner, isOwnerAlive, ownerState } = evidence;
+  const { state, at, now, publishedAt, deliveries, attempts, crashes, failure, mark, before, blockedBy, paused } =
+    message;
+  const atIf = (wanted: MessageLook['state']): Date | undefined => (state === wanted ? toDate(at) : undefined);
+  return {
+    topic,
+    ...fromStoredId(storedId),
+    partition,
+    at: toDate(now),
+    state,
+    dueAt: atIf('scheduled'),
+    leaseEndsAt: atIf('in-flight'),
+    diedAt: atIf('dead'),
+    finishedAt: undefined,
+    outcome: undefined,
+    publishedAt: publishedAt === undefined ? undefined : toDate(publishedAt),
+    deliveries,
+    attempts,
+    crashes,
+    failure,
+    mark,
+    runner: runnerOf(evidence),
+    before,
+    blockedBy: blockedBy === undefined ? undefined : fromStoredId(blockedBy).id,
+    paused,
+    heldUntil: message.heldUntil === undefined ? undefined : toDate(message.heldUntil),
+    limit: message.keyLimit ?? evidence.ownerWaitsFor,
+    handlers,
+    owner,
+    ownerAlive: owner === undefined ? undefined : isOwnerAlive,
+    ownerConcurrency: ownerState?.concurrency,
+    ownerBusy: ownerState?.busy,
+  };
+}

@@ -1,0 +1,222 @@
+import { MINUTE, MINUTES_KEPT, type ReportedProcess, type ReportedWork } from '../broker/broker.interface.js';
+import { assertInteger, assertOptions } from '../checks/validate.js';
+import { Lateness } from '../fleet/lateness.js';
+import { type LiveProcess, liveProcesses } from '../fleet/live-sessions.js';
+import { type TopicRef, checkedTopicName } from '../messages/topic.js';
+import { toDate } from '../time/date.js';
+import { within } from '../time/deadline.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+
+/**
+ * What `fleet()` is to tell of.
+ *
+ * @publicApi
+ */
+export interface FleetOptions {
+  /** Tells what was done for this topic alone. All processes are listed all the same. @defaultValue all topics */
+  readonly topic?: TopicRef;
+  /** Of how many minutes to tell what was done, the one under way included; 0 to 15. @defaultValue 5 */
+  readonly minutes?: number;
+}
+
+/**
+ * The processes that handle messages, and what was done in the last minutes; see `DelayQueueAdmin.fleet()`.
+ *
+ * @publicApi
+ */
+export interface Fleet {
+  /** When this was looked at, on the Redis server's clock. */
+  readonly at: Date;
+  /** The processes that handle messages and live, sorted by name. */
+  readonly processes: readonly FleetProcess[];
+  /** What all of them did, also those that have gone, by topic; only topics for which something was done. */
+  readonly topics: readonly FleetTopic[];
+}
+
+/**
+ * A process that handles messages. What it says of itself is as old as its latest heartbeat that had something to tell, and
+ * `undefined` before that.
+ *
+ * @publicApi
+ */
+export interface FleetProcess {
+  /** `host:pid:uuid`, as in `PartitionStatus.owner` and in fleet events. */
+  readonly process: string;
+  /** Since when it handles messages. */
+  readonly since: Date | undefined;
+  /** When it sent its latest heartbeat. */
+  readonly renewedAt: Date;
+  /** Its version of this library. */
+  readonly version: string | undefined;
+  /** The Redis server's clock minus that of its machine, in milliseconds. */
+  readonly clockOffset: number | undefined;
+  /** Most handler calls at once. */
+  readonly concurrency: number | undefined;
+  /** Handler calls that ran. */
+  readonly busy: number | undefined;
+  /** Of its partitions, those that waited for a handler call to end, or for Redis to have room. */
+  readonly waiting: number | undefined;
+  /** What it handles, sorted by topic. */
+  readonly topics: readonly ProcessTopic[];
+  /** What it did, minute by minute, the one under way last. */
+  readonly minutes: readonly WorkMinute[];
+}
+
+/**
+ * A topic that a process handles.
+ *
+ * @publicApi
+ */
+export interface ProcessTopic {
+  readonly topic: string;
+  /** The partitions that it owns, ascending. */
+  readonly partitions: readonly number[];
+}
+
+/**
+ * What the fleet did for a topic.
+ *
+ * @publicApi
+ */
+export interface FleetTopic {
+  readonly topic: string;
+  /** Minute by minute, the one under way last. */
+  readonly minutes: readonly WorkMinute[];
+}
+
+/**
+ * What was done in a minute.
+ *
+ * @publicApi
+ */
+export interface WorkMinute {
+  /** Its begin, on the Redis server's clock. */
+  readonly at: Date;
+  /** How much of it has passed, in seconds: 60, or less of the one under way. */
+  readonly seconds: number;
+  /** Messages that were handed to a handler; each attempt counts. */
+  readonly delivered: number;
+  readonly acked: number;
+  /** Attempts that failed and are repeated, or were put off. */
+  readonly retried: number;
+  /** Messages that became dead letters. */
+  readonly dead: number;
+  /** How late messages were handed over; `undefined` if none was. */
+  readonly lateness: WorkLateness | undefined;
+}
+
+/**
+ * How late messages were handed over, in milliseconds.
+ *
+ * @publicApi
+ */
+export interface WorkLateness {
+  /** Half of the messages were not later than this; up to 19 % too high. */
+  readonly p50: number;
+  /** 99 % of them were not. */
+  readonly p99: number;
+  /** The exact greatest one. */
+  readonly max: number;
+}
+
+const DEFAULT_MINUTES = 5;
+
+/** @throws InvalidArgumentError, BrokerUnavailableError */
+export async function lookAtFleet(dependencies: AdminDependencies, options: FleetOptions): Promise<Fleet> {
+  assertOptions('The options of fleet', options, ['topic', 'minutes']);
+  const { minutes = DEFAULT_MINUTES } = options;
+  assertInteger('minutes', minutes, { min: 0, max: MINUTES_KEPT });
+  const topic = options.topic === undefined ? undefined : checkedTopicName(options.topic);
+  const { broker, clock, timeout, reportOwn } = dependencies;
+  // What cannot be told now makes this no worse than the look of another process.
+  if (reportOwn) await within(clock, timeout, reportOwn()).catch(() => {});
+  const processes = await served(dependencies, () => liveProcesses(broker));
+  const sessions = processes.map(({ session }) => session.session);
+  const reported = await served(dependencies, () => broker.reportedProcesses(sessions));
+  const work = await readWork(dependencies, minutes, topic);
+  return {
+    at: toDate(broker.now()),
+    processes: processes.map((process, i) => ({
+      ...toProcess(process, reported[i] as ReportedProcess),
+      minutes: work.map((minute) => toMinute(minute, minute.bySession.get(process.session.session))),
+    })),
+    topics: [...new Set(work.flatMap(({ byTopic }) => [...byTopic.keys()]))]
+      .toSorted()
+      .map((name) => ({ topic: name, minutes: work.map((minute) => toMinute(minute, minute.byTopic.get(name))) })),
+  };
+}
+
+/** What was done in a minute, by whom and for what. */
+interface WorkOfMinute {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly seconds: number;
+  readonly bySession: ReadonlyMap<string, readonly ReportedWork[]>;
+  readonly byTopic: ReadonlyMap<string, readonly ReportedWork[]>;
+}
+
+/** The last minutes, the one under way last. */
+async function readWork(
+  dependencies: AdminDependencies,
+  minutes: number,
+  topic: string | undefined,
+): Promise<WorkOfMinute[]> {
+  const { broker } = dependencies;
+  const now = broker.now();
+  const last = Math.floor(now / MINUTE);
+  const all: WorkOfMinute[] = [];
+  for (let minute = last - minutes + 1; minute <= last; minute++) {
+    const work = await served(dependencies, () => broker.reportedWork(minute, topic));
+    const at = minute * MINUTE;
+    all.push({
+      at,
+      seconds: Math.min(MINUTE, now - at) / 1000,
+      bySession: groupedBy(work, (one) => one.session),
+      byTopic: groupedBy(work, (one) => one.topic),
+    });
+  }
+  return all;
+}
+
+function groupedBy(work: readonly ReportedWork[], key: (one: ReportedWork) => string): Map<string, ReportedWork[]> {
+  const groups = new Map<string, ReportedWork[]>();
+  for (const one of work) {
+    const group = groups.get(key(one));
+    if (group) group.push(one);
+    else groups.set(key(one), [one]);
+  }
+  return groups;
+}
+
+function toProcess(
+  { session, topics }: LiveProcess,
+  { state, holdings }: ReportedProcess,
+): Omit<FleetProcess, 'minutes'> {
+  return {
+    process: session.session,
+    since: state && toDate(state.since),
+    renewedAt: toDate(session.at),
+    version: state?.version,
+    clockOffset: state?.clockOffset,
+    concurrency: state?.concurrency,
+    busy: state?.busy,
+    waiting: state?.waiting,
+    topics: topics.toSorted().map((topic) => ({ topic, partitions: holdings?.[topic] ?? [] })),
+  };
+}
+
+function toMinute({ at, seconds }: WorkOfMinute, work: readonly ReportedWork[] = []): WorkMinute {
+  const sum = (value: (one: ReportedWork) => number): number => work.reduce((total, one) => total + value(one), 0);
+  const all = new Lateness();
+  for (const { lateness, maxLateness } of work) all.merge(lateness, maxLateness);
+  const [p50, p99] = [all.quantile(0.5), all.quantile(0.99)];
+  return {
+    at: toDate(at),
+    seconds,
+    delivered: sum(({ delivered }) => delivered),
+    acked: sum(({ acked }) => acked),
+    retried: sum(({ retried }) => retried),
+    dead: sum(({ dead }) => dead),
+    lateness: p50 === undefined || p99 === undefined ? undefined : { p50, p99, max: all.max },
+  };
+}

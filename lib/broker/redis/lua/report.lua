@@ -1,0 +1,20 @@
+-- Notes what a process says of itself, for those who look at the fleet.
+--
+-- KEYS  sessions HASH, processes HASH, holdings HASH
+-- ARGV  session, number (of the report), state (JSON that begins with '[number,', or '' if it is as before),
+--       held (the same about its partitions)
+-- Reply {now_us, 1 noted | 0 there is no such session}
+-- Cost  O(1), and what is stored
+--
+-- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.
+
+-- @include now
+-- @include newer
+
+-- Or what a process that has ended says would stay for good.
+if not redis.call('HGET', sessions, session) then return { now_us, 0 } end
+local known_state = redis.call('HGET', processes, session)
+local known_held = redis.call('HGET', holdings, session)
+if state ~= '' and is_newer(number, known_state) then redis.call('HSET', processes, session, state) end
+if held ~= '' and is_newer(number, known_held) then redis.call('HSET', holdings, session, held) end
+return { now_us, 1 }

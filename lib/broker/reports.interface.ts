@@ -1,0 +1,68 @@
+// What processes say of themselves for those who look at the fleet. Nothing that happens to a message depends on it.
+
+/** How a process is, at its latest report. */
+export interface ProcessState {
+  /** When it joined the fleet, epoch milliseconds on the broker's clock. */
+  readonly since: number;
+  /** Of this library. */
+  readonly version: string;
+  /** The broker's clock minus that of its machine, in milliseconds. */
+  readonly clockOffset: number;
+  /** Most handler calls at once. */
+  readonly concurrency: number;
+  /** Handler calls that ran. */
+  readonly busy: number;
+  /** Of the partitions that it owns, those that waited for a handler call to end, or for Redis to have room. */
+  readonly waiting: number;
+}
+
+/** The partitions that a process owns, by topic; of each that it handles. */
+export type Holdings = Readonly<Record<string, readonly number[]>>;
+
+/** What is stored of a process; `undefined` what it has not reported, or what cannot be read. */
+export interface ReportedProcess {
+  readonly state: ProcessState | undefined;
+  readonly holdings: Holdings | undefined;
+}
+
+export interface ProcessReport extends Partial<ReportedProcess> {
+  readonly session: string;
+  /** Counts its reports: one that comes late, after a later one, changes nothing. */
+  readonly number: number;
+}
+
+/** What a process did for a topic in a minute, so far. */
+export interface TopicWork {
+  readonly topic: string;
+  readonly delivered: number;
+  readonly acked: number;
+  readonly retried: number;
+  readonly dead: number;
+  /** The greatest lateness, in milliseconds. */
+  readonly maxLateness: number;
+  /** How late messages were handed over: a bucket and how often, by turns; see `fleet/lateness.ts`. */
+  readonly lateness: readonly number[];
+}
+
+/** Most topics of one {@link WorkReport}. */
+export const MAX_REPORTED_TOPICS = 200;
+
+/** For so many minutes work is kept, the one under way included. */
+export const MINUTES_KEPT = 15;
+
+export const MINUTE = 60_000;
+
+export interface WorkReport {
+  readonly session: string;
+  /** As {@link ProcessReport.number}. */
+  readonly number: number;
+  /** Minutes since the epoch. */
+  readonly minute: number;
+  /** 1 to {@link MAX_REPORTED_TOPICS}. */
+  readonly work: readonly TopicWork[];
+}
+
+/** What a process has reported of a minute. */
+export interface ReportedWork extends TopicWork {
+  readonly session: string;
+}

@@ -1,0 +1,137 @@
+import {
+  type Broker,
+  type Holdings,
+  MAX_REPORTED_TOPICS,
+  MINUTE,
+  MINUTES_KEPT,
+  type ProcessState,
+} from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import type { EventSink } from '../events/queue-events.interface.js';
+import type { Clock } from '../time/clock.js';
+import { Loop } from '../time/loop.js';
+import { VERSION } from '../version.js';
+import { type MinuteOfWork, WorkMeter } from './work-meter.js';
+
+/** By how much the estimate of Redis's clock has to move before that is told, in milliseconds. */
+const CLOCK_STEP = 10;
+
+/** What this process has to do now, as far as others are told. */
+export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting'> {
+  readonly holdings: Holdings;
+}
+
+export interface ProcessReporterOptions {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly events: EventSink;
+  /** Names this process. */
+  readonly session: string;
+  readonly look: () => ProcessLook;
+}
+
+/**
+ * Tells what this process is and does, for those who look at the fleet. It comes with the heartbeats, and only what has changed: while nothing
+ * happens nothing is sent. What cannot be told is told with a later heartbeat.
+ */
+export class ProcessReporter {
+  readonly #options: ProcessReporterOptions;
+  readonly #meters = new Map<string, WorkMeter>();
+  readonly #telling: Loop;
+  #joined = false;
+  #number = 0;
+  #since: number | undefined;
+  /** What the others know. */
+  #state: ProcessState | undefined;
+  #holdings = '';
+
+  constructor(options: ProcessReporterOptions) {
+    this.#options = options;
+    this.#telling = new Loop({ clock: options.clock, run: () => this.#tell() });
+  }
+
+  /** What counts the work for a topic. */
+  meter(topic: string): WorkMeter {
+    let meter = this.#meters.get(topic);
+    if (!meter) this.#meters.set(topic, (meter = new WorkMeter(topic)));
+    return meter;
+  }
+
+  /** To be called after each heartbeat that was answered. */
+  poke(): void {
+    this.#joined = true;
+    this.#telling.poke();
+  }
+
+  /** Resolves once what is to be told now was told, or has failed. Before the first heartbeat there is nothing. */
+  async report(): Promise<void> {
+    if (this.#joined) await this.#telling.request();
+  }
+
+  /** Redis has lost what it was told. */
+  forgotten(): void {
+    this.#state = undefined;
+    this.#holdings = '';
+  }
+
+  /** Never rejects. */
+  async #tell(): Promise<void> {
+    try {
+      await this.#tellState();
+      await this.#tellWork();
+    } catch (error) {
+      // Whoever cannot reach the broker learns so from the heartbeats.
+      if (error instanceof BrokerUnavailableError) return;
+      this.#options.events.emit('errors', { source: 'membership', error });
+    }
+  }
+
+  async #tellState(): Promise<void> {
+    const { broker, session, look } = this.#options;
+    const { holdings, ...load } = look();
+    this.#since ??= Math.floor(broker.now());
+    const state = { since: this.#since, version: VERSION, clockOffset: Math.round(broker.now() - Date.now()), ...load };
+    const text = JSON.stringify(holdings);
+    const news = {
+      state: isSame(state, this.#state) ? undefined : state,
+      holdings: text === this.#holdings ? undefined : holdings,
+    };
+    if (!news.state && !news.holdings) return;
+    if (!(await broker.report({ session, number: ++this.#number, ...news }))) return;
+    this.#state = news.state ?? this.#state;
+    this.#holdings = text;
+  }
+
+  async #tellWork(): Promise<void> {
+    const { broker } = this.#options;
+    const oldest = Math.floor(broker.now() / MINUTE) - MINUTES_KEPT;
+    const untold = [...this.#meters.values()].flatMap((meter) => meter.untold).filter(({ minute }) => minute > oldest);
+    for (const minute of new Set(untold.map((one) => one.minute))) {
+      const all = untold.filter((one) => one.minute === minute);
+      for (let begin = 0; begin < all.length; begin += MAX_REPORTED_TOPICS) {
+        await this.#tellMinute(minute, all.slice(begin, begin + MAX_REPORTED_TOPICS));
+      }
+    }
+  }
+
+  async #tellMinute(minute: number, told: readonly MinuteOfWork[]): Promise<void> {
+    const { broker, session } = this.#options;
+    for (const one of told) one.untold = false;
+    try {
+      await broker.reportWork({ session, number: ++this.#number, minute, work: told.map(({ work }) => work) });
+    } catch (error) {
+      for (const one of told) one.untold = true;
+      throw error;
+    }
+  }
+}
+
+function isSame(state: ProcessState, told: ProcessState | undefined): boolean {
+  return (
+    told !== undefined &&
+    state.concurrency === told.concurrency &&
+    state.busy === told.busy &&
+    state.waiting === told.waiting &&
+    Math.abs(state.clockOffset - told.clockOffset) < CLOCK_STEP
+  );
+}

@@ -1,0 +1,119 @@
+import { describe, expect } from 'vitest';
+import type { Heartbeat, ProcessState, TopicWork } from '../../lib/broker/broker.interface.js';
+import { type BrokerTest, LONG } from '../support/broker/broker-bed.js';
+
+const STATE: ProcessState = {
+  since: 1_700_000_000_000,
+  version: '1.2.3',
+  clockOffset: -12,
+  concurrency: 100,
+  busy: 3,
+  waiting: 1,
+};
+
+const NOTHING = { state: undefined, holdings: undefined };
+
+const WORK: TopicWork = {
+  topic: 'jobs',
+  delivered: 12,
+  acked: 9,
+  retried: 2,
+  dead: 1,
+  maxLateness: 12.345,
+  lateness: [0, 3, 17, 9],
+};
+
+const MINUTE = 28_333_333;
+
+function heartbeatOf(session: string): Heartbeat {
+  return { session, count: 1, length: LONG, digest: 'none' };
+}
+
+export function reportsContract(it: BrokerTest): void {
+  describe('report', () => {
+    it('is kept with the session, part by part', async ({ bed }) => {
+      const holdings = { jobs: [0, 3], 'eu:mails': [] };
+      for (const session of ['a', 'b']) await bed.broker.heartbeat(heartbeatOf(session));
+      expect(await bed.broker.report({ session: 'a', number: 1, state: STATE })).toBe(true);
+      expect(await bed.broker.reportedProcesses(['a', 'b'])).toEqual([{ state: STATE, holdings: undefined }, NOTHING]);
+
+      expect(await bed.broker.report({ session: 'a', number: 2, holdings })).toBe(true);
+      expect(await bed.broker.reportedProcesses(['b', 'a', 'a'])).toEqual([
+        NOTHING,
+        { state: STATE, holdings },
+        { state: STATE, holdings },
+      ]);
+
+      await bed.broker.report({ session: 'a', number: 3, state: { ...STATE, busy: 0 } });
+      expect(await bed.broker.reportedProcesses(['a'])).toEqual([{ state: { ...STATE, busy: 0 }, holdings }]);
+    });
+
+    it('goes with the session, and does not come back without it', async ({ bed }) => {
+      await bed.broker.heartbeat(heartbeatOf('a'));
+      await bed.broker.report({ session: 'a', number: 1, state: STATE, holdings: { jobs: [1] } });
+      await bed.broker.forget(['a']);
+
+      expect(await bed.broker.report({ session: 'a', number: 2, state: STATE })).toBe(false);
+      expect(await bed.broker.report({ session: 'never there', number: 1, state: STATE })).toBe(false);
+      expect(await bed.broker.reportedProcesses(['a', 'never there'])).toEqual([NOTHING, NOTHING]);
+    });
+
+    it('may be repeated', async ({ bed }) => {
+      await bed.broker.heartbeat(heartbeatOf('a'));
+      const report = { session: 'a', number: 1, state: STATE, holdings: { jobs: [1] } };
+      await bed.broker.report(report);
+
+      expect(await bed.broker.report(report)).toBe(true);
+      expect(await bed.broker.reportedProcesses(['a'])).toEqual([{ state: STATE, holdings: { jobs: [1] } }]);
+    });
+
+    it('takes a large fleet', async ({ bed }) => {
+      const sessions = Array.from({ length: 50 }, (_, i) => `host:${i}:0198c0de`);
+      const holdings = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`topic-${i}`, [i % 8]]));
+      for (const session of sessions) {
+        await bed.broker.heartbeat(heartbeatOf(session));
+        await bed.broker.report({ session, number: 1, state: STATE, holdings });
+      }
+
+      expect(await bed.broker.reportedProcesses(sessions)).toEqual(sessions.map(() => ({ state: STATE, holdings })));
+      expect(await bed.broker.reportedProcesses([])).toEqual([]);
+    });
+  });
+
+  describe('reportWork', () => {
+    it('is kept by minute, session and topic', async ({ bed }) => {
+      const mails = { ...WORK, topic: 'mails', lateness: [] };
+      await bed.broker.reportWork({ session: 'a', number: 1, minute: MINUTE, work: [WORK, mails] });
+      await bed.broker.reportWork({ session: 'b', number: 1, minute: MINUTE, work: [WORK] });
+      await bed.broker.reportWork({ session: 'a', number: 2, minute: MINUTE + 1, work: [{ ...WORK, acked: 1 }] });
+
+      expect(await bed.broker.reportedWork(MINUTE - 1)).toEqual([]);
+      const all = await bed.broker.reportedWork(MINUTE);
+      expect(all.toSorted((a, b) => (a.session + a.topic < b.session + b.topic ? -1 : 1))).toEqual([
+        { ...WORK, session: 'a' },
+        { ...mails, session: 'a' },
+        { ...WORK, session: 'b' },
+      ]);
+      expect(await bed.broker.reportedWork(MINUTE, 'mails')).toEqual([{ ...mails, session: 'a' }]);
+      expect(await bed.broker.reportedWork(MINUTE, 'ails')).toEqual([]);
+      expect(await bed.broker.reportedWork(MINUTE + 1)).toEqual([{ ...WORK, acked: 1, session: 'a' }]);
+    });
+
+    it('replaces what was said of that minute before', async ({ bed }) => {
+      await bed.broker.reportWork({ session: 'a', number: 1, minute: MINUTE, work: [WORK] });
+      await bed.broker.reportWork({ session: 'a', number: 2, minute: MINUTE, work: [{ ...WORK, acked: 10 }] });
+
+      expect(await bed.broker.reportedWork(MINUTE)).toEqual([{ ...WORK, acked: 10, session: 'a' }]);
+    });
+
+    it('takes as many topics as a call has room for', async ({ bed }) => {
+      const work = Array.from({ length: 200 }, (_, i) => ({ ...WORK, topic: `topic-${i}` }));
+      for (let number = 1; number <= 10; number++) {
+        await bed.broker.reportWork({ session: `s${number}`, number, minute: MINUTE, work });
+      }
+
+      expect(await bed.broker.reportedWork(MINUTE)).toHaveLength(2000);
+      expect(await bed.broker.reportedWork(MINUTE, 'topic-7')).toHaveLength(10);
+    });
+  });
+}

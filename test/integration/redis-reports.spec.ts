@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type FleetKeys, RedisKeys } from '../../lib/broker/redis/redis-keys.js';
+import { LONG } from '../support/broker/broker-bed.js';
+import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
+
+const HEARTBEAT = { session: 'host:1:uuid', count: 1, length: LONG, digest: 'd' };
+
+let bed: RedisBed;
+let fleet: FleetKeys;
+beforeEach(async () => {
+  bed = await openRedisBed(inject('redisUrl'));
+  fleet = new RedisKeys(bed.prefix).fleet;
+});
+afterEach(() => bed.close());
+
+describe('reports of processes', () => {
+  const STATE = { since: 1, version: '1', clockOffset: 0, concurrency: 1, busy: 0, waiting: 0 };
+  const WORK = { topic: 'jobs', delivered: 1, acked: 1, retried: 0, dead: 0, maxLateness: 1, lateness: [1, 1] };
+
+  it('are stored as the documents say', async () => {
+    await bed.broker.heartbeat(HEARTBEAT);
+    const { session } = HEARTBEAT;
+    await bed.broker.report({ session, number: 7, state: STATE, holdings: { jobs: [0, 3] } });
+    await bed.broker.reportWork({ session, number: 8, minute: 29_454_480, work: [{ ...WORK, maxLateness: 1.23456 }] });
+
+    expect(await bed.redis.hgetall(fleet.processes)).toEqual({
+      [session]: '[7,{"since":1,"version":"1","clockOffset":0,"concurrency":1,"busy":0,"waiting":0}]',
+    });
+    expect(await bed.redis.hgetall(fleet.holdings)).toEqual({ [session]: '[7,{"jobs":[0,3]}]' });
+    const key = new RedisKeys(bed.prefix).work(29_454_480);
+    expect(await bed.redis.hgetall(key)).toEqual({ [`${session} jobs`]: '[8,1,1,0,0,1.235,[1,1]]' });
+    const ttl = await bed.redis.pttl(key);
+    expect(ttl).toBeGreaterThan(15 * 60_000);
+    expect(ttl).toBeLessThanOrEqual(16 * 60_000);
+  });
+
+  it('change nothing if they come late', async () => {
+    await bed.broker.heartbeat(HEARTBEAT);
+    const { session } = HEARTBEAT;
+    await bed.broker.report({ session, number: 9, state: { ...STATE, busy: 1 }, holdings: { jobs: [1] } });
+    expect(await bed.broker.report({ session, number: 8, state: STATE, holdings: {} })).toBe(true);
+    await bed.broker.reportWork({ session, number: 10, minute: 5, work: [{ ...WORK, acked: 2 }] });
+    await bed.broker.reportWork({ session, number: 8, minute: 5, work: [WORK, { ...WORK, topic: 'new' }] });
+
+    expect(await bed.broker.reportedProcesses([session])).toMatchObject([
+      { state: { busy: 1 }, holdings: { jobs: [1] } },
+    ]);
+    const work = await bed.broker.reportedWork(5);
+    expect(Object.fromEntries(work.map(({ topic, acked }) => [topic, acked]))).toEqual({ jobs: 2, new: 1 });
+  });
+
+  it('count as not there if another program wrote them, and are replaced by the next one', async () => {
+    await bed.broker.heartbeat(HEARTBEAT);
+    const { session } = HEARTBEAT;
+    const texts = [
+      '',
+      'x',
+      '{}',
+      '[1]',
+      '[1,2]',
+      '[1,null]',
+      '[1,{"since":"1"}]',
+      '[1,{"jobs":{}}]',
+      '[1,{"jobs":[-1]}]',
+      '[1,{"a b":[1]}]',
+      '[1,-1,0,0,0,0,[]]',
+      '[1,1,0,0,0,0,["x"]]',
+      '[1,1,0,0,0,1e999,[]]',
+      `[1,${JSON.stringify({ ...STATE, clockOffset: null })}]`,
+      '[9',
+    ];
+    const key = new RedisKeys(bed.prefix).work(5);
+    for (const text of texts) {
+      await bed.redis.hset(fleet.processes, session, text);
+      await bed.redis.hset(fleet.holdings, session, text);
+      await bed.redis.hset(key, {
+        [`${session} jobs`]: text,
+        [session]: '[1,1,1,0,0,1,[]]',
+        'a b c': '[1,1,1,0,0,1,[]]',
+      });
+      expect(await bed.broker.reportedProcesses([session])).toEqual([{ state: undefined, holdings: undefined }]);
+      expect(await bed.broker.reportedWork(5)).toEqual([]);
+      await bed.broker.report({ session, number: 10, state: STATE, holdings: {} });
+      await bed.broker.reportWork({ session, number: 10, minute: 5, work: [WORK] });
+      expect(await bed.broker.reportedProcesses([session])).toEqual([{ state: STATE, holdings: {} }]);
+      expect(await bed.broker.reportedWork(5)).toHaveLength(1);
+    }
+  });
+
+  it('are set aside if another program has made something else of their keys', async () => {
+    await bed.broker.heartbeat(HEARTBEAT);
+    const key = new RedisKeys(bed.prefix).work(5);
+    for (const name of [fleet.processes, fleet.holdings, key]) await bed.redis.set(name, 'x');
+    await bed.broker.report({ session: HEARTBEAT.session, number: 1, state: STATE, holdings: {} });
+    await bed.broker.reportWork({ session: HEARTBEAT.session, number: 1, minute: 5, work: [WORK] });
+
+    expect(await bed.broker.reportedProcesses([HEARTBEAT.session])).toEqual([{ state: STATE, holdings: {} }]);
+    expect(await bed.broker.reportedWork(5)).toHaveLength(1);
+    expect(await bed.redis.get(`${key}:set-aside`)).toBe('x');
+  });
+});
