@@ -10,27 +10,26 @@ import { isName } from '../messages/topic.js';
 import { toDate } from '../time/date.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
-const ACTIONS = [
-  'cancel',
-  'reschedule',
-  'runNow',
-  'edit',
-  'requeue',
-  'remove',
-  'drain',
-  'purge',
-  'pause',
-  'resume',
-] as const;
-
 /**
  * What is written down: the methods of `DelayQueueAdmin` that change something.
  *
  * @publicApi
  */
-export type AuditedAction = (typeof ACTIONS)[number];
+export type AuditedAction =
+  'cancel' | 'reschedule' | 'runNow' | 'edit' | 'requeue' | 'remove' | 'drain' | 'purge' | 'pause' | 'resume';
 
-const PHASES = ['begun', 'done', 'failed'] as const;
+const ACTIONS: Readonly<Record<AuditedAction, true>> = {
+  cancel: true,
+  reschedule: true,
+  runNow: true,
+  edit: true,
+  requeue: true,
+  remove: true,
+  drain: true,
+  purge: true,
+  pause: true,
+  resume: true,
+};
 
 /**
  * What can be said of every action.
@@ -60,7 +59,7 @@ export interface AuditEntry {
    * `'begun'`: work that goes in steps is about to change its first messages; another entry of the same operation follows when it
    * ends. `'done'`: it was confirmed. `'failed'`: some of it, or all, may have taken effect.
    */
-  readonly phase: (typeof PHASES)[number];
+  readonly phase: 'begun' | 'done' | 'failed';
   /** What the call was answered if it is done, as JSON; `undefined` if nothing. */
   readonly result: unknown;
   /** Why it failed. */
@@ -217,11 +216,11 @@ function decodeEntry({ at, text }: AuditPage['records'][number]): AuditEntry | u
 }
 
 function isAction(value: unknown): value is AuditedAction {
-  return ACTIONS.includes(value as AuditedAction);
+  return typeof value === 'string' && Object.hasOwn(ACTIONS, value);
 }
 
 function isPhase(value: unknown): value is AuditEntry['phase'] {
-  return PHASES.includes(value as AuditEntry['phase']);
+  return value === 'begun' || value === 'done' || value === 'failed';
 }
 
 function textOf(value: unknown): string | undefined {
