@@ -7,10 +7,11 @@ import type { Payload } from './payload.js';
 const EPOCH = '9f3ac07be41d2258';
 const OWNER = `${EPOCH} bench`;
 const HOUR = 3_600_000;
-const NUMBERS_PER_RECORD = 4;
 
 /** The parts of `internals.ts` that are used here. */
 interface Internals {
+  readonly CLAIM_HEAD: number;
+  readonly NUMBERS_PER_RECORD: number;
   readonly scriptOf: (name: string) => { readonly source: string } & LoadedScript;
   readonly toStoredId: (id: string) => string;
   readonly RedisKeys: new (prefix: string) => {
@@ -21,7 +22,7 @@ interface Internals {
 
 // In a variable, so that the compiler does not compile the library too.
 const INTERNALS = '../internals.js';
-const { RedisKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
+const { CLAIM_HEAD, NUMBERS_PER_RECORD, RedisKeys, scriptOf, toStoredId } = (await import(INTERNALS)) as Internals;
 
 const SCRIPTS = ['publish', 'claim', 'settle', 'acquire'] as const;
 
@@ -76,7 +77,7 @@ class BarePartition {
   /** Ids, tokens and payloads of up to {@link BARE_BATCH} messages. */
   async claim(): Promise<{ id: string; token: string; payload: Payload }[]> {
     const noSuspects = { room: 0, whole_room: 0 };
-    const [, , delivered, , , records, , , ...fields] = await this.#run('claim', {
+    const reply = await this.#run('claim', {
       claimant: OWNER,
       sequence: ++this.#claims,
       delivered: this.#delivered,
@@ -84,12 +85,14 @@ class BarePartition {
       lease: HOUR,
       ...noSuspects,
     });
+    const [, , delivered, , , records] = reply;
     this.#delivered = delivered as number;
     const numbers = JSON.parse(`[${String(records).replaceAll(' ', ',')}]`) as number[];
     const messages = [];
-    for (let i = 0, n = 0; i < fields.length; i += 2, n += NUMBERS_PER_RECORD) {
-      const [, body] = JSON.parse(fields[i + 1] as string) as [number, Payload];
-      messages.push({ id: fields[i] as string, token: `${EPOCH}.${numbers[n]}`, payload: body });
+    // The time comes before the head.
+    for (let i = 1 + CLAIM_HEAD, n = 0; i < reply.length; i += 2, n += NUMBERS_PER_RECORD) {
+      const [, body] = JSON.parse(reply[i + 1] as string) as [number, Payload];
+      messages.push({ id: reply[i] as string, token: `${EPOCH}.${numbers[n]}`, payload: body });
     }
     return messages;
   }
@@ -111,7 +114,8 @@ class BarePartition {
   ): Promise<readonly Argument[]> {
     const { sha, keys, args } = this.#scripts[name];
     const known: Readonly<Record<string, Argument>> = {
-      wake_command: 'SPUBLISH',
+      // As the library signals without a cluster; Redis 6.2 has no other command.
+      wake_command: 'PUBLISH',
       channel: this.#name('channel'),
       ...given,
     };

@@ -1,3 +1,4 @@
-// The part of build.mjs that tests use.
+// The parts of build.mjs that tests use.
 
+export function buildBench(): Promise<string>;
 export function buildSample(name: string): Promise<void>;

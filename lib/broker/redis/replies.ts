@@ -61,9 +61,10 @@ const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'e
 
 const CLAIM_STATUS = ['claimed', 'claimed', 'paused', 'held'] as const;
 
-/** What comes before the messages that were claimed. */
-const CLAIM_HEAD = 8;
-const NUMBERS_PER_RECORD = 4;
+/** Fields of a claim's reply between the time and the messages. */
+export const CLAIM_HEAD = 8;
+/** Numbers that a claim's reply has of each message. */
+export const NUMBERS_PER_RECORD = 4;
 const FIELDS_PER_PEEKED_MESSAGE = 6;
 
 /** @param messages those that were published; the due times of most follow from them */
