@@ -40,10 +40,10 @@ export function holdContract(it: BrokerTest): void {
 
     it('keeps back what has to be delivered again, too', async ({ bed }) => {
       await bed.deliver('a', { lease: 5 });
-      await bed.broker.hold(bed.partition, bed.nextCall(), 60);
+      await bed.broker.hold(bed.partition, bed.nextCall(), 300);
       await bed.advance(6);
       expect((await bed.claim()).messages).toEqual([]);
-      await bed.advance(60);
+      await bed.advance(300);
       expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
     });
 

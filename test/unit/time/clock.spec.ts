@@ -72,12 +72,15 @@ describe('SystemClock', () => {
 
     it('never sets a longer timeout than setTimeout can hold', () => {
       const delays: number[] = [];
-      const setTimeout = vi.spyOn(globalThis, 'setTimeout');
+      const faked = globalThis.setTimeout;
+      vi.stubGlobal('setTimeout', (callback: () => void, delay: number) => {
+        delays.push(delay);
+        return faked(callback, delay);
+      });
       new SystemClock().setTimer(2 ** 33, () => {});
       vi.advanceTimersByTime(2 ** 33);
-      for (const [, delay] of setTimeout.mock.calls) delays.push(delay ?? 0);
-      // Before the real timers come back, as what it restores is a fake one.
-      setTimeout.mockRestore();
+      // Before the real timers come back, as what comes back here is a fake one.
+      vi.unstubAllGlobals();
 
       expect(delays).toHaveLength(5);
       expect(Math.max(...delays)).toBe(LONGEST_TIMEOUT);
