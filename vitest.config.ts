@@ -1,84 +1,118 @@
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { type TestProjectInlineConfiguration, defineConfig } from 'vitest/config';
+import { keepTestEnvironment } from './scripts/setup/environment.mjs';
 import { luaScripts } from './scripts/setup/lua-scripts.mjs';
 
+keepTestEnvironment();
+
+const require = createRequire(import.meta.url);
 const source = (path: string): string => new URL(path, import.meta.url).pathname;
+
+/** The library by its name, from its sources. */
+const ENTRIES = [
+  { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
+  { find: /^nestjs-delay-queue\/(\w+)$/, replacement: source('./lib/$1/index.ts') },
+];
 
 /**
  * The ioredis that the library and its tests use in place of the installed one: what `IOREDIS` names, a package or the path of
  * one. The programs of `test/fleet` are processes of their own, and use the installed one.
  */
-const given = process.env['IOREDIS'] || 'ioredis';
-const ioredis = given.startsWith('.') || given.startsWith('/') ? resolve(given) : given;
-const require = createRequire(import.meta.url);
+const GIVEN = process.env['IOREDIS'] || 'ioredis';
 
-/** What is only about clusters is left out with an ioredis that does not serve them. */
-const { version } = require(`${ioredis}/package.json`) as { version: string };
-const leftOut = Number.parseInt(version, 10) >= 6 ? [] : ['test/integration/*-cluster.spec.ts'];
+type Settings = NonNullable<TestProjectInlineConfiguration['test']>;
 
-const shared = {
-  plugins: [luaScripts()],
-  resolve: {
-    alias: [
-      ...(ioredis === 'ioredis' ? [] : [{ find: /^ioredis$/, replacement: require.resolve(ioredis) }]),
-      { find: /^nestjs-delay-queue$/, replacement: source('./lib/index.ts') },
-      { find: /^nestjs-delay-queue\/terminus$/, replacement: source('./lib/terminus/index.ts') },
-      { find: /^nestjs-delay-queue\/testing$/, replacement: source('./lib/testing/index.ts') },
-      { find: /^nestjs-delay-queue\/opentelemetry$/, replacement: source('./lib/opentelemetry/index.ts') },
-      { find: /^nestjs-delay-queue\/prometheus$/, replacement: source('./lib/prometheus/index.ts') },
-    ],
-  },
+/** Group after group is run, so each group has the machine to itself. */
+function project(name: string, group: number, settings: Settings, ioredis = GIVEN): TestProjectInlineConfiguration {
+  const path = /^[./]/.test(ioredis) ? resolve(ioredis) : ioredis;
+  return {
+    plugins: [luaScripts()],
+    resolve: {
+      alias: [
+        ...(ioredis === 'ioredis' ? [] : [{ find: /^ioredis$/, replacement: require.resolve(path) }]),
+        ...ENTRIES,
+      ],
+    },
+    test: {
+      name,
+      sequence: { groupOrder: group },
+      // They only say when a test gives up: Vitest's own, one second for a poll, is a bound that a busy host misses.
+      testTimeout: 20_000,
+      hookTimeout: 20_000,
+      expect: { poll: { timeout: 10_000 } },
+      ...settings,
+    },
+  };
+}
+
+/** A worker loads Nest and the library once, and not again for each file, so a file must leave nothing behind. */
+const SHARED_PROCESS: Settings = {
+  isolate: false,
+  setupFiles: ['test/support/setup/leaves-no-trace.ts', 'test/support/setup/seed.ts'],
+  unstubEnvs: true,
+  unstubGlobals: true,
+  // A test of leaks asks for a garbage collection.
+  execArgv: ['--expose-gc'],
 };
 
-const timeouts = { testTimeout: 20_000, hookTimeout: 20_000 };
+/** They start processes, measure time, or both. */
+const ONE_AT_A_TIME: Settings = { fileParallelism: false, maxConcurrency: 4 };
+
+/** Tests that use one processor each, and measure no time. */
+const PACKAGES = ['test/package/**/*.spec.ts'];
+const ENVIRONMENTS = [
+  'test/extended/packages/**/*.spec.ts',
+  'test/extended/{command-line-surroundings,secrets}.spec.ts',
+];
+
+/** What is sent with ioredis, and how its connections fail. */
+const ABOUT_IOREDIS = [
+  'test/contract/redis-broker.spec.ts',
+  'test/integration/redis-{connection,database,failover,link,nodes,replicas,sentinel,signals}.spec.ts',
+  'test/e2e/{boot,example,redis-outage,shutdown}.spec.ts',
+];
+
+/** All tests that use ioredis in their own process. */
+const WITH_IOREDIS = ['test/{contract,integration}/**/*.spec.ts', 'test/e2e/*.spec.ts', 'test/e2e/nest/**/*.spec.ts'];
+
+/** Extended tests that have a long form, too; they ask `inject('soak')`. */
+const LONG_TOO = ['test/extended/drills.spec.ts', 'test/extended/packages/typescript.spec.ts'];
 
 export default defineConfig({
   test: {
-    // Vitest would leave one of two cores idle.
-    maxWorkers: 2,
+    // On two cores: tests wait for Redis and for time for a third of theirs.
+    maxWorkers: 3,
+    allowOnly: false,
     globalSetup: [
       'test/support/setup/run-folder.ts',
       'test/support/setup/shared-redis.ts',
       'test/support/setup/build-programs.mjs',
     ],
     projects: [
-      {
-        ...shared,
-        test: {
-          name: 'in-process',
-          include: ['test/**/*.spec.ts', 'sample/**/*.spec.ts'],
-          exclude: ['test/extended/**', 'test/fleet/**', 'test/package/**', ...leftOut],
-          sequence: { groupOrder: 0 },
-          // A test of leaks asks for a garbage collection.
-          execArgv: ['--expose-gc'],
-          ...timeouts,
-        },
-      },
-      {
-        // These measure time, so each has the machine to itself.
-        ...shared,
-        test: {
-          name: 'processes',
-          include: ['test/{fleet,package}/**/*.spec.ts'],
-          fileParallelism: false,
-          maxConcurrency: 3,
-          sequence: { groupOrder: 1 },
-          ...timeouts,
-        },
-      },
-      {
-        // What `npm test` leaves to `npm run test:extended`: it takes minutes, or depends on what others publish today.
-        ...shared,
-        test: {
-          name: 'extended',
-          include: ['test/extended/**/*.spec.ts'],
-          fileParallelism: false,
-          maxConcurrency: 3,
-          sequence: { groupOrder: 2 },
-          ...timeouts,
-        },
-      },
+      project('in-process', 0, {
+        ...SHARED_PROCESS,
+        include: ['test/{cli,contract,drills,e2e,integration,support,unit}/**/*.spec.ts', 'sample/**/*.spec.ts'],
+      }),
+      // The compiler fills the memory of its process.
+      project('docs', 0, { ...SHARED_PROCESS, include: ['test/docs/**/*.spec.ts'] }),
+      project('packages', 0, { include: PACKAGES, maxConcurrency: 2 }),
+      project('processes', 1, { ...ONE_AT_A_TIME, include: ['test/fleet/**/*.spec.ts'] }),
+      project('extended-environments', 2, { include: ENVIRONMENTS, maxConcurrency: 2, provide: { soak: false } }),
+      project('ioredis-5', 2, { ...SHARED_PROCESS, include: ABOUT_IOREDIS }, 'ioredis-5'),
+      project('extended', 3, {
+        ...ONE_AT_A_TIME,
+        include: ['test/extended/**/*.spec.ts'],
+        exclude: ENVIRONMENTS,
+        provide: { soak: false },
+      }),
+      project('soak', 4, {
+        ...ONE_AT_A_TIME,
+        include: ['test/soak/**/*.spec.ts', ...LONG_TOO],
+        provide: { soak: true },
+        testTimeout: 600_000,
+      }),
+      project('soak-ioredis-5', 5, { ...SHARED_PROCESS, include: WITH_IOREDIS }, 'ioredis-5'),
     ],
   },
 });

@@ -1,39 +1,24 @@
 /**
- * `npm test`: the checks and tests that need only this repository and a Redis, from a fresh clone. Arguments are passed to
+ * `npm test`: the checks and tests that need only this repository and a Redis server, from a fresh clone. Arguments are passed to
  * vitest. The last line counts the checks and tests: `N passed, N failed`.
  */
-import { report, runTests, runVisibly } from './checks/run-tests.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
-import { SetupFailure, runScript } from './setup/failure.mjs';
-import { startRedis } from './setup/redis.mjs';
+import { runVisibly } from './checks/run-tests.mjs';
+import { runTier } from './checks/tiers.mjs';
+import { runScript } from './setup/failure.mjs';
 
-// The build comes first: the samples are linted against the built library's types.
-const CHECKS = ['build', 'lint', 'typecheck'];
+await runScript(() => runTier('test', process.argv.slice(2), runChecks));
 
-await runScript(async () => {
-  const results = await checkEverything().catch((error) => {
-    if (!(error instanceof SetupFailure)) throw error;
-    return [{ passed: 0, failures: [`the set-up: ${error.message}`] }];
-  });
-  return report(results);
-});
-
-async function checkEverything() {
-  await ensureDependencies();
-  const redis = await startRedis();
-  try {
-    const projects = ['--project', 'in-process', '--project', 'processes'];
-    return [...(await runChecks()), await runTests([...projects, ...process.argv.slice(2)], { REDIS_URL: redis.url })];
-  } finally {
-    await redis.stop();
-  }
+/** The build comes first: the samples are linted against the built library's types, and nothing else can be tested. */
+async function runChecks() {
+  const build = await runCheck('build');
+  if (build.failures.length > 0) return [{ ...build, blocks: true }];
+  return [build, ...(await Promise.all(['lint', 'typecheck'].map(runCheck)))];
 }
 
-async function runChecks() {
-  const results = [];
-  for (const name of CHECKS) {
-    const code = await runVisibly('npm', ['run', name]);
-    results.push(code === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [`npm run ${name}`] });
-  }
-  return results;
+async function runCheck(name) {
+  const command = `npm run ${name}`;
+  const { code, output } = await runVisibly('npm', ['run', name], 'pipe');
+  console.log(output);
+  if (code === 0) return { file: command, milliseconds: 0, passed: 1, failures: [] };
+  return { file: command, milliseconds: 0, passed: 0, failures: [{ name: command, error: output }], again: command };
 }

@@ -6,6 +6,7 @@ import { Interruption, SetupFailure, exitCodeOf } from './failure.mjs';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const PARENT = process.ppid;
+const UNDER_NPM = process.env.npm_lifecycle_event !== undefined;
 
 const END_WITH_PARENT = fileURLToPath(new URL('./end-with-parent.mjs', import.meta.url));
 
@@ -60,7 +61,7 @@ function signalGroup(leader, signal) {
 
 /** Whether npm's shell around this script has ended: npm sends SIGTERM to that shell, which may not pass it on. */
 function isOrphan() {
-  return process.env.npm_lifecycle_event !== undefined && process.ppid !== PARENT;
+  return UNDER_NPM && process.ppid !== PARENT;
 }
 
 /**

@@ -5,7 +5,7 @@ export interface Drill {
   readonly name: string;
   /** The drill in one sentence. */
   readonly shows: string;
-  /** How many disturbances `npm run test:drills` causes, unless it is told another number. */
+  /** How many disturbances `npm run test:drills` and `test:soak` cause, unless the first is told another number. */
   readonly times: number;
   /** How many `npm run test:extended` causes, within 30 s; without it, the drill is none of its tests. */
   readonly short?: number;

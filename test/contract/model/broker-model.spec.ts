@@ -1,3 +1,3 @@
 import { describeModel } from './describe-model.js';
 
-describeModel(25);
+describeModel(10);

@@ -44,7 +44,8 @@ export class PackedProgram {
 
   /** Runs it in a shell, where it is called `nestjs-delay-queue`. */
   async shell(line: string, settings: Settings = {}): Promise<Outcome> {
-    return this.runAs('bash', ['-c', `nestjs-delay-queue() { '${this.path}' "$@"; }\n${line}`], settings);
+    // A bash whose input is a socket takes itself for a remote one, and would read what its user has set up.
+    return this.runAs('bash', ['--norc', '-c', `nestjs-delay-queue() { '${this.path}' "$@"; }\n${line}`], settings);
   }
 
   /** Runs it on a terminal, which has one output. Its input is echoed there. */
@@ -54,7 +55,11 @@ export class PackedProgram {
   }
 
   async runAs(file: string, args: readonly string[], { env = {}, input, during }: Settings): Promise<Outcome> {
-    const child = spawn(file, args, { env: { ...process.env, ...env }, timeout: LIMIT, killSignal: 'SIGKILL' });
+    const child = spawn(file, args, {
+      env: { PATH: process.env['PATH'], ...env },
+      timeout: LIMIT,
+      killSignal: 'SIGKILL',
+    });
     noteProcess(child);
     const running = { child, stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => (running.stdout += chunk.toString()));

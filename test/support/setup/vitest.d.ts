@@ -6,5 +6,7 @@ declare module 'vitest' {
     redisUrl: string;
     /** A temporary folder that is removed when the run has ended. */
     runFolder: string;
+    /** Whether the test is part of `npm run test:soak`, and plays its long form. */
+    soak: boolean;
   }
 }

@@ -71,7 +71,6 @@ describe('SlotPool', () => {
 
   it('never has more slots out than its limit', async () => {
     const random = new SeededRandom();
-    console.info(`handler slots: seed ${random.seed}`);
     const pool = new SlotPool(7);
     const groups = [new HandlerSlots(pool, 2), new HandlerSlots(pool, 4), new HandlerSlots(pool, 100)];
     const out: HandlerSlots[] = [];

@@ -128,7 +128,6 @@ describe('a SlotPool with claimants of several topics of a handler', () => {
 
   it('never grants out of order, and forgets nobody', async () => {
     const random = new SeededRandom();
-    console.info(`handler slots, priorities: seed ${random.seed}`);
     const pool = new SlotPool(5);
     const groups = [new HandlerSlots(pool, 1), new HandlerSlots(pool, 3), new HandlerSlots(pool, 100)];
     const hungry = new Set<TestClaimant>();

@@ -6,7 +6,6 @@ import { SeededRandom } from '../../support/random.js';
 const ROUNDS = 300;
 
 const random = new SeededRandom();
-console.info(`assign partitions: seed ${random.seed}`);
 
 /** Names as processes have them; those of one host differ in little. */
 function fleet(size: number): string[] {

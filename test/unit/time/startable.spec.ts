@@ -204,7 +204,6 @@ const LOOPS: Record<string, (world: World) => Startable> = {
 };
 
 const random = new SeededRandom();
-console.info(`loops: seed ${random.seed}`);
 
 // The time between two heartbeats is drawn; here it is always the same, so that two loops can be compared.
 beforeAll(() => void vi.spyOn(Math, 'random').mockReturnValue(0.5));

@@ -74,7 +74,6 @@ describe('SortedSet', () => {
 
   it('agrees with a plain list, whatever the operations', () => {
     const random = new SeededRandom();
-    console.info(`sorted set: seed ${random.seed}`);
     const set = new SortedSet();
     const plain = new Map<string, number>();
     for (let step = 0; step < 5000; step++) {

@@ -15,8 +15,8 @@ import { until } from '../support/waiting.js';
 const TOPIC = 'work';
 const SECOND = 1000;
 
-/** How long processes are killed, in seconds; `SCHEDULES_SECONDS=300` does it for five minutes. */
-const SECONDS = Number(process.env['SCHEDULES_SECONDS'] ?? 40);
+/** How long processes are killed, in seconds. */
+const SECONDS = 300;
 
 /** Processes that find out soon that another one has died, so that many can. */
 const WORKER = { lease: 2000, maxIdleWait: 200, concurrency: 100 };

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
-import { onceARun } from '../support/package/once-a-run.js';
-import { packLibrary } from '../support/package/packed-library.js';
-import { runProgram } from '../support/package/run-program.js';
-import { install } from '../support/package/npm-install.js';
+import { compileApps, greeterOutput, runGreeter } from '../../support/package/greeter.js';
+import { onceARun } from '../../support/package/once-a-run.js';
+import { packLibrary } from '../../support/package/packed-library.js';
+import { runProgram } from '../../support/package/run-program.js';
+import { install } from '../../support/package/npm-install.js';
 
 /** Packages that Nest loads only if they are installed; bundlers have to leave them out. */
 const OPTIONAL = [

@@ -6,11 +6,10 @@ import { NO_FAULTS, listAll, listingFaults } from '../support/processes/list-all
 import { notHandledOnce } from '../support/processes/fleet.js';
 import { LONGEST_BLOCK, WatchedSteps, longestCall } from '../support/readings/longest-call.js';
 import { report } from '../support/readings/statistics.js';
-import { MESSAGE_COUNT } from '../support/processes/message-count.js';
 import { OperatedFleet } from '../support/processes/operated-fleet.js';
 import { SavedMessages } from '../support/processes/saved-messages.js';
 
-const COUNT = MESSAGE_COUNT;
+const COUNT = 100_000;
 const PARTITIONS = 8;
 const KEYS = 100;
 

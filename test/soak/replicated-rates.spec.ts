@@ -12,7 +12,7 @@ const PER_CALL = 500;
 const IN_THE_AIR = 500;
 
 /** Of all rounds the best is shown, since a busy host only takes away. */
-const ROUNDS = Number(process.env['DRILL_ROUNDS'] ?? 2);
+const ROUNDS = 40;
 
 const REQUIREMENTS: readonly { name: string; replicas: ReplicaOptions | undefined }[] = [
   { name: 'no replica', replicas: undefined },

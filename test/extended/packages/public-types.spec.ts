@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { unexportedTypes } from '../support/package/public-types.js';
-import { readJson } from '../support/package/read-json.js';
+import { unexportedTypes } from '../../support/package/public-types.js';
+import { readJson } from '../../support/package/read-json.js';
 
 /** The files behind the entries of the package, such as `testing/index.ts`. */
 async function entries(): Promise<string[]> {

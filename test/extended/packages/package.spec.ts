@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
-import { installOnNest12 } from '../support/package/installations.js';
-import { onceARun } from '../support/package/once-a-run.js';
-import { packLibrary } from '../support/package/packed-library.js';
-import { runProgram } from '../support/package/run-program.js';
-import { install } from '../support/package/npm-install.js';
+import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../../support/package/greeter.js';
+import { installOnNest12 } from '../../support/package/installations.js';
+import { onceARun } from '../../support/package/once-a-run.js';
+import { packLibrary } from '../../support/package/packed-library.js';
+import { runProgram } from '../../support/package/run-program.js';
+import { install } from '../../support/package/npm-install.js';
 
 const STYLES: readonly AppStyle[] = [
   { type: 'commonjs', compilerOptions: { module: 'nodenext' } },

@@ -1,3 +1,3 @@
 import { describeModel } from '../contract/model/describe-model.js';
 
-describeModel(75);
+describeModel(300);

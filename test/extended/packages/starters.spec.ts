@@ -3,11 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { codeBlocks, readDocument } from '../support/docs/markdown.js';
-import { onceARun } from '../support/package/once-a-run.js';
-import { packLibrary } from '../support/package/packed-library.js';
-import { runProgram } from '../support/package/run-program.js';
-import { npmInstall } from '../support/package/npm-install.js';
+import { codeBlocks, readDocument } from '../../support/docs/markdown.js';
+import { onceARun } from '../../support/package/once-a-run.js';
+import { packLibrary } from '../../support/package/packed-library.js';
+import { runProgram } from '../../support/package/run-program.js';
+import { npmInstall } from '../../support/package/npm-install.js';
 
 /** The starters of `nest new`, by the major of its CLI. */
 const STARTERS = [
@@ -38,7 +38,7 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
   let env: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
-    const outer = Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_ENV|npm_)/.test(name));
+    const outer = Object.entries(process.env).filter(([name]) => !/^(TEST|VITEST|NODE_ENV)/.test(name));
     env = { ...Object.fromEntries(outer), REDIS_URL: inject('redisUrl') };
     folder = join(await create(nest), 'app');
     await edit('src/app.module.ts', (code) =>

@@ -5,11 +5,10 @@ import { HELD, type Run, WORK } from '../fleet/operated-protocol.js';
 import { NO_FAULTS, listAll, listingFaults } from '../support/processes/list-all.js';
 import { LONGEST_BLOCK, WatchedSteps, longestCall } from '../support/readings/longest-call.js';
 import { report } from '../support/readings/statistics.js';
-import { MESSAGE_COUNT } from '../support/processes/message-count.js';
 import { OperatedFleet, type OperatedProcess } from '../support/processes/operated-fleet.js';
 import { SavedMessages, messageKeys } from '../support/processes/saved-messages.js';
 
-const COUNT = MESSAGE_COUNT;
+const COUNT = 100_000;
 const PARTITIONS = 8;
 const HOUR = 3_600_000;
 

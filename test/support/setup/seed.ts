@@ -1,0 +1,4 @@
+import * as fc from 'fast-check';
+
+// As `SeededRandom` does.
+fc.configureGlobal({ seed: Number(process.env['SEED']) });
