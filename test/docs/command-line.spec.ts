@@ -62,7 +62,7 @@ describe('docs/reference/command-line.md', () => {
     expect(shown.map(([output = '', text = '']) => alike(text, endOf(output)))).toEqual(
       shown.map(([output = '']) => alike(output, endOf(output))),
     );
-  }, 60_000);
+  });
 
   async function shell(code: string): Promise<string> {
     const env = { ...process.env, ...bed.env, PATH: [folder, process.env['PATH']].join(delimiter) };

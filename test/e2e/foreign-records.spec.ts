@@ -215,7 +215,7 @@ describe('records that other programs have left in a partition', () => {
     'dead Gr\\xFC\\xDFe',
   ];
 
-  it('do not stop its other messages, and become dead letters', { timeout: 30_000 }, async () => {
+  it('do not stop its other messages, and become dead letters', async () => {
     const good = await publishGood(0);
     await writeForeign();
     const { app, jobs, admin, errors } = await consume();
@@ -277,7 +277,7 @@ describe('records that other programs have left in a partition', () => {
     expect(rejections).toEqual([]);
   });
 
-  it('under the names of its keys are set aside, whichever key it is', { timeout: 30_000 }, async () => {
+  it('under the names of its keys are set aside, whichever key it is', async () => {
     const { app, jobs, admin } = await consume();
     for (const [n, name] of ['errors', 'dead', 'keyed', 'meta', 'deliveries', 'inflight', 'owner'].entries()) {
       await bed.redis.del(key(name));

@@ -20,7 +20,7 @@ let program: PackedProgram;
 
 beforeAll(async () => {
   program = await installProgram();
-}, 60_000);
+});
 
 describe('on a terminal', () => {
   it('asks for the name of the topic, and takes nothing else', async () => {
@@ -145,7 +145,7 @@ describe('which Redis', () => {
 
     beforeAll(async () => {
       cluster = await startRedisCluster();
-    }, 60_000);
+    });
 
     afterAll(async () => {
       await cluster.stop();

@@ -11,7 +11,7 @@ describe.each(servesClusters ? [3] : [])('on a cluster of %i masters', (size) =>
 
   beforeAll(async () => {
     cluster = await startRedisCluster(size);
-  }, 40_000);
+  });
 
   afterAll(async () => {
     await cluster.stop();
@@ -59,7 +59,7 @@ describe.each(servesClusters ? [] : [3])('with an ioredis that does not follow s
 
   beforeAll(async () => {
     cluster = await startRedisCluster(size);
-  }, 40_000);
+  });
 
   afterAll(async () => {
     await cluster.stop();

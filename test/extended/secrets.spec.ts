@@ -124,7 +124,7 @@ describe('no password is in any log line or error', () => {
       await protect(server, 'right');
       cluster = await startRedisCluster(1);
       await protect(cluster.servers[0], 'right');
-    }, 40_000);
+    });
     afterAll(async () => {
       await server.stop();
       await cluster.stop();

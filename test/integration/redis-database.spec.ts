@@ -30,7 +30,7 @@ describe('the configured database', () => {
   beforeAll(async () => {
     [server, cluster] = await Promise.all([startRedis(), startRedisCluster(1)]);
     redis = new Redis(server.url);
-  }, 40_000);
+  });
   afterAll(async () => {
     redis.disconnect();
     await Promise.all([server.stop(), cluster.stop()]);

@@ -97,7 +97,7 @@ describe.each(servesClusters ? [3] : [])('the link to a cluster of %i', (size) =
 
   beforeAll(async () => {
     cluster = await startRedisCluster(size);
-  }, 40_000);
+  });
 
   afterAll(async () => cluster.stop());
 

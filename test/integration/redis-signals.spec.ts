@@ -112,7 +112,7 @@ describe('subscriptions', () => {
 
     expect(await received.atLeast(1)).toEqual(['back']);
     expect(connection.subscriber).toBe(before);
-  }, 30_000);
+  });
 
   it('that are denied keep their client, are reported, and are made once they are allowed', async () => {
     const errors = new Received<Error>();

@@ -10,7 +10,7 @@ describe('the program of the packed library, without Nest and without any option
 
   beforeAll(async () => {
     program = await installProgram();
-  }, 60_000);
+  });
 
   async function run(...args: readonly string[]): Promise<Outcome> {
     return program.run(args, { env });

@@ -31,13 +31,13 @@ describe('the packed library without any optional peer', () => {
 
   beforeAll(async () => {
     folder = await installWithoutOptionalPeers();
-  }, 60_000);
+  });
 
   async function run(code: string): Promise<string> {
     const program = join(folder, `${randomUUID()}.mjs`);
     await writeFile(program, code);
     const env = { ...process.env, REDIS_URL: inject('redisUrl'), PREFIX: `smoke-${randomUUID()}` };
-    return runProgram(process.execPath, [program], { cwd: folder, env, timeout: 30_000 });
+    return runProgram(process.execPath, [program], { cwd: folder, env, timeout: 120_000 });
   }
 
   it('boots, and publishes', async () => {

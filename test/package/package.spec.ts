@@ -14,7 +14,7 @@ describe('the packed library', () => {
 
   beforeAll(async () => {
     ({ files } = await packLibrary());
-  }, 60_000);
+  });
 
   it.each(FORMATS)('holds the code and the declarations as %s, with maps of both', (format) => {
     for (const end of ['js', 'js.map', 'd.ts', 'd.ts.map']) expect(files).toContain(`dist/${format}/index.${end}`);
@@ -89,7 +89,7 @@ describe('an application that has installed the packed library', () => {
 
   beforeAll(async () => {
     folder = await installOnNest12();
-  }, 60_000);
+  });
 
   async function compiled(style: AppStyle): Promise<string> {
     const compilation = compilations.get(style) ?? compileApps(folder, style);
@@ -108,7 +108,7 @@ describe('an application that has installed the packed library', () => {
   it.concurrent.each(STYLES)(
     'has a testing kit, which leaves nothing open: type $type',
     async (style) => {
-      const output = await runProgram(process.execPath, ['month.js'], { cwd: await compiled(style), timeout: 30_000 });
+      const output = await runProgram(process.execPath, ['month.js'], { cwd: await compiled(style), timeout: 120_000 });
 
       expect(output).toBe('remembered Ada after 30 days');
     },

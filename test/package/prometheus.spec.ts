@@ -26,7 +26,7 @@ async function run(folder: string, program: string): Promise<string> {
   const file = join(folder, `${randomUUID()}.mjs`);
   await writeFile(file, program);
   const env = { ...process.env, REDIS_URL: inject('redisUrl'), PREFIX: `smoke-${randomUUID()}` };
-  return runProgram(process.execPath, [file], { cwd: folder, env, timeout: 30_000 });
+  return runProgram(process.execPath, [file], { cwd: folder, env, timeout: 120_000 });
 }
 
 describe('the packed library', () => {

@@ -82,5 +82,5 @@ describe('the types of the built library', () => {
     const wrong = APPLICATION.split('\n').flatMap((line, i) => (line.endsWith('// wrong') ? [`app.ts(${i + 1}`] : []));
     expect(wrong).toHaveLength(3);
     expect(reported).toEqual(wrong);
-  }, 60_000);
+  });
 });

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
  * How long a test waits for something that should happen at once, in milliseconds. It only says when a test gives up: a busy
  * host takes longer, so no test may take it for a bound of what the library does.
  */
-export const SOON = 10_000;
+export const SOON = 60_000;
 
 /** Repeats an assertion until it holds. If it never does, this fails with what the assertion said last. */
 export async function eventually<T>(assertion: () => T | Promise<T>, timeout = SOON): Promise<T> {

@@ -49,7 +49,7 @@ describe('instances of scoped classes', () => {
     await collectGarbage();
     const survivors = [...alive].filter((reference) => reference.deref() !== undefined);
     expect(survivors.length).toBeLessThan(100);
-  }, 90_000);
+  });
 });
 
 /** Needs the flag that the configuration of vitest gives to its workers. */

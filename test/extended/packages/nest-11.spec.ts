@@ -45,7 +45,7 @@ describe('on the newest Nest 11', () => {
       const app = await compileApps(folder, style);
 
       expect(await runGreeter(app)).toEqual(greeterOutput(style.type));
-      expect(await runProgram(process.execPath, ['month.js'], { cwd: app, timeout: 30_000 })).toBe(
+      expect(await runProgram(process.execPath, ['month.js'], { cwd: app, timeout: 120_000 })).toBe(
         'remembered Ada after 30 days',
       );
     },

@@ -16,6 +16,6 @@ export function describeScenarios(played: readonly Scenario[]): void {
       expect(violations, [again, ...found, output].join('\n')).toEqual([]);
       expect(figures.published).toBeGreaterThan(100);
       expect(figures.deliveries).toBeGreaterThan(100);
-    }, 90_000);
+    }, 300_000);
   });
 }

@@ -4,7 +4,7 @@ import { useSample } from '../../support/samples/sample.js';
 describe('sample/06-schedules-and-order', () => {
   const sample = useSample('06-schedules-and-order');
 
-  it('plays a story of which every part comes true, and leaves nothing running', { timeout: 60_000 }, async () => {
+  it('plays a story of which every part comes true, and leaves nothing running', async () => {
     const warehouse = sample.start('main');
     await warehouse.printed('Every part of the story came true.');
     await warehouse.exit();

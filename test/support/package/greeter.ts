@@ -59,6 +59,6 @@ export function greeterOutput(type: AppStyle['type']): string[] {
 /** Runs a compiled or bundled `greeter.ts`. */
 export async function runGreeter(folder: string, file = 'greeter.js', node = process.execPath): Promise<string[]> {
   const env = { ...process.env, REDIS_URL: inject('redisUrl'), PREFIX: `smoke-${randomUUID()}` };
-  const output = await runProgram(node, [file], { cwd: folder, env, timeout: 30_000 });
+  const output = await runProgram(node, [file], { cwd: folder, env, timeout: 120_000 });
   return output.split('\n');
 }

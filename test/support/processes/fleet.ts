@@ -32,7 +32,7 @@ export class FleetProcess extends TestProcess {
   }
 
   async reported(kind: Report['kind']): Promise<void> {
-    await until(`${this.name} to report '${kind}'\n${this.output}`, () => this.all(kind).length > 0, 30_000);
+    await until(`${this.name} to report '${kind}'\n${this.output}`, () => this.all(kind).length > 0, 120_000);
   }
 }
 

@@ -16,7 +16,7 @@ import type {
 const PREFIX = 'operated';
 
 /** The longest time that a process may take for a request, in milliseconds. */
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 /** A process that is operated from outside, and everything that it has reported. */
 export class OperatedProcess extends TestProcess {

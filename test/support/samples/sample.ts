@@ -30,7 +30,7 @@ export class Sample {
 /** Builds a sample for the tests of a file, and ends what they leave of it. */
 export function useSample(name: string): Sample {
   const sample = new Sample(name);
-  beforeAll(() => buildSample(name), 60_000);
+  beforeAll(() => buildSample(name));
   afterAll(() => sample.close());
   return sample;
 }
