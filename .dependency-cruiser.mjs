@@ -8,7 +8,8 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 const EVERYWHERE = ['@standard-schema/spec'];
 
 const BELOW_RUNTIME = ['fleet', 'topics', 'events', 'broker', 'middleware', 'messages'];
-const RUNTIME = ['producer', 'consumer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
+const RUNTIME = ['producer', 'consumer', 'receiver', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
+const OUTBOUND = ['outbound', 'outbound/push', 'outbound/forward'];
 
 /**
  * From the ground up: what a folder may import beside the ground and itself, and which packages.
@@ -27,15 +28,20 @@ const LAYERS = {
   broker: { folders: ['messages'] },
   'broker/memory': { folders: ['broker', 'messages'] },
   'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
-  events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
+  events: { folders: ['broker', 'messages'], packages: ['rxjs', 'uuid'] },
   topics: { folders: ['broker', 'messages'] },
   fleet: { folders: ['events', 'broker'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   schedules: { folders: BELOW_RUNTIME, packages: ['croner'] },
   consumer: { folders: ['schedules', ...BELOW_RUNTIME] },
+  'outbound/push': { folders: ['messages'] },
+  'outbound/forward': { folders: ['messages'] },
+  // What it makes is to the consumer a handler like any other.
+  outbound: { folders: ['outbound/push', 'outbound/forward', 'consumer', 'topics', 'messages'] },
+  receiver: { folders: ['consumer', ...BELOW_RUNTIME] },
   admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
-  composition: { folders: [...RUNTIME, 'broker/redis'], packages: ['uuid'] },
+  composition: { folders: [...RUNTIME, ...OUTBOUND, 'broker/redis'], packages: ['uuid'] },
   // An application that only imports a decorator must not load the queue.
   decorators: { folders: ['schedules', 'messages'], packages: ['@nestjs/common'] },
   handlers: {
@@ -46,7 +52,9 @@ const LAYERS = {
     folders: ['handlers', 'decorators', 'composition', ...RUNTIME],
     packages: ['@nestjs/common', '@nestjs/core'],
   },
-  index: { folders: ['module', 'handlers', 'decorators', 'composition', ...RUNTIME] },
+  // What the dashboard and the gateway share.
+  http: {},
+  index: { folders: ['module', 'handlers', 'decorators', 'composition', ...OUTBOUND, ...RUNTIME] },
   // The entries. The testing kit works with any test runner and depends on none.
   testing: {
     folders: ['module', 'decorators', 'composition', 'broker', 'broker/memory', 'messages'],
@@ -55,10 +63,33 @@ const LAYERS = {
   terminus: { folders: ['decorators', 'monitoring'], packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'] },
   // It needs no Nest, and nothing else needs it.
   cli: {
-    folders: ['composition', 'admin', 'events', 'broker', 'broker/redis', 'messages'],
-    packages: ['@commander-js/extra-typings', 'rxjs'],
+    folders: [
+      'composition',
+      'dashboard',
+      'gateway',
+      'admin',
+      'schedules',
+      'events',
+      'broker',
+      'broker/redis',
+      'messages',
+    ],
+    packages: ['@commander-js/extra-typings', 'ioredis', 'rxjs'],
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
+  dashboard: {
+    folders: ['http', 'decorators', 'admin', 'schedules', 'events'],
+    packages: ['@nestjs/common', 'rxjs'],
+  },
+  gateway: {
+    folders: ['http', 'events', 'decorators', 'producer', 'receiver', 'admin', 'schedules', 'messages'],
+    packages: ['@nestjs/common', 'uuid'],
+  },
+  // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
+  'dashboard/browser': {
+    folders: ['dashboard', 'admin', 'schedules', 'events', 'messages'],
+    packages: ['preact', '@preact/signals', 'uplot', 'vite'],
+  },
   opentelemetry: { folders: ['middleware', 'messages'], packages: ['@opentelemetry/api'] },
 };
 

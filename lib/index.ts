@@ -23,6 +23,7 @@ export {
   InjectDelayQueueEvents,
   InjectDelayQueueHealth,
   InjectDelayQueueProducer,
+  InjectDelayQueueReceiver,
   InjectDelayQueueRedis,
   InjectDelayQueueSchedules,
 } from './decorators/inject.decorators.js';
@@ -69,7 +70,7 @@ export type { SettleStatus } from './messages/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
-export type { ActionOptions, AuditEntries, AuditEntry, AuditOptions, AuditedAction } from './admin/audit-log.js';
+export type { ActionOptions, AuditEntries, AuditEntry, AuditOptions, AuditedAction } from './events/audit-log.js';
 export type { Agenda, AgendaBucket, AgendaCounts, AgendaOptions, TopicAgenda } from './admin/agenda.js';
 export {
   checkRedis,
@@ -79,6 +80,7 @@ export {
 } from './composition/create-delay-queue-admin.js';
 export type {
   BulkProgress,
+  CancelTaggedCounts,
   ClearCounts,
   ClearOptions,
   DeadLetterCounts,
@@ -108,6 +110,17 @@ export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './
 
 // This process's own intake
 export { DelayQueueConsumers } from './consumer/delay-queue.consumers.js';
+
+// Pushing and forwarding
+export type { PushOptions } from './outbound/push/push-options.interface.js';
+export type { ForwardClient, ForwardedEvent, ForwardOptions } from './outbound/forward/forward-options.interface.js';
+export { PushFailedError } from './errors/outbound.errors.js';
+
+// Receiving
+export { DelayQueueReceiver } from './receiver/delay-queue.receiver.js';
+export type { ReceiptSettlement, ReceiveOptions } from './receiver/delay-queue.receiver.js';
+export type { ReceiptOutcome, ReceivedMessage } from './receiver/received-message.js';
+export type { ExtendStatus } from './broker/message-calls.interface.js';
 
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';

@@ -1,9 +1,11 @@
 /**
  * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
- * declarations. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
+ * declarations, and the pages of the dashboard in `dist/dashboard`. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+import { build as buildPages } from 'vite';
 
 import { bundle } from './setup/bundle.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
@@ -18,10 +20,23 @@ const DIST = join(ROOT, 'dist');
  */
 const PARSER = '@commander-js/extra-typings';
 
+/**
+ * What several entries have in common is in as few files as can be: each file more takes a millisecond to import. The command line needs no
+ * Nest, and not every entry what the other folders have.
+ */
+const SHARED = [
+  {
+    name: 'library',
+    priority: 2,
+    test: /\/lib\/(?!(cli|dashboard|decorators|gateway|handlers|http|module|opentelemetry|prometheus|terminus|testing)\/)/,
+  },
+  { name: 'nest', priority: 1, test: /\/lib\/(decorators|handlers|module)\// },
+];
+
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
   writeScriptTable();
-  await Promise.all([writeCode(), writeDeclarations()]);
+  await Promise.all([writeCode(), writePages(), writeDeclarations()]);
   return 0;
 });
 
@@ -39,6 +54,11 @@ async function writeCode() {
   writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
   // Without this file Node would take the files for ES modules, as in the rest of the package.
   writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
+}
+
+/** What the browser loads of the dashboard: static files in `dist/dashboard`. */
+async function writePages() {
+  await buildPages({ configFile: join(ROOT, 'lib/dashboard/browser/vite.config.ts') });
 }
 
 /** The files in `lib` that package.json exports, or names as programs, by their names in `dist/esm`, such as `testing/index`. */
@@ -59,6 +79,9 @@ function outputOf(format) {
     format,
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name].js',
+    codeSplitting: { groups: SHARED.map((group) => ({ ...group, minShareCount: 2 })) },
+    // Declarations have them, and the sources are in the package; here they would only be read at every start.
+    comments: { jsdoc: false },
     // Jest runs CommonJS without a loader of ES modules.
     dynamicImportInCjs: false,
     sourcemap: true,

@@ -70,7 +70,7 @@ async function brokenRules(folder, scenario) {
 }
 
 async function failedTests(folder, spec) {
-  const { code, output } = await runIn(folder, localBin('vitest'), ['run', '--project', 'in-process', spec]);
+  const { code, output } = await runIn(folder, localBin('vitest'), ['run', '--project', 'in-process*', spec]);
   return code === 0 ? undefined : namesIn(output, /^ *FAIL .* > (.+)$/gm);
 }
 

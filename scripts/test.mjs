@@ -7,8 +7,10 @@ import { ensureDependencies } from './setup/dependencies.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
 import { startRedis } from './setup/redis.mjs';
 
-// The build comes first: the samples are linted against the built library's types.
-const CHECKS = ['build', 'lint', 'typecheck'];
+// The build comes first: the samples are linted against the built library's types. The others may run at the same time.
+const CHECKS = [['build'], ['lint', 'typecheck']];
+
+const PROJECTS = ['in-process*', 'packages', 'processes'];
 
 await runScript(async () => {
   const results = await checkEverything().catch((error) => {
@@ -22,7 +24,7 @@ async function checkEverything() {
   await ensureDependencies();
   const redis = await startRedis();
   try {
-    const projects = ['--project', 'in-process', '--project', 'processes'];
+    const projects = PROJECTS.map((name) => `--project=${name}`);
     return [...(await runChecks()), await runTests([...projects, ...process.argv.slice(2)], { REDIS_URL: redis.url })];
   } finally {
     await redis.stop();
@@ -31,9 +33,11 @@ async function checkEverything() {
 
 async function runChecks() {
   const results = [];
-  for (const name of CHECKS) {
-    const code = await runVisibly('npm', ['run', name]);
-    results.push(code === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [`npm run ${name}`] });
-  }
+  for (const names of CHECKS) results.push(...(await Promise.all(names.map(runCheck))));
   return results;
+}
+
+async function runCheck(name) {
+  const code = await runVisibly('npm', ['run', name]);
+  return code === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [`npm run ${name}`] };
 }

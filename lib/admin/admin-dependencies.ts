@@ -1,6 +1,5 @@
 import type { Broker } from '../broker/broker.interface.js';
-import type { EventSink } from '../events/queue-events.interface.js';
-import type { Log } from '../log.js';
+import type { AuditLog } from '../events/audit-log.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
 import { serveWithin } from '../broker/serve.js';
@@ -9,10 +8,7 @@ import { serveWithin } from '../broker/serve.js';
 export interface AdminDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
-  readonly log: Log;
-  readonly events: EventSink;
-  /** Names this process. */
-  readonly process: string;
+  readonly audit: AuditLog;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
   /** What makes the payloads of a topic readable; `undefined`: they are plain JSON. */

@@ -3,7 +3,8 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, parseDuration } from '../time/duration.js';
-import { type ActionOptions, assertActor } from './audit-log.js';
+import { type ActionOptions, assertActor } from '../events/audit-log.js';
+import type { CancelTaggedResult } from '../topics/message-changes.js';
 
 /**
  * How far a call that changes many messages has come.
@@ -18,14 +19,14 @@ export interface BulkProgress {
 }
 
 /**
- * How `drain()` and `purge()` remove messages.
+ * How `drain()` and `purge()` remove messages, and `cancelTagged()` cancels them.
  *
  * @publicApi
  */
 export interface ClearOptions extends ActionOptions {
-  /** Counts what would be removed, and removes nothing. @defaultValue false */
+  /** Counts what would be removed or cancelled, and changes nothing. @defaultValue false */
   dryRun?: boolean;
-  /** Ends the call after the step under way; what was removed by then stays removed. */
+  /** Ends the call after the step under way; what was done by then stays. */
   signal?: AbortSignal | undefined;
   /** Called after each step. */
   onProgress?: ((progress: BulkProgress) => void) | undefined;
@@ -41,6 +42,16 @@ export interface ClearCounts {
   readonly matched: number;
   /** How many were removed. Others may have come or gone meanwhile, so it need not be {@link matched}. */
   readonly removed: number;
+}
+
+/**
+ * What `cancelTagged()` of the admin has done.
+ *
+ * @publicApi
+ */
+export interface CancelTaggedCounts extends CancelTaggedResult {
+  /** How many messages were meant: in a dry run those that wait or are being handled, else those that it has met. */
+  readonly matched: number;
 }
 
 /**
@@ -119,6 +130,12 @@ const REQUEUE_OPTIONS: readonly (keyof RequeueOptions)[] = [...REMOVE_OPTIONS, '
 /** @throws InvalidArgumentError also for an unknown option: a misspelt dry run would be none */
 export function checkedClearOptions(options: ClearOptions): CheckedBulkOptions {
   assertOptions('The options of drain and purge', options, CLEAR_OPTIONS);
+  return checkedBulkOptions(options);
+}
+
+/** @throws InvalidArgumentError also for an unknown option */
+export function checkedCancelOptions(options: ClearOptions): CheckedBulkOptions {
+  assertOptions('The options of cancelTagged', options, CLEAR_OPTIONS);
   return checkedBulkOptions(options);
 }
 

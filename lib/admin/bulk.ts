@@ -9,8 +9,8 @@ const STEPS_PER_SECOND = 10;
 
 /** What one call of a bulk operation can do. */
 export interface BulkStep {
-  /** Messages that are met with this step for the first time. */
-  readonly matched: number;
+  /** Messages that are met with this step for the first time; `undefined`: those that it changes, which nobody has counted before. */
+  readonly matched: number | undefined;
   /**
    * Makes the call. It is repeated under the same name until it is served.
    *
@@ -58,7 +58,7 @@ export async function runBulk(
     const startAt = Math.max(now, nextAt);
     if (startAt > now) await sleep(clock, startAt - now, signal);
     if (signal.aborted) return { matched, changed, aborted: true };
-    matched += step.matched;
+    matched += step.matched ?? 0;
     if (dryRun) {
       onProgress?.({ matched, changed });
       continue;
@@ -67,6 +67,7 @@ export async function runBulk(
     const call: CallId = { caller, sequence: ++sequence };
     const changedNow = await served(dependencies, () => step.apply(call));
     changed += changedNow;
+    if (step.matched === undefined) matched += changedNow;
     onProgress?.({ matched, changed });
     nextAt = startAt + (changedNow / rate) * 1000;
   }

@@ -1,5 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
+import { callsOf } from '../broker/call-names.js';
 import type { Broker, CancelResult, Partition } from '../broker/broker.interface.js';
+import { liveSessions } from '../fleet/live-sessions.js';
 import { shareClass } from '../package-copies.js';
 import { assertMessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
@@ -13,12 +15,13 @@ import { type Agenda, type AgendaOptions, agendaOf } from './agenda.js';
 import {
   type ActionOptions,
   type AuditEntries,
-  AuditLog,
   type AuditOptions,
   type AuditedAction,
+  type Audited,
   actorOf,
-} from './audit-log.js';
+} from '../events/audit-log.js';
 import type {
+  CancelTaggedCounts,
   ClearCounts,
   ClearOptions,
   RemoveOptions,
@@ -26,6 +29,7 @@ import type {
   RequeueOptions,
   RequeueResult,
 } from './bulk-options.js';
+import { cancelTagged } from './cancel-tagged.js';
 import { clearTopic } from './clear-topic.js';
 import type { DeadLetterFilter } from './dead-letter-filter.js';
 import type { DeadLetterGroups } from './dead-letter-groups.js';
@@ -36,7 +40,7 @@ import { type Explanation, explain } from './explain.js';
 import { type Fleet, type FleetOptions, lookAtFleet } from './fleet.js';
 import { type MessageDetails, toDetails } from './message-details.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
-import { type TopicStats, countTopic } from './topic-stats.js';
+import { type CountedTopic, type TopicStats, countTopic, countTopics } from './topic-stats.js';
 
 /**
  * Looks into topics, and acts on what they hold: messages that wait, and dead letters. Inject it anywhere.
@@ -54,21 +58,20 @@ export class DelayQueueAdmin {
   readonly #dependencies: AdminDependencies;
   readonly #changes: MessageChanges;
   readonly #deadLetters: DeadLetters;
-  readonly #audit: AuditLog;
 
   /** @internal */
   constructor(dependencies: AdminDependencies) {
     this.#dependencies = dependencies;
     const { broker, clock, timeout } = dependencies;
+    const caller = `${uuidv7()}:change`;
     this.#changes = new MessageChanges({
       store: broker,
       clock,
       timeout,
-      caller: `${uuidv7()}:change`,
+      names: () => callsOf(caller),
       partitionsOf: (topic) => this.#served(() => partitionCount(broker, topic)),
     });
     this.#deadLetters = new DeadLetters(dependencies);
-    this.#audit = new AuditLog(dependencies);
   }
 
   /**
@@ -87,7 +90,18 @@ export class DelayQueueAdmin {
    */
   async stats(topic: TopicRef): Promise<TopicStats> {
     const name = checkedTopicName(topic);
-    return this.#served(() => countTopic(this.#dependencies.broker, name));
+    const { broker } = this.#dependencies;
+    return this.#served(async () => countTopic(broker, name, await liveSessions(broker)));
+  }
+
+  /**
+   * Counts many topics. One that cannot be counted has its error.
+   *
+   * @throws BrokerUnavailableError if it cannot be told which processes live
+   * @internal
+   */
+  async statsOf(topics: readonly string[]): Promise<CountedTopic[]> {
+    return countTopics(this.#dependencies, topics);
   }
 
   /**
@@ -218,6 +232,25 @@ export class DelayQueueAdmin {
     options: ActionOptions = {},
   ): Promise<CancelResult> {
     return this.#act('cancel', topic, nameOf(id), options, () => this.#changes.cancel(topic, id));
+  }
+
+  /**
+   * Cancels every message that carries a tag, as `DelayQueueProducer.cancelTagged()` does; in steps, like {@link drain}.
+   *
+   * @example
+   * ```ts
+   * const { matched } = await admin.cancelTagged('survey.send', 'customer:7', { dryRun: true });
+   * if (matched < 1000) await admin.cancelTagged('survey.send', 'customer:7');
+   * ```
+   *
+   * @throws InvalidArgumentError: nothing was sent
+   * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
+   */
+  async cancelTagged(topic: TopicRef, tag: string, options: ClearOptions = {}): Promise<CancelTaggedCounts> {
+    return this.#actOnMany('cancelTagged', topic, { tag }, options, (begin) =>
+      cancelTagged(this.#dependencies, checkedTopicName(topic), { tag, options, begin }),
+    );
   }
 
   /**
@@ -405,7 +438,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Lists what was done by whom with the methods of this class that change something, the latest first, page by page. About the
+   * Lists what was done by whom with the methods of this class that change something, and with those of `DelayQueueSchedules` that
+   * operators call, the latest first, page by page. About the
    * latest 10,000 entries are kept. Who has done it is what the call was given as `actor`.
    *
    * @example
@@ -419,7 +453,16 @@ export class DelayQueueAdmin {
    * @throws BrokerUnavailableError
    */
   async audit(options: AuditOptions = {}): Promise<AuditEntries> {
-    return this.#audit.read(options);
+    return this.#dependencies.audit.read(options);
+  }
+
+  /**
+   * Does what an operator has asked for elsewhere than here, and writes it down.
+   *
+   * @internal
+   */
+  async audited<T>(audited: Audited<T>, act: () => Promise<T>): Promise<T> {
+    return this.#dependencies.audit.around(audited, act);
   }
 
   /** Does something to one message, or to a topic as a whole, and writes it down. */
@@ -432,7 +475,7 @@ export class DelayQueueAdmin {
   ): Promise<T> {
     const actor = actorOf(options);
     const about = () => ({ topic: checkedTopicName(topic), actor, given: { ...given } });
-    return this.#audit.around({ action, about }, act);
+    return this.#dependencies.audit.around({ action, about }, act);
   }
 
   /** The same in steps; a dry run does nothing. */
@@ -449,7 +492,7 @@ export class DelayQueueAdmin {
       actor: options.actor,
       given: { ...meant, ...shownOf(options as RequeueOptions) },
     });
-    return this.#audit.around({ action, about }, act);
+    return this.#dependencies.audit.around({ action, about }, act);
   }
 
   async #inEachPartition(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<void>): Promise<void> {

@@ -136,10 +136,12 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
   'rate-limited': {
     holds: ({ message, ownerWaitsFor }) =>
       waits(message) &&
-      (message.heldUntil !== undefined ||
+      (heldFor(message) !== undefined ||
         message.keyLimit === 'rate' ||
         (!waitsForTime(message) && ownerWaitsFor === 'rate')),
-    advise: ({ topic, message: { heldUntil, keyLimit } }) => {
+    advise: ({ topic, message }) => {
+      const { keyLimit } = message;
+      const heldUntil = heldFor(message);
       if (heldUntil !== undefined) {
         return `A handler has met a rate limit: nothing of the topic begins before ${shown(heldUntil)}, or resume('${topic}').`;
       }
@@ -217,6 +219,11 @@ function waitsForTime({ state, at, now }: MessageLook): boolean {
   return state === 'scheduled' && at > now;
 }
 
+/** Until when a rate limit that a handler has met keeps it; `undefined` if that is over by the time it is due. */
+function heldFor({ heldUntil, at, now }: MessageLook): number | undefined {
+  return heldUntil !== undefined && heldUntil > Math.max(at, now) ? heldUntil : undefined;
+}
+
 function adviseRunning(evidence: Evidence): string {
   const { message, isOwnerAlive } = evidence;
   const runner = runnerOf(evidence);
@@ -244,11 +251,21 @@ function adviseBehind({ partition, owner, ownerState, message }: Evidence): stri
     before === 0
       ? `It is the next one of partition ${partition}.`
       : `${counted(before, 'message')} of partition ${partition} ${before === 1 ? 'comes' : 'come'} before it.`;
-  const isFull = ownerState !== undefined && (ownerState.waiting > 0 || ownerState.busy >= ownerState.concurrency);
-  const load = isFull
-    ? ` ${owner} has ${ownerState.busy} of ${ownerState.concurrency} handler calls under way: raise 'concurrency', start more processes, or make the handler faster.`
-    : ' It is handled as soon as those are; if this stays, see whether the handlers of its owner end.';
-  return place + afterCrashes(message) + load;
+  return place + afterCrashes(message) + loadOf(owner, ownerState);
+}
+
+function loadOf(owner: string | undefined, state: Evidence['ownerState']): string {
+  if (state !== undefined && state.busy >= state.concurrency) {
+    return ` ${owner} has ${state.busy} of ${state.concurrency} handler calls under way: raise 'concurrency', start more processes, or make the handler faster.`;
+  }
+  if (state !== undefined && state.waiting > 0) {
+    return (
+      ` ${owner} has ${state.busy} of ${state.concurrency} handler calls under way, and yet ${counted(state.waiting, 'partition')} ` +
+      `${state.waiting === 1 ? 'waits' : 'wait'}: as many calls of one handler run as may. Raise the 'concurrency' of that handler, ` +
+      `start more processes, or make it faster.`
+    );
+  }
+  return ' It is handled as soon as those are; if this stays, see whether the handlers of its owner end.';
 }
 
 function afterCrashes({ state, crashes }: MessageLook): string {

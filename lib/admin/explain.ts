@@ -93,11 +93,13 @@ export interface ExplainFacts {
   readonly ownerBusy: number | undefined;
 }
 
-/** A message where it was found. */
-interface FoundMessage {
+/** A message where it was found; one that has ended and is kept, or any other. */
+type FoundMessage =
+  EndedMessage | { readonly partition: Partition; readonly storedId: string; readonly look: MessageLook };
+
+interface EndedMessage {
   readonly partition: Partition;
-  readonly storedId: string;
-  readonly message: MessageLook;
+  readonly ended: StoredMessage;
 }
 
 /** @throws BrokerUnavailableError */
@@ -111,16 +113,12 @@ export async function explain(dependencies: AdminDependencies, topic: string, na
   const isKnownTopic = config !== undefined;
   const topics = isKnownTopic ? [] : await served(dependencies, () => broker.topics());
   const place: SoughtPlace = { topic, id, isKnownTopic, meantTopic: nearest(topic, topics) };
-  const ended =
-    (found ?? !config)
-      ? undefined
-      : await served(dependencies, () => findEnded(broker, topic, config.partitions, name));
-  if (ended) return explainEnded(dependencies, { topic, handlers, ...ended });
   if (!found) {
     const facts = { ...NOTHING_FOUND, topic, id, key, handlers };
     return { cause: 'unknown-id', also: [], facts, advice: adviseOnUnknown(place) };
   }
-  const { message, partition, storedId } = found;
+  if ('ended' in found) return explainEnded(dependencies, { topic, handlers, ...found });
+  const { look: message, partition, storedId } = found;
   const owner = ownerOfMessage(message);
   const [reported] = owner === undefined ? [] : await served(dependencies, () => broker.reportedProcesses([owner]));
   const waiting =
@@ -146,6 +144,7 @@ export async function explain(dependencies: AdminDependencies, topic: string, na
   };
 }
 
+/** Finds the message that `get()` finds: one that is kept stands before others that have its id and a key. */
 async function find(
   broker: Broker,
   topic: string,
@@ -156,38 +155,19 @@ async function find(
     { topic, partitions, name },
     (partition, id) => broker.locate(partition, id),
     async (partition, storedId) => {
-      const message = await broker.explain(partition, storedId);
-      return message && { partition, storedId, message };
-    },
-  );
-}
-
-interface EndedMessage {
-  readonly partition: Partition;
-  readonly message: StoredMessage;
-}
-
-async function findEnded(
-  broker: Broker,
-  topic: string,
-  partitions: number,
-  name: MessageName,
-): Promise<EndedMessage | undefined> {
-  return findMessage(
-    { topic, partitions, name },
-    (partition, id) => broker.locate(partition, id),
-    async (partition, storedId) => {
-      const message = await broker.get(partition, storedId);
-      return message?.state === 'finished' ? { partition, message } : undefined;
+      const look = await broker.explain(partition, storedId);
+      if (look) return { partition, storedId, look };
+      const ended = await broker.get(partition, storedId);
+      return ended?.state === 'finished' ? { partition, ended } : undefined;
     },
   );
 }
 
 function explainEnded(
   { broker }: AdminDependencies,
-  { topic, partition, message, handlers }: EndedMessage & { topic: string; handlers: readonly string[] },
+  { topic, partition, ended, handlers }: EndedMessage & { topic: string; handlers: readonly string[] },
 ): Explanation {
-  const { storedId, at, envelope, deliveries, attempts, failure, ending } = message;
+  const { storedId, at, envelope, deliveries, attempts, failure, ending } = ended;
   const publishedAt = publishedAtOf(envelope);
   const facts: ExplainFacts = {
     ...NOTHING_FOUND,

@@ -56,6 +56,8 @@ export interface FleetProcess {
   readonly busy: number | undefined;
   /** Of its partitions, those that waited for a handler call to end, or for Redis to have room. */
   readonly waiting: number | undefined;
+  /** Whether it publishes its events for the fleet, see the module's option `fleetEvents`. */
+  readonly fleetEvents: boolean | undefined;
   /** What it handles, sorted by topic. */
   readonly topics: readonly ProcessTopic[];
   /** What it did, minute by minute, the one under way last. */
@@ -201,6 +203,7 @@ function toProcess(
     concurrency: state?.concurrency,
     busy: state?.busy,
     waiting: state?.waiting,
+    fleetEvents: state?.fleetEvents,
     topics: topics.toSorted().map((topic) => ({ topic, partitions: holdings?.[topic] ?? [] })),
   };
 }

@@ -13,9 +13,10 @@ interface ListedPart {
   readonly topic: string;
   readonly state: PeekedState;
   readonly tag?: string | undefined;
+  readonly key?: string | undefined;
 }
 
-/** `[topic, state or state#tag, [list, at, stored id], …]` in base64url. */
+/** `[topic, state, state#tag or state@key, [list, at, stored id], …]` in base64url. */
 export function encodeCursor({ topic, ...part }: ListedPart, positions: Positions): string {
   const places = Array.from(positions, ([index, { at, storedId }]) => [index, encodeTime(at), storedId]);
   return Buffer.from(JSON.stringify([topic, nameOf(part), ...places])).toString('base64url');
@@ -29,12 +30,14 @@ export function decodeCursor(cursor: unknown, { topic, ...part }: ListedPart): P
     if (positions.size > 0 && positions.size === parts.length - 2) return positions;
   }
   const tagged = part.tag === undefined ? '' : `, by tag '${part.tag}'`;
+  const keyed = part.key === undefined ? '' : `, by key '${part.key}'`;
   throw new InvalidArgumentError(
-    `cursor must be one that peek() has returned for topic '${topic}' and state '${part.state}'${tagged}. Given: ${describe(cursor)}.`,
+    `cursor must be one that peek() has returned for topic '${topic}' and state '${part.state}'${tagged}${keyed}. Given: ${describe(cursor)}.`,
   );
 }
 
-function nameOf({ state, tag }: Omit<ListedPart, 'topic'>): string {
+function nameOf({ state, tag, key }: Omit<ListedPart, 'topic'>): string {
+  if (key !== undefined) return `${state}@${key}`;
   return tag === undefined ? state : `${state}#${tag}`;
 }
 

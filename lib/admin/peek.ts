@@ -7,6 +7,8 @@ import {
 } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
+import { assertId } from '../messages/assert-id.js';
+import { partitionOf } from '../messages/partitioner.js';
 import { assertTag } from '../messages/tags.js';
 import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -36,6 +38,11 @@ export interface PeekOptions {
    * not found by their tags.
    */
   tag?: string | undefined;
+  /**
+   * Lists only messages of this key. It looks at all that have the state, up to 100,000 of them for each page, so a page may be empty
+   * although there is another one.
+   */
+  key?: string | undefined;
 }
 
 /**
@@ -60,8 +67,9 @@ const MAX_PAGE_LENGTH = 1024 * 1024;
 const MIN_MESSAGES_PER_CALL = 20;
 const MIN_BYTES_PER_CALL = 64 * 1024;
 
-/** Most calls in a row that bring nothing from a partition, before the page ends. */
+/** Most calls in a row that bring nothing from a partition, before the page ends. By key each looks at 1,000 messages, by tag at 200. */
 const MAX_EMPTY_CALLS = 10;
+const MAX_EMPTY_CALLS_BY_KEY = 100;
 
 /**
  * Lists the messages of one state, a page at a time.
@@ -75,8 +83,8 @@ export async function peek(
   options: PeekOptions,
 ): Promise<PeekPage> {
   assertOneOf('state', state, PEEK_STATES);
-  assertOptions('The options of peek', options, ['limit', 'cursor', 'tag']);
-  const { limit = DEFAULT_LIMIT, cursor, tag } = options;
+  assertOptions('The options of peek', options, ['limit', 'cursor', 'tag', 'key']);
+  const { limit = DEFAULT_LIMIT, cursor, tag, key } = options;
   assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
   if (tag !== undefined) assertTag('tag', tag);
   if (tag !== undefined && state === 'finished') {
@@ -84,8 +92,12 @@ export async function peek(
       `Finished messages are not found by their tags: leave 'tag' out, or choose another state.`,
     );
   }
-  const start = cursor === undefined ? new Map() : decodeCursor(cursor, { topic, state, tag });
-  return served(dependencies, () => listPage(dependencies, { topic, state, limit, tag, start }));
+  if (key !== undefined) assertId('key', key);
+  if (tag !== undefined && key !== undefined) {
+    throw new InvalidArgumentError(`peek() lists by tag or by key: leave one of them out.`);
+  }
+  const start = cursor === undefined ? new Map() : decodeCursor(cursor, { topic, state, tag, key });
+  return served(dependencies, () => listPage(dependencies, { topic, state, limit, tag, key, start }));
 }
 
 interface WantedPage {
@@ -93,24 +105,29 @@ interface WantedPage {
   readonly state: PeekState;
   readonly limit: number;
   readonly tag: string | undefined;
+  readonly key: string | undefined;
   readonly start: Positions;
 }
 
 /** Merges the lists of all partitions into one, as far as a page goes. */
 async function listPage(
   { broker, serializerOf }: AdminDependencies,
-  { topic, state, limit, tag, start }: WantedPage,
+  { topic, state, limit, tag, key, start }: WantedPage,
 ): Promise<PeekPage> {
-  const { partitions: count = 0, order } = (await broker.configOf(topic)) ?? {};
-  // An ordered topic has two lists of messages that wait, in each partition.
-  const sections = order && state === 'scheduled' && tag === undefined ? [false, true] : [false];
-  const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
-  const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
+  const { partitions: count = 0 } = (await broker.configOf(topic)) ?? {};
+  // What an order or a limit of its key keeps waiting is in a list of its own. Any topic may have some: a handler can meet a limit of a key.
+  const sections = state === 'scheduled' && tag === undefined ? [false, true] : [false];
+  // A key has one partition.
+  const asked =
+    key === undefined || count === 0 ? partitionsOf(topic, count) : [{ topic, index: partitionOf(key, count) }];
+  const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / asked.length));
+  const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / asked.length)));
+  const patience = key === undefined ? MAX_EMPTY_CALLS : MAX_EMPTY_CALLS_BY_KEY;
   const lists = sections.flatMap((blocked, section) =>
-    partitionsOf(topic, count).map((partition) => {
+    asked.map((partition) => {
       const place = section * count + partition.index;
       const fetch: FetchMessages = (after) =>
-        broker.peek(partition, { state, blocked, tag, after, limit: perCall, maxBytes });
+        broker.peek(partition, { state, blocked, tag, key, after, limit: perCall, maxBytes });
       return new PartitionList(partition, place, start.get(place), fetch);
     }),
   );
@@ -119,7 +136,7 @@ async function listPage(
   const messages: MessageDetails[] = [];
   let length = 0;
   while (messages.length < limit && length < MAX_PAGE_LENGTH) {
-    await Promise.all(lists.filter((list) => list.hungry).map((list) => list.fill()));
+    await Promise.all(lists.filter((list) => list.hungry).map((list) => list.fill(patience)));
     if (lists.some((list) => list.hungry)) break;
     const list = lists.reduce<PartitionList | undefined>(tag === undefined ? earlier : byId, undefined);
     const stored = list?.take();
@@ -129,7 +146,7 @@ async function listPage(
   }
   const ended = lists.every((list) => list.ended);
   const positions = lists.flatMap(({ place, position }) => (position ? [[place, position] as const] : []));
-  return { messages, cursor: ended ? undefined : encodeCursor({ topic, state, tag }, new Map(positions)) };
+  return { messages, cursor: ended ? undefined : encodeCursor({ topic, state, tag, key }, new Map(positions)) };
 }
 
 function earlier(best: PartitionList | undefined, list: PartitionList): PartitionList | undefined {
@@ -184,8 +201,9 @@ class PartitionList {
     return this.hungry ? this.#next : this.#position;
   }
 
-  async fill(): Promise<void> {
-    for (let calls = 0; this.hungry && calls < MAX_EMPTY_CALLS; calls++) {
+  /** @param patience most calls */
+  async fill(patience: number): Promise<void> {
+    for (let calls = 0; this.hungry && calls < patience; calls++) {
       const { messages, next } = await this.#fetch(this.#next);
       this.#fetched.push(...messages);
       this.#next = next;

@@ -1,6 +1,8 @@
 import type { Broker, PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import { partitionsOf } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /**
  * What a topic, or one of its partitions, holds.
@@ -75,9 +77,42 @@ export interface TopicStats extends TopicCounts {
   readonly partitions: readonly PartitionStatus[];
 }
 
-/** Counts what a topic holds, with one call for each partition and one for the sessions. */
-export async function countTopic(broker: Broker, topic: string): Promise<TopicStats> {
-  const [config, live] = await Promise.all([broker.configOf(topic), liveSessions(broker)]);
+/** A topic, and what it holds or why that cannot be told. */
+export type CountedTopic =
+  | { readonly topic: string; readonly stats: TopicStats }
+  | { readonly topic: string; readonly stats?: undefined; readonly error: unknown };
+
+/** How many topics are counted at once, so that a thousand of them keep nobody waiting in Redis. */
+const AT_ONCE = 16;
+
+/**
+ * Counts what topics hold. One that cannot be counted, since what is stored of it is damaged or its shard is away, does not keep the
+ * others from being counted.
+ *
+ * @throws BrokerUnavailableError if it cannot be told which processes live
+ */
+export async function countTopics(dependencies: AdminDependencies, topics: readonly string[]): Promise<CountedTopic[]> {
+  const { broker } = dependencies;
+  const live = await served(dependencies, () => liveSessions(broker));
+  const all: CountedTopic[] = [];
+  let atOnce = AT_ONCE;
+  while (all.length < topics.length) {
+    const some = topics.slice(all.length, all.length + atOnce);
+    const counts = some.map((topic) => served(dependencies, () => countTopic(broker, topic, live)));
+    for (const [i, result] of (await Promise.allSettled(counts)).entries()) {
+      const topic = some[i] as string;
+      if (result.status === 'fulfilled') all.push({ topic, stats: result.value });
+      else all.push({ topic, error: result.reason as unknown });
+      // A shard that is away lets each wait to the end: not one after the other.
+      if (result.status === 'rejected' && result.reason instanceof BrokerUnavailableError) atOnce = Infinity;
+    }
+  }
+  return all;
+}
+
+/** Counts what a topic holds, with one call for each partition. */
+export async function countTopic(broker: Broker, topic: string, live: ReadonlySet<string>): Promise<TopicStats> {
+  const config = await broker.configOf(topic);
   const partitions = await Promise.all(
     partitionsOf(topic, config?.partitions ?? 0).map(async (partition) =>
       toStatus(partition.index, await broker.stats(partition), live),

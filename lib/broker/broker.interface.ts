@@ -32,6 +32,7 @@ import type {
   PublishTerms,
   Receipt,
   RescheduleResult,
+  SettleAnswer,
   Settlement,
   TagCancelResult,
   TopicOrder,
@@ -100,8 +101,18 @@ export interface BrokerOperations {
    * @param after begins behind this stored id; `undefined`: at the first
    */
   cancelTagged(partition: Partition, call: CallId, tag: string, after: string | undefined): Promise<TagCancelResult>;
-  /** Moves a message that waits to another due time; if it does not wait, nothing changes. */
-  reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
+  /**
+   * Moves a message that waits to another due time; if it does not wait, nothing changes.
+   *
+   * @param expected only if it is due then, in epoch milliseconds; a message with another due time counts as not found
+   */
+  reschedule(
+    partition: Partition,
+    call: CallId,
+    storedId: string,
+    due: DueTime,
+    expected?: number,
+  ): Promise<RescheduleResult>;
   /** Makes a message that waits due now; one that is due already keeps its time. */
   runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult>;
   edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EditResult>;
@@ -112,7 +123,7 @@ export interface BrokerOperations {
 
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;
   /**
-   * Answers in the order of the settlements, 1 to `MAX_BATCH`.
+   * Answers in the order of the settlements, 1 to `MAX_BATCH`. {@link settleAll} sends again what is left for later.
    *
    * @param process that has handled the messages, for what is kept of those that are finished
    */
@@ -121,7 +132,7 @@ export interface BrokerOperations {
     call: CallId,
     settlements: readonly Settlement[],
     process?: string,
-  ): Promise<SettleStatus[]>;
+  ): Promise<SettleAnswer[]>;
   /** Answers in the order of the receipts, at most `MAX_BATCH`. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
   /**
@@ -200,7 +211,8 @@ export interface BrokerOperations {
    * @returns what is in the list
    */
   indexSchedule(schedule: IndexedSchedule): Promise<SchedulePlace>;
-  unindexSchedule(schedule: ScheduleName): Promise<void>;
+  /** Takes an entry off the list, unless another place stands there. */
+  unindexSchedule(schedule: IndexedSchedule): Promise<void>;
   /** Where the list says that a schedule is kept. */
   findSchedule(schedule: ScheduleName): Promise<SchedulePlace | undefined>;
   /** All schedules of the list, in the order of their ids. */

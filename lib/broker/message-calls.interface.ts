@@ -3,6 +3,7 @@ import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
 import type { RateLimitScope } from '../errors/handling.errors.js';
 import type { ReplicaRequirement } from '../messages/replicas.js';
+import type { SettleStatus } from '../messages/settle-status.js';
 import type { Limits } from './limits.interface.js';
 import type { Owner } from './owner.js';
 import type { RetentionLimits } from './stored-message.interface.js';
@@ -145,8 +146,8 @@ export interface ClaimRequest {
    * 1, and one that has to run alone takes all of it. @defaultValue {@link SUSPECT_ROOM}: as if no suspect ran
    */
   readonly room?: number;
-  /** What the partition keeps of finished messages from now on. @defaultValue nothing */
-  readonly finished?: RetentionLimits | undefined;
+  /** What the partition keeps of finished messages from now on; `'as-stored'`: what it has kept so far. @defaultValue nothing */
+  readonly finished?: RetentionLimits | 'as-stored' | undefined;
   /** Of the topic. */
   readonly order?: TopicOrder | undefined;
   /** What every key may have. */
@@ -211,8 +212,8 @@ export type Outcome =
   | ({ readonly kind: 'retry'; readonly delay: number } & Failed)
   /** `spent: false` if the handler was not called: then the delivery's attempt is given back. */
   | ({ readonly kind: 'dead'; readonly spent?: false } & Failed & NotCalled)
-  /** Back at once, as if it had not been delivered. */
-  | ({ readonly kind: 'release' } & NotCalled)
+  /** Back at once, without spending the attempt. `called: false` if the handler was not called: then it counts as no delivery. */
+  | ({ readonly kind: 'release'; readonly called?: false } & NotCalled)
   /** Back after `delay` milliseconds, without spending the attempt. `scope: 'key'`: nothing of its key begins before then. */
   | { readonly kind: 'put-off'; readonly delay: number; readonly scope?: RateLimitScope };
 
@@ -221,6 +222,9 @@ export interface Settlement extends Receipt {
   /** How long the handler ran, in milliseconds; only kept of finished messages. */
   readonly duration?: number;
 }
+
+/** `later`: nothing was done about it, since those before it are enough for one call; it is to be sent again, by another call. */
+export type SettleAnswer = SettleStatus | 'later';
 
 /** Whether the broker keeps more once it has stored an outcome, so that it refuses it while it is full. */
 export function addsMemory({ outcome: { kind } }: Pick<Settlement, 'outcome'>): boolean {

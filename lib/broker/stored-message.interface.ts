@@ -82,6 +82,8 @@ export interface PeekRequest {
    * though more follow; finished messages are not listed by tag.
    */
   readonly tag?: string | undefined;
+  /** Only messages of this key, if no tag is given. A page may be empty though more follow. */
+  readonly key?: string | undefined;
   /** The page begins behind this place. */
   readonly after?: Position | undefined;
   /** Most messages wanted, 1 to `MAX_BATCH`. */

@@ -16,6 +16,9 @@ export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 /** Longest delay, in milliseconds: 10 years of 365.25 days. */
 export const MAX_DELAY = 10 * 365.25 * 24 * 60 * 60 * 1000;
 
+/** Shortest lease, in milliseconds: if it were below a second, a garbage collection could cost one. */
+export const MIN_LEASE = 1000;
+
 /** Most partitions a topic can have. */
 export const MAX_PARTITIONS = 1024;
 

@@ -35,7 +35,7 @@ export function clearTopic(
           singular,
           done: 'removed',
           dryRun,
-          destroys: true,
+          destroys: 'removes',
           call: async (call) => {
             const { matched, removed } = await clear(queues.admin, topic, call);
             return { matched, changed: removed };

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from './exit-codes.js';
 export class CliError extends Error {
   constructor(
     readonly exitCode: ExitCode,
-    readonly code: 'USAGE' | 'NOT_FOUND' | 'NOT_CONFIRMED' | 'INTERRUPTED',
+    readonly code: 'USAGE' | 'NOT_FOUND' | 'NOT_CONFIRMED' | 'INTERRUPTED' | 'BUSY',
     message: string,
   ) {
     super(message);

@@ -1,6 +1,8 @@
+import { hostname, userInfo } from 'node:os';
 import { type DelayQueueAdminOptions, openConnection } from '../composition/create-delay-queue-admin.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { didYouMean } from '../checks/nearest.js';
+import type { Log } from '../log.js';
 import { parseDuration } from '../time/duration.js';
 import { CliError, notFound } from './cli-error.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
@@ -12,7 +14,7 @@ import { type Terminal, ask, isInteractive } from './terminal.js';
 import { shown } from './text.js';
 
 /** The queues of a prefix, as far as a command works with them. */
-export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'events' | 'broker'>;
+export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'schedules' | 'events' | 'broker' | 'redis'>;
 
 /** What commands work with: the options that all of them have, the connection, and the one who typed it. */
 export class Cli {
@@ -50,17 +52,25 @@ export class Cli {
     return this.#options().prefix ?? this.#env('DELAY_QUEUE_PREFIX') ?? 'dq';
   }
 
+  /** Who acts, for the audit log. */
+  get actor(): string {
+    return this.#options().actor ?? this.#env('DELAY_QUEUE_ACTOR') ?? `${userName()}@${hostname()}`;
+  }
+
   /** How to reach Redis. */
   get connectionOptions(): DelayQueueAdminOptions {
-    const { redis, redisTimeout: timeout } = this.#options();
+    const { redis } = this.#options();
     const given = redis ?? this.#env('DELAY_QUEUE_REDIS') ?? this.#env('REDIS_URL');
+    return { ...(given !== undefined && { redis: readRedis(given) }), prefix: this.prefix, ...this.sideOptions };
+  }
+
+  /** What connections to any other Redis have in common with that one. */
+  get sideOptions(): { timeout: number; log: Log } {
     const tell = (text: string): void => {
       if (this.#tellsTrouble) this.note(text);
     };
     return {
-      ...(given !== undefined && { redis: readRedis(given) }),
-      prefix: this.prefix,
-      timeout: parseDuration('--redis-timeout', timeout, { min: 1 }),
+      timeout: parseDuration('--redis-timeout', this.#options().redisTimeout, { min: 1 }),
       log: { log: tell, warn: tell, error: tell },
     };
   }
@@ -102,20 +112,22 @@ export class Cli {
   }
 
   /**
-   * Goes on only if the name of the topic is typed, or `--yes` was given.
+   * Goes on only if the name is typed, or `--yes` was given.
    *
+   * @param name of the topic, or of what is meant
    * @param what would be done, as a sentence
    * @throws CliError
    */
-  async confirm(topic: string, what: string): Promise<void> {
+  async confirm(name: string, what: string, { kind = 'topic', hasDryRun = false } = {}): Promise<void> {
     if (this.#options().yes) return;
     if (!isInteractive(this.terminal)) {
+      const orCount = hasDryRun ? ', or with --dry-run to count' : '';
       throw unconfirmed(
-        `${what} There is no terminal to ask on, so nothing was changed: repeat it with --yes, or with --dry-run to count.`,
+        `${what} There is no terminal to ask on, so nothing was changed: repeat it with --yes${orCount}.`,
       );
     }
-    const answer = await ask(this.terminal, `${what}\nType the name of the topic to go on: `);
-    if (answer?.trim() !== topic) throw unconfirmed('That is not the name of the topic. Nothing was changed.');
+    const answer = await ask(this.terminal, `${what}\nType the name of the ${kind} to go on: `);
+    if (answer?.trim() !== name) throw unconfirmed(`That is not the name of the ${kind}. Nothing was changed.`);
   }
 
   /**
@@ -126,11 +138,11 @@ export class Cli {
   async interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const interrupt = (): void => controller.abort();
-    process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+    this.terminal.once('SIGINT', interrupt).once('SIGTERM', interrupt);
     try {
       return await work(controller.signal);
     } finally {
-      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+      this.terminal.off('SIGINT', interrupt).off('SIGTERM', interrupt);
     }
   }
 
@@ -145,6 +157,15 @@ export class Cli {
 
   #env(name: string): string | undefined {
     return this.terminal.env[name] || undefined;
+  }
+}
+
+/** A container may run as a user without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown');
   }
 }
 

@@ -1,14 +1,21 @@
 import type { AddCommand } from './command.js';
 import { acl } from './commands/acl.js';
+import { agenda } from './commands/agenda.js';
+import { audit } from './commands/audit.js';
 import { cancel } from './commands/cancel.js';
 import { complete } from './commands/complete.js';
 import { completion } from './commands/completion.js';
+import { dashboard } from './commands/dashboard.js';
 import { dead } from './commands/dead.js';
 import { doctor } from './commands/doctor.js';
 import { drain } from './commands/drain.js';
 import { edit } from './commands/edit.js';
 import { events } from './commands/events.js';
+import { explain } from './commands/explain.js';
+import { fleet } from './commands/fleet.js';
+import { gateway } from './commands/gateway.js';
 import { get } from './commands/get.js';
+import { importBullmq } from './commands/import-bullmq.js';
 import { pause } from './commands/pause.js';
 import { peek } from './commands/peek.js';
 import { publish } from './commands/publish.js';
@@ -18,6 +25,7 @@ import { requeue } from './commands/requeue.js';
 import { reschedule } from './commands/reschedule.js';
 import { resume } from './commands/resume.js';
 import { runNow } from './commands/run-now.js';
+import { schedules } from './commands/schedules.js';
 import { stats } from './commands/stats.js';
 import { top } from './commands/top.js';
 import { topics } from './commands/topics.js';
@@ -27,9 +35,13 @@ export const COMMANDS: readonly AddCommand[] = [
   topics,
   stats,
   top,
+  agenda,
   peek,
   get,
+  explain,
+  fleet,
   events,
+  audit,
   doctor,
   publish,
   cancel,
@@ -43,6 +55,10 @@ export const COMMANDS: readonly AddCommand[] = [
   resume,
   drain,
   purge,
+  schedules,
+  importBullmq,
+  dashboard,
+  gateway,
   acl,
   completion,
   complete,

@@ -58,9 +58,10 @@ function walk(program: CommandUnknownOpts, words: readonly string[]): Found {
   return { command, operands, pending, values };
 }
 
-/** The options of a command, and those that every command takes. */
+/** The options of a command, and those of what it belongs to. */
 function optionsOf(command: CommandUnknownOpts): Option[] {
-  return [...command.options, ...(command.parent?.options ?? [])] as Option[];
+  const inherited = command.parent ? optionsOf(command.parent) : [];
+  return [...(command.options as Option[]), ...inherited];
 }
 
 function namesOf(command: CommandUnknownOpts): string[] {

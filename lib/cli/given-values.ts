@@ -1,10 +1,8 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
+import { isoToEpoch } from '../time/iso-time.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';
-
-/** Both the date and the zone must be said: a time without one would be that of whichever machine this runs on. */
-const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))$/;
 
 export const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
 
@@ -17,8 +15,8 @@ export function toNumber(text: string): number {
 
 /** Reads a time, epoch milliseconds. */
 export function toTime(text: string): number {
-  const time = /^\d+$/.test(text) ? Number(text) : TIME.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(time)) throw new InvalidArgumentError(`It must be ${TIME_FORMS}.`);
+  const time = /^\d+$/.test(text) ? Number(text) : isoToEpoch(text);
+  if (time === undefined) throw new InvalidArgumentError(`It must be ${TIME_FORMS}.`);
   return time;
 }
 
@@ -27,6 +25,23 @@ export function toHeaders(text: string, before: Record<string, string> | undefin
   const end = text.indexOf('=');
   if (end < 1) throw new InvalidArgumentError('It must be name=value.');
   return { ...before, [text.slice(0, end)]: text.slice(end + 1) };
+}
+
+/** Adds a topic given as `name=topic` to those before it; no topic has a `=`, but names may. */
+export function toTopics(text: string, before: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
+  const end = text.lastIndexOf('=');
+  if (end < 1) throw new InvalidArgumentError('It must be name=topic.');
+  return new Map([...before, [text.slice(0, end), text.slice(end + 1)]]);
+}
+
+/** Adds a tag to those before it. */
+export function toTags(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
+/** Reads names with commas between them. */
+export function toList(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
 }
 
 /** Reads a payload or an option in JSON: as it is, `@path` for a file, `-` for the standard input. */

@@ -23,18 +23,23 @@ export function messageColumns(state: MessageDetails['state'], now: number): Col
 
 /** All that is known of a message. */
 export function messageLines(message: MessageDetails, now: number, paint: Paint): string[] {
-  const { id, key, topic, partition, state, at, payload, headers, deliveries, attempts, failure, history } = message;
+  const { id, key, topic, partition, state, at, payload, headers, tags, deliveries, attempts, failure, history } =
+    message;
   const entries: [string, string][] = [
     ['id', shown(id)],
     ['key', shown(key)],
     ['topic', `${topic}, partition ${partition}`],
-    ['state', state],
+    ['state', message.outcome === undefined ? state : `${state}: ${message.outcome}`],
     [AT[state], shownTime(at, now)],
     ['deliveries', String(deliveries)],
     ['attempts', String(attempts)],
     ['headers', shownValue(headers)],
     ['payload', payload === undefined ? `cannot be decoded: ${shown(message.raw)}` : shownValue(payload)],
   ];
+  if (tags.length > 0) entries.push(['tags', shown(tags.join(', '))]);
+  if (message.process !== undefined) entries.push(['process', shown(message.process)]);
+  if (message.duration !== undefined) entries.push(['duration', shownDuration(message.duration)]);
+  if (message.blockedBy !== undefined) entries.push(['blocked by', shown(message.blockedBy)]);
   if (failure) entries.push(['failure', paint('red', shownFailure(failure))]);
   const stack = failure?.stack === undefined ? [] : ['', shownLines(failure.stack)];
   const attemptsSoFar = history.map(

@@ -14,6 +14,7 @@ export function createProgram() {
     )
     .option('--prefix <prefix>', 'prefix of the queues (env DELAY_QUEUE_PREFIX; default dq)')
     .option('--redis-timeout <duration>', 'longest time for an answer from Redis', '5s')
+    .option('--actor <name>', 'who you are, for the audit log (env DELAY_QUEUE_ACTOR; default: user@host)')
     .option('--json', 'print JSON, in the documented forms')
     .option('-y, --yes', 'do not ask before something is removed')
     .option('--no-color', 'no colours (env NO_COLOR); there are none but on a terminal')

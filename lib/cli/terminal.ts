@@ -1,7 +1,8 @@
+import type { EventEmitter } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 
-/** What the process reads and writes. */
-export interface Terminal {
+/** What the process reads and writes, and by what it is ended. */
+export interface Terminal extends Pick<EventEmitter, 'once' | 'off'> {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;

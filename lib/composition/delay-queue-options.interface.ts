@@ -5,6 +5,8 @@ import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js
 import type { ReplicaOptions } from '../messages/replicas.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+import type { ForwardOptions } from '../outbound/forward/forward-options.interface.js';
+import type { PushOptions } from '../outbound/push/push-options.interface.js';
 
 export type { RedisSettings };
 
@@ -122,6 +124,16 @@ export interface TopicOptions {
   finished?: FinishedOptions;
   /** Takes payloads into JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
+  /**
+   * Sends the messages of the topic to a URL, in place of a handler: see docs/guides/push.md. Only of a single topic, and not together with
+   * `forward`. A process that only publishes pushes nothing. @defaultValue none
+   */
+  push?: PushOptions;
+  /**
+   * Emits the messages of the topic with a client of `@nestjs/microservices`, in place of a handler: see
+   * docs/guides/from-rabbitmq-delayed-message.md. Only of a single topic, and not together with `push`. @defaultValue none
+   */
+  forward?: ForwardOptions;
 }
 
 /**

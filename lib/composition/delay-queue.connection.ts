@@ -2,13 +2,16 @@ import { hostname } from 'node:os';
 import { v7 as uuidv7 } from 'uuid';
 import type { AdminDependencies } from '../admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import { AuditLog } from '../events/audit-log.js';
 import type { Broker } from '../broker/broker.interface.js';
 import type { Role } from '../broker/redis/rights.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-notifier.js';
+import type { ConsumerContext } from '../consumer/consumer-context.js';
 import { DelayQueueConsumers } from '../consumer/delay-queue.consumers.js';
 import { Intakes } from '../consumer/intakes.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
+import { ConfigurationError } from '../errors/options.errors.js';
 import { DelayQueueEvents } from '../events/delay-queue.events.js';
 import { FLEET_KINDS } from '../events/fleet-codec.js';
 import { FleetPublisher } from '../events/fleet-publisher.js';
@@ -20,7 +23,9 @@ import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interf
 import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
 import { MetricsReader } from '../monitoring/metrics-reader.js';
 import { MetricsRecorder, countPublishes } from '../monitoring/metrics-recorder.js';
+import { type FindProvided, OutboundHandlers } from '../outbound/outbound.handlers.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { DelayQueueReceiver } from '../receiver/delay-queue.receiver.js';
 import { type DeclaredSchedule, DeclaredSchedules } from '../schedules/declared-schedules.js';
 import { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { patienceOf } from '../topics/progress.js';
@@ -44,6 +49,8 @@ export interface Consumption {
   readonly handlers: readonly MessageHandler[];
   readonly hooks: readonly DeadLetterHook[];
   readonly schedules: readonly DeclaredSchedule[];
+  /** Finds the clients that messages are forwarded with. @defaultValue none is found */
+  readonly findProvided?: FindProvided;
 }
 
 interface ConnectionParts extends ConnectionSetup {
@@ -72,8 +79,10 @@ export class DelayQueueConnection {
   readonly health: DelayQueueHealth;
   readonly consumers: DelayQueueConsumers;
   readonly schedules: DelayQueueSchedules;
+  readonly receiver: DelayQueueReceiver;
   /** Names this process in the fleet. */
   readonly #member = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
+  readonly #audit: AuditLog;
   readonly #topics: TopicRegistry;
   readonly #unhandled: UnhandledTopics;
   readonly #recorder: MetricsRecorder | undefined;
@@ -83,6 +92,7 @@ export class DelayQueueConnection {
   #intakes: Intakes | undefined;
   readonly #declared: DeclaredSchedules;
   #runtime: ConsumerRuntime | undefined;
+  #outbound: OutboundHandlers | undefined;
   #handled: ReadonlySet<string> = new Set();
 
   /** Makes a connection that is not connected yet. */
@@ -129,6 +139,14 @@ export class DelayQueueConnection {
       onFailed: metrics && countPublishes(metrics, events),
       onSent: (topic) => this.#unhandled.published(topic),
     });
+    this.#audit = new AuditLog({
+      store: broker,
+      clock,
+      log,
+      events,
+      process: this.#member,
+      timeout: options.publishTimeout,
+    });
     this.admin = new DelayQueueAdmin(this.adminDependencies);
     this.health = new DelayQueueHealth({
       broker,
@@ -151,22 +169,41 @@ export class DelayQueueConnection {
       topics: this.#topics,
       clock,
       events,
+      audit: this.#audit,
       timeout: options.publishTimeout,
       handled: () => this.#handled,
+    });
+    this.receiver = new DelayQueueReceiver({
+      context: this.#consumerContext,
+      topics: this.#topics,
+      consumer: options.consumer,
+      runtime: () => this.#runtime,
+      isHandled: (topic) => this.#handled.has(topic),
+      timeout: options.publishTimeout,
     });
     this.#declared = new DeclaredSchedules({ schedules: this.schedules, clock, log, events });
     this.#recorder = metrics && this.#createRecorder(metrics);
     this.#signalWatch = new SignalWatch(clock, log, events);
   }
 
-  get adminDependencies(): AdminDependencies {
-    const { broker, backend, options, log, events } = this;
+  get #consumerContext(): ConsumerContext {
+    const { broker, backend, log, events, options } = this;
     return {
       broker,
       clock: backend.clock,
       log,
       events,
-      process: this.#member,
+      member: this.#member,
+      settleLayers: options.middleware.settle,
+    };
+  }
+
+  get adminDependencies(): AdminDependencies {
+    const { broker, backend, options } = this;
+    return {
+      broker,
+      clock: backend.clock,
+      audit: this.#audit,
       timeout: options.publishTimeout,
       serializerOf: (topic) => options.topicSettings(topic).serializer,
       reportOwn: async () => this.#runtime?.report(),
@@ -193,11 +230,16 @@ export class DelayQueueConnection {
    * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose
    * intake is to run, and what its handlers declare is stored.
    *
+   * @param consumption what of the application takes part; topics that are pushed or forwarded do by their options
    * @throws ConfigurationError, BrokerUnavailableError
    */
-  async consume({ handlers, hooks, schedules }: Consumption): Promise<void> {
-    const { broker, backend, log, events, options } = this;
-    if (!options.consumer || !this.#intakes) return;
+  async consume({ handlers: methods, hooks, schedules, findProvided }: Consumption): Promise<void> {
+    const { backend, log, options } = this;
+    const { consumer, outbound: targets, topicSettings } = options;
+    if (!consumer || !this.#intakes) return;
+    assertOneDestination(methods, targets);
+    this.#outbound = new OutboundHandlers({ targets, topicSettings, consumer, findProvided });
+    const handlers = [...methods, ...this.#outbound.handlers];
     this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
     for (const { name, topic } of hooks) {
       if (this.#handled.has(topic)) continue;
@@ -205,19 +247,20 @@ export class DelayQueueConnection {
     }
     const { middleware } = options;
     this.#runtime = new ConsumerRuntime({
-      context: { broker, clock: backend.clock, log, events, member: this.#member, settleLayers: middleware.settle },
+      context: this.#consumerContext,
       topics: this.#topics,
-      settings: options.consumer,
+      settings: consumer,
       handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
       intakes: this.#intakes,
       hooks,
+      fleetEvents: options.fleetEvents !== undefined,
       onDataLost: () => this.#declared.restore(),
     });
     await this.#runtime.start();
     await this.#declared.start(schedules);
     if (!backend.expectsSignals || handlers.length === 0) return;
     const leases = handlers.flatMap(({ topics }) => topics.map(({ settings }) => settings.lease));
-    this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: options.consumer.heartbeat });
+    this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: consumer.heartbeat });
   }
 
   /**
@@ -239,12 +282,14 @@ export class DelayQueueConnection {
     // A look that is under way changes nothing, so nobody waits for it.
     void this.#unhandled.stop();
     void this.#declared.stop();
+    this.receiver.close();
     if (this.#runtime) await this.backend.whileDraining(this.#runtime.stop());
   }
 
   /** Stops, and disconnects last. */
   async close(): Promise<void> {
     await this.stop();
+    this.#outbound?.close();
     this.#recorder?.stop();
     await this.#fleetPublisher?.stop();
     await this.broker.close();
@@ -276,6 +321,20 @@ export class DelayQueueConnection {
       consumed: () => this.#runtime?.progress.topics ?? [],
     });
     return new MetricsRecorder({ metrics, connection: name, events, reader });
+  }
+}
+
+/** @throws ConfigurationError if a topic is pushed or forwarded, and a method handles it as well */
+function assertOneDestination(handlers: readonly MessageHandler[], targets: ResolvedOptions['outbound']): void {
+  for (const { name, topics } of handlers) {
+    for (const { topic } of topics) {
+      const target = targets.get(topic);
+      if (!target) continue;
+      throw new ConfigurationError(
+        `Topic '${topic}' has topics['${topic}'].${target.kind}, and ${name} handles it; a message would go to only one of them. Remove ` +
+          `one, or publish to two topics.`,
+      );
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { MAX_BATCH } from '../broker/broker.interface.js';
-import { MAX_DELAY } from '../checks/limits.js';
+import { MAX_DELAY, MIN_LEASE } from '../checks/limits.js';
 import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';
 import { parseDuration } from '../time/duration.js';
@@ -17,9 +17,8 @@ export function resolveBackoff(name: string, backoff: Backoff): ActiveBackoff {
   return typeof backoff === 'function' ? backoff : resolveStoredBackoff(name, backoff);
 }
 
-/** If it were below a second, a garbage collection could cost a lease. */
 export function resolveLease(lease: unknown): number {
-  return parseDuration('lease', lease, { min: 1000, max: MAX_DELAY });
+  return parseDuration('lease', lease, { min: MIN_LEASE, max: MAX_DELAY });
 }
 
 export function optionalDuration(name: string, value: unknown): number | undefined {

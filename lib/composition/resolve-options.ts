@@ -10,6 +10,7 @@ import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.j
 import { assertName } from '../messages/topic.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
+import { type OutboundTarget, resolveOutbound } from '../outbound/outbound-target.js';
 import { parseDuration } from '../time/duration.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { assertRedis } from './assert-redis.js';
@@ -49,6 +50,8 @@ export interface ResolvedOptions {
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;
+  /** Where messages go that no method handles, by topic. */
+  readonly outbound: ReadonlyMap<string, OutboundTarget>;
 }
 
 /** How often a process tells at least that it lives, in milliseconds. */
@@ -94,7 +97,9 @@ const TOPIC_OPTIONS = [
   'deadLetter',
   'finished',
   'serializer',
-] as const;
+  'push',
+  'forward',
+] as const satisfies readonly (keyof TopicOptions)[];
 const CONSUMER_OPTIONS = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout', 'maxIdleWait'] as const;
 
 const METRICS_FUNCTIONS = [
@@ -155,6 +160,7 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     fleetEvents: resolveFleetEvents(fleetEvents),
     topics: [...own.keys()],
     topicSettings: (topic: string) => own.get(topic) ?? base,
+    outbound: resolveOutbound(topics, defaults),
   });
 }
 

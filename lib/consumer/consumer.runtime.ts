@@ -1,10 +1,10 @@
 import { repeatUntilServed } from '../broker/serve.js';
 import { type ProcessLook, ProcessReporter } from '../fleet/process-reporter.js';
+import type { WorkMeter } from '../fleet/work-meter.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
-import { NO_LIMITS } from '../topics/describe-limits.js';
 import type { Progress } from '../topics/progress.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { AbandonedCalls } from './abandoned-calls.js';
@@ -12,19 +12,19 @@ import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './dead-letter-notifier.js';
 import { drain } from './drain.js';
+import { HandlerDestination } from './handler-destination.js';
 import { HandlerSlots, SlotPool } from './handler-slots.js';
 import { type Intakes, named } from './intakes.js';
 import { LeaseEnds } from './lease-ends.js';
-import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
+import type { MessageHandler } from './message-handler.interface.js';
 import { PartitionSharing } from './partition-sharing.js';
+import { storeLimits } from './store-limits.js';
 import { ProgressWatch, type Watched } from './progress-watch.js';
 import { SuspectQuota } from './suspect-quota.js';
 import { TopicConsumer } from './topic-consumer.js';
+import type { TopicHandling } from './topic-handling.js';
 import { TopicHold } from './topic-hold.js';
 import { TopicLimiter } from './topic-limiter.js';
-
-/** How long storing limits may keep a process from consuming, in milliseconds. */
-const STORE_TIMEOUT = 3000;
 
 /** How long what hangs may keep a drained process from going on, in milliseconds. */
 const STOP_TIMEOUT = 500;
@@ -36,6 +36,8 @@ export interface ConsumerRuntimeOptions {
   readonly handlers: readonly MessageHandler[];
   readonly intakes: Intakes;
   readonly hooks: readonly DeadLetterHook[];
+  /** Whether this process publishes its events for the fleet. */
+  readonly fleetEvents: boolean;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
@@ -116,11 +118,13 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topics, handlers, context } = this.#options;
     const unreachable = await topics.load(handlers.flatMap(topicsOf));
     const reachable = handlers.flatMap(topicsOf).filter((topic) => !unreachable.some((one) => one.topic === topic));
-    await Promise.all(reachable.map(async (topic) => this.#storeLimits(topic)));
+    await Promise.all(reachable.map(async (topic) => storeLimits(topic, this.#options, this.#stop.signal)));
     for (const handler of handlers) {
       const slots = new HandlerSlots(this.#pool, handler.concurrency);
       for (const [priority, handled] of handler.topics.entries()) {
-        const place = { handler, handled, priority, slots };
+        const destination = new HandlerDestination(context, handler);
+        const lease = (): number => handled.settings.lease;
+        const place = { handler, handled, priority, slots, destination, lease };
         const late = unreachable.find(({ topic }) => topic === handled.topic);
         if (!late) this.#addConsumer(place);
         else {
@@ -128,29 +132,6 @@ export class ConsumerRuntime implements Startable, Watched {
           void this.#addLate(place);
         }
       }
-    }
-  }
-
-  /** The limits of the process that has booted last hold. If they cannot be stored now, the boot goes on without waiting for that. */
-  async #storeLimits(topic: string): Promise<void> {
-    const { topics, context } = this.#options;
-    const change = topics.takeLimits(topic);
-    if (!change) return;
-    const storing = this.#tellLimits(topic, change);
-    await within(context.clock, STORE_TIMEOUT, storing).catch(() => {});
-  }
-
-  /** Never rejects. */
-  async #tellLimits(topic: string, { before, after }: { before: string; after: string }): Promise<void> {
-    const { topics, context } = this.#options;
-    const { broker, clock, log, events } = context;
-    try {
-      await repeatUntilServed(() => topics.storeLimits(topic), { clock, signal: this.#stop.signal });
-      if (before === NO_LIMITS) log.log(`The limits of topic '${topic}' are ${after}`);
-      else log.warn(`The limits of topic '${topic}' are from now on ${after}; they were ${before}`);
-      await broker.tell({ signal: { kind: 'limits', topic } });
-    } catch (error) {
-      if (!this.#stopping) events.emit('errors', { source: 'limit', topic, error });
     }
   }
 
@@ -172,7 +153,8 @@ export class ConsumerRuntime implements Startable, Watched {
     const limiter = new TopicLimiter({
       context,
       topic,
-      lease: place.handled.settings.lease,
+      // What is delivered at most once has none, but who waits for permits is known for as long as one.
+      lease: place.handled.settings.lease || this.#options.settings.lease,
       patience: this.#options.settings.heartbeat,
       limits: topics.limits(topic),
     });
@@ -187,13 +169,49 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topic } = place.handled;
     try {
       await repeatUntilServed(() => topics.partitions(topic), { clock: context.clock, signal: this.#stop.signal });
-      await this.#storeLimits(topic);
+      await storeLimits(topic, this.#options, this.#stop.signal);
       if (!this.#stopping) this.#addConsumer(place);
     } catch (error) {
       if (this.#stopping) return;
       context.log.error(`Topic '${topic}' cannot be consumed: ${(error as Error).message}`);
       context.events.emit('errors', { source: 'membership', topic, error });
     }
+  }
+
+  /**
+   * Takes part in a topic whose messages go elsewhere than to a handler. Resolves once this process has its share of the partitions that
+   * are free.
+   *
+   * @throws ConfigurationError if the topic has another number of partitions, or another protocol version
+   * @throws BrokerUnavailableError if Redis does not let this process do what it has to
+   */
+  async pull(place: TopicPlace): Promise<void> {
+    const { context, topics, intakes } = this.#options;
+    const { topic } = place.handled;
+    await this.start();
+    if (!this.#sharing.consumerOf(topic)) {
+      await repeatUntilServed(() => topics.partitions(topic), { clock: context.clock, signal: this.#stop.signal });
+      if (topics.settings(topic).limits) await storeLimits(topic, this.#options, this.#stop.signal);
+      if (this.#stopping) return;
+      if (!this.#sharing.consumerOf(topic)) this.#addConsumer(place);
+    }
+    await this.#sharing.start();
+    if (!this.#stopping) await intakes.pull(topic, true);
+  }
+
+  /** Hands over the partitions of a topic that nobody pulls any more. */
+  async unpull(topic: string): Promise<void> {
+    if (!this.#stopping) await this.#options.intakes.pull(topic, false);
+  }
+
+  /** What tells of the dead letters that this process makes. */
+  get notifier(): DeadLetterNotifier {
+    return this.#notifier;
+  }
+
+  /** Counts what this process does for a topic. */
+  meter(topic: string): WorkMeter {
+    return this.#reporter.meter(topic);
   }
 
   /** How far this process has come. */
@@ -228,6 +246,7 @@ export class ConsumerRuntime implements Startable, Watched {
       concurrency: this.#pool.limit,
       busy: this.#pool.used,
       waiting: topics.reduce((sum, { owned }) => sum + owned.filter(({ saturated }) => saturated).length, 0),
+      fleetEvents: this.#options.fleetEvents,
       holdings: Object.fromEntries(
         topics.map(({ topic, owned }) => [topic, owned.map(({ partition }) => partition).toSorted((a, b) => a - b)]),
       ),
@@ -260,7 +279,7 @@ export class ConsumerRuntime implements Startable, Watched {
     await this.#watch.stop();
     await this.#abandoned.close();
     this.#log.stop();
-    if (this.#options.handlers.length === 0) return;
+    if (this.#consumers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Drains; handler calls that run: ${this.#pool.used}`);
     await drain(this.#consumers, {
@@ -326,13 +345,11 @@ export class ConsumerRuntime implements Startable, Watched {
   }
 }
 
-/** A topic as one handler handles it. */
-interface TopicPlace {
-  readonly handler: MessageHandler;
-  readonly handled: HandledTopic;
-  readonly priority: number;
-  readonly slots: HandlerSlots;
-}
+/** A topic as one handler handles it, or those who pull it. */
+export interface TopicPlace extends Pick<
+  TopicHandling,
+  'handler' | 'handled' | 'priority' | 'slots' | 'destination' | 'lease'
+> {}
 
 function topicsOf(handler: MessageHandler): string[] {
   return handler.topics.map(({ topic }) => topic);

@@ -107,8 +107,9 @@ export class DeadLetterNotifier {
     const which = `for dead letter ${quoted(letter.id)} of topic '${letter.topic}'`;
     const call = this.#callSafely(hook, letter, which);
     try {
-      await within(this.#context.clock, PATIENCE, call);
+      await within(this.#context.clock, PATIENCE, call, { holdsProcess: false });
     } catch (error) {
+      if (this.#closed) return;
       this.#report(`${hook.name} has not ended ${which}; the others go on without waiting for it`, letter, error);
     }
   }

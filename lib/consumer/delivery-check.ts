@@ -16,7 +16,6 @@ import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { ConsumedMessage, type Delivery } from './delivery.js';
 import type { HandledTopic, HandlerSettings } from './message-handler.interface.js';
-import type { TopicHandling } from './topic-handling.js';
 import { RELEASED, type Verdict, dead, failed } from './verdict.js';
 
 /** A delivery that may be handed to its handler, and what counts for it: the message's own settings, else the handler's. */
@@ -31,13 +30,24 @@ export interface CheckedDelivery {
 /** Either it is decided already, without the handler, or the message to hand over. */
 export type CheckResult = Verdict | CheckedDelivery;
 
+/** All of them: at once if none has to be waited for. */
+export function allChecked(
+  checks: readonly (CheckResult | Promise<CheckResult>)[],
+): readonly CheckResult[] | Promise<readonly CheckResult[]> {
+  if (checks.every((check): check is CheckResult => !(check instanceof Promise))) return checks;
+  return Promise.all(checks.map(async (check) => check));
+}
+
 /** Finds out whether a delivery may be handed to its handler. */
 export class DeliveryCheck {
   readonly #context: ConsumerContext;
   readonly #handled: HandledTopic;
   readonly #partition: Partition;
 
-  constructor({ context, handled }: TopicHandling, partition: Partition) {
+  constructor(
+    { context, handled }: { readonly context: ConsumerContext; readonly handled: HandledTopic },
+    partition: Partition,
+  ) {
     this.#context = context;
     this.#handled = handled;
     this.#partition = partition;
@@ -47,7 +57,7 @@ export class DeliveryCheck {
   check(delivery: Delivery): CheckResult | Promise<CheckResult> {
     // The claim's reply lay unread, such as while the process was stopped: by now another one may handle the message.
     if (this.#isOver(delivery)) return RELEASED;
-    return mayBeNoText(delivery.storedId) && !this.#isOnce ? this.#byId(delivery) : this.#stored(delivery);
+    return mayBeNoText(delivery.storedId) && !delivery.isGone ? this.#byId(delivery) : this.#stored(delivery);
   }
 
   /** The handler must not be called for a message that it could not settle. */
@@ -71,7 +81,8 @@ export class DeliveryCheck {
       return dead(toFailure('undecodable', error));
     }
     const maxAttempts = envelope.attempts ?? settings.attempts;
-    if (delivery.attempt > maxAttempts && !this.#isOnce) return this.#crashed(delivery);
+    // What is delivered at most once needs no settle, and its attempts are those of an earlier time.
+    if (delivery.attempt > maxAttempts && !delivery.isGone) return this.#crashed(delivery);
     const expireAfter = envelope.expireAfter ?? settings.expireAfter;
     // What was delivered before was not too late: it comes again after a failure, a crash or a shutdown.
     if (expireAfter !== undefined && delivery.number === 1) {
@@ -118,12 +129,10 @@ export class DeliveryCheck {
 
   /** The schema may take as long as the handler after it. */
   #inTime<T>(checking: Promise<T>, timeout: number): Promise<T> {
-    return within(this.#context.clock, timeout, checking, { error: () => new HandlerTimeoutError(timeout) });
-  }
-
-  /** What is delivered at most once needs no settle, and its attempts are those of an earlier time. */
-  get #isOnce(): boolean {
-    return this.#handled.settings.delivery === 'at-most-once';
+    return within(this.#context.clock, timeout, checking, {
+      error: () => new HandlerTimeoutError(timeout),
+      holdsProcess: false,
+    });
   }
 
   #isOver({ endsAt }: Delivery): boolean {

@@ -24,6 +24,9 @@ type RetryOutcome = Extract<Outcome, { readonly kind: 'retry' }>;
 /** Reasons whose message shows what was stored; the log has no payloads. */
 const SHOWING_PAYLOAD: ReadonlySet<FailureReason> = new Set(['invalid', 'undecodable']);
 
+/** For whom it is told. */
+type Reporting = Pick<TopicHandling, 'context' | 'work'> & { readonly handler: Pick<TopicHandling['handler'], 'name'> };
+
 /** Tells what became of deliveries, in events and in the log. */
 export class DeliveryReporter {
   readonly #context: ConsumerContext;
@@ -32,7 +35,7 @@ export class DeliveryReporter {
   readonly #work: WorkMeter;
 
   /** @param order of the topic */
-  constructor({ context, handler, work }: TopicHandling, order: TopicOrder | undefined) {
+  constructor({ context, handler, work }: Reporting, order: TopicOrder | undefined) {
     this.#context = context;
     this.#handler = handler.name;
     this.#order = order;

@@ -23,6 +23,8 @@ export class Delivery implements Receipt {
   readonly envelope: string;
   /** Until when its lease surely lasts; local clock, epoch milliseconds. */
   leaseEndsAt: number;
+  /** What it was leased for at first, in milliseconds. */
+  lease = 0;
   /** What it was claimed with, if its topic is limited. */
   permits: Permits | undefined;
   /** Under what time it stands in the log of its key; `undefined` if in none. */
@@ -58,6 +60,11 @@ export class Delivery implements Receipt {
     const { partition, token, number, attempt, weight, dueAt, envelope, leaseEndsAt } = this;
     const claimed = { storedId, token, delivery: number, attempt, weight, dueAt, envelope };
     return new Delivery(partition, claimed, leaseEndsAt);
+  }
+
+  /** Whether its message is gone already, since it is delivered at most once: it has no lease, is not settled, and cannot be given back. */
+  get isGone(): boolean {
+    return this.leaseEndsAt === Infinity;
   }
 
   /** Until when it surely belongs to this process, by its lease and its permit; local clock, epoch milliseconds. */

@@ -19,6 +19,11 @@ export interface Destination {
 export interface Handover {
   /** One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. */
   readonly results: Results | undefined;
+  /**
+   * Of each message whether somebody has taken it who settles it by its receipt, wherever that may be; the others go back, and nothing is
+   * known of results. `undefined`: this process settles all of them.
+   */
+  readonly taken?: readonly boolean[];
   /** Whoever has the messages is still at work on them, and has ended then; never rejects. `undefined`: has ended. */
   readonly ended: Promise<unknown> | undefined;
 }
@@ -39,8 +44,8 @@ export class HandlerDestination implements Destination {
   }
 
   hand(checked: readonly CheckedDelivery[]): Promise<Handover> {
-    this.#announce(checked);
     const { clock } = this.#context;
+    announce(this.#context, checked);
     const startedAt = clock.now();
     let limit = Infinity;
     for (const { delivery, timeout = Infinity } of checked) {
@@ -50,17 +55,11 @@ export class HandlerDestination implements Destination {
     const call = this.#call(checked);
     if (limit === Infinity) return call;
     // At the time limit the call has failed, whether or not the handler heeds its signals.
-    const inTime = within(clock, startedAt + limit - clock.now(), call, { error: () => abortAll(checked, limit) });
+    const inTime = within(clock, startedAt + limit - clock.now(), call, {
+      error: () => abortAll(checked, limit),
+      holdsProcess: false,
+    });
     return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: call }));
-  }
-
-  #announce(checked: readonly CheckedDelivery[]): void {
-    const { broker, events } = this.#context;
-    if (!events.wants('delivered')) return;
-    for (const { delivery } of checked) {
-      const lateness = broker.now(delivery.partition) - delivery.dueAt;
-      events.emit('delivered', { ...delivery.describe(), lateness });
-    }
   }
 
   /** Never rejects. */
@@ -72,6 +71,15 @@ export class HandlerDestination implements Destination {
     } catch (error) {
       return { results: allFailed(checked, error), ended: undefined };
     }
+  }
+}
+
+/** Tells that deliveries are handed over, if somebody wants to know. */
+export function announce({ broker, events }: ConsumerContext, checked: readonly CheckedDelivery[]): void {
+  if (!events.wants('delivered')) return;
+  for (const { delivery } of checked) {
+    const lateness = broker.now(delivery.partition) - delivery.dueAt;
+    events.emit('delivered', { ...delivery.describe(), lateness });
   }
 }
 

@@ -37,6 +37,15 @@ export class SlotPool {
     return this.limit - this.#used;
   }
 
+  /** Resolves once no slot is taken, and nobody waits for some that are free. */
+  async quiet(): Promise<void> {
+    while (this.#used + this.#owed + this.#queue.size > 0) {
+      await this.idle();
+      // What comes back in this turn is granted in the next.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   /** Resolves once no slot is taken, and none is owed. */
   async idle(): Promise<void> {
     if (this.#used + this.#owed > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
@@ -111,7 +120,7 @@ export class SlotPool {
  */
 export class HandlerSlots {
   readonly #pool: SlotPool;
-  readonly #limit: number;
+  readonly #limit: () => number;
   /** Most slots for one claim: while its messages are handled, the next one is on its way. */
   readonly #most: number;
   #used = 0;
@@ -122,10 +131,11 @@ export class HandlerSlots {
   /** By priority: those that have asked for slots, until they have what they wanted. */
   readonly #hungry: Set<Claimant>[] = [];
 
-  constructor(pool: SlotPool, limit: number) {
+  /** @param limit if it changes, {@link reconsider} has to be called whenever it has grown */
+  constructor(pool: SlotPool, limit: number | (() => number)) {
     this.#pool = pool;
-    this.#limit = limit;
-    this.#most = Math.ceil(Math.min(limit, pool.limit) / 2);
+    this.#limit = typeof limit === 'number' ? () => limit : limit;
+    this.#most = typeof limit === 'number' ? Math.ceil(Math.min(limit, pool.limit) / 2) : Infinity;
   }
 
   /** Slots taken. */
@@ -134,7 +144,7 @@ export class HandlerSlots {
   }
 
   get free(): number {
-    return this.#limit - this.#used;
+    return Math.max(0, this.#limit() - this.#used);
   }
 
   /** Whether a claimant has asked for slots, and has got none yet. */
@@ -169,6 +179,11 @@ export class HandlerSlots {
     this.#used += slots;
     this.#pool.take(slots);
     return slots;
+  }
+
+  /** Its limit has grown: whoever waits has their turn. */
+  reconsider(): void {
+    this.#queueAgain(this.#parked);
   }
 
   /** See {@link SlotPool.owe}. */

@@ -33,6 +33,8 @@ export class Intakes {
   readonly #isOpenAtFirst: boolean;
   readonly #noted: Wish[] = [];
   readonly #intakes = new Map<string, TopicIntake>();
+  /** The topics that are pulled just now. */
+  readonly #pulled = new Set<string>();
   #setup: IntakesSetup | undefined;
   /** Resolves once the shutdown has drained; `undefined` before. */
   #drained: Promise<void> | undefined;
@@ -92,6 +94,17 @@ export class Intakes {
     return latestOf(chosen);
   }
 
+  /** Takes part in a topic that is pulled, or not any more; resolves once this process has its share of what is free. */
+  async pull(topic: string, isPulled: boolean): Promise<void> {
+    if (!this.#setup || this.#pulled.has(topic) === isPulled) return;
+    if (isPulled) this.#pulled.add(topic);
+    else this.#pulled.delete(topic);
+    const { sharing } = this.#setup;
+    const told = sharing.handle([...this.running, ...this.#pulled], [topic]);
+    if (isPulled) await this.#share(this.#setup, topic, told);
+    else await told;
+  }
+
   /**
    * The process shuts down.
    *
@@ -109,7 +122,7 @@ export class Intakes {
     context.log.log(`${isStart ? 'Starts' : 'Stops'} the intake of ${named(topics)}`);
     const changed = new Set(topics);
     const running = [...this.#intakes.keys()].filter((one) => (changed.has(one) ? isStart : this.#isOpen(one)));
-    const told = sharing.handle(running, topics);
+    const told = sharing.handle([...running, ...this.#pulled], topics);
     for (const intake of intakes) {
       intake.want(action, async (signal) =>
         isStart ? this.#share(setup, intake.topic, told) : this.#drain(setup, intake.topic, signal),

@@ -25,6 +25,12 @@ export interface HandledTopic {
   /** What payloads are checked against before they are delivered. */
   readonly schema: StandardSchemaV1 | undefined;
   readonly settings: HandlerSettings;
+  /**
+   * Whether limits, and what is kept of finished messages, stay as they are stored if the settings have none. Handlers decide about their
+   * topic, so that a deployment removes what its options no longer have; who passes messages on only knows some of the options.
+   * @defaultValue false
+   */
+  readonly adopts?: boolean;
 }
 
 /** What is set for the messages of one topic in one handler: its own options, else those of the topic. */

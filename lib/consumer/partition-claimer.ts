@@ -10,7 +10,7 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { PartitionProgress } from '../topics/progress.js';
-import { type Claimed, deliveriesOf } from './claimed-deliveries.js';
+import { type Claimed, type NotOwner, type SentClaim, deliveriesOf } from './claimed-deliveries.js';
 import type { Delivery } from './delivery.js';
 import { DueTimer, localClock } from './due-timer.js';
 import type { Claimant } from './handler-slots.js';
@@ -199,7 +199,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
 
   /** Never rejects; answers what is stored of the partition if this process does not own it any more. */
   async #claimUpTo(most: number, permits: Permits | undefined): Promise<NotOwner | undefined> {
-    const { context, slots, suspects } = this.#handling;
+    const { context, slots, suspects, hold } = this.#handling;
+    const knownHold = hold.knownTo(this.#taker.partition);
     let delivered = 0;
     try {
       const { result, max, room, ...claim } = await this.#send(most, permits);
@@ -207,6 +208,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
         suspects.leave(room);
         return result;
       }
+      if (result.status === 'claimed') hold.ended(knownHold);
       delivered = result.messages.length;
       this.#backlog = delivered > 0 && delivered >= max;
       this.#due = result.due ?? 0;
@@ -276,6 +278,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
    */
   async #ask(max: number, permits: Permits | undefined): Promise<AnsweredClaim> {
     const { context, handled, suspects, limiter, topics } = this.#handling;
+    const lease = this.#handling.lease();
     const { broker, clock, log } = context;
     const { partition } = this.#taker;
     const room = suspects.enter();
@@ -284,8 +287,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       owner: this.#owner,
       sequence: ++this.#sequence,
       delivered: this.#delivered,
-      lease: handled.settings.lease,
-      finished: handled.settings.finished,
+      lease,
+      finished: handled.settings.finished ?? (handled.adopts ? 'as-stored' : undefined),
       order: topics.knownOrder(partition.topic),
       keyLimits: limiter.keyLimits,
       counts: limiter.isLimited,
@@ -297,7 +300,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
         const isInTime = permits === undefined || sentAt <= permits.beginBy;
         const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
         const answer = this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
-        return { max: wanted, sentAt, firstSentAt, room, result: await answer };
+        return { max: wanted, sentAt, firstSentAt, room, lease, result: await answer };
       },
       {
         clock,
@@ -376,15 +379,10 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   }
 }
 
-type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
-
-/** A claim that was answered, and when it was sent, in epoch milliseconds on the local clock. */
-interface AnsweredClaim {
+/** A claim that was answered. */
+interface AnsweredClaim extends Omit<SentClaim, 'permits'> {
   readonly result: ClaimResult;
   /** How many messages it asked for. */
   readonly max: number;
-  readonly sentAt: number;
-  /** When it was sent for the first time; it may have been repeated. */
-  readonly firstSentAt: number;
   readonly room: SuspectRoom;
 }

@@ -2,9 +2,8 @@ import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../broker/b
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import type { PartitionProgress } from '../topics/progress.js';
 import { Call, type Delivery } from './delivery.js';
-import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
+import { type CheckResult, type CheckedDelivery, DeliveryCheck, allChecked } from './delivery-check.js';
 import { DeliveryReporter } from './delivery-reporter.js';
-import { type Destination, HandlerDestination } from './handler-destination.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { waitForEarlierRun } from './earlier-run.js';
@@ -35,12 +34,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   readonly #handling: TopicHandling;
   readonly #running = new RunningDeliveries();
   readonly #check: DeliveryCheck;
-  readonly #destination: Destination;
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
   readonly #renewer: LeaseRenewer;
-  /** Whether what is claimed is gone: it has no lease, is not settled, and cannot be given back. */
-  readonly #isOnce: boolean;
   readonly #withoutSlots: SlotQueue;
   readonly #deadLetters: RetentionTrimmer;
   /** Only if finished messages are kept, or are left of another owner's. */
@@ -57,12 +53,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   constructor(handling: TopicHandling, partition: Partition) {
     this.#handling = handling;
     this.partition = partition;
-    const { context, handler, handled, topics } = handling;
+    const { context, handled, topics } = handling;
     this.#check = new DeliveryCheck(handling, partition);
-    this.#destination = new HandlerDestination(context, handler);
     this.#settler = new Settler(context, partition, this, handled.settings.finished !== undefined);
     this.#reporter = new DeliveryReporter(handling, topics.knownOrder(partition.topic));
-    this.#isOnce = handled.settings.delivery === 'at-most-once';
     this.#withoutSlots = new SlotQueue(handling, (deliveries) => this.#begin(deliveries));
     this.#renewer = new LeaseRenewer(handling, partition, {
       running: this.#running,
@@ -114,7 +108,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** Finished messages are kept here, or some are left of an owner that has kept them. */
   keepsFinished(): void {
     const { context, handled } = this.#handling;
-    this.#finished ??= trimmerOfFinished(context, this.partition, handled.settings);
+    this.#finished ??= trimmerOfFinished(context, this.partition, handled);
     void this.#finished.start();
   }
 
@@ -146,14 +140,16 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
     const [first] = deliveries;
     if (!first) return 0;
-    const fresh = deliveries.filter((delivery) => this.#isOnce || !this.#keepWaiting(delivery));
+    // Those of one claim are alike.
+    const { isGone } = first;
+    const fresh = deliveries.filter((delivery) => isGone || !this.#keepWaiting(delivery));
     const size = handler.batch ?? 1;
-    if (this.#isOnce) for (const delivery of fresh) this.#running.addGone(delivery);
+    if (isGone) for (const delivery of fresh) this.#running.addGone(delivery);
     const rest = fresh.splice(slots * size);
-    if (this.#isOnce) this.#withoutSlots.add(rest);
+    if (isGone) this.#withoutSlots.add(rest);
     else for (const delivery of rest) this.#settle(delivery, RELEASED);
     for (let begin = 0; begin < fresh.length; begin += size) this.#begin(fresh.slice(begin, begin + size));
-    if (!this.#isOnce) this.#renewer.start(first.endsAt);
+    if (!isGone) this.#renewer.start(first.endsAt);
     return Math.ceil(fresh.length / size);
   }
 
@@ -181,7 +177,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const call = new Call(deliveries, this.#handling.slots);
     for (const delivery of deliveries) {
       delivery.call = call;
-      if (!this.#isOnce) this.#running.add(delivery);
+      if (!delivery.isGone) this.#running.add(delivery);
     }
     call.ended = this.#deliver(call);
   }
@@ -189,15 +185,16 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** Never rejects. */
   async #deliver({ deliveries }: Call): Promise<void> {
     // Most checks have their result at once, and most calls need not wait for any.
-    const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    const sifted = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
+    const checks = allChecked(deliveries.map((delivery) => this.#check.check(delivery)));
+    const sifted = this.#sift(deliveries, checks instanceof Promise ? await checks : checks);
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 
-    const { context, work } = this.#handling;
+    const { context, work, destination } = this.#handling;
     work.handed(context.broker.now(this.partition), checked);
-    const { results, ended } = await this.#destination.hand(checked);
+    const { results, ended, taken } = await destination.hand(checked);
     checked.forEach((one, i) => {
+      if (taken) return taken[i] ? this.#giveAway(one.delivery) : this.#settle(one.delivery, RELEASED);
       // It may have been given back meanwhile; then no backoff function must be asked.
       if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, results?.[i]));
     });
@@ -232,7 +229,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const { context, hold } = this.#handling;
     const now = context.clock.now();
     const mayBegin = ({ delivery }: CheckedDelivery): boolean => now <= delivery.mustBeginBy && !hold.holds;
-    if (this.#isOnce || checked.every(mayBegin)) return checked;
+    if (checked.every((one) => one.delivery.isGone || mayBegin(one))) return checked;
     return checked.filter((one) => {
       if (mayBegin(one)) return true;
       this.#settle(one.delivery, RELEASED);
@@ -254,18 +251,35 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   /** The first verdict on a delivery counts. */
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
-    delivery.settle(this.#handling.context.clock.now());
     const { startedAt, grantedAt, permits } = delivery;
     if (startedAt === undefined) permits?.notCalled();
     if (verdict.outcome.kind === 'put-off' && verdict.outcome.scope === 'topic') {
       this.#handling.hold.extend(verdict.outcome.delay);
     }
+    this.#letGo(delivery);
+    if (delivery.isGone) {
+      this.#reporter.reportGone(delivery, verdict);
+      this.done(delivery);
+    } else this.#settler.settle(delivery, startedAt === undefined ? notCalled(verdict, grantedAt) : verdict);
+    this.#decided();
+  }
+
+  /** Somebody has taken it who settles it by its receipt. */
+  #giveAway(delivery: Delivery): void {
+    if (delivery.settled) return;
+    this.#letGo(delivery);
+    if (delivery.isGone) this.#reporter.reportGone(delivery, ACKED);
+    this.#decided();
+  }
+
+  #letGo(delivery: Delivery): void {
+    delivery.settle(this.#handling.context.clock.now());
     if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
-    const isGranted = startedAt === undefined && grantedAt !== undefined;
-    if (this.#isOnce) this.#reporter.reportGone(delivery, verdict);
-    else this.#settler.settle(delivery, isGranted ? notCalled(verdict, grantedAt) : verdict);
+  }
+
+  #decided(): void {
     if (--this.#undecided === 0) for (const resolve of this.#onDecided.splice(0)) resolve();
   }
 
@@ -306,7 +320,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Renews the leases now, since signals may have been lost. */
   renewLeases(): void {
-    if (!this.#isOnce && this.#running.size + this.waitingForRoom > 0) void this.#renewer.renew();
+    if (this.#running.isLeased || this.waitingForRoom > 0) void this.#renewer.renew();
   }
 
   /**
@@ -379,12 +393,4 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#schedules?.wake(0);
     this.renewLeases();
   }
-}
-
-function allOf<T>(values: readonly (T | Promise<T>)[]): Promise<T[]> {
-  return Promise.all(values.map(async (value) => value));
-}
-
-function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {
-  return !(check instanceof Promise);
 }

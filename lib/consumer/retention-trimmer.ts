@@ -3,6 +3,7 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
+import type { HandledTopic } from './message-handler.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
 
 /** How long a failed step waits for its repeat, in milliseconds. */
@@ -10,6 +11,9 @@ const PAUSE_AFTER_FAILURE = 5000;
 
 /** Longest time between two looks into a partition that keeps nothing now, if it does not even keep it for that long; milliseconds. */
 const MAX_PAUSE = 60 * 60_000;
+
+/** How soon to look again if only Redis knows what the limits are, in milliseconds. */
+const UNKNOWN_AGE = 60_000;
 
 /** How often finished messages that are too old are removed at most, in milliseconds; their ids are free before. */
 const FINISHED_PAUSE = 1000;
@@ -117,12 +121,13 @@ export function trimmerOfDeadLetters(
   return new RetentionTrimmer(context, partition, { what: 'dead letters', limits, leastPause: 0, trim });
 }
 
-/** What an earlier owner has kept is removed, if this one keeps nothing. */
+/** What an earlier owner has kept is removed, if this one keeps nothing, unless it adopts what is stored. */
 export function trimmerOfFinished(
   context: ConsumerContext,
   partition: Partition,
-  { finished: limits = { maxCount: 0 } }: Pick<TopicSettings, 'finished'>,
+  { settings, adopts }: Pick<HandledTopic, 'settings' | 'adopts'>,
 ): RetentionTrimmer {
+  const { finished: limits = adopts ? { maxAge: UNKNOWN_AGE } : { maxCount: 0 } } = settings;
   const trim = (): Promise<number | undefined> => context.broker.trimFinished(partition);
   return new RetentionTrimmer(context, partition, {
     what: 'finished messages',

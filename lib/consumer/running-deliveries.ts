@@ -16,6 +16,11 @@ export class RunningDeliveries implements Iterable<Delivery> {
     return this.#runs.size + this.#waits.size + this.#gone.size;
   }
 
+  /** Whether some of them have leases. */
+  get isLeased(): boolean {
+    return this.#runs.size + this.#waits.size > 0;
+  }
+
   *[Symbol.iterator](): Iterator<Delivery> {
     yield* this.#runs.values();
     yield* this.#waits.values();

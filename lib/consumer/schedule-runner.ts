@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Owner, Partition, StoredSchedule, TopicOrder } from '../broker/broker.interface.js';
+import { callsOf } from '../broker/call-names.js';
 import { repeatUntilServed, serveWithin } from '../broker/serve.js';
 import { isRefused } from '../broker/split-refused.js';
 import { tagsOf } from '../messages/readable-part.js';
 import { toStoredId } from '../messages/stored-id.js';
 import { type Step, nextStep } from '../schedules/catch-up.js';
 import { occurrenceId, seriesOf } from '../schedules/occurrence-ids.js';
-import { type ScheduleRecord, encodeState, readSchedule } from '../schedules/schedule-record.js';
+import { type ScheduleRecord, decodeState, encodeState, readSchedule } from '../schedules/schedule-record.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -46,9 +47,7 @@ export class ScheduleRunner implements Startable {
   readonly #timer: DueTimer;
   readonly #looks: Loop;
   readonly #stop = new AbortController();
-  /** Names this runner as a caller. */
-  readonly #caller = randomUUID();
-  #sequence = 0;
+  readonly #nextCall = callsOf(randomUUID());
   /** Whether the latest look that was answered has found any schedule. */
   #hasSome = false;
 
@@ -147,7 +146,7 @@ export class ScheduleRunner implements Startable {
     }
     const published = encodeState({ ...after, last: publish });
     const skipped = encodeState({ ...after, missed: after.missed + 1 });
-    const call = { caller: this.#caller, sequence: ++this.#sequence };
+    const call = this.#nextCall();
     const occurrence = {
       id,
       expected: stored.state,
@@ -177,11 +176,12 @@ export class ScheduleRunner implements Startable {
     return skipped;
   }
 
-  /** Pauses a schedule that cannot be served. */
+  /** Takes the next time from a schedule that cannot be served. It is not paused: whoever stores it again starts it. */
   async #setAside(stored: StoredSchedule, error: Error): Promise<number | undefined> {
-    const paused = encodeState({ paused: true, next: undefined, last: undefined, missed: 0 });
+    const { paused = false, last, missed = 0 } = decodeState(stored.state) ?? {};
+    const still = encodeState({ paused, next: undefined, last, missed });
     const { context, partition } = this.#options;
-    if (!(await this.#put(stored, paused, undefined))) return context.broker.now(partition);
+    if (!(await this.#put(stored, still, undefined))) return context.broker.now(partition);
     this.#reporter.setAside(stored.id, error);
     return undefined;
   }

@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 import {
   MAX_BATCH,
   type Partition,
+  type SettleAnswer,
   type SettleStatus,
   type Settlement,
   addsMemory,
 } from '../broker/broker.interface.js';
+import { callsOf } from '../broker/call-names.js';
+import { settleAll } from '../broker/settle-all.js';
 import { splitIfRefused, isRefused } from '../broker/split-refused.js';
 import { describe } from '../checks/describe.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
@@ -22,9 +25,6 @@ import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
 import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
-
-/** Most characters of envelopes that Redis copies in one call. */
-const MAX_COPIED = 256 * 1024;
 
 /** What a settle has led to; what came too late is reported by the settler. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
@@ -62,8 +62,7 @@ export class Settler {
   #isWaiting = false;
   #isOverdue = false;
   /** Its own, so that its calls are not taken for repeats of those that this process made when it had the partition before. */
-  readonly #caller = randomUUID();
-  #sequence = 0;
+  readonly #nextCall = callsOf(randomUUID());
   #hasMiddlewareFailed = false;
 
   /** @param keepsFinished whether it is kept who has handled a message, and for how long */
@@ -136,7 +135,7 @@ export class Settler {
   /** While something waits for room, only what makes room is sent at once. */
   #nextBatch(): DecidedDelivery[] {
     while (this.#pending.length > 0) {
-      const batch = this.#pending.splice(0, this.#process === undefined ? MAX_BATCH : keepable(this.#pending));
+      const batch = this.#pending.splice(0, MAX_BATCH);
       if (this.#waiting.size === 0) return batch;
       const { adding, others } = splitByRoom(batch);
       this.#waiting.add(adding);
@@ -177,15 +176,12 @@ export class Settler {
     const { settleLayers } = this.#context;
     const failed = new Map<DecidedDelivery, unknown>();
     const settle = async (): Promise<readonly SettleStatus[]> => {
-      const statuses = await splitIfRefused<DecidedDelivery, SettleStatus>(
-        batch,
-        (some) => this.#call(some),
-        (decided, error) => {
-          if (!(isRefused(error) || isFull(error)) || this.#abandoned.signal.aborted) throw error;
-          failed.set(decided, error);
-          return 'stale';
-        },
-      );
+      const onFailed = (decided: DecidedDelivery, error: unknown): SettleAnswer => {
+        if (!(isRefused(error) || isFull(error)) || this.#abandoned.signal.aborted) throw error;
+        failed.set(decided, error);
+        return 'stale';
+      };
+      const statuses = await settleAll(batch, (all) => splitIfRefused(all, (some) => this.#call(some), onFailed));
       const errors = [...failed.values()];
       if (errors.length === batch.length && errors.every(isFull)) throw errors[0];
       return statuses;
@@ -205,9 +201,9 @@ export class Settler {
     return left;
   }
 
-  async #call(batch: readonly DecidedDelivery[]): Promise<SettleStatus[]> {
+  async #call(batch: readonly DecidedDelivery[]): Promise<SettleAnswer[]> {
     const { broker } = this.#context;
-    const call = { caller: this.#caller, sequence: ++this.#sequence };
+    const call = this.#nextCall();
     const settlements = batch.map(({ delivery, verdict: { outcome } }): Settlement => {
       const { storedId, token } = delivery;
       return this.#process === undefined
@@ -299,22 +295,12 @@ export class Settler {
   }
 }
 
-/** How many of the messages can end in one call if they are kept, since their envelopes are copied; one at least. */
-function keepable(decided: readonly DecidedDelivery[]): number {
-  let length = 0;
-  const end = decided.findIndex(({ delivery }, i) => {
-    length += delivery.envelope.length;
-    return i === MAX_BATCH || (i > 0 && length > MAX_COPIED);
-  });
-  return end === -1 ? decided.length : end;
-}
-
 function isFull(error: unknown): boolean {
   return error instanceof BrokerUnavailableError && error.full;
 }
 
 /** What is to become of a delivery, as middleware sees it. */
-function toDeliveryOutcome({ delivery, verdict: { outcome } }: DecidedDelivery): DeliveryOutcome {
+export function toDeliveryOutcome({ delivery, verdict: { outcome } }: DecidedDelivery): DeliveryOutcome {
   const { partition, id, key, attempt, message } = delivery;
   return {
     topic: partition.topic,

@@ -37,13 +37,15 @@ export const ACKED: Verdict = { outcome: { kind: 'ack' } };
 export const RELEASED: Verdict = { outcome: { kind: 'release' } };
 
 /**
- * The same verdict on a delivery whose handler was not called, so that it does not count against the rate of its key.
+ * The same verdict on a delivery whose handler was not called. If it is released it counts as none, so that its message may still expire;
+ * and it does not count against the rate of its key.
  *
- * @param grantedAt as the claim has answered it
+ * @param grantedAt as the claim has answered it; `undefined` if the key has no rate
  */
-export function notCalled(verdict: Verdict, grantedAt: number): Verdict {
+export function notCalled(verdict: Verdict, grantedAt: number | undefined): Verdict {
   const { outcome } = verdict;
-  const isUnspent = outcome.kind === 'release' || (outcome.kind === 'dead' && outcome.spent === false);
+  if (outcome.kind === 'release') return { ...verdict, outcome: { ...outcome, called: false, grantedAt } };
+  const isUnspent = outcome.kind === 'dead' && outcome.spent === false;
   return isUnspent ? { ...verdict, outcome: { ...outcome, grantedAt } } : verdict;
 }
 
@@ -75,6 +77,16 @@ export function failedAttempt(
   if (!('failure' in outcome)) return verdict;
   const attempt = toFailedAttempt(outcome.failure, { ...run, attempt: number.attempt });
   return { ...verdict, outcome: { ...outcome, failedAttempt: attempt } };
+}
+
+/** A dead letter by the decision of whoever has had the message. */
+export function givenUp(
+  error: unknown,
+  { attempt }: Pick<AttemptNumber, 'attempt'>,
+  run: { readonly at: number; readonly duration: number },
+): Verdict {
+  const failure = toFailure('unrecoverable', error);
+  return { error, outcome: { kind: 'dead', failure, failedAttempt: toFailedAttempt(failure, { ...run, attempt }) } };
 }
 
 /** What follows from a handler's error. */

@@ -17,6 +17,7 @@ export interface ConnectionTokens {
   readonly health: string;
   readonly consumers: string;
   readonly schedules: string;
+  readonly receiver: string;
   readonly redis: string | symbol;
   /** What all of these are parts of. */
   readonly connection: string;
@@ -32,6 +33,7 @@ export function tokensOf(connection: string): ConnectionTokens {
     health: `DelayQueueHealth(${connection})`,
     consumers: `DelayQueueConsumers(${connection})`,
     schedules: `DelayQueueSchedules(${connection})`,
+    receiver: `DelayQueueReceiver(${connection})`,
     redis: connection === DEFAULT_CONNECTION ? DELAY_QUEUE_REDIS : `DELAY_QUEUE_REDIS(${connection})`,
     connection: `${CONNECTION}(${connection})`,
     backend: `DELAY_QUEUE_BACKEND(${connection})`,

@@ -73,6 +73,17 @@ export function InjectDelayQueueSchedules(
 }
 
 /**
+ * Injects the `DelayQueueReceiver` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueReceiver(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
+  return Inject(tokensOf(connection).receiver);
+}
+
+/**
  * Injects the ioredis client of a named connection. The one of a module without a name also has the token
  * `DELAY_QUEUE_REDIS`.
  *

@@ -17,7 +17,7 @@ import { type MinuteOfWork, WorkMeter } from './work-meter.js';
 const CLOCK_STEP = 10;
 
 /** What this process has to do now, as far as others are told. */
-export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting'> {
+export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting' | 'fleetEvents'> {
   readonly holdings: Holdings;
 }
 

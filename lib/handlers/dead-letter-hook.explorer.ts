@@ -12,6 +12,7 @@ import {
   type InstanceWrapper,
   type Method,
   assertConnection,
+  isStatic,
 } from './decorated-methods.js';
 
 /** Finds the methods marked with `@OnDeadLetter`. */
@@ -53,7 +54,7 @@ function callOf({ wrapper, name }: DecoratedMethod<unknown>): DeadLetterHook['ca
 
 /** The delivery has ended, so there is nothing that an instance could be made for. */
 function assertOneInstance(where: string, wrapper: InstanceWrapper): void {
-  if (!wrapper.isTransient && wrapper.isDependencyTreeStatic()) return;
+  if (isStatic(wrapper)) return;
   throw new ConfigurationError(
     `${where}: its class, or something it depends on, is request-scoped or transient, and there is no request to make it ` +
       `for. Move the method to a provider with the default scope, and resolve what it needs with ModuleRef.`,

@@ -9,6 +9,11 @@ export type Method = (this: unknown, ...args: unknown[]) => unknown;
 /** Nest's record of a provider or controller. */
 export type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
+/** Whether one instance serves the whole application: neither it, nor what it depends on, is request-scoped or transient. */
+export function isStatic(wrapper: InstanceWrapper): boolean {
+  return !wrapper.isTransient && wrapper.isDependencyTreeStatic();
+}
+
 /** A method with a decorator, on a provider or controller. */
 export interface DecoratedMethod<M> {
   /** For logs and errors, such as `OrderService.onTimeout`. */

@@ -2,7 +2,7 @@ import { ForbiddenException, Injectable } from '@nestjs/common';
 import { ApplicationConfig, type ContextId, ContextIdFactory, ExternalContextCreator, ModuleRef } from '@nestjs/core';
 import { UnrecoverableError } from '../errors/handling.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
-import type { DecoratedMethod, InstanceWrapper } from './decorated-methods.js';
+import { type DecoratedMethod, type InstanceWrapper, isStatic } from './decorated-methods.js';
 import { describeRefusal, isRefusal, rememberingGuards } from './guard-refusals.js';
 import { assertBoundClassesAreMade, checkParameters } from './handler-checks.js';
 import { HandlerPipeline, type Invoke, directCall } from './handler-pipeline.js';
@@ -44,11 +44,6 @@ export class HandlerFactory {
     const { application } = this;
     return application.getGlobalFilters().length + application.getGlobalRequestFilters().length > 0;
   }
-}
-
-/** Whether one instance serves all deliveries: neither the class, nor what it depends on, nor what is bound to it is scoped. */
-function isStatic(wrapper: InstanceWrapper): boolean {
-  return !wrapper.isTransient && wrapper.isDependencyTreeStatic();
 }
 
 /** Makes an instance for each delivery. To request-scoped classes the message is the `REQUEST`. */

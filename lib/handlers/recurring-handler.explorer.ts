@@ -27,7 +27,7 @@ const OPTIONS: readonly (keyof RecurringHandlerOptions)[] = [
   'onRefusal',
 ];
 
-const MESSAGE_OPTIONS = ['key', 'expireAfter', 'headers'];
+const MESSAGE_OPTIONS = ['key', 'expireAfter', 'headers', 'tags'];
 
 /** Finds the schedules that are declared with `@RecurringHandler`. Their handlers are found as all others. */
 @Injectable()

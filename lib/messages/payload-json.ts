@@ -32,6 +32,9 @@ const MAX_RECURSION = 50;
 
 const MAX_PATH_LENGTH = 200;
 
+/** As publishers know it, who can still choose a serializer. */
+const PAYLOAD = 'payload';
+
 const OR_SERIALIZE = `, or keep it with the option 'serializer' of the module or the topic (superjson fits)`;
 
 /** Built-in classes whose content is not in their own properties. */
@@ -41,10 +44,13 @@ const CONTAINERS: ReadonlySet<string> = new Set(['[object Map]', '[object Set]',
  * Writes a payload as JSON, and refuses what would come back as something else. Some changes are expected and allowed: a
  * `Date` becomes a string, an instance loses its methods, `undefined` properties are left out, and `toJSON()` is used.
  *
+ * @param name what the error calls it
  * @throws SerializationError with the path of what JSON cannot hold, or would change
  */
-export function toJson({ payload, serialized }: StoredPayload): string {
-  const name = serialized ? 'serialize(payload)' : 'payload';
+export function toJson(
+  { payload, serialized }: StoredPayload,
+  name = serialized ? 'serialize(payload)' : PAYLOAD,
+): string {
   let json: string | undefined;
   try {
     json = JSON.stringify(payload);
@@ -89,7 +95,7 @@ function refusal(name: string, found: Found | undefined, cause?: unknown): Seria
     });
   }
   const { text, advice, keepable } = found.fault;
-  const orElse = keepable && name === 'payload' ? OR_SERIALIZE : '';
+  const orElse = keepable && name === PAYLOAD ? OR_SERIALIZE : '';
   return new SerializationError(`${pathOf(name, found)} ${text}. ${advice}${orElse}.`, { cause });
 }
 

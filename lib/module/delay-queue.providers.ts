@@ -18,6 +18,7 @@ import { RecurringHandlerExplorer } from '../handlers/recurring-handler.explorer
 import { assertName } from '../messages/topic.js';
 import { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
 import { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import { DelayQueueReceiver } from '../receiver/delay-queue.receiver.js';
 import { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import { VERSION } from '../version.js';
 import { DelayQueueScheduler } from './delay-queue.scheduler.js';
@@ -36,6 +37,7 @@ const CLASSES = {
   health: DelayQueueHealth,
   consumers: DelayQueueConsumers,
   schedules: DelayQueueSchedules,
+  receiver: DelayQueueReceiver,
 } as const;
 
 /** Makes a connection, and provides those of its fields that applications inject. */
@@ -52,7 +54,7 @@ export function connectionProviders(name: string): Provider[] {
       },
       inject: [MODULE_OPTIONS, tokens.backend],
     },
-    ...(['producer', 'admin', 'events', 'health', 'consumers', 'schedules'] as const).flatMap((part) =>
+    ...(['producer', 'admin', 'events', 'health', 'consumers', 'schedules', 'receiver'] as const).flatMap((part) =>
       partProviders(name, part),
     ),
     {
@@ -87,8 +89,8 @@ export function connectionProviders(name: string): Provider[] {
 
 /** The tokens that applications inject. */
 export function injectables(name: string): InjectionToken[] {
-  const { producer, admin, events, health, consumers, schedules, redis } = tokensOf(name);
-  const strings = [producer, admin, events, health, consumers, schedules, redis];
+  const { producer, admin, events, health, consumers, schedules, receiver, redis } = tokensOf(name);
+  const strings = [producer, admin, events, health, consumers, schedules, receiver, redis];
   return name === DEFAULT_CONNECTION ? [...strings, ...Object.values(CLASSES)] : strings;
 }
 

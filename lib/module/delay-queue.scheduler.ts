@@ -7,6 +7,7 @@ import { warnOfCopies } from '../package-copies.js';
 import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';
+import { isStatic } from '../handlers/decorated-methods.js';
 import type { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
 import type { RecurringHandlerExplorer } from '../handlers/recurring-handler.explorer.js';
 
@@ -71,7 +72,14 @@ export class DelayQueueScheduler
       handlers: handlers.explore(name, { ...options, consumer }, names),
       hooks: hooks.explore(name, names),
       schedules: recurring.explore(name),
+      findProvided: (token) => this.#findProvided(token),
     });
+  }
+
+  /** All that the application provides under a token, in whichever modules. */
+  #findProvided(token: unknown): { instance: unknown; isStatic: boolean }[] {
+    const found = this.#discovery.getProviders().filter((provider) => provider.token === token);
+    return found.map((wrapper) => ({ instance: wrapper.instance as unknown, isStatic: isStatic(wrapper) }));
   }
 
   /** Nest makes a module of each call of `forRoot()`. Several of one connection have to agree. */
@@ -100,6 +108,13 @@ export class DelayQueueScheduler
 
   #whyNotHandled(topic: string): string | undefined {
     const { name, options } = this.#connection;
+    const target = options.outbound.get(topic);
+    if (target && !options.consumer) {
+      return (
+        `Its option '${target.kind}' means nothing in this process, which with 'consumer: false' only publishes: start a process ` +
+        `that consumes, with the same option.`
+      );
+    }
     const [found] = this.#explorers.handlers.handlersOf(topic);
     if (!found) return undefined;
     if (found.connection !== name) {

@@ -22,6 +22,9 @@ import { type InspectedTopic, TopicInspector } from './topic-inspector.js';
 
 const MAX_TIMEOUT = 60_000;
 
+/** Milliseconds. */
+const DEFAULT_TIMEOUT = 2000;
+
 export interface HealthDependencies {
   readonly broker: Broker;
   readonly clock: Clock;
@@ -73,7 +76,7 @@ export class DelayQueueHealth {
    */
   async check(options: HealthCheckOptions = {}): Promise<HealthReport> {
     assertOptions('The options of check', options, ['timeout']);
-    const timeout = parseDuration('timeout', options.timeout ?? '2s', { min: 1, max: MAX_TIMEOUT });
+    const timeout = parseDuration('timeout', options.timeout ?? DEFAULT_TIMEOUT, { min: 1, max: MAX_TIMEOUT });
     const { broker, clock, unhandled, waitingForRoom } = this.#dependencies;
     const live = within(clock, timeout, liveSessions(broker)).catch(() => undefined);
     const [connection, found] = await Promise.all([
@@ -109,6 +112,19 @@ export class DelayQueueHealth {
       unhandled: unhandled.unhandled.map(({ topic }) => topic),
       abandoned,
     };
+  }
+
+  /**
+   * Whether Redis answers, which tells nothing of topics: one call.
+   *
+   * @internal
+   */
+  async isReachable(): Promise<boolean> {
+    const { broker, clock } = this.#dependencies;
+    return within(clock, DEFAULT_TIMEOUT, broker.link.ping()).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #connection(timeout: number): Promise<ConnectionHealth> {

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker, CancelResult } from '../broker/broker.interface.js';
+import { type CallNames, callsOf, repeatableCallsOf } from '../broker/call-names.js';
 import { type CancelTaggedResult, MessageChanges } from '../topics/message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
@@ -59,19 +60,24 @@ export class DelayQueueProducer {
   readonly #publisher: Publisher;
   readonly #changes: MessageChanges;
 
-  /** @internal */
-  constructor(dependencies: ProducerDependencies) {
+  /**
+   * @param once names what is done through this producer, and may be done again
+   * @internal
+   */
+  constructor(dependencies: ProducerDependencies, once?: string) {
     this.#dependencies = dependencies;
     const { store, clock, publishTimeout: timeout } = dependencies;
     const caller = uuidv7();
+    const names = (purpose: string): CallNames =>
+      once === undefined ? callsOf(`${caller}${purpose}`) : repeatableCallsOf(`${once}${purpose}`);
     const onSent = (topic: string, isNewPartition: boolean): void => {
       dependencies.onSent?.(topic);
       if (isNewPartition) void this.#restore(topic);
     };
     const orderOf = (topic: string) => dependencies.topics.knownOrder(topic);
-    this.#publisher = new Publisher({ ...dependencies, timeout, caller, onSent, orderOf });
+    this.#publisher = new Publisher({ ...dependencies, timeout, names, onSent, orderOf });
     const partitionsOf = (topic: string): Promise<number> => this.#partitions(topic);
-    this.#changes = new MessageChanges({ store, clock, timeout, caller: `${caller}:change`, partitionsOf });
+    this.#changes = new MessageChanges({ store, clock, timeout, names: () => names(':change'), once, partitionsOf });
   }
 
   /**
@@ -157,6 +163,17 @@ export class DelayQueueProducer {
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
   ): Promise<boolean> {
     return this.#changes.reschedule(topic, id, when);
+  }
+
+  /**
+   * A producer for one operation that may be asked for again, such as a request over HTTP whose response was lost. If the same calls are made
+   * again through a producer of this name within two minutes, in whichever process, they get their first answers, and nothing is done twice.
+   *
+   * @param operation as unique as the operation; what is published needs ids that are the same each time
+   * @internal
+   */
+  once(operation: string): DelayQueueProducer {
+    return new DelayQueueProducer(this.#dependencies, operation);
   }
 
   async #publishOneWithin(

@@ -1,13 +1,13 @@
 import {
   MAX_BATCH,
   type Broker,
-  type CallId,
   type NewMessage,
   type Partition,
   type PublishResult,
   type ReplicaRequirement,
   type TopicOrder,
 } from '../broker/broker.interface.js';
+import type { CallNames } from '../broker/call-names.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { splitIfRefused } from '../broker/split-refused.js';
 import { Loop } from '../time/loop.js';
@@ -41,8 +41,7 @@ interface PendingPublish {
 export interface PublishLaneOptions {
   readonly store: Pick<Broker, 'publish'>;
   readonly clock: Clock;
-  /** Names this process among the publishers. */
-  readonly caller: string;
+  readonly calls: CallNames;
   readonly partition: Partition;
   /** Of the topic. */
   readonly order?: TopicOrder | undefined;
@@ -64,7 +63,6 @@ export class PublishLane {
   readonly #options: PublishLaneOptions;
   readonly #queue: PendingPublish[] = [];
   readonly #sending: Loop;
-  #sequence = 0;
   /** What the call under way carries. */
   #sent: readonly PendingPublish[] = [];
   /** Aborted when nobody waits for the call under way any more. */
@@ -143,8 +141,8 @@ export class PublishLane {
   }
 
   async #call(messages: readonly NewMessage[], replicas: ReplicaRequirement | undefined): Promise<PublishResult[]> {
-    const { store, clock, caller, partition, order, onSent } = this.#options;
-    const call: CallId = { caller, sequence: ++this.#sequence };
+    const { store, clock, calls, partition, order, onSent } = this.#options;
+    const call = calls();
     const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,

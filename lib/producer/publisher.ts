@@ -1,4 +1,5 @@
 import type { Partition, PublishResult, TopicOrder } from '../broker/broker.interface.js';
+import type { CallNames } from '../broker/call-names.js';
 import { DuplicateMessageError, NotReplicatedError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
@@ -9,7 +10,9 @@ import { Lanes } from '../topics/lanes.js';
 import { PublishLane, type PublishLaneOptions, type PublishSink } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 
-export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition' | 'order'> {
+export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition' | 'order' | 'calls'> {
+  /** Names the calls to a partition; called once for each, and each purpose. */
+  readonly names: (purpose: string) => CallNames;
   /** Of a topic that is known by now. */
   readonly orderOf: (topic: string) => TopicOrder | undefined;
   readonly events: EventSink;
@@ -44,11 +47,16 @@ export class Publisher {
   constructor(options: PublisherOptions) {
     this.#options = options;
     const laneOf =
-      (caller: string) =>
+      (purpose: string) =>
       (partition: Partition): PublishLane =>
-        new PublishLane({ ...options, caller, partition, order: options.orderOf(partition.topic) });
-    this.#lanes = new Lanes(laneOf(options.caller));
-    this.#replicatedLanes = new Lanes(laneOf(`${options.caller}:replicated`));
+        new PublishLane({
+          ...options,
+          calls: options.names(purpose),
+          partition,
+          order: options.orderOf(partition.topic),
+        });
+    this.#lanes = new Lanes(laneOf(''));
+    this.#replicatedLanes = new Lanes(laneOf(':replicated'));
   }
 
   /** @throws DuplicateMessageError, NotReplicatedError, BrokerUnavailableError */

@@ -1,11 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import type { Broker, FoundSchedule, IndexedSchedule, Partition } from '../broker/broker.interface.js';
+import { randomUUID } from 'node:crypto';
+import type { Broker, IndexedSchedule, Partition } from '../broker/broker.interface.js';
+import { type CallNames, callsOf, repeatableCallsOf } from '../broker/call-names.js';
 import { serveWithin } from '../broker/serve.js';
 import { describe } from '../checks/describe.js';
 import { assertInteger } from '../checks/validate.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { SerializationError } from '../errors/publishing.errors.js';
+import { type ActionOptions, type AuditLog, type AuditedAction, actorOf } from '../events/audit-log.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { type FleetStore, handledTopics } from '../fleet/live-sessions.js';
 import { withTime } from '../messages/envelope.js';
@@ -23,10 +24,11 @@ import { ChangeLane } from '../topics/change-lane.js';
 import { Lanes } from '../topics/lanes.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { type CheckedSchedule, type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
-import { extraId } from './occurrence-ids.js';
+import { extraId, extraIdOf } from './occurrence-ids.js';
 import { Recurrence } from './recurrence.js';
+import { type PlacedSchedule, ScheduleFinder, readable } from './schedule-finder.js';
 import type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
-import { anchorOf, firstFrom, startedState } from './starting-state.js';
+import { anchorOf, standsStill, startedState } from './starting-state.js';
 import { toSchedule } from './to-schedule.js';
 import {
   type DefinedSchedule,
@@ -35,19 +37,19 @@ import {
   encodeDefinition,
   encodeState,
   isSameContent,
-  readSchedule,
 } from './schedule-record.js';
 
 /** How often a schedule that changes while it is being changed is looked at again. */
 const MAX_TRIES = 50;
 
-/** Most schedules that one call brings, since their payloads come along. */
-const PAGE = 50;
-
 /** Most occurrences that can be asked for. */
 const MOST_LISTED = 1000;
 
-const WORD_BYTES = 6;
+/** A schedule as it is stored now, and whether it was stored otherwise, or not at all, before. */
+interface PutSchedule {
+  readonly record: ScheduleRecord;
+  readonly hasChanged: boolean;
+}
 
 export interface SchedulesDependencies {
   readonly store: FleetStore &
@@ -56,6 +58,7 @@ export interface SchedulesDependencies {
       | 'publish'
       | 'indexSchedule'
       | 'unindexSchedule'
+      | 'configOf'
       | 'findSchedule'
       | 'listSchedules'
       | 'getSchedules'
@@ -65,6 +68,7 @@ export interface SchedulesDependencies {
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
+  readonly audit: AuditLog;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
   /** The topics that this process handles. */
@@ -89,6 +93,7 @@ export class DelayQueueSchedules {
   }
 
   readonly #dependencies: SchedulesDependencies;
+  readonly #finder: ScheduleFinder;
   readonly #lanes: Lanes<ChangeLane>;
   /** The ids that handlers of this process declare. */
   readonly #declared = new Set<string>();
@@ -96,9 +101,9 @@ export class DelayQueueSchedules {
   /** @internal */
   constructor(dependencies: SchedulesDependencies) {
     this.#dependencies = dependencies;
-    const { clock, timeout } = dependencies;
+    this.#finder = new ScheduleFinder(dependencies);
     const caller = `${randomUUID()}:schedule`;
-    this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
+    this.#lanes = new Lanes((partition) => this.#laneOf(partition, callsOf(caller)));
   }
 
   /**
@@ -107,6 +112,7 @@ export class DelayQueueSchedules {
    *
    * Another rule counts from now on. With `every` and without `startAt` the intervals count from when the schedule was first stored.
    *
+   * @param options given: an operator stores it, and it is written down in the audit log if it changes something
    * @throws InvalidArgumentError if something is wrong with it, or if it exists with another topic or key: remove it first
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was stored
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
@@ -118,8 +124,9 @@ export class DelayQueueSchedules {
       payload: NoInfer<PublishedPayload<T, N>>;
       options?: ScheduledMessageOptions;
     },
+    options?: ActionOptions,
   ): Promise<Schedule> {
-    return this.#store(schedule, false);
+    return this.#store(schedule, false, options);
   }
 
   /**
@@ -137,7 +144,7 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async get(id: string): Promise<Schedule | undefined> {
-    const found = await this.#find(id);
+    const found = await this.#finder.find(id);
     return found && this.#describe(found);
   }
 
@@ -147,7 +154,7 @@ export class DelayQueueSchedules {
    * @throws BrokerUnavailableError
    */
   async list(): Promise<Schedule[]> {
-    return (await this.#findAll()).map((found) => this.#describe(found));
+    return (await this.#finder.findAll()).map((found) => this.#describe(found));
   }
 
   /**
@@ -159,7 +166,7 @@ export class DelayQueueSchedules {
    */
   async next(id: string, n = 1): Promise<Date[]> {
     assertInteger('n', n, { min: 1, max: MOST_LISTED });
-    const found = await this.#find(id);
+    const found = await this.#finder.find(id);
     if (!found) return [];
     const { rule, state } = found.record;
     const recurrence = new Recurrence(rule);
@@ -175,8 +182,10 @@ export class DelayQueueSchedules {
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async pause(id: string): Promise<boolean> {
-    return this.#change(id, ({ state }) => (state.paused ? state : { ...state, paused: true, next: undefined }));
+  async pause(id: string, options: ActionOptions = {}): Promise<boolean> {
+    return this.#act('pauseSchedule', id, options, () =>
+      this.#change(id, ({ state }) => (state.paused ? state : { ...state, paused: true, next: undefined })),
+    );
   }
 
   /**
@@ -185,9 +194,13 @@ export class DelayQueueSchedules {
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async resume(id: string): Promise<boolean> {
-    return this.#change(id, ({ rule, state }, now) =>
-      state.paused ? { ...state, paused: false, next: firstFrom(new Recurrence(rule), state, now) } : state,
+  async resume(id: string, options: ActionOptions = {}): Promise<boolean> {
+    return this.#act('resumeSchedule', id, options, () =>
+      this.#change(id, ({ rule, state }, now) => {
+        const recurrence = new Recurrence(rule);
+        const going = { ...state, paused: false };
+        return state.paused || standsStill(recurrence, state, now) ? startedState(recurrence, going, now) : state;
+      }),
     );
   }
 
@@ -197,50 +210,22 @@ export class DelayQueueSchedules {
    * @returns whether there was a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async remove(id: string): Promise<boolean> {
-    assertScheduleId(id);
-    const { store } = this.#dependencies;
-    const place = await this.#serve(() => store.findSchedule({ id }));
-    if (!place) return false;
-    const { topic, index } = await this.#partitionOf(place);
-    const lane = this.#lanes.get(topic, index);
-    const removed = await lane.send((partition, call) => store.removeSchedule(partition, call, id));
-    await this.#serve(() => store.unindexSchedule({ id }));
-    // It may have been stored again meanwhile; then it is not to be missing in the list.
-    const [found] = await this.#serve(() => store.getSchedules({ topic, index }, [id]));
-    if (found) await this.#serve(() => store.indexSchedule({ id, ...place }));
-    return removed;
+  async remove(id: string, options: ActionOptions = {}): Promise<boolean> {
+    return this.#act('removeSchedule', id, options, () => this.#remove(id));
   }
 
   /**
    * Publishes its message now, beside its occurrences, even if it is paused.
    *
+   * @param options `once` names the operation: made again within two minutes, in whichever process, it publishes nothing more
    * @throws InvalidArgumentError if there is no schedule with this id
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    */
-  async runNow(id: string): Promise<PublishedMessage> {
-    const { store, events, topics } = this.#dependencies;
-    const found = await this.#find(id);
-    if (!found) throw new InvalidArgumentError(`There is no schedule '${id}'. Store it with upsert().`);
-    const { partition, record } = found;
-    const now = this.#now(partition);
-    const messageId = extraId(id, now, randomBytes(WORD_BYTES).toString('base64url'));
-    const storedId = toStoredId(messageId, record.key);
-    const message = {
-      storedId,
-      envelope: withTime(record.stored.envelope, now),
-      tags: tagsOf(record.stored.envelope),
-      due: { after: 0 },
-      onDuplicate: 'ignore',
-    } as const;
-    const lane = this.#lanes.get(partition.topic, partition.index);
-    const { topic, index } = partition;
-    const order = topics.knownOrder(topic);
-    const [result] = await lane.send((_, call) => store.publish(partition, call, [message], { order }));
-    const dueAt = toDate(result?.dueAt ?? now);
-    const published = { id: messageId, topic, partition: index, dueAt, duplicate: false };
-    events.emit('published', published);
-    return published;
+  async runNow(
+    id: string,
+    { once, ...options }: ActionOptions & { readonly once?: string | undefined } = {},
+  ): Promise<PublishedMessage> {
+    return this.#act('runScheduleNow', id, { ...options, once }, () => this.#runNow(id, once));
   }
 
   /**
@@ -250,29 +235,99 @@ export class DelayQueueSchedules {
    * @returns the ids of those that were removed
    * @throws BrokerUnavailableError
    */
-  async prune(): Promise<string[]> {
+  async prune(options: ActionOptions = {}): Promise<string[]> {
+    actorOf(options);
     const { store, handled } = this.#dependencies;
     const own = handled();
     const ofFleet = await this.#serve(() => handledTopics(store));
     const pruned: string[] = [];
-    for (const { record, partition } of await this.#findAll()) {
+    for (const { record, partition } of await this.#finder.findAll()) {
       if (!record.declared || this.#declared.has(record.id)) continue;
       if (!own.has(partition.topic) && ofFleet.has(partition.topic)) continue;
-      if (await this.remove(record.id)) pruned.push(record.id);
+      if (await this.remove(record.id, options)) pruned.push(record.id);
     }
     return pruned;
   }
 
-  async #store(given: GivenSchedule, declared: boolean): Promise<Schedule> {
-    const { store, topics } = this.#dependencies;
+  #laneOf(partition: Partition, calls: CallNames): ChangeLane {
+    const { clock, timeout } = this.#dependencies;
+    return new ChangeLane({ clock, partition, timeout, calls });
+  }
+
+  /** Does what an operator asks for, and writes it down if there is such a schedule. */
+  async #act<T>(
+    action: AuditedAction,
+    id: string,
+    { once, ...options }: ActionOptions & { readonly once?: string | undefined },
+    act: () => Promise<T>,
+  ): Promise<T> {
+    assertScheduleId(id);
+    const actor = actorOf(options);
+    const { store, audit } = this.#dependencies;
+    const place = await this.#serve(() => store.findSchedule({ id }));
+    if (!place) return act();
+    return audit.around({ action, once, about: () => ({ topic: place.topic, actor, given: { schedule: id } }) }, act);
+  }
+
+  async #remove(id: string): Promise<boolean> {
+    const { store } = this.#dependencies;
+    const place = await this.#serve(() => store.findSchedule({ id }));
+    if (!place) return false;
+    const home = await this.#finder.homeOf(place);
+    if (!home) return false;
+    const entry = { id, ...place };
+    const { topic, index } = home.partition;
+    const lane = this.#lanes.get(topic, index);
+    const removed = await lane.send((partition, call) => store.removeSchedule(partition, call, id));
+    await this.#serve(() => store.unindexSchedule(entry));
+    // It may have been stored again at this place meanwhile; then it is not to be missing in the list.
+    const [found] = await this.#serve(() => store.getSchedules(home.partition, [id]));
+    if (found) await this.#serve(() => store.indexSchedule(entry));
+    return removed;
+  }
+
+  async #runNow(id: string, once: string | undefined): Promise<PublishedMessage> {
+    const { store, events } = this.#dependencies;
+    const found = await this.#finder.find(id);
+    if (!found) throw new InvalidArgumentError(`There is no schedule '${id}'. Store it with upsert().`);
+    const { partition, order, record } = found;
+    const now = this.#now(partition);
+    const messageId = once === undefined ? extraId(id, now) : extraIdOf(id, once);
+    const storedId = toStoredId(messageId, record.key);
+    const message = {
+      storedId,
+      envelope: withTime(record.stored.envelope, now),
+      tags: tagsOf(record.stored.envelope),
+      due: { after: 0 },
+      onDuplicate: 'ignore',
+    } as const;
+    const { topic, index } = partition;
+    const lane =
+      once === undefined
+        ? this.#lanes.get(topic, index)
+        : this.#laneOf(partition, repeatableCallsOf(`${once}:schedule`));
+    const [result] = await lane.send((_, call) => store.publish(partition, call, [message], { order }));
+    const dueAt = toDate(result?.dueAt ?? now);
+    const published = { id: messageId, topic, partition: index, dueAt, duplicate: false };
+    events.emit('published', published);
+    return published;
+  }
+
+  async #store(given: GivenSchedule, declared: boolean, options?: ActionOptions): Promise<Schedule> {
+    const actor = options && actorOf(options);
+    const { store, topics, audit } = this.#dependencies;
     const checked = checkSchedule(given, (name) => topics.settings(name).serializer, Math.round(store.now()));
     const { id, topic, key, envelope } = checked;
     const schema = schemaOf(given.topic);
     if (schema) await assertPayload({ topic, schema, serializer: topics.settings(topic).serializer }, envelope);
     const entry = { id, topic, key };
-    const partition = await this.#partitionOf(entry);
+    const partitions = topics.knownPartitions(topic) ?? (await this.#serve(() => topics.partitions(topic)));
+    const partition = { topic, index: partitionOf(key, partitions) };
     await this.#enter(entry);
-    const record = await this.#put(partition, checked, declared);
+    const about = () => ({ topic, actor, given: { schedule: id } });
+    const put = async (): Promise<PutSchedule> => this.#put(partition, checked, declared);
+    const audited = { action: 'upsertSchedule', about, hasChanged: toHasChanged, shown: toHasChanged } as const;
+    const { record } = await (options ? audit.around(audited, put) : put());
     // Whoever removes an earlier one at the same time may have taken it off the list.
     await this.#enter(entry);
     return this.#describe({ record, partition });
@@ -289,7 +344,7 @@ export class DelayQueueSchedules {
   }
 
   /** Writes a schedule unless it is as it should be. */
-  async #put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<ScheduleRecord> {
+  async #put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<PutSchedule> {
     const { store } = this.#dependencies;
     const { id, key, catchUp, overlap, envelope } = checked;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -299,13 +354,18 @@ export class DelayQueueSchedules {
       const rule = checked.rule(anchorOf(known) ?? now);
       const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared };
       const content = { definition: encodeDefinition(defined), envelope };
+      const recurrence = new Recurrence(rule);
       const isSameRule = known && JSON.stringify(known.rule) === JSON.stringify(rule);
-      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next) return known;
-      const next = isSameRule ? known.state : startedState(new Recurrence(rule), known?.state, now);
+      const goesOn = isSameRule && !standsStill(recurrence, known.state, now);
+      if (goesOn && isSameContent(known.stored, content) && found?.nextAt === known.state.next) {
+        return { record: known, hasChanged: false };
+      }
+      const next = goesOn ? known.state : startedState(recurrence, known?.state, now);
       const state = encodeState(next);
       const write = { id, expected: found?.state, state, content, nextAt: next.next };
       if (await this.#serve(() => store.putSchedule(partition, write))) {
-        return { ...defined, id, state: next, stored: { id, state, ...content } };
+        const record = { ...defined, id, state: next, stored: { id, state, ...content } };
+        return { record, hasChanged: true };
       }
     }
     throw changesTooOften(id);
@@ -315,7 +375,7 @@ export class DelayQueueSchedules {
   async #change(id: string, change: (record: ScheduleRecord, now: number) => ScheduleState): Promise<boolean> {
     const { store } = this.#dependencies;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const found = await this.#find(id);
+      const found = await this.#finder.find(id);
       if (!found) return false;
       const { record, partition } = found;
       const next = change(record, this.#now(partition));
@@ -326,48 +386,7 @@ export class DelayQueueSchedules {
     throw changesTooOften(id);
   }
 
-  async #find(id: string): Promise<PlacedSchedule | undefined> {
-    assertScheduleId(id);
-    const { store } = this.#dependencies;
-    const place = await this.#serve(() => store.findSchedule({ id }));
-    if (!place) return undefined;
-    const partition = await this.#partitionOf(place);
-    const [found] = await this.#serve(() => store.getSchedules(partition, [id]));
-    const record = readable(found);
-    return record && { record, partition };
-  }
-
-  /** In the order of their ids, a page at a time of each partition. */
-  async #findAll(): Promise<PlacedSchedule[]> {
-    const { store } = this.#dependencies;
-    const byPartition = new Lanes((partition) => ({ partition, ids: new Array<string>() }));
-    const used = new Set<ReturnType<typeof byPartition.get>>();
-    for (const { id, ...place } of await this.#serve(() => store.listSchedules())) {
-      const { topic, index } = await this.#partitionOf(place);
-      const one = byPartition.get(topic, index);
-      one.ids.push(id);
-      used.add(one);
-    }
-    const all: PlacedSchedule[] = [];
-    for (const { partition, ids } of used) {
-      for (let first = 0; first < ids.length; first += PAGE) {
-        const page = ids.slice(first, first + PAGE);
-        for (const found of await this.#serve(() => store.getSchedules(partition, page))) {
-          const record = readable(found);
-          if (record) all.push({ record, partition });
-        }
-      }
-    }
-    return all.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
-  }
-
-  async #partitionOf({ topic, key }: { topic: string; key: string }): Promise<Partition> {
-    const { topics } = this.#dependencies;
-    const partitions = topics.knownPartitions(topic) ?? (await this.#serve(() => topics.partitions(topic)));
-    return { topic, index: partitionOf(key, partitions) };
-  }
-
-  #describe({ record, partition }: PlacedSchedule): Schedule {
+  #describe({ record, partition }: Pick<PlacedSchedule, 'record' | 'partition'>): Schedule {
     const { serializer } = this.#dependencies.topics.settings(partition.topic);
     return toSchedule(record, partition, serializer);
   }
@@ -383,21 +402,8 @@ export class DelayQueueSchedules {
   }
 }
 
-/** A schedule and the partition that it is in. */
-interface PlacedSchedule {
-  readonly record: ScheduleRecord;
-  readonly partition: Partition;
-}
-
-/** What another program has written over counts as not there: it can be stored anew. */
-function readable(found: FoundSchedule | undefined): ScheduleRecord | undefined {
-  if (!found) return undefined;
-  try {
-    return readSchedule(found);
-  } catch (error) {
-    if (error instanceof SerializationError) return undefined;
-    throw error;
-  }
+function toHasChanged({ hasChanged }: PutSchedule): boolean {
+  return hasChanged;
 }
 
 function changesTooOften(id: string): BrokerUnavailableError {

@@ -71,7 +71,8 @@ function behindTime(envelope: string): string {
   return envelope.slice(envelope.indexOf(','));
 }
 
-function decodeState(text: string): ScheduleState | undefined {
+/** `undefined` if it was not written by {@link encodeState}. */
+export function decodeState(text: string): ScheduleState | undefined {
   const [, status, next, last, missed] = STATE.exec(text) ?? [];
   if (missed === undefined) return undefined;
   const times = [next, last].map((time) => (time === NONE ? undefined : Number(time)));

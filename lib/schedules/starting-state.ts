@@ -12,7 +12,15 @@ export function startedState(recurrence: Recurrence, before: ScheduleState | und
   return { ...state, next: state.paused ? undefined : firstFrom(recurrence, state, now) };
 }
 
+/**
+ * Whether a schedule has no next occurrence although it is not paused and its rule has one: the process that was to publish it could not
+ * read it, and has set it aside.
+ */
+export function standsStill(recurrence: Recurrence, state: ScheduleState, now: number): boolean {
+  return !state.paused && state.next === undefined && firstFrom(recurrence, state, now) !== undefined;
+}
+
 /** No occurrence comes twice, even if the clock was set back. */
-export function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: number): number | undefined {
+function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: number): number | undefined {
   return recurrence.from(last === undefined ? now : Math.max(now, last + 1));
 }

@@ -34,6 +34,7 @@ export class ManualClock implements Clock {
       fireAt: this.#now + Math.max(0, delay),
       callback,
       cancel: () => this.#timers.delete(timer),
+      unref: () => {},
     };
     this.#timers.add(timer);
     return timer;

@@ -2,6 +2,8 @@
 export interface Timer {
   /** Stops the timer; afterwards, or once it has fired, this does nothing. */
   cancel(): void;
+  /** Lets the process end although the timer has not fired. */
+  unref(): void;
 }
 
 /** Time as the runtime sees it, so that tests can move it by hand. */
@@ -27,13 +29,21 @@ export class SystemClock implements Clock {
   setTimer(delay: number, callback: () => void): Timer {
     const fireAt = this.now() + delay;
     let timeout: NodeJS.Timeout;
+    let isHeld = true;
     const arm = (remaining: number): void => {
       timeout =
         remaining <= MAX_TIMEOUT
           ? setTimeout(callback, Math.max(0, remaining))
           : setTimeout(() => arm(fireAt - this.now()), MAX_TIMEOUT);
+      if (!isHeld) timeout.unref();
     };
     arm(delay);
-    return { cancel: () => clearTimeout(timeout) };
+    return {
+      cancel: () => clearTimeout(timeout),
+      unref: () => {
+        isHeld = false;
+        timeout.unref();
+      },
+    };
   }
 }

@@ -12,6 +12,11 @@ export interface DeadlineOptions {
   readonly signal?: AbortSignal | undefined;
   /** Makes the error when time is up. @defaultValue a {@link TimeUp} */
   readonly error?: () => Error;
+  /**
+   * Whether the process stays alive until time is up. Not for what an application may leave undone for ever: it would keep a closed
+   * application's process from ending. @defaultValue true
+   */
+  readonly holdsProcess?: boolean;
 }
 
 /**
@@ -23,13 +28,14 @@ export async function within<T>(
   clock: Clock,
   timeout: number,
   promise: Promise<T>,
-  { signal, error = () => new TimeUp(timeout) }: DeadlineOptions = {},
+  { signal, error = () => new TimeUp(timeout), holdsProcess = true }: DeadlineOptions = {},
 ): Promise<T> {
   let timer: Timer | undefined;
   let end: (() => void) | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     end = () => reject(error());
     timer = clock.setTimer(timeout, end);
+    if (!holdsProcess) timer.unref();
     signal?.addEventListener('abort', end);
     if (signal?.aborted) end();
   });

@@ -1,12 +1,12 @@
 import type { CallId, Partition } from '../broker/broker.interface.js';
+import type { CallNames } from '../broker/call-names.js';
 import type { Clock } from '../time/clock.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { serveWithin } from '../broker/serve.js';
 
 export interface ChangeLaneOptions {
   readonly clock: Clock;
-  /** Names this process among those that make such calls. */
-  readonly caller: string;
+  readonly calls: CallNames;
   readonly partition: Partition;
   /** Milliseconds. */
   readonly timeout: number;
@@ -18,7 +18,6 @@ export interface ChangeLaneOptions {
  */
 export class ChangeLane {
   readonly #options: ChangeLaneOptions;
-  #sequence = 0;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ChangeLaneOptions) {
@@ -30,9 +29,9 @@ export class ChangeLane {
    * @throws BrokerUnavailableError if it could not be confirmed in time. If those before it took all of it, it is not sent.
    */
   async send<T>(operation: (partition: Partition, call: CallId) => Promise<T>): Promise<T> {
-    const { clock, caller, partition, timeout } = this.#options;
+    const { clock, calls, partition, timeout } = this.#options;
     const deadline = clock.now() + timeout;
-    const call: CallId = { caller, sequence: ++this.#sequence };
+    const call = calls();
     const sending = this.#last.then(() => {
       const remaining = deadline - clock.now();
       if (remaining > 0) return serveWithin(clock, remaining, () => operation(partition, call));

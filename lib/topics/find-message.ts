@@ -8,6 +8,8 @@ export interface SoughtMessage {
   /** How many the topic has. */
   readonly partitions: number;
   readonly name: MessageName;
+  /** Whether a look that has succeeded is remembered in its partition, so that it succeeds there again, whatever it looks for. */
+  readonly isRemembered?: boolean;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface SoughtMessage {
  * @returns what the first successful look has answered
  */
 export async function findMessage<R>(
-  { topic, partitions, name }: SoughtMessage,
+  { topic, partitions, name, isRemembered = false }: SoughtMessage,
   locate: (partition: Partition, id: string) => Promise<readonly string[]>,
   look: (partition: Partition, storedId: string) => Promise<R | undefined>,
 ): Promise<R | undefined> {
@@ -28,7 +30,8 @@ export async function findMessage<R>(
     return look({ topic, index: partitionOf(name.key, partitions) }, toStoredId(name.id, name.key));
   }
   const home = partitionOf(name, partitions);
-  const own = await look({ topic, index: home }, toStoredId(name));
+  const ownId = toStoredId(name);
+  const own = await look({ topic, index: home }, ownId);
   if (own !== undefined) return own;
   const places = await Promise.all(
     Array.from({ length: partitions }, async (_, i) => {
@@ -36,6 +39,12 @@ export async function findMessage<R>(
       return { partition, storedIds: await locate(partition, name) };
     }),
   );
+  if (isRemembered) {
+    // Elsewhere nothing has this stored id. Only now: what was gone when messages were located has been looked at successfully before.
+    const earlier = await Promise.all(places.slice(1).map(async ({ partition }) => look(partition, ownId)));
+    const found = earlier.find((one) => one !== undefined);
+    if (found !== undefined) return found;
+  }
   for (const { partition, storedIds } of places) {
     for (const storedId of storedIds) {
       const found = await look(partition, storedId);

@@ -1,4 +1,5 @@
 import type { Broker, CallId, CancelResult, Partition, TagCancelResult } from '../broker/broker.interface.js';
+import type { CallNames } from '../broker/call-names.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
@@ -15,10 +16,12 @@ import { partitionsOf as allPartitionsOf } from './partitions.js';
 export interface ChangesDependencies {
   readonly store: Pick<Broker, 'cancel' | 'cancelTagged' | 'reschedule' | 'locate'> & { now(): number };
   readonly clock: Clock;
-  /** Names this process among those that make such calls. */
-  readonly caller: string;
+  /** Names the calls to a partition; called once for each. */
+  readonly names: () => CallNames;
   /** Longest time until a change is confirmed or rejected, in milliseconds. */
   readonly timeout: number;
+  /** Names the operation that the changes are, if it may be made again by any process; then a change gets its first answer. */
+  readonly once?: string | undefined;
   /** How many partitions a topic has; `undefined` if it was never used, so that it has no message. */
   readonly partitionsOf: (topic: string) => Promise<number | undefined>;
 }
@@ -45,11 +48,13 @@ export type MessageChange<R> = (partition: Partition, call: CallId, storedId: st
 export class MessageChanges {
   readonly #dependencies: ChangesDependencies;
   readonly #lanes: Lanes<ChangeLane>;
+  /** Those of single messages so far. */
+  #changes = 0;
 
   constructor(dependencies: ChangesDependencies) {
     this.#dependencies = dependencies;
-    const { clock, caller, timeout } = dependencies;
-    this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
+    const { clock, names, timeout } = dependencies;
+    this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, calls: names() }));
   }
 
   async cancel(topic: TopicRef, name: MessageName): Promise<CancelResult> {
@@ -63,8 +68,8 @@ export class MessageChanges {
     assertTag('tag', tag);
     const partitions = allPartitionsOf(topicName, (await this.#dependencies.partitionsOf(topicName)) ?? 0);
     const total = { cancelled: 0, inFlight: 0 };
-    for (let begin = 0; begin < partitions.length; begin += PARTITIONS_AT_ONCE) {
-      const some = partitions.slice(begin, begin + PARTITIONS_AT_ONCE);
+    for (let first = 0; first < partitions.length; first += PARTITIONS_AT_ONCE) {
+      const some = partitions.slice(first, first + PARTITIONS_AT_ONCE);
       await Promise.all(some.map(async (partition) => this.#cancelTaggedIn(partition, tag, total)));
     }
     return total;
@@ -106,17 +111,19 @@ export class MessageChanges {
    * messages: the first one that the call finds is changed.
    */
   async change<R>(topic: TopicRef, name: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
-    const { store, clock, timeout, partitionsOf } = this.#dependencies;
+    const { store, clock, timeout, partitionsOf, once } = this.#dependencies;
     const topicName = checkedTopicName(topic);
     assertMessageName(name);
+    // One name for all places: where the message was found does not depend on what is found there when it is made again.
+    const repeatable = once === undefined ? undefined : { caller: `${once}:one:${++this.#changes}`, sequence: 1 };
     const partitions = await partitionsOf(topicName);
     if (partitions === undefined) return 'not-found';
     const result = await findMessage(
-      { topic: topicName, partitions, name },
+      { topic: topicName, partitions, name, isRemembered: repeatable !== undefined },
       (partition, id) => serveWithin(clock, timeout, () => store.locate(partition, id)),
       async ({ index }, storedId) => {
         const lane = this.#lanes.get(topicName, index);
-        const answer = await lane.send((partition, call) => change(partition, call, storedId));
+        const answer = await lane.send((partition, call) => change(partition, repeatable ?? call, storedId));
         return answer === 'not-found' ? undefined : answer;
       },
     );

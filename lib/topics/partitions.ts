@@ -1,4 +1,4 @@
-import { type Broker, type Partition, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { type Broker, type Partition, PROTOCOL_VERSION, type TopicConfig } from '../broker/broker.interface.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 
 type ConfigStore = Pick<Broker, 'configOf'>;
@@ -13,14 +13,23 @@ export function assertProtocol(topic: string, protocol: number): void {
 }
 
 /**
+ * What is stored of a topic that is to be changed; `undefined` if the topic was never used.
+ *
+ * @throws ConfigurationError if it speaks another protocol
+ */
+export async function storedConfig(store: ConfigStore, topic: string): Promise<TopicConfig | undefined> {
+  const config = await store.configOf(topic);
+  if (config) assertProtocol(topic, config.protocol);
+  return config;
+}
+
+/**
  * How many partitions a topic has that is to be changed; `undefined` if the topic was never used.
  *
  * @throws ConfigurationError if it speaks another protocol
  */
 export async function partitionCount(store: ConfigStore, topic: string): Promise<number | undefined> {
-  const config = await store.configOf(topic);
-  if (config) assertProtocol(topic, config.protocol);
-  return config?.partitions;
+  return (await storedConfig(store, topic))?.partitions;
 }
 
 /**

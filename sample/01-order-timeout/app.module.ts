@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { DelayQueueModule } from 'nestjs-delay-queue';
+import { DelayQueueDashboardModule } from 'nestjs-delay-queue/dashboard';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { BrokerUnavailableInterceptor } from './common/broker-unavailable.interceptor.js';
 import { AppConfig } from './config/app.config.js';
@@ -16,6 +17,8 @@ import { RemindersModule } from './reminders/reminders.module.js';
       inject: [AppConfig],
       useFactory: ({ redis, prefix }: AppConfig) => ({ redis, prefix, metrics: prometheusMetrics() }),
     }),
+    // The sample listens on this machine alone, so whoever reaches it may do everything.
+    DelayQueueDashboardModule.forRoot({ access: () => 'operate' }),
     OrdersModule,
     RemindersModule,
     MetricsModule,

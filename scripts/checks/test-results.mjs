@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 import { ROOT } from '../setup/run.mjs';
+
+/** Most lines of the reason of a failure, from its beginning and from its end: a test may put a program's output in between. */
+const FIRST_LINES = 12;
+const LAST_LINES = 6;
 
 /**
  * Counts the tests in vitest's JSON report. Everything that did not pass counts as failed, skipped tests and files that could
@@ -18,7 +23,7 @@ export function countTests(file, { exitCode, skipsAllowed }) {
 
   const failures = tests
     .filter(({ status }) => status !== 'passed' && !(skipsAllowed && isSkip(status)))
-    .map((test) => `${test.file} > ${test.fullName.trim()} (${test.status})`);
+    .map((test) => `${test.file} > ${test.fullName.trim()} (${test.status})${reasonOf(test)}`);
   for (const suite of suites) {
     const explained = suite.assertionResults.some(({ status }) => status === 'failed');
     if (suite.status === 'failed' && !explained) failures.push(`${suite.name} (${firstLine(suite.message)})`);
@@ -39,6 +44,14 @@ function readReport(file) {
 
 function isSkip(status) {
   return status === 'skipped' || status === 'pending';
+}
+
+/** Of a long log only its end is kept, so that is where the reason has to be. */
+function reasonOf({ failureMessages = [] }) {
+  const lines = stripVTControlCharacters(failureMessages.join('\n')).split('\n');
+  const left = lines.length - FIRST_LINES - LAST_LINES;
+  if (left > 1) lines.splice(FIRST_LINES, left, `… ${left} lines more …`);
+  return lines.map((line) => `\n    ${line}`.trimEnd()).join('');
 }
 
 function firstLine(message) {

@@ -12,6 +12,25 @@ const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'p
 const IMPORTED = Object.keys({ ...dependencies, ...peerDependencies });
 
 /**
+ * Escapes what is not ASCII. One such character makes a file take twice as long to read, since its text then has two bytes for each character:
+ * a quarter of the time that it takes to import the library.
+ */
+function asciiOnly() {
+  return {
+    name: 'ascii-only',
+    generateBundle(_, output) {
+      for (const file of Object.values(output)) {
+        if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\0-\x7f]/g, escaped);
+      }
+    },
+  };
+}
+
+function escaped(unit) {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
  * Compiles programs together with the parts of the library that they import.
  *
  * @param {Readonly<Record<string, string>>} input the programs' files, by their names in the output
@@ -27,7 +46,7 @@ export async function bundle(input, outputs, apart = []) {
     platform: 'node',
     tsconfig: join(ROOT, 'tsconfig.build.json'),
     external: (id) => imported.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [luaScripts()],
+    plugins: [luaScripts(), asciiOnly()],
   });
   try {
     const written = [];

@@ -11,4 +11,5 @@ export interface LuaScript {
 export function luaScripts(): Plugin;
 export function readScript(path: string, read?: (path: string) => string): LuaScript;
 export function scriptTable(): string;
+export function withoutComments(code: string): string;
 export function writeScriptTable(): void;

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, '../../lib/broker/redis/lua');
 const TABLE = join(FOLDER, 'script-table.ts');
@@ -7,14 +7,17 @@ const TABLE = join(FOLDER, 'script-table.ts');
 /** Longest line of a source file, as prettier has it. */
 const PRINT_WIDTH = 120;
 
-/** A line of a script that includes a file of the folder `includes` beside it. */
-const INCLUDE = /^-- @include (\S+)$/gm;
+/** The folder of the parts that scripts share, beside them. */
+const INCLUDES = 'includes';
+
+/** A line of a script that includes a file of that folder. */
+const INCLUDE = /^-- @include (\S+)$/m;
 
 /** The comment that a script begins with. */
 const HEAD = /^(?:--.*\n)+?(?=\n|-- @include)/;
 
 /** How a head names a key, with its type, and an argument. */
-const KEY = /^([a-z_]+) (?:ZSET|HASH|STRING|STREAM|ANY)$/;
+const KEY = /^([a-z_]+) (?:ZSET|HASH|STRING|STREAM|SET|ANY)$/;
 const ARGUMENT = /^([a-z_]+|\.{3})$/;
 
 /** The last argument of a script that takes any number of further ones. */
@@ -32,20 +35,37 @@ const DECLARATION =
 
 /**
  * Makes a module of each Lua script that is imported: its source, with every include in place of its line, and what its head
- * says that it takes. So the scripts stay files, and what is built reads nothing from disk. For rolldown and Vite alike.
+ * says that it takes. So the scripts stay files, and what is built reads nothing from disk, and has each include once. For rolldown and
+ * Vite alike.
  */
 export function luaScripts() {
   return {
     name: 'lua-scripts',
     load(id) {
       if (!id.endsWith('.lua')) return undefined;
-      const script = readScript(id, (path) => {
+      const read = (path) => {
         this.addWatchFile(path);
         return readFileSync(path, 'utf8');
-      });
-      return { code: `export default ${JSON.stringify(script)};`, moduleType: 'js', map: null };
+      };
+      const code = basename(dirname(id)) === INCLUDES ? moduleOfInclude(id, read) : moduleOfScript(id, read);
+      return { code, moduleType: 'js', map: null };
     },
   };
+}
+
+function moduleOfInclude(path, read) {
+  return `export default ${JSON.stringify(readInclude(path, read))};`;
+}
+
+function moduleOfScript(path, read) {
+  const { pieces, keys, args, takesMore } = parseScript(path, read);
+  const includes = [...new Set(pieces.flatMap(({ include }) => include ?? []))];
+  const imports = includes.map((file, i) => `import include${i} from ${JSON.stringify(file)};\n`);
+  const source = pieces.map(({ include, code }) =>
+    include ? `include${includes.indexOf(include)}` : JSON.stringify(code),
+  );
+  const rest = JSON.stringify({ keys, args, takesMore }).slice(1);
+  return `${imports.join('')}export default { source: ${source.join(' + ')}, ${rest};`;
 }
 
 /**
@@ -58,6 +78,12 @@ export function luaScripts() {
  * @throws {Error} if the script uses a name that its head does not have, or its head has a name that the script does not use
  */
 export function readScript(path, read = (file) => readFileSync(file, 'utf8')) {
+  const { pieces, ...takes } = parseScript(path, read);
+  return { source: pieces.map(({ code }) => code).join(''), ...takes };
+}
+
+/** What a script takes, and the pieces that its source is made of: its own code, and files that it includes. */
+function parseScript(path, read) {
   const name = basename(path);
   const text = read(path);
   const [head] = HEAD.exec(text) ?? [];
@@ -68,12 +94,34 @@ export function readScript(path, read = (file) => readFileSync(file, 'utf8')) {
   if (takesMore) args.pop();
   const body = text
     .slice(head.length)
-    .replaceAll(INCLUDE, (_, include) => read(join(path, '../includes', `${include}.lua`)).trimEnd());
+    .split(INCLUDE)
+    .map((piece, i) =>
+      i % 2 === 0 ? { code: withoutComments(piece) } : includeOf(join(path, '..', INCLUDES, `${piece}.lua`), read),
+    );
   // `FIRST` is where the further arguments begin.
   const locals =
     localsOf('KEYS', keys) + localsOf('ARGV', args) + (takesMore ? `local FIRST = ${args.length + 1}\n` : '');
-  assertNames(name, [...keys, ...args, ...(takesMore ? ['ARGV', 'FIRST'] : [])], body);
-  return { source: head + locals + body, keys, args, takesMore };
+  const names = [...keys, ...args, ...(takesMore ? ['ARGV', 'FIRST'] : [])];
+  assertNames(name, names, body.map(({ code }) => code).join(''));
+  return { pieces: [{ code: title(head) + locals }, ...body], keys, args, takesMore };
+}
+
+function includeOf(path, read) {
+  return { include: path, code: readInclude(path, read) };
+}
+
+function readInclude(path, read) {
+  return withoutComments(read(path)).trim();
+}
+
+/** The first line of a head, for whoever meets the script in Redis. */
+function title(head) {
+  return head.slice(0, head.indexOf('\n') + 1);
+}
+
+/** Comments would be a third of what every process reads when it starts, and sends to Redis. */
+export function withoutComments(code) {
+  return code.replaceAll(/^[ \t]*--.*\n/gm, '').replaceAll(/\n{2,}/g, '\n');
 }
 
 /** Writes the table of the scripts anew if it is not what their heads say. */

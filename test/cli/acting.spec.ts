@@ -2,21 +2,12 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
-import { type Outcome, runInProcess } from '../support/cli/run-in-process.js';
+import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('test');
+const { run, json } = bed;
 
 const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
-
-async function run(...args: readonly string[]): Promise<Outcome> {
-  return runInProcess(args, { env: bed.env });
-}
-
-async function json(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await run(...args, '--json');
-  expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout);
-}
 
 describe('publish', () => {
   it('stores a message with all options', async () => {
@@ -238,5 +229,64 @@ describe('dead letters are', () => {
     expect(stderr.endsWith('\r\u001B[2K')).toBe(true);
     const piped = await run('requeue', TOPIC, '--all', '--rate', '100');
     expect(piped.stderr).toBe('');
+  });
+});
+
+describe('who has acted', () => {
+  it('is told to the audit log', async () => {
+    const headers = ['--header', 'token=s3cret', '--actor', 'ben'];
+    await run('publish', TOPIC, '{"card":"4111"}', '--id', '1', '--delay', '1h', ...headers);
+    await run('cancel', TOPIC, '1', '--actor', 'ann');
+    await runInProcess(['pause', TOPIC], { env: { ...bed.env, DELAY_QUEUE_ACTOR: 'kim' } });
+    await run('resume', TOPIC);
+    const { stdout } = await run('audit');
+    expect(stdout).toMatch(
+      / \S+@\S+ +resume .*\n.* kim +pause .*\n.* ann +cancel +order\.timeout +\{"id":"1"\} +"cancelled"\n.* ben +publish +.*\n$/,
+    );
+    const { entries } = (await json('audit')) as { entries: object[] };
+    expect(entries.at(-1)).toMatchObject({
+      action: 'publish',
+      given: { id: '1', delay: '1h', headers: ['token'] },
+      result: { id: '1', topic: TOPIC, duplicate: false },
+    });
+    expect(JSON.stringify(entries)).not.toMatch(/s3cret|4111/);
+    expect(await json('audit', '--limit', '1')).toMatchObject({ entries: [{ action: 'resume' }] });
+  });
+});
+
+describe('schedules', () => {
+  it('are shown, paused, resumed, run and removed', async () => {
+    await bed.admin.schedules.upsert({
+      id: 'report',
+      topic: TOPIC,
+      payload: { day: 1 },
+      cron: '0 6 * * *',
+      timeZone: 'Europe/Berlin',
+    });
+    expect((await run('schedules')).stdout).toMatch(/^ID +RULE .*\nreport +0 6 \* \* \* Europe\/Berlin +in /);
+    expect((await run('schedules', 'get', 'report', '--next', '2')).stdout).toMatch(
+      /^payload +\{"day":1\}\n\n( {2}\S+Z \(in .*\)\n){2}$/m,
+    );
+    expect(await json('schedules', 'pause', 'report')).toEqual({ id: 'report', paused: true });
+    expect((await run('schedules')).stdout).toMatch(/paused/);
+    expect(await json('schedules', 'resume', 'report')).toEqual({ id: 'report', resumed: true });
+    expect((await run('schedules', 'run-now', 'report')).stdout).toMatch(/^Published as message '/);
+    expect(await run('schedules', 'remove', 'report')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining("This removes the schedule 'report'.") as string,
+    });
+    expect(await json('schedules', 'remove', 'report', '--yes', '--actor', 'ann')).toEqual({
+      id: 'report',
+      removed: true,
+    });
+    expect((await run('schedules', 'remove', 'report', '--yes')).code).toBe(1);
+    expect(await json('audit', '--limit', '10')).toMatchObject({
+      entries: [
+        { action: 'removeSchedule', actor: 'ann', given: { schedule: 'report' }, result: true },
+        { action: 'runScheduleNow', result: { topic: TOPIC } },
+        { action: 'resumeSchedule', result: true },
+        { action: 'pauseSchedule', result: true },
+      ],
+    });
   });
 });

@@ -1,4 +1,5 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
@@ -43,6 +44,11 @@ const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
   [`requeue ${TOPIC} --since yesterday`, /with its zone/],
   ['top --interval 1', /interval must be between 500 ms/],
   ['events', /give --follow/],
+  ['events --follow --kind died', /Allowed choices are published, .*, gap/],
+  ['agenda --span 1h --to 2026-12-24T18:00:00Z', /either --to or --span/],
+  [`cancel ${TOPIC} 1 --dry-run`, /--dry-run is for --tag/],
+  [`publish ${TOPIC} 1 --actor ${'a'.repeat(257)}`, /actor must be a string/],
+  ['dashboard --port 70000', /--port must be a number up to 65535/],
   ['completion cmd', /Allowed choices are bash, zsh, fish/],
   ['topics --prefix a{b}', /A prefix must be/],
   ['topics --redis localhost', /redis must be a URL/],
@@ -68,6 +74,21 @@ describe('bad input is an error with exit code 2 and without a stack', () => {
         message: expect.stringMatching(says) as string,
       },
     });
+  });
+
+  it.each(['dashboard', `gateway --topics ${TOPIC}`])('a port that another program has: %s', async (command) => {
+    const taken = createServer();
+    await new Promise<void>((listening) => taken.listen(0, '127.0.0.1', listening));
+    const { port } = taken.address() as AddressInfo;
+    try {
+      const args = [...command.split(' '), '--port', String(port), '--json'];
+      const { code, stdout, stderr } = await runInProcess(args, { env: bed.env });
+      expect([code, stdout]).toEqual([2, '']);
+      const message = `The ${args[0]} cannot listen on 127.0.0.1, port ${port}: EADDRINUSE.`;
+      expect(JSON.parse(stderr)).toEqual({ error: { code: 'USAGE', message } });
+    } finally {
+      taken.close();
+    }
   });
 
   it('nothing at all: the help', async () => {

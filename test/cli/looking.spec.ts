@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
-import { type Outcome, runInProcess } from '../support/cli/run-in-process.js';
+import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('file', async (filled) => {
   await filled.publish([
@@ -15,19 +15,10 @@ const bed = useCliBed('file', async (filled) => {
   ]);
 });
 
+const { run, json } = bed;
+
 const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 const ISO = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
-async function run(...args: readonly string[]): Promise<Outcome> {
-  return runInProcess(args, { env: bed.env });
-}
-
-async function json(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await run(...args, '--json');
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout.endsWith('\n')).toBe(true);
-  return JSON.parse(stdout);
-}
 
 describe('the command line shows', () => {
   it('topics', async () => {
@@ -72,6 +63,37 @@ describe('the command line shows', () => {
     ]);
   });
 
+  it('what falls due when', async () => {
+    const { code, stdout } = await run('agenda', TOPIC, '--span', '4h', '--buckets', '4');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^FROM +MESSAGES\n\S+Z +1 +█{40}\n\S+Z +1 +█{40}\n\S+Z +1 +█{40}\n\S+Z +0\n\n3 wait, 0 of them are overdue/,
+    );
+    expect(await json('agenda')).toMatchObject({ scheduled: 3, topics: [{ topic: TOPIC }] });
+    expect((await run('agenda', 'order.timeuot')).code).toBe(1);
+  });
+
+  it('why a message has not run', async () => {
+    const { stdout } = await run('explain', TOPIC, '1');
+    expect(stdout).toMatch(/^not-due: It is due at \S+Z\..*\nThen it would still be kept by: no-consumer/);
+    expect(stdout).toMatch(/^dueAt +\S+Z \(in 59m/m);
+    expect(await json('explain', TOPIC, '7')).toMatchObject({ cause: 'dead', facts: { state: 'dead' } });
+    const unknown = await run('explain', TOPIC, '77', '--json');
+    expect([unknown.code, unknown.stderr]).toEqual([1, '']);
+    expect(JSON.parse(unknown.stdout)).toMatchObject({ cause: 'unknown-id' });
+  });
+
+  it('who handles what', async () => {
+    const { stdout } = await bed.whileHandling(async () => run('fleet', '--minutes', '15'));
+    expect(stdout).toMatch(/^PROCESS +VERSION .*\n\S+ +\d+\.\d+\.\d+ +.* order\.timeout: \d+\n/);
+    expect(await json('fleet', TOPIC)).toMatchObject({ at: ISO, processes: [] });
+  });
+
+  it('schedules, and nothing if there are none', async () => {
+    expect(await run('schedules')).toEqual({ code: 0, stdout: '', stderr: 'There are no schedules.\n' });
+    expect((await run('schedules', 'get', 'none')).code).toBe(1);
+  });
+
   it('messages, page by page', async () => {
     const first = await run('peek', TOPIC, '--limit', '2');
     expect(first.stdout).toMatch(/^ID +KEY +DUE .*\n1 +- +in 59m \d+s +0 +\{"orderId":"1"\}\n2 +k +in 1h 59m +0 .*\n$/);
@@ -83,10 +105,14 @@ describe('the command line shows', () => {
       messages: [{ payload: { evil: expect.anything() } }],
       cursor: null,
     });
-    expect(await run('peek', TOPIC, '--state', 'in-flight')).toMatchObject({
-      code: 0,
-      stdout: '',
-      stderr: text(/no message/),
+    const none = { code: 0, stdout: '' };
+    expect(await run('peek', TOPIC, '--state', 'in-flight')).toEqual({
+      ...none,
+      stderr: `Topic '${TOPIC}' has no message that is in-flight.\n`,
+    });
+    expect(await run('peek', TOPIC, '--tag', 'eu')).toEqual({
+      ...none,
+      stderr: `Topic '${TOPIC}' has no message that is scheduled and has the tag 'eu'.\n`,
     });
   });
 
@@ -190,7 +216,17 @@ describe('the command line shows', () => {
 
 describe('the command line says', () => {
   it('which topic was probably meant', async () => {
-    for (const args of [['stats'], ['peek'], ['dead'], ['dead', '--group'], ['pause'], ['drain']]) {
+    for (const args of [
+      ['stats'],
+      ['peek'],
+      ['dead'],
+      ['dead', '--group'],
+      ['pause'],
+      ['drain'],
+      ['requeue', '--all'],
+      ['remove', '--reason', 'failed', '--yes'],
+      ['cancel', '--tag', 'x', '--yes'],
+    ]) {
       const [command = '', ...options] = args;
       const { code, stdout, stderr } = await run(command, 'order.timeot', ...options);
       expect([code, stdout]).toEqual([1, '']);

@@ -22,6 +22,7 @@ import { holdContract } from './hold.contract.js';
 import { keyLimitsContract } from './key-limits.contract.js';
 import { keyRatesContract } from './key-rates.contract.js';
 import { occurrencesContract } from './occurrences.contract.js';
+import { operatedSchedulesContract } from './operated-schedules.contract.js';
 import { orderContract } from './order.contract.js';
 import { orderMovesContract } from './order-moves.contract.js';
 import { pauseContract } from './pause.contract.js';
@@ -87,5 +88,6 @@ export function describeBroker(name: string, openBroker: OpenBroker): void {
     atMostOnceContract(it);
     schedulesContract(it);
     occurrencesContract(it);
+    operatedSchedulesContract(it);
   });
 }

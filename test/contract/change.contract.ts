@@ -64,6 +64,14 @@ export function changeContract(it: BrokerTest): void {
       expect(await bed.get('a')).toMatchObject({ at: 5 });
     });
 
+    it('leaves one that is due its place among those of its key', async ({ bed }) => {
+      bed.order = 'continue';
+      await bed.publishAll(['k', toStoredId('behind', 'k')].map((id) => message(id)));
+
+      expect(await runNow(bed, 'k')).toBe('rescheduled');
+      expect(await bed.claimOne()).toMatchObject({ storedId: 'k' });
+    });
+
     it('spends nothing of one that waits for its next attempt', async ({ bed }) => {
       await bed.settled('a', RETRY_LATER);
 

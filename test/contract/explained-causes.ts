@@ -157,10 +157,23 @@ export const ONE_CAUSE: readonly (readonly [
       await bed.broker.report({
         session: 'owner',
         number: 1,
-        state: { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 3, waiting: 1 },
+        state: { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 3, waiting: 1, fleetEvents: false },
       });
     },
     /^1 message of partition 0 comes before it\. owner has 3 of 3 handler calls under way: raise 'concurrency'/,
+  ],
+  [
+    ['behind'],
+    'a message whose handler is busy, though its owner is not',
+    async (bed) => {
+      await bed.publishAll([message('0'), message('a')]);
+      await bed.broker.report({
+        session: 'owner',
+        number: 1,
+        state: { since: 1, version: '1', clockOffset: 0, concurrency: 100, busy: 1, waiting: 2, fleetEvents: false },
+      });
+    },
+    /owner has 1 of 100 handler calls under way, and yet 2 partitions wait: as many calls of one handler run as may\. Raise/,
   ],
   [
     ['finished'],

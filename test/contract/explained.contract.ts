@@ -3,7 +3,7 @@ import type { ExplainCause } from '../../lib/admin/explain-causes.js';
 import type { Explanation } from '../../lib/admin/explain.js';
 import { fromStoredId } from '../../lib/messages/stored-id.js';
 import { SystemClock } from '../../lib/time/clock.js';
-import { type BrokerTest, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
+import { ACK, type BrokerTest, LONG, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { FIRST, SECOND, publishAll } from '../support/broker/ordered-messages.js';
 import { testAdmin } from '../support/units/admin.js';
 import { ONE_CAUSE, beat, handled, known } from './explained-causes.js';
@@ -79,6 +79,27 @@ export function explainedContract(it: BrokerTest): void {
       await bed.advance(50);
 
       expect(causesOf(await admin.explain(bed.partition.topic, 'a'))).toEqual(['no-consumer', 'owner-silent']);
+    });
+
+    it('takes a hold for what will keep a message only if it outlasts its due time', async ({ bed }) => {
+      const admin = await handled(bed);
+      await bed.publish('a', { due: { after: 2 * LONG } });
+      await bed.broker.hold(bed.partition, bed.nextCall(), LONG);
+      expect(causesOf(await admin.explain(bed.partition.topic, 'a'))).toEqual(['not-due']);
+      await bed.broker.hold(bed.partition, bed.nextCall(), 3 * LONG);
+      expect(causesOf(await admin.explain(bed.partition.topic, 'a'))).toEqual(['not-due', 'rate-limited']);
+    });
+
+    it('means the message that get() finds', async ({ bed }) => {
+      bed.finished = { maxAge: LONG };
+      const admin = await handled(bed);
+      await bed.settled('a', ACK);
+      await bed.publish('a\0x', { due: { after: LONG } });
+      const { topic } = bed.partition;
+
+      expect(await admin.get(topic, 'a')).toMatchObject({ key: 'a', state: 'finished' });
+      expect(await admin.explain(topic, 'a')).toMatchObject({ cause: 'finished', facts: { key: 'a' } });
+      expect(await admin.explain(topic, { id: 'a', key: 'x' })).toMatchObject({ cause: 'not-due' });
     });
 
     it('has the facts', async ({ bed }) => {

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { StoredMessage } from '../../lib/broker/broker.interface.js';
+import type { Receipt, StoredMessage } from '../../lib/broker/broker.interface.js';
+import { settleAll } from '../../lib/broker/settle-all.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import {
   ACK,
@@ -49,6 +51,19 @@ export function finishedContract(it: BrokerTest): void {
       expect(await bed.get('a')).toBeUndefined();
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 0 });
       expect(await bed.broker.trimFinished(bed.partition)).toBeUndefined();
+    });
+
+    it('are kept as they were if the owner leaves that as it is', async ({ bed }) => {
+      bed.finished = 'as-stored';
+      expect(await bed.claim()).toMatchObject({ keepsFinished: false });
+      await bed.settled('a', ACK);
+      expect(await bed.get('a')).toBeUndefined();
+
+      await keep(bed);
+      bed.finished = 'as-stored';
+      expect(await bed.claim({ max: 0 })).toMatchObject({ keepsFinished: true });
+      await bed.settled('b', ACK);
+      expect(await outcomeOf(bed, 'b')).toBe('acked');
     });
 
     it('are kept with their story once they are acknowledged', async ({ bed }) => {
@@ -141,6 +156,41 @@ export function finishedContract(it: BrokerTest): void {
 
       expect(await bed.get('b')).toMatchObject({ ending: { outcome: 'cancelled', dueAt: LONG_AGO } });
       expect(await idsOf(bed)).toEqual(['a', 'b']);
+    });
+
+    it('are kept once they are drained, if they wait behind others of their key and are large, too', async ({
+      bed,
+    }) => {
+      await keep(bed);
+      bed.order = 'continue';
+      const envelope = `[1,"${'x'.repeat(5000)}"]`;
+      const ids = Array.from({ length: 150 }, (_, n) => toStoredId(`m${n}`, 'key'));
+      await bed.publishAll(ids.map((id) => message(id, { envelope })));
+      await bed.claimOne();
+      let [removed, more] = [0, true];
+      while (more) {
+        const step = await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled');
+        [removed, more] = [removed + step.removed, step.more];
+      }
+
+      expect(removed).toBe(149);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({
+        scheduled: 0,
+        blocked: 0,
+        inFlight: 1,
+        finished: 149,
+      });
+    });
+
+    it('are drained by a call whose repeat says the same, whatever was published meanwhile', async ({ bed }) => {
+      await keep(bed);
+      await bed.publish('a');
+      const call = { caller: randomUUID(), sequence: 1 };
+      const first = await bed.broker.clear(bed.partition, call, 'scheduled');
+      await bed.publish('b');
+
+      expect(first).toEqual({ removed: 1, more: false });
+      expect(await bed.broker.clear(bed.partition, call, 'scheduled')).toEqual(first);
     });
 
     it('are no dead letters, and nothing that was replaced', async ({ bed }) => {
@@ -242,7 +292,8 @@ export function finishedContract(it: BrokerTest): void {
       const envelope = `[1,"${'x'.repeat(1024 * 1024 - 10)}"]`;
       await bed.publishAll(['a', 'b'].map((id) => message(id, { envelope })));
       const claimed = [await bed.claimOne(), await bed.claimOne()];
-      await bed.settleAll(claimed.map((receipt) => [receipt, ACK]));
+      const settle = async (some: readonly Receipt[]) => bed.settleAll(some.map((receipt) => [receipt, ACK]));
+      expect(await settleAll(claimed, settle)).toEqual(['settled', 'settled']);
       await bed.publish('c', { envelope });
       await bed.cancel('c');
 

@@ -3,17 +3,20 @@ import { ACK, type BrokerTest, LONG, LONG_AGO } from '../support/broker/broker-b
 
 export function holdContract(it: BrokerTest): void {
   describe('a hold', () => {
-    it('hands nothing out until it is over, and says when that is', async ({ bed }) => {
-      await bed.publish('a');
-      const before = await bed.time();
-      const until = await bed.broker.hold(bed.partition, bed.nextCall(), 60);
-      expect(until).toBeGreaterThanOrEqual(before + 60);
+    it('hands nothing out until it is over, and says when that is', async ({ inTime }) => {
+      const held = await inTime(60, async (bed) => {
+        await bed.publish('a');
+        const before = await bed.time();
+        const until = await bed.broker.hold(bed.partition, bed.nextCall(), 60);
+        expect(until).toBeGreaterThanOrEqual(before + 60);
 
-      expect(await bed.claim()).toMatchObject({ status: 'held', messages: [], nextAt: until });
-      expect(await bed.broker.stats(bed.partition)).toMatchObject({ heldUntil: until, due: 1 });
-      await bed.advance(70);
-      expect(await bed.claimOne()).toMatchObject({ storedId: 'a', dueAt: LONG_AGO });
-      expect((await bed.broker.stats(bed.partition)).heldUntil).toBeUndefined();
+        expect(await bed.claim()).toMatchObject({ status: 'held', messages: [], nextAt: until });
+        expect(await bed.broker.stats(bed.partition)).toMatchObject({ heldUntil: until, due: 1 });
+        return bed;
+      });
+      await held.advance(70);
+      expect(await held.claimOne()).toMatchObject({ storedId: 'a', dueAt: LONG_AGO });
+      expect((await held.broker.stats(held.partition)).heldUntil).toBeUndefined();
     });
 
     it('lasts as long as the longest', async ({ bed }) => {
@@ -38,13 +41,16 @@ export function holdContract(it: BrokerTest): void {
       expect(await bed.settle(a, ACK)).toBe('settled');
     });
 
-    it('keeps back what has to be delivered again, too', async ({ bed }) => {
-      await bed.deliver('a', { lease: 5 });
-      await bed.broker.hold(bed.partition, bed.nextCall(), 60);
-      await bed.advance(6);
-      expect((await bed.claim()).messages).toEqual([]);
-      await bed.advance(60);
-      expect(await bed.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
+    it('keeps back what has to be delivered again, too', async ({ inTime }) => {
+      const held = await inTime(60, async (bed) => {
+        await bed.deliver('a', { lease: 5 });
+        await bed.broker.hold(bed.partition, bed.nextCall(), 60);
+        await bed.advance(6);
+        expect((await bed.claim()).messages).toEqual([]);
+        return bed;
+      });
+      await held.advance(60);
+      expect(await held.claimOne()).toMatchObject({ storedId: 'a', delivery: 2 });
     });
 
     it('ends when the partition is resumed', async ({ bed }) => {

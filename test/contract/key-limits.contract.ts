@@ -27,6 +27,19 @@ export function keyLimitsContract(it: BrokerTest): void {
       expect(await claimable(bed)).toEqual([]);
     });
 
+    it('does not count what is delivered at most once: it is gone', async ({ bed }) => {
+      bed.keyLimits = { inFlight: 1 };
+      await publishAll(bed, A, B, C);
+      const ids: string[] = [];
+      for (let claims = 0; claims < 3; claims++) {
+        const { messages, repaired } = await bed.claim({ lease: 0 });
+        ids.push(...messages.map(({ storedId }) => storedId));
+        expect(repaired).toBe(0);
+      }
+      expect(ids).toEqual([A, B, C]);
+      expect(await bed.claim({ lease: 0 })).toMatchObject({ messages: [], nextAt: undefined });
+    });
+
     it('counts a message without a key by its id', async ({ bed }) => {
       bed.keyLimits = { inFlight: 1 };
       await publishAll(bed, 'k', A, 'l');

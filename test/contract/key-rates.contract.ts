@@ -21,17 +21,20 @@ async function eventuallyOne(bed: BrokerBed): Promise<ClaimedMessage> {
 
 export function keyRatesContract(it: BrokerTest): void {
   describe('the rate of a key', () => {
-    it('lets so many begin within its window, and then more', async ({ bed }) => {
-      bed.keyLimits = { rate: { max: 2, per: PER } };
-      await publishAll(bed, A, B, C, D, OTHER);
-      const { messages, nextAt } = await bed.claim();
-      expect(messages.map(({ storedId }) => storedId)).toEqual([A, B, OTHER]);
-      for (const message of messages) await bed.settle(message, ACK);
-      expect(await claimable(bed)).toEqual([]);
+    it('lets so many begin within its window, and then more', async ({ inTime }) => {
+      const limited = await inTime(WINDOW / 2, async (bed) => {
+        bed.keyLimits = { rate: { max: 2, per: PER } };
+        await publishAll(bed, A, B, C, D, OTHER);
+        const { messages, nextAt } = await bed.claim();
+        expect(messages.map(({ storedId }) => storedId)).toEqual([A, B, OTHER]);
+        for (const message of messages) await bed.settle(message, ACK);
+        expect(await claimable(bed)).toEqual([]);
 
-      expect(nextAt).toBeGreaterThan((await bed.time()) + WINDOW / 4);
-      await bed.advance(WINDOW + 5);
-      expect(await claimable(bed)).toEqual([C, D]);
+        expect(nextAt).toBeGreaterThan((await bed.time()) + WINDOW / 4);
+        return bed;
+      });
+      await limited.advance(WINDOW + 5);
+      expect(await claimable(limited)).toEqual([C, D]);
     });
 
     it('keeps the due times of what waits', async ({ bed }) => {
@@ -44,24 +47,30 @@ export function keyRatesContract(it: BrokerTest): void {
       expect(await claimAll(bed)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
     });
 
-    it('counts what is delivered again', async ({ bed }) => {
-      bed.keyLimits = { rate: { max: 1, per: PER } };
-      const claimed = await bed.deliver(A);
-      await bed.settle(claimed, RETRY);
-      await bed.advance(1);
-      expect(await claimable(bed)).toEqual([]);
-      await bed.advance(WINDOW + 5);
-      expect(await claimable(bed)).toEqual([A]);
+    it('counts what is delivered again', async ({ inTime }) => {
+      const limited = await inTime(WINDOW, async (bed) => {
+        bed.keyLimits = { rate: { max: 1, per: PER } };
+        const claimed = await bed.deliver(A);
+        await bed.settle(claimed, RETRY);
+        await bed.advance(1);
+        expect(await claimable(bed)).toEqual([]);
+        return bed;
+      });
+      await limited.advance(WINDOW + 5);
+      expect(await claimable(limited)).toEqual([A]);
     });
 
-    it('counts what comes again after its lease, which stays in flight until it may', async ({ bed }) => {
-      bed.keyLimits = { rate: { max: 1, per: PER } };
-      await bed.deliver(A, { lease: 5 });
-      await bed.advance(10);
-      expect(await claimable(bed)).toEqual([]);
-      expect(await bed.get(A)).toMatchObject({ state: 'in-flight' });
-      await bed.advance(WINDOW);
-      expect(await claimAll(bed)).toMatchObject([{ storedId: A, delivery: 2 }]);
+    it('counts what comes again after its lease, which stays in flight until it may', async ({ inTime }) => {
+      const limited = await inTime(WINDOW, async (bed) => {
+        bed.keyLimits = { rate: { max: 1, per: PER } };
+        await bed.deliver(A, { lease: 5 });
+        await bed.advance(10);
+        expect(await claimable(bed)).toEqual([]);
+        expect(await bed.get(A)).toMatchObject({ state: 'in-flight' });
+        return bed;
+      });
+      await limited.advance(WINDOW);
+      expect(await claimAll(limited)).toMatchObject([{ storedId: A, delivery: 2 }]);
     });
 
     it('does not count what was given back before its handler was called', async ({ bed }) => {
@@ -87,31 +96,54 @@ export function keyRatesContract(it: BrokerTest): void {
       expect(await claimable(bed)).toEqual([]);
     });
 
-    it('holds the first of an ordered key back, and none behind it goes on', async ({ bed }) => {
-      bed.order = 'continue';
-      bed.keyLimits = { rate: { max: 1, per: PER } };
-      await publishAll(bed, A, B, OTHER);
-      for (const message of await claimAll(bed)) await bed.settle(message, ACK);
-      expect(await claimable(bed)).toEqual([]);
-      await bed.advance(WINDOW + 5);
+    it('holds the first of an ordered key back, and none behind it goes on', async ({ inTime }) => {
+      const limited = await inTime(WINDOW, async (bed) => {
+        bed.order = 'continue';
+        bed.keyLimits = { rate: { max: 1, per: PER } };
+        await publishAll(bed, A, B, OTHER);
+        for (const message of await claimAll(bed)) await bed.settle(message, ACK);
+        expect(await claimable(bed)).toEqual([]);
+        return bed;
+      });
+      await limited.advance(WINDOW + 5);
 
-      expect(await claimAll(bed)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
+      expect(await claimAll(limited)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
     });
 
-    it('leaves the first of an ordered key its place, whatever comes meanwhile that is due later', async ({ bed }) => {
+    it('leaves the first of an ordered key its place, whatever comes meanwhile that is due later', async ({
+      inTime,
+    }) => {
+      const limited = await inTime(3 * PER, async (bed) => {
+        bed.order = 'continue';
+        bed.keyLimits = { rate: { max: 1, per: 3 * PER } };
+        await publishAll(bed, A, B, C);
+        await bed.settle(await bed.claimOne(), ACK);
+        // B waits for the rate now, and C behind it.
+        expect(await claimable(bed)).toEqual([]);
+        await bed.publish(D, { due: { after: PER } });
+        await bed.publish(B, { due: { after: PER }, onDuplicate: 'earliest' });
+        expect(await bed.get(C)).toMatchObject({ blockedBy: B });
+        expect(await bed.get(D)).toMatchObject({ blockedBy: B });
+        return bed;
+      });
+      await limited.advance(3 * PER + PERMIT_LIFE + 5);
+
+      expect(await claimAll(limited)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
+    });
+
+    it('leaves the first of an ordered key its place if it is to run now: it is due already', async ({ bed }) => {
       bed.order = 'continue';
-      bed.keyLimits = { rate: { max: 1, per: 3 * PER } };
-      await publishAll(bed, A, B, C);
+      bed.keyLimits = { rate: { max: 1, per: LONG } };
+      await publishAll(bed, A, B);
+      await bed.publish(C, { due: { at: LONG_AGO + 1 } });
       await bed.settle(await bed.claimOne(), ACK);
       // B waits for the rate now, and C behind it.
       expect(await claimable(bed)).toEqual([]);
-      await bed.publish(D, { due: { after: PER } });
-      await bed.publish(B, { due: { after: PER }, onDuplicate: 'earliest' });
-      expect(await bed.get(C)).toMatchObject({ blockedBy: B });
-      expect(await bed.get(D)).toMatchObject({ blockedBy: B });
-      await bed.advance(3 * PER + PERMIT_LIFE + 5);
+      expect(await bed.broker.runNow(bed.partition, bed.nextCall(), B)).toBe('rescheduled');
 
-      expect(await claimAll(bed)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
+      expect(await bed.get(C)).toMatchObject({ blockedBy: B });
+      bed.keyLimits = undefined;
+      expect(await eventuallyOne(bed)).toMatchObject({ storedId: B, dueAt: LONG_AGO });
     });
 
     it.for([{ order: undefined }, { order: 'continue' as const }])(
@@ -131,17 +163,20 @@ export function keyRatesContract(it: BrokerTest): void {
       },
     );
 
-    it('and what may be in flight hold together', async ({ bed }) => {
-      bed.keyLimits = { inFlight: 1, rate: { max: 2, per: PER } };
-      await publishAll(bed, A, B, C, D);
-      const [first] = (await claimAll(bed)) as [ClaimedMessage];
-      expect(await claimable(bed)).toEqual([]);
-      await bed.settle(first, ACK);
-      const [second] = (await claimAll(bed)) as [ClaimedMessage];
-      await bed.settle(second, ACK);
-      expect(await claimable(bed)).toEqual([]);
-      await bed.advance(WINDOW + 5);
-      expect(await claimable(bed)).toHaveLength(1);
+    it('and what may be in flight hold together', async ({ inTime }) => {
+      const limited = await inTime(WINDOW, async (bed) => {
+        bed.keyLimits = { inFlight: 1, rate: { max: 2, per: PER } };
+        await publishAll(bed, A, B, C, D);
+        const [first] = (await claimAll(bed)) as [ClaimedMessage];
+        expect(await claimable(bed)).toEqual([]);
+        await bed.settle(first, ACK);
+        const [second] = (await claimAll(bed)) as [ClaimedMessage];
+        await bed.settle(second, ACK);
+        expect(await claimable(bed)).toEqual([]);
+        return bed;
+      });
+      await limited.advance(WINDOW + 5);
+      expect(await claimable(limited)).toHaveLength(1);
     });
 
     it('of 1,000 within its window is kept', async ({ bed }) => {
@@ -166,17 +201,21 @@ export function keyRatesContract(it: BrokerTest): void {
   });
 
   describe('a key that was put off', () => {
-    it('lets nothing of it begin before', async ({ bed }) => {
-      await publishAll(bed, A, OTHER, B);
-      const claimed = await bed.claimOne();
-      await bed.settle(claimed, { kind: 'put-off', delay: 80, scope: 'key' });
-      await bed.publish(C);
+    it('lets nothing of it begin before', async ({ inTime }) => {
+      const delay = 80;
+      const limited = await inTime(delay, async (bed) => {
+        await publishAll(bed, A, OTHER, B);
+        const claimed = await bed.claimOne();
+        await bed.settle(claimed, { kind: 'put-off', delay, scope: 'key' });
+        await bed.publish(C);
 
-      expect(await claimable(bed)).toEqual([OTHER]);
-      const { nextAt } = await bed.claim();
-      expect(nextAt).toBeGreaterThan(await bed.time());
-      await bed.advance(90);
-      expect((await claimable(bed)).toSorted()).toEqual([A, B, C]);
+        expect(await claimable(bed)).toEqual([OTHER]);
+        const { nextAt } = await bed.claim();
+        expect(nextAt).toBeGreaterThan(await bed.time());
+        return bed;
+      });
+      await limited.advance(delay + 10);
+      expect((await claimable(limited)).toSorted()).toEqual([A, B, C]);
     });
 
     it('spends no attempt of the message', async ({ bed }) => {

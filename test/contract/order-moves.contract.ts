@@ -35,6 +35,17 @@ export function orderMovesContract(it: BrokerTest): void {
       expect(await isBlockedBy(bed, FIRST)).toBe(SECOND);
     });
 
+    it('compares the due time that the caller believes also with that of a blocked message', async ({ bed }) => {
+      bed.order = 'continue';
+      await publishAll(bed, FIRST, SECOND);
+      const { at = NaN } = (await bed.get(SECOND)) ?? {};
+      const moved = async (expected: number) =>
+        bed.broker.reschedule(bed.partition, bed.nextCall(), SECOND, { at: LONG_AGO - 1 }, expected);
+      expect(await moved(at + 1)).toBe('not-found');
+      expect(await moved(at)).toBe('rescheduled');
+      expect(await bed.get(SECOND)).toMatchObject({ at: LONG_AGO - 1 });
+    });
+
     it('does not let what is rescheduled overtake what has begun', async ({ bed }) => {
       bed.order = 'continue';
       await publishAll(bed, FIRST, SECOND);

@@ -81,6 +81,27 @@ export function peekContract(it: BrokerTest): void {
       expect((await pages(bed, { limit: 1 })).flat()).toEqual(await idsOf(bed));
     });
 
+    it('lists the messages of a key, whatever is stored between them', async ({ bed }) => {
+      await bed.settled('dead', DEAD);
+      const due = { at: 7 };
+      const others = Array.from({ length: 1500 }, (_, i) => message(`z${i}`, { due: { at: 8 } }));
+      const ofKey = ['k', toStoredId('a', 'k'), toStoredId('b', 'k')];
+      await bed.publishAll([
+        ...ofKey.map((id) => message(id, { due })),
+        message(toStoredId('k', 'other'), { due }),
+        message(toStoredId('a', 'kk'), { due }),
+      ]);
+      for (let begin = 0; begin < others.length; begin += 100) await bed.publishAll(others.slice(begin, begin + 100));
+      const last = toStoredId('last', 'k');
+      await bed.publishAll([message(last, { due: { after: LONG } })]);
+
+      expect((await pages(bed, { key: 'k' })).flat()).toEqual([...ofKey.toSorted(), last]);
+      expect((await pages(bed, { key: 'k', limit: 1 })).flat()).toEqual([...ofKey.toSorted(), last]);
+      expect((await pages(bed, { key: 'k', state: 'due' })).flat()).toEqual(ofKey.toSorted());
+      expect(await pages(bed, { key: 'nobody', state: 'dead' })).toEqual([[]]);
+      expect((await pages(bed, { key: 'dead', state: 'dead' })).flat()).toEqual(['dead']);
+    });
+
     it('shows what is due from its time on', async ({ bed }) => {
       await bed.publishAll([message('soon', { due: { after: 20 } }), message('late', { due: { after: LONG } })]);
       await bed.advance(21);

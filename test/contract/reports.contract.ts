@@ -9,6 +9,7 @@ const STATE: ProcessState = {
   concurrency: 100,
   busy: 3,
   waiting: 1,
+  fleetEvents: false,
 };
 
 const NOTHING = { state: undefined, holdings: undefined };

@@ -211,6 +211,19 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bed.reschedule('a', { at: 300 })).toBe('rescheduled');
     });
 
+    it('moves a message only if it is due when the caller believes, if the caller says so', async ({ bed }) => {
+      const moved = async (expected: number) =>
+        bed.broker.reschedule(bed.partition, bed.nextCall(), 'a', { at: 700 }, expected);
+      await bed.publish('a', { due: { at: 500 } });
+      await expectUnchanged(bed, 'a', async () => {
+        expect(await moved(499)).toBe('not-found');
+      });
+      expect(await moved(500)).toBe('rescheduled');
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', at: 700 });
+      await bed.deliver('a');
+      expect(await moved(700)).toBe('in-flight');
+    });
+
     it('does not take a dead letter', async ({ bed }) => {
       await bed.settled('a', DEAD);
       await expectUnchanged(bed, 'a', async () => {
@@ -227,6 +240,16 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bed.get('a')).toBeUndefined();
       expect(await bed.get('other')).toMatchObject({ at: LONG_AGO });
       expect(await bed.broker.stats(elsewhere)).toMatchObject({ scheduled: 0 });
+    });
+
+    it('looks for another message under the name of a call that found none, and then answers about that one', async ({
+      bed,
+    }) => {
+      const call = { caller: 'of its own', sequence: 1 };
+      expect(await bed.reschedule('a', { at: 500 }, call)).toBe('not-found');
+      await bed.publish('b', { due: { at: 900 } });
+      expect(await bed.reschedule('b', { at: 500 }, call)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 500 }, call)).toBe('rescheduled');
     });
 
     it('finds a message that was handled no more', async ({ bed }) => {

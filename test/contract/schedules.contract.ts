@@ -18,9 +18,17 @@ export function schedulesContract(it: BrokerTest): void {
 
     it('has none that was taken off it', async ({ bed }) => {
       const id = bed.partition.topic;
-      await bed.broker.indexSchedule({ id, topic: 'reports', key: 'k' });
-      await bed.broker.unindexSchedule({ id });
-      await bed.broker.unindexSchedule({ id });
+      const place = { topic: 'reports', key: 'k' };
+      await bed.broker.indexSchedule({ id, ...place });
+      for (const other of [
+        { topic: 'others', key: 'k' },
+        { topic: 'reports', key: 'K' },
+      ]) {
+        await bed.broker.unindexSchedule({ id, ...other });
+        expect(await bed.broker.findSchedule({ id })).toEqual(place);
+      }
+      await bed.broker.unindexSchedule({ id, ...place });
+      await bed.broker.unindexSchedule({ id, ...place });
       expect(await bed.broker.findSchedule({ id })).toBeUndefined();
       expect((await bed.broker.listSchedules()).map((one) => one.id)).not.toContain(id);
     });

@@ -138,6 +138,23 @@ export function settleContract(it: BrokerTest): void {
       expect(await bed.claimOne()).toEqual({ ...first, token: bed.token(2), delivery: 2, attempt: 1 });
     });
 
+    it('release: is no delivery if its handler was not called; a later one has another token all the same', async ({
+      bed,
+    }) => {
+      const first = await bed.deliver('a');
+      expect(await bed.settle(first, { kind: 'release', called: false })).toBe('settled');
+      expect(await bed.get('a')).toMatchObject({ state: 'scheduled', deliveries: 0, attempts: 0 });
+
+      const second = await bed.claimOne();
+      expect(second).toMatchObject({ delivery: 1, attempt: 1, dueAt: first.dueAt });
+      expect(second.token).not.toBe(first.token);
+      expect(await bed.settle(first, ACK)).toBe('stale');
+      await bed.settle(second, RETRY);
+      await bed.advance(1);
+      await bed.settle(await bed.claimOne(), { kind: 'release', called: false });
+      expect(await bed.get('a')).toMatchObject({ deliveries: 1, attempts: 1 });
+    });
+
     it('release: keeps the attempts that were spent before', async ({ bed }) => {
       await bed.settled('a', RETRY);
       await bed.advance(1);

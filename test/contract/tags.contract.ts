@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
+import type { BulkProgress, ClearOptions } from '../../lib/admin/bulk-options.js';
 import type { PartitionSignal, PeekedState, StoredMessage } from '../../lib/broker/broker.interface.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
+import { SystemClock } from '../../lib/time/clock.js';
 import {
   ACK,
   type BrokerBed,
@@ -12,6 +14,7 @@ import {
   message,
 } from '../support/broker/broker-bed.js';
 import { Received } from '../support/broker/received.js';
+import { testAdmin } from '../support/units/admin.js';
 
 const LATER = { due: { after: LONG } } as const;
 
@@ -254,6 +257,50 @@ export function tagsContract(it: BrokerTest): void {
 
     it('finds nothing where nothing is', async ({ bed }) => {
       expect(await bed.cancelTagged('x')).toEqual({ cancelled: 0, inFlight: 0, next: undefined });
+    });
+  });
+
+  describe('admin.cancelTagged()', () => {
+    it('counts in a dry run what it would take, and then takes it, and tells how far it is', async ({ bed }) => {
+      const { topic } = bed.partition;
+      await bed.broker.configure(topic, 1);
+      const admin = testAdmin(bed.broker, new SystemClock());
+      await bed.publishAll(['dead', 'flying', ...half('a')].map((id) => message(id, { tags: ['x'] })));
+      await bed.settle(await bed.claimOne(), DEAD);
+      await bed.claimOne();
+      await bed.publish('other', { ...LATER, tags: ['y'] });
+
+      const dry = await admin.cancelTagged(topic, 'x', { dryRun: true });
+      expect(dry).toEqual({ matched: 131, cancelled: 0, inFlight: 0 });
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 131, inFlight: 1, dead: 1 });
+      const told: number[] = [];
+      const onProgress = ({ changed }: BulkProgress): void => void told.push(changed);
+      expect(await admin.cancelTagged(topic, 'x', { onProgress })).toEqual({
+        matched: 131,
+        cancelled: 130,
+        inFlight: 1,
+      });
+      expect([told.length, told.at(-1)]).toEqual([2, 131]);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, inFlight: 1, dead: 1 });
+    });
+
+    it('ends after the step under way', async ({ bed }) => {
+      const { topic } = bed.partition;
+      await bed.broker.configure(topic, 1);
+      const admin = testAdmin(bed.broker, new SystemClock());
+      await bed.publishAll(half('a').map((id) => message(id, { tags: ['x'] })));
+      const stop = new AbortController();
+      const onProgress = (): void => stop.abort();
+
+      const { cancelled } = await admin.cancelTagged(topic, 'x', { signal: stop.signal, onProgress });
+      expect(cancelled).toBe(100);
+      expect((await bed.broker.stats(bed.partition)).scheduled).toBe(30);
+    });
+
+    it('refuses what it does not know, such as a misspelt dry run', async ({ bed }) => {
+      const admin = testAdmin(bed.broker, new SystemClock());
+      const misspelt = { dryrun: true } as ClearOptions;
+      await expect(admin.cancelTagged(bed.partition.topic, 'x', misspelt)).rejects.toThrow('dryrun');
     });
   });
 }

@@ -37,6 +37,13 @@ describe('the code of the documents', () => {
     expect(programs.map(({ heading }) => heading)).toEqual([
       'Quick start',
       'Administration',
+      'The application before',
+      'The application after',
+      'Cancel in both meanwhile',
+      'The application before',
+      'The application after',
+      'With a Nest client',
+      'With your own exchange',
       'Looking',
       'Doctor',
       'Testing',

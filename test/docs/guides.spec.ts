@@ -2,14 +2,21 @@ import { afterEach, vi } from 'vitest';
 import { useKitBed } from '../support/kit/kit-bed.js';
 import { administration } from './drivers/administration.js';
 import { debounce } from './drivers/debounce.js';
+import { dashboard } from './drivers/dashboard.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
 import { finished } from './drivers/finished.js';
+import { fromBullmq } from './drivers/from-bullmq.js';
+import { fromNestjsSchedule } from './drivers/from-nestjs-schedule.js';
+import { fromRabbitmqDelayedMessage } from './drivers/from-rabbitmq-delayed-message.js';
+import { gateway } from './drivers/gateway.js';
 import { health } from './drivers/health.js';
 import { intake } from './drivers/intake.js';
 import { limits } from './drivers/limits.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
+import { push } from './drivers/push.js';
+import { receiving } from './drivers/receiving.js';
 import { schedules } from './drivers/schedules.js';
 import { tags } from './drivers/tags.js';
 import { tracing } from './drivers/tracing.js';
@@ -24,15 +31,22 @@ afterEach(() => {
 
 driveDocuments('docs/guides', {
   'administration.md': administration,
+  'dashboard.md': dashboard,
+  'gateway.md': gateway,
   'dead-letters.md': deadLetters,
   'debounce.md': debounce,
   'deployment.md': deployment,
   'finished.md': finished,
+  'from-bullmq.md': fromBullmq,
+  'from-nestjs-schedule.md': fromNestjsSchedule,
+  'from-rabbitmq-delayed-message.md': fromRabbitmqDelayedMessage,
   'health.md': health,
   'intake.md': intake,
   'limits.md': limits,
   'operations.md': operations,
   'order.md': order,
+  'push.md': push,
+  'receiving.md': receiving,
   'schedules.md': schedules,
   'tags.md': tags,
   'tracing.md': tracing,

@@ -3,6 +3,7 @@ import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../lib/cli/run.js';
+import { PROBLEMS } from '../../lib/gateway/problem.js';
 import { EXIT } from '../../lib/cli/exit-codes.js';
 import { createProgram } from '../../lib/cli/program.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
@@ -26,9 +27,14 @@ const CODE: Readonly<Record<string, Facts>> = {
   ConsumerOptions: optionsOf('ConsumerOptions', { ...consumer, maxIdleWait: consumer?.heartbeat }),
   HandlerOptions: optionsOf('HandlerOptions'),
   RequeueOptions: optionsOf('RequeueOptions'),
+  ReceiveOptions: optionsOf('ReceiveOptions'),
+  PushOptions: optionsOf('PushOptions'),
+  ForwardOptions: optionsOf('ForwardOptions'),
   DeadLetterFilter: optionsOf('DeadLetterFilter'),
   AgendaOptions: optionsOf('AgendaOptions'),
   DelayQueueIndicatorOptions: optionsOf('DelayQueueIndicatorOptions'),
+  DelayQueueDashboardOptions: optionsOf('DelayQueueDashboardOptions'),
+  DelayQueueGatewayOptions: optionsOf('DelayQueueGatewayOptions'),
   OpenTelemetryOptions: optionsOf('OpenTelemetryOptions'),
   PrometheusMetricsOptions: optionsOf('PrometheusMetricsOptions'),
   HarnessOptions: optionsOf('HarnessOptions'),
@@ -36,6 +42,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   PublishedMessage: namesOf(library.members('PublishedMessage')),
   CancelResult: namesOf(library.strings('CancelResult')),
   DelayedMessage: namesOf(library.members('DelayedMessage')),
+  ReceivedMessage: namesOf(ownMembersOf('ReceivedMessage', 'DelayedMessage')),
   TopicCounts: namesOf(library.members('TopicCounts')),
   TopicCounters: namesOf(library.members('TopicCounters')),
   AuditEntry: namesOf(library.members('AuditEntry')),
@@ -51,6 +58,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   BackgroundErrorSource: namesOf(library.strings('BackgroundErrorSource')),
   FailureReason: namesOf(library.strings('FailureReason')),
   errors: new Map(library.errors('DelayQueueError').map(({ name, values }) => [name, codeOf(values)])),
+  'gateway problems': new Map(Object.keys(PROBLEMS).map((code) => [code, {}])),
   // Methods
   DelayQueueAdmin: namesOf(library.members('DelayQueueAdmin')),
   harness: namesOf(library.members('DelayQueueHarness')),
@@ -201,6 +209,12 @@ function cell(check: string, name: string, column: string): string {
       .find(({ names }) => names.includes(name))
       ?.cells.get(column) ?? ''
   );
+}
+
+/** What an interface has that the one that it extends has not. */
+function ownMembersOf(name: string, base: string): Member[] {
+  const inherited = new Set(library.members(base).map((member) => member.name));
+  return library.members(name).filter((member) => !inherited.has(member.name));
 }
 
 function namesOf(members: readonly (string | Member)[]): Facts {

@@ -91,7 +91,7 @@ export class Stage extends Scene {
     return this.#start('publisher', { ...defaults, ...options }, env);
   }
 
-  /** Says that the servers' clock is ahead of the machine's by `offset` from now on. */
+  /** Says that the servers' clock is about to be set, `offset` milliseconds ahead of the machine's. */
   clockSet(offset: number): void {
     this.#clockSteps.push({ at: this.now(), offset });
   }

@@ -182,7 +182,7 @@ describe('DelayQueueHealth.check() if something is wrong', () => {
       const app = await own.start({ providers: [Jobs], options: { consumer: { maxIdleWait: 100 } } });
       await server.kill();
       await sleep(1500);
-      const report = await healthOf(app).check({ timeout: 300 });
+      const report = await healthOf(app).check();
       await server.start();
       await eventually(async () => expect(await healthOf(app).check()).toMatchObject({ status: 'up' }));
 

@@ -6,9 +6,12 @@ import { useBed } from '../support/app/bed.js';
 import { Recorder } from '../support/app/recorder.js';
 import { Gate, abortOf, eventually } from '../support/waiting.js';
 
+/** Milliseconds; it is renewed three times as often, so that a host may stand still for more than a second. */
+const LEASE = 2000;
+
 @Injectable()
 class Jobs extends Recorder {
-  @DelayedHandler('jobs', { lease: '1s' })
+  @DelayedHandler('jobs', { lease: LEASE })
   async work(payload: unknown, message: DelayedMessage) {
     return this.take(payload, message);
   }
@@ -28,7 +31,7 @@ describe('a handler that runs longer than its lease', () => {
     const ids = Array.from({ length: 20 }, (_, i) => `m${i}`);
     const aborted: string[] = [];
     first.jobs.respond = async (_payload, { id, signal }) => {
-      await setTimeout(1700);
+      await setTimeout(1.7 * LEASE);
       if (signal.aborted) aborted.push(id);
     };
     await first.producer.publishMany(

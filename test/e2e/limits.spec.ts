@@ -1,74 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { DelayedHandler, type DelayedMessage, RateLimitedError, type TopicOptions } from 'nestjs-delay-queue';
+import { DelayQueueAdmin, DelayedHandler, type TopicOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { partitionOf } from '../support/internals.js';
-import { type Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
+import { Calls, PARTITIONS, TOPIC, publish, startLimited } from '../support/app/limited-calls.js';
 import { eventually } from '../support/waiting.js';
 
-const TOPIC = 'calls';
-const PARTITIONS = 4;
-
-/** Notes when each call began, and how many ran at once, in all applications of a test. */
-class Calls {
-  readonly begun: { readonly id: string; readonly key: string; readonly at: number }[] = [];
-  #running = 0;
-  mostAtOnce = 0;
-  respond: (message: DelayedMessage) => unknown = () => undefined;
-
-  async take(message: DelayedMessage): Promise<void> {
-    this.begun.push({ id: message.id, key: message.key, at: performance.now() });
-    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
-    try {
-      await this.respond(message);
-    } finally {
-      this.#running--;
-    }
-  }
-
-  get ids(): string[] {
-    return this.begun.map(({ id }) => id);
-  }
-
-  /** Of these keys. */
-  of(keys: readonly string[]): string[] {
-    return this.begun.filter(({ key }) => keys.includes(key)).map(({ id }) => id);
-  }
-
-  /** The most calls, of a key if one is given, that began within so many milliseconds. */
-  mostWithin(milliseconds: number, key?: string): number {
-    const times = this.begun.filter((call) => key === undefined || call.key === key).map(({ at }) => at);
-    return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + milliseconds - 1).length));
-  }
-}
-
 const bed = useBed();
-
-/** An application whose handler calls are noted with those of others. */
-async function start(calls: Calls, topic: TopicOptions = {}, own: Bed = bed): Promise<RunningApp> {
-  @Injectable()
-  class Worker {
-    @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: 20 } })
-    async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
-      await calls.take(message);
-    }
-  }
-  return own.start({
-    providers: [Worker],
-    // What is not told comes only with a heartbeat, which is later than tests wait.
-    options: {
-      topics: { [TOPIC]: { partitions: PARTITIONS, ...topic } },
-      consumer: { maxIdleWait: own === bed ? '1m' : '1s' },
-    },
-  });
-}
-
-async function publish(app: RunningApp, count: number, keys?: number): Promise<void> {
-  const messages = Array.from({ length: count }, (_, n) => ({
-    payload: n,
-    options: { id: `m${n}`, ...(keys === undefined ? {} : { key: `k${n % keys}` }) },
-  }));
-  await app.producer.publishMany(TOPIC, messages);
-}
 
 /** One after another of the keys. */
 function backlogOf(keys: string | readonly string[], count: number) {
@@ -85,11 +23,17 @@ function oneKeyInEachPartition(): string[] {
   });
 }
 
+/** The numbers of each process that is known of, as `permit.lua` says. */
+async function permitLines(): Promise<number[][]> {
+  const text = (await bed.redis.get(`{${bed.prefix}:${TOPIC}}:permits`)) ?? '';
+  return text.split('\n').flatMap((line) => (line.includes(':') ? [line.split(' ').slice(1).map(Number)] : []));
+}
+
 describe('the rate of a topic', () => {
   it('is kept by all applications together, and used', async () => {
     const calls = new Calls();
     const topic: TopicOptions = { rateLimit: { max: 20, per: '1s' } };
-    const [app] = [await start(calls, topic), await start(calls, topic)];
+    const [app] = [await startLimited(bed, calls, topic), await startLimited(bed, calls, topic)];
     await publish(app, 60);
     await eventually(() => expect(new Set(calls.ids).size).toBe(60));
 
@@ -104,7 +48,7 @@ describe('the rate of a topic', () => {
       attempts.push(attempt);
       if (attempt < 3) throw new Error('Not yet');
     };
-    const app = await start(calls, { rateLimit: { max: 2, per: '1s' } });
+    const app = await startLimited(bed, calls, { rateLimit: { max: 2, per: '1s' } });
     await publish(app, 2);
     await eventually(() => expect(attempts).toHaveLength(6));
 
@@ -135,7 +79,7 @@ describe('the rate of a topic', () => {
   it('is shared: a partition with a backlog does not keep the others waiting', async () => {
     const calls = new Calls();
     const [busy, ...quiet] = oneKeyInEachPartition() as [string, ...string[]];
-    const app = await start(calls, { rateLimit: { max: 12, per: '1s' } });
+    const app = await startLimited(bed, calls, { rateLimit: { max: 12, per: '1s' } });
     await app.producer.publishMany(TOPIC, backlogOf(busy, 200));
     await eventually(() => expect(calls.ids.length).toBeGreaterThanOrEqual(12));
     await app.producer.publishMany(TOPIC, backlogOf(quiet, 6));
@@ -147,7 +91,7 @@ describe('the rate of a topic', () => {
 
   it('is not used up by what is cancelled, or is due later', async () => {
     const calls = new Calls();
-    const app = await start(calls, { rateLimit: { max: 2, per: '1m' } });
+    const app = await startLimited(bed, calls, { rateLimit: { max: 2, per: '1m' } });
     await app.producer.publish(TOPIC, 0, { id: 'gone', delay: 50 });
     await app.producer.publish(TOPIC, 0, { id: 'later', delay: '1h' });
     await app.producer.cancel(TOPIC, 'gone');
@@ -161,12 +105,43 @@ describe('the rate of a key', () => {
   it('is kept for each key', async () => {
     const calls = new Calls();
     const topic: TopicOptions = { rateLimit: { max: 3, per: '1s', by: 'key' } };
-    const [app] = [await start(calls, topic), await start(calls, topic)];
+    const [app] = [await startLimited(bed, calls, topic), await startLimited(bed, calls, topic)];
     await publish(app, 30, 5);
     await eventually(() => expect(calls.ids).toHaveLength(30));
 
     for (const key of ['k0', 'k1', 'k2', 'k3', 'k4']) expect(calls.mostWithin(1000, key)).toBe(3);
     expect(calls.mostWithin(500)).toBeGreaterThanOrEqual(15);
+  });
+
+  it('keeps messages waiting that are listed among those that are scheduled', async () => {
+    const calls = new Calls();
+    const app = await startLimited(bed, calls, { rateLimit: { max: 1, per: '1h', by: 'key' } });
+    const admin = app.get(DelayQueueAdmin);
+    await publish(app, 4, 1);
+    await app.producer.publish(TOPIC, 0, { id: 'later', key: 'k0', delay: '1h' });
+    await eventually(async () => expect(await admin.stats(TOPIC)).toMatchObject({ blocked: 3, inFlight: 0 }));
+
+    const { messages, cursor } = await admin.peek(TOPIC, 'scheduled');
+    const ids = messages.map(({ id }) => id);
+    expect([ids.slice(0, 3).toSorted(), ids[3], cursor]).toEqual([
+      ['m0', 'm1', 'm2', 'm3'].filter((id) => id !== calls.ids[0]),
+      'later',
+      undefined,
+    ]);
+    expect((await admin.peek(TOPIC, 'scheduled', { key: 'k0' })).messages).toHaveLength(4);
+    expect((await admin.peek(TOPIC, 'due')).messages).toEqual([]);
+  });
+});
+
+describe('limits of a topic that is delivered at most once', () => {
+  it('know who waits for as long as those of others do, though it has no lease', async () => {
+    const calls = new Calls();
+    const app = await startLimited(bed, calls, { delivery: 'at-most-once', rateLimit: { max: 1, per: '1h' } });
+    await publish(app, 2);
+    await eventually(async () => expect(await permitLines()).toHaveLength(1));
+    const [[, , endsAt, wanted] = []] = await permitLines();
+    expect(endsAt).toBeGreaterThan(Date.now() + 10_000);
+    expect(wanted).toBeGreaterThan(0);
   });
 });
 
@@ -175,7 +150,11 @@ describe('what may be in flight', () => {
     const calls = new Calls();
     calls.respond = async () => new Promise((resolve) => setTimeout(resolve, 10));
     const topic: TopicOptions = { maxInFlight: { topic: 3 } };
-    const apps = [await start(calls, topic), await start(calls, topic), await start(calls, topic)];
+    const apps = [
+      await startLimited(bed, calls, topic),
+      await startLimited(bed, calls, topic),
+      await startLimited(bed, calls, topic),
+    ];
     await publish(apps[0] as RunningApp, 100);
     await eventually(() => expect(calls.ids).toHaveLength(100));
 
@@ -185,7 +164,7 @@ describe('what may be in flight', () => {
   it('of a topic may be one: applications take turns', async () => {
     const calls = new Calls();
     const topic: TopicOptions = { maxInFlight: { topic: 1 } };
-    const apps = [await start(calls, topic), await start(calls, topic)];
+    const apps = [await startLimited(bed, calls, topic), await startLimited(bed, calls, topic)];
     await publish(apps[0] as RunningApp, 40);
     await eventually(() => expect(calls.ids).toHaveLength(40));
 
@@ -203,7 +182,7 @@ describe('what may be in flight', () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
       running.set(key, (running.get(key) ?? 0) - 1);
     };
-    const app = await start(calls, { maxInFlight: { key: 2 } });
+    const app = await startLimited(bed, calls, { maxInFlight: { key: 2 } });
     await publish(app, 60, 3);
     await eventually(() => expect(calls.ids).toHaveLength(60));
 
@@ -214,74 +193,21 @@ describe('what may be in flight', () => {
   it('is free again when an application leaves', async () => {
     const calls = new Calls();
     const topic: TopicOptions = { maxInFlight: { topic: 1 } };
-    const first = await start(calls, topic);
+    const first = await startLimited(bed, calls, topic);
     await publish(first, 1);
     await eventually(() => expect(calls.ids).toHaveLength(1));
     await first.close();
-    const second = await start(calls, topic);
+    const second = await startLimited(bed, calls, topic);
     await publish(second, 3);
     await eventually(() => expect(calls.ids).toHaveLength(4));
-  });
-});
-
-describe('a handler that has met a rate limit', () => {
-  it('holds the whole topic, in all applications, and then everything goes on', async () => {
-    const calls = new Calls();
-    let heldAt = Infinity;
-    calls.respond = ({ id }) => {
-      if (id !== 'first' || heldAt < Infinity) return;
-      heldAt = performance.now();
-      throw new RateLimitedError('1s');
-    };
-    const [app] = [await start(calls), await start(calls)];
-    await app.producer.publish(TOPIC, 0, { id: 'first' });
-    await eventually(async () => expect(await bed.redis.hget(bed.partition(TOPIC).key('meta'), 'held')).not.toBeNull());
-    await publish(app, 30);
-    await eventually(() => expect(calls.ids).toHaveLength(32));
-
-    const early = calls.begun.filter(({ id, at }) => id !== 'first' && at < heldAt + 1000);
-    expect(early).toEqual([]);
-    expect(calls.ids.filter((id) => id === 'first')).toHaveLength(2);
-  });
-
-  it('holds the messages of a key, and no others', async () => {
-    const calls = new Calls();
-    calls.respond = ({ id }) => {
-      if (id === 'm0' && calls.ids.filter((one) => one === id).length === 1) {
-        throw new RateLimitedError('600ms', { scope: 'key' });
-      }
-    };
-    const app = await start(calls);
-    await app.producer.publish(TOPIC, 0, { id: 'm0', key: 'k0' });
-    const { at } = await app.events.retried.first().then(() => calls.begun[0] as { at: number });
-    await app.producer.publish(TOPIC, 0, { id: 'same', key: 'k0' });
-    await app.producer.publish(TOPIC, 0, { id: 'other', key: 'k1' });
-    await eventually(() => expect(calls.ids).toHaveLength(4));
-
-    expect(calls.ids.slice(0, 2)).toEqual(['m0', 'other']);
-    const again = calls.begun[2]?.at ?? 0;
-    expect(again - at).toBeGreaterThanOrEqual(599);
-  });
-
-  it('puts off the message alone, and spends no attempt', async () => {
-    const calls = new Calls();
-    const attempts: number[] = [];
-    calls.respond = ({ id, attempt }) => {
-      if (id !== 'm0') return;
-      attempts.push(attempt);
-      if (attempts.length < 4) throw new RateLimitedError(20, { scope: 'message' });
-    };
-    const app = await start(calls, { attempts: 1 });
-    await publish(app, 5);
-    await eventually(() => expect(attempts).toEqual([1, 1, 1, 1]));
   });
 });
 
 describe('the limits of a topic', () => {
   it('are those of the application that has booted last, and the others follow', async () => {
     const calls = new Calls();
-    const first = await start(calls, { maxInFlight: { topic: 1 } });
-    const second = await start(calls, { maxInFlight: { topic: 4 } });
+    const first = await startLimited(bed, calls, { maxInFlight: { topic: 1 } });
+    const second = await startLimited(bed, calls, { maxInFlight: { topic: 4 } });
     const line = `The limits of topic '${TOPIC}' are from now on at most 4 in flight; they were at most 1 in flight`;
     expect(second.logs.warnings).toContain(line);
     // Nest has one logger, that of the application that was made last.
@@ -298,10 +224,10 @@ describe('the limits of a topic', () => {
 
   it('let more begin at once when they are gone', async () => {
     const calls = new Calls();
-    const first = await start(calls, { rateLimit: { max: 1, per: '1h', by: 'key' } });
+    const first = await startLimited(bed, calls, { rateLimit: { max: 1, per: '1h', by: 'key' } });
     await publish(first, 20, 4);
     await eventually(() => expect(calls.ids).toHaveLength(4));
-    await start(calls);
+    await startLimited(bed, calls);
     await eventually(() => expect(calls.ids).toHaveLength(20));
   });
 
@@ -309,7 +235,7 @@ describe('the limits of a topic', () => {
     const calls = new Calls();
     calls.respond = async () => new Promise((resolve) => setTimeout(resolve, 5));
     await onOwnRedis(async (own) => {
-      const app = await start(calls, { maxInFlight: { topic: 2 } }, own);
+      const app = await startLimited(own, calls, { maxInFlight: { topic: 2 } }, { maxIdleWait: '1s' });
       const config = `{${own.prefix}:${TOPIC}}:config`;
       expect(await own.redis.hget(config, 'limits')).toBe('flight=2');
       await own.redis.flushall();
@@ -322,7 +248,7 @@ describe('the limits of a topic', () => {
 
   it('are not changed by an application that does not handle the topic', async () => {
     const calls = new Calls();
-    const app = await start(calls, { maxInFlight: { topic: 2 } });
+    const app = await startLimited(bed, calls, { maxInFlight: { topic: 2 } });
     await bed.start({ options: { consumer: false, topics: { [TOPIC]: { rateLimit: { max: 1, per: '1h' } } } } });
     calls.respond = async () => new Promise((resolve) => setTimeout(resolve, 5));
     await publish(app, 10);

@@ -50,8 +50,10 @@ describe('on a terminal', () => {
     { env: { NO_COLOR: '1' }, coloured: false },
     { env: { TERM: 'dumb' }, coloured: false },
   ])('has colours with $env: $coloured', async ({ env, coloured }) => {
+    // Node.js asks these variables too whether a terminal has colours.
+    const unset = { CI: undefined, NO_COLOR: undefined, NODE_DISABLE_COLORS: undefined, FORCE_COLOR: undefined };
     const { stdout } = await program.onTerminal(['stats', TOPIC], {
-      env: { TERM: 'xterm-256color', ...bed.env, ...env },
+      env: { ...unset, TERM: 'xterm-256color', ...bed.env, ...env },
       during: ({ child }) => void child.stdin?.end(),
     });
     expect(stdout.includes('\u001B[')).toBe(coloured);
@@ -72,7 +74,7 @@ describe('in a shell', () => {
     { line: 'nestjs-delay-queue re', found: ['reschedule', 'requeue', 'remove', 'resume'] },
     { line: 'nestjs-delay-queue stats ', found: [TOPIC] },
     { line: 'nestjs-delay-queue --json peek order', found: [TOPIC] },
-    { line: `nestjs-delay-queue peek ${TOPIC} --state `, found: ['scheduled', 'due', 'in-flight', 'dead'] },
+    { line: `nestjs-delay-queue peek ${TOPIC} --state `, found: ['scheduled', 'due', 'in-flight', 'dead', 'finished'] },
     { line: 'nestjs-delay-queue requeue --fin', found: ['--fingerprint'] },
     { line: 'nestjs-delay-queue stats --redis redis://127.0.0.1:1 ', found: [] },
     { line: 'nestjs-delay-queue completion z', found: ['zsh'] },

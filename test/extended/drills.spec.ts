@@ -14,8 +14,10 @@ describe.each(drills.flatMap(({ short, ...drill }) => (short === undefined ? [] 
       'keeps every promise',
       async ({ expect }) => {
         const result = await play(drill, drill.short, SEED);
-        console.log(linesOf(result).join('\n'));
-        expect(result.findings, result.output).toEqual([]);
+        const lines = linesOf(result).join('\n');
+        console.log(lines);
+        // What was found comes first: the output of the processes is long.
+        expect(result.findings, `${lines}\n${result.output}`).toEqual([]);
       },
       TIMEOUT,
     );

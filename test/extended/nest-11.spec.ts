@@ -10,7 +10,14 @@ import { installOnNest11, versionOf } from '../support/package/npm-install.js';
 interface Report {
   readonly numTotalTests: number;
   readonly numPassedTests: number;
-  readonly testResults: readonly { readonly name: string }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 const NEST_PACKAGES = ['common', 'core', 'testing', 'platform-express', 'platform-fastify'];
@@ -62,12 +69,24 @@ describe('on the newest Nest 11', () => {
   }, 300_000);
 });
 
-/** @throws if a test fails, with vitest's message */
+/** @throws if vitest has not come to its end, or a test fails: with what it says of itself */
 async function runTests(folder: string): Promise<Report> {
   const file = join(folder, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
   const env = { ...Object.fromEntries(outer), REDIS_URL: inject('redisUrl') };
-  await runProgram('node_modules/.bin/vitest', ['run', ...reporters], { cwd: folder, env });
-  return readJson<Report>(file);
+  const ended = runProgram('node_modules/.bin/vitest', ['run', ...reporters], { cwd: folder, env });
+  const failure = await ended.then(
+    () => undefined,
+    (error: unknown) => error as Error,
+  );
+  const report = await readJson<Report>(file).catch(() => undefined);
+  const tests = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
+  const failed = tests.filter(({ status }) => status === 'failed');
+  if (failed.length > 0)
+    throw new Error(
+      failed.map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages.join('\n')}`).join('\n'),
+    );
+  if (failure || !report) throw failure ?? new Error('vitest has written no report.');
+  return report;
 }

@@ -24,7 +24,7 @@ describe('the keys of Redis', () => {
     await bed.claimant.acquire();
     await broker.heartbeat({ session: 'm', count: 1, length: 60_000, digest: 'd' });
     await broker.rememberTopics({ digest: 'd', topics: ['orders'] });
-    const state = { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 0, waiting: 0 };
+    const state = { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 0, waiting: 0, fleetEvents: false };
     await broker.report({ session: 'm', number: 1, state, holdings: { orders: [0] } });
     await broker.publish(
       partition,

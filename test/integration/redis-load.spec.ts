@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_BATCH, type ClaimedMessage, type Outcome, type SettleStatus } from '../../lib/broker/broker.interface.js';
+import { settleAll } from '../../lib/broker/settle-all.js';
 import { toStoredId } from '../../lib/messages/stored-id.js';
 import { ACK, DEAD, LONG, RETRY, message } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed, serverTime, serverTimeReaches } from '../support/broker/redis-bed.js';
@@ -223,6 +224,32 @@ describe('Redis under load', () => {
       expect(claims.reduce((sum, { messages }) => sum + messages, 0)).toBe(50);
       expect(most).toBeLessThanOrEqual(2 * MIB);
       expect(time).toBeLessThan(LONGEST_BLOCK);
+    });
+
+    it('that are kept as finished, a settle copies 256 KiB, or one, and leaves the rest for later', async () => {
+      await bed.broker.publish(
+        bed.partition,
+        bed.nextCall(),
+        [100, 100, 100, 1000, 1000].map((size, i) =>
+          message(`m${i}`, { envelope: `[1,"${'x'.repeat(size * 1024)}"]` }),
+        ),
+      );
+      const finished = { maxAge: LONG, maxCount: undefined };
+      const messages: ClaimedMessage[] = [];
+      while (messages.length < 5) messages.push(...(await bed.claimant.claim({ max: 5, finished })).messages);
+      const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
+      const call = bed.nextCall();
+      const first = ['settled', 'settled', 'later', 'later', 'later'];
+      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(first);
+      expect(await bed.broker.settle(bed.partition, call, settlements)).toEqual(first);
+      expect(await bed.broker.settle(bed.partition, bed.nextCall(), settlements.slice(3))).toEqual([
+        'settled',
+        'later',
+      ]);
+      expect(
+        await settleAll(settlements, async (some) => bed.broker.settle(bed.partition, bed.nextCall(), some)),
+      ).toEqual(['stale', 'stale', 'settled', 'stale', 'settled']);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ inFlight: 0, finished: 5 });
     });
 
     it('behind small ones, a claim stops at about 1 MiB too', async () => {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => bed.close());
 
 describe('reports of processes', () => {
-  const STATE = { since: 1, version: '1', clockOffset: 0, concurrency: 1, busy: 0, waiting: 0 };
+  const STATE = { since: 1, version: '1', clockOffset: 0, concurrency: 1, busy: 0, waiting: 0, fleetEvents: false };
   const WORK = { topic: 'jobs', delivered: 1, acked: 1, retried: 0, dead: 0, maxLateness: 1, lateness: [1, 1] };
 
   it('are stored as the documents say', async () => {
@@ -24,7 +24,8 @@ describe('reports of processes', () => {
     await bed.broker.reportWork({ session, number: 8, minute: 29_454_480, work: [{ ...WORK, maxLateness: 1.23456 }] });
 
     expect(await bed.redis.hgetall(fleet.processes)).toEqual({
-      [session]: '[7,{"since":1,"version":"1","clockOffset":0,"concurrency":1,"busy":0,"waiting":0}]',
+      [session]:
+        '[7,{"since":1,"version":"1","clockOffset":0,"concurrency":1,"busy":0,"waiting":0,"fleetEvents":false}]',
     });
     expect(await bed.redis.hgetall(fleet.holdings)).toEqual({ [session]: '[7,{"jobs":[0,3]}]' });
     const key = new RedisKeys(bed.prefix).work(29_454_480);

@@ -62,6 +62,13 @@ describe('what is damaged of schedules in Redis', () => {
     expect((await look()).due).toHaveLength(10);
   });
 
+  it('a schedule that has no next time needs no entry', async () => {
+    await put(owned, newSchedule('none', undefined));
+    await bed.redis.zrem(bed.keys.occurrences, 'none');
+
+    expect(await look()).toMatchObject({ count: 1, repaired: 0, due: [], nextAt: undefined });
+  });
+
   it('a schedule that has no next time keeps it', async () => {
     await due(owned);
     await put(owned, newSchedule('none', undefined));

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../support/internals.js';
 import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
@@ -47,6 +47,22 @@ describe('the packed library', () => {
     for (const name of inlined) expect(licenses).toMatch(new RegExp(`^${name}$`, 'm'));
   });
 
+  it('has pages for the dashboard, which with all of its part stay below 1 MB', async () => {
+    const part = files.filter((path) => /dashboard/.test(path));
+    const sizes = await Promise.all(part.map(async (path) => (await stat(path)).size));
+
+    expect(part).toContain('dist/dashboard/index.html');
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(1024 * 1024);
+  });
+
+  it('loads no part of the dashboard unless that is imported', async () => {
+    const program = `
+      require('nestjs-delay-queue');
+      console.log(Object.keys(require.cache).filter((path) => /nestjs-delay-queue.dist.*dashboard/.test(path)).length);
+    `;
+    expect(await runProgram(process.execPath, ['-e', program], { cwd: await installOnNest12() })).toBe('0');
+  });
+
   it.each(FORMATS)('reads nothing from disk, so that it can be bundled: %s', async (format) => {
     const code = await codeOf(files, format);
 
@@ -67,9 +83,11 @@ describe('the packed library', () => {
   });
 });
 
-/** The code that an application may import, so not that of the program. */
+/** The code that an application may bundle, so neither that of the program nor that of the dashboard, whose pages are files. */
 async function codeOf(files: readonly string[], format: string): Promise<string> {
-  const code = files.filter((path) => path.startsWith(`dist/${format}/`) && /^(?!.*\/cli\/).*\.js$/.test(path));
+  const code = files.filter(
+    (path) => path.startsWith(`dist/${format}/`) && /^(?!.*(\/cli\/|dashboard)).*\.js$/.test(path),
+  );
   return (await Promise.all(code.map(async (path) => readFile(path, 'utf8')))).join('\n');
 }
 

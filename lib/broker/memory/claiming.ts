@@ -27,7 +27,7 @@ export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimR
   if (!isOwner || sequence < latest.sequence) return { status: 'not-owner', owner: partition.owner };
 
   const isRepeat = sequence === latest.sequence;
-  if (!isRepeat) partition.finished.want(finished);
+  if (!isRepeat && finished !== 'as-stored') partition.finished.want(finished);
   const madeSome = isRepeat && latest.delivered > request.delivered;
   const status = madeSome ? 'claimed' : statusOf(partition);
   if (limits) partition.lines.mode ??= order ?? 'limits';

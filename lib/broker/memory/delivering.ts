@@ -81,7 +81,7 @@ function comesBack(
       die(partition, storedId, record, outcome.spent === false ? record.attempt - 1 : record.attempt);
       break;
     case 'release':
-      partition.schedule(storedId, record, record.due, record.attempt - 1);
+      partition.schedule(storedId, withoutUncalled(record, outcome), record.due, record.attempt - 1);
       break;
     case 'put-off':
       if (outcome.scope === 'key') {
@@ -91,6 +91,14 @@ function comesBack(
       partition.schedule(storedId, record, partition.nowUp + outcome.delay, record.attempt - 1);
       break;
   }
+}
+
+/** A delivery that was no handler call counts as none. */
+function withoutUncalled(
+  record: DeliveryRecord,
+  { called }: Extract<Outcome, { readonly kind: 'release' }>,
+): DeliveryRecord {
+  return called === false ? { ...record, delivery: record.delivery - 1 } : record;
 }
 
 /** A delivery that was no handler call does not count against the rate of its key. */

@@ -88,14 +88,16 @@ export function locate(partition: MemoryPartition, id: string): string[] {
 }
 
 export function peek(partition: MemoryPartition, request: PeekRequest): PeekedMessages {
-  const { state, blocked = false, after, limit, maxBytes, tag } = request;
+  const { state, blocked = false, after, limit, maxBytes, tag, key } = request;
   if (tag !== undefined) return peekTagged(partition, tag, request);
   const isDue = state === 'due';
   const until = isDue ? partition.now : Infinity;
   const listed = isDue ? 'scheduled' : state;
   const set = listed === 'scheduled' && blocked ? partition.lines.blocked : partition.set(listed);
   const left = listOf(partition, listed, set.behind(after && { member: after.storedId, score: after.at }));
-  const asked = left.filter(({ at }) => at <= until);
+  const asked = left.filter(
+    ({ at, storedId }) => at <= until && (key === undefined || fromStoredId(storedId).key === key),
+  );
   const messages: StoredMessage[] = [];
   let bytes = 0;
   for (const message of asked.slice(0, limit)) {

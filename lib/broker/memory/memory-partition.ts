@@ -57,6 +57,14 @@ export interface MemoryPartitionOptions {
   readonly signal: (signal: PartitionSignal) => void;
 }
 
+/** What a caller's latest call was answered. */
+interface Answered {
+  readonly sequence: number;
+  readonly answer: unknown;
+  /** The message that it was about, if that matters. */
+  readonly about: string | undefined;
+}
+
 /**
  * The state of one partition in memory: what Redis keeps of it, under the names of its keys. The operations are functions in
  * the files beside this one; each follows the rules of the script of its name in `redis/lua`.
@@ -87,7 +95,7 @@ export class MemoryPartition {
   /** The latest claim; of another epoch than the owner's if this one has not claimed yet. */
   latestClaim: LatestClaim = { epoch: '', sequence: 0, delivered: 0, once: [] };
   readonly #clock: Clock;
-  readonly #answered = new Map<string, { readonly sequence: number; readonly answer: unknown }>();
+  readonly #answered = new Map<string, Answered>();
 
   constructor({ clock, signal }: MemoryPartitionOptions) {
     this.#clock = clock;
@@ -182,15 +190,20 @@ export class MemoryPartition {
     this.finished.add(storedId, this.now, ended);
   }
 
-  /** Answers the repeat of a caller's latest call as the first one was answered. */
-  once<T>({ caller, sequence }: CallId, run: () => T): T {
+  /**
+   * Answers the repeat of a caller's latest call as the first one was answered.
+   *
+   * @param about the message that is meant; if another one was not found, this one is looked for
+   */
+  once<T>({ caller, sequence }: CallId, run: () => T, about?: string): T {
     const answered = this.#answered.get(caller);
-    if (answered?.sequence === sequence) return answered.answer as T;
+    const isOther = answered?.answer === 'not-found' && answered.about !== about;
+    if (answered?.sequence === sequence && !isOther) return answered.answer as T;
     if (answered && answered.sequence > sequence) {
       throw new BrokerUnavailableError('OUTDATED: a later call of the same caller was served');
     }
     const answer = run();
-    this.#answered.set(caller, { sequence, answer });
+    this.#answered.set(caller, { sequence, answer, about });
     return answer;
   }
 

@@ -5,7 +5,7 @@ import { RateLog } from './rate-log.js';
 /** How long whoever waits may take to come once it is its turn, in milliseconds. */
 const GRACE = 100;
 
-/** A process that has permits, or waits for some. */
+/** A process that has asked within its lease. */
 interface Holder {
   readonly session: string;
   readonly sequence: number;
@@ -21,6 +21,7 @@ interface Holder {
 /** Who has how many permits of a topic: see `lua/permit.lua`. */
 export class Permits {
   readonly #log = new RateLog();
+  /** Those that wait or have permits, in the order in which they wait; then those of which only the sequence is of use. */
   #holders: Holder[] = [];
 
   /** @param clock epoch milliseconds, with fractions */
@@ -32,11 +33,10 @@ export class Permits {
       throw new BrokerUnavailableError('OUTDATED: a later call of the same process was served');
     }
     const alive = this.#holders.filter(({ endsAt }) => endsAt > now);
-    const others = alive
-      .filter((holder) => holder.session !== session)
-      .flatMap((holder) => withoutLostTurn(holder, now));
+    const rest = alive.filter((holder) => holder.session !== session).map((holder) => withoutLostTurn(holder, now));
+    const others = rest.filter(waitsOrHolds);
     const isBehindAll = !own || own.held > 0;
-    const position = isBehindAll ? others.length : withoutLostTurns(alive.slice(0, alive.indexOf(own)), now).length;
+    const position = isBehindAll ? others.length : rest.slice(0, alive.indexOf(own)).filter(waitsOrHolds).length;
 
     const rate = this.#byRate(request, others, isTurnOf(own, now), clock);
     const flight = byFlight(request, others, position);
@@ -51,7 +51,7 @@ export class Permits {
     const turn = behind === undefined ? undefined : Math.min(behind, before);
     const mine = { session, sequence, held, endsAt: now + lease, wanted: stillWanted, turn };
     const place = permitted > 0 ? others.length : position;
-    this.#holders = others.toSpliced(place, 0, ...(held > 0 || stillWanted > 0 ? [mine] : []));
+    this.#holders = [...others.toSpliced(place, 0, mine), ...rest.filter((holder) => !waitsOrHolds(holder))];
     const sessions = [...toldOfRate(others, rate.left, now), ...toldOfFlight(others, mine, limits.inFlight)];
     const wait = stillWanted > 0 ? Math.min(patience, waitOf(turn, others, now)) : undefined;
     return { permitted, permittedAt, keep: flight.keep, wait, sessions };
@@ -159,12 +159,12 @@ function wishToBeInFlight(holder: Holder): number {
   return holder.held + (waitsToBeInFlight(holder) ? holder.wanted : 0);
 }
 
-/** Whoever has not come when it was its turn wants nothing any more. */
-function withoutLostTurn(holder: Holder, now: number): Holder[] {
-  if (holder.turn === undefined || now <= holder.turn + GRACE) return [holder];
-  return holder.held > 0 ? [{ ...holder, wanted: 0, turn: undefined }] : [];
+function waitsOrHolds({ held, wanted }: Holder): boolean {
+  return held > 0 || wanted > 0;
 }
 
-function withoutLostTurns(holders: readonly Holder[], now: number): Holder[] {
-  return holders.flatMap((holder) => withoutLostTurn(holder, now));
+/** Whoever has not come when it was its turn wants nothing any more. */
+function withoutLostTurn(holder: Holder, now: number): Holder {
+  const isLost = holder.turn !== undefined && now > holder.turn + GRACE;
+  return isLost ? { ...holder, wanted: 0, turn: undefined } : holder;
 }

@@ -11,6 +11,7 @@ import type {
   PublishTerms,
   RescheduleResult,
   TagCancelResult,
+  TopicOrder,
 } from '../broker.interface.js';
 import type { DeliveryRecord, MemoryPartition } from './memory-partition.js';
 
@@ -33,23 +34,27 @@ export function publish(
     partition.waking(() => {
       if (order) partition.lines.mode = order;
       const isNew = partition.counters.published === 0;
-      const [first, ...others] = messages.map((message) => publishOne(partition, message));
+      const [first, ...others] = messages.map((message) => publishOne(partition, message, order));
       return first ? [isNew ? { ...first, isNewPartition: true } : first, ...others] : [];
     }),
   );
 }
 
-function publishOne(partition: MemoryPartition, message: NewMessage): PublishResult {
+function publishOne(partition: MemoryPartition, message: NewMessage, order: TopicOrder | undefined): PublishResult {
   const isNew = !partition.messages.has(message.storedId);
   const wanted = partition.dueTime(message.due);
   const kept = isNew ? keptEnded(partition, message, wanted) : keptWaiting(partition, message, wanted);
   if (kept) return kept;
   if (isNew && partition.finished.keeps) partition.finished.forget(message.storedId);
-  return { status: isNew ? 'created' : 'replaced', dueAt: store(partition, message, wanted) };
+  return { status: isNew ? 'created' : 'replaced', dueAt: store(partition, message, { wanted, order }) };
 }
 
 /** @returns when the message is due */
-function store(partition: MemoryPartition, { storedId, envelope, tags, maxWait }: NewMessage, wanted: number): number {
+function store(
+  partition: MemoryPartition,
+  { storedId, envelope, tags, maxWait }: NewMessage,
+  { wanted, order }: { wanted: number; order: TopicOrder | undefined },
+): number {
   const isNew = !partition.messages.has(storedId);
   const record = partition.deliveries.get(storedId);
   const { due, firstPublishedAt } = limited(partition, wanted, maxWait, waitingPart(record)?.firstPublishedAt);
@@ -64,7 +69,9 @@ function store(partition: MemoryPartition, { storedId, envelope, tags, maxWait }
     partition.dead.delete(storedId);
     partition.errors.delete(storedId);
     partition.noteWaiting(storedId, { delivery: 0, firstPublishedAt }, due, 0);
-    if (isNew) partition.lines.lineUp(storedId, due);
+    // As in Redis, the topic is as ordered as whoever publishes says.
+    if (isNew && !order && partition.lines.isOrdered) partition.scheduled.set(storedId, due);
+    else if (isNew) partition.lines.lineUp(storedId, due);
     else partition.placeAnew(storedId, due);
   }
   return due;
@@ -77,12 +84,16 @@ function keptWaiting(
   wanted: number,
 ): PublishResult | undefined {
   if (onDuplicate === 'replace') return undefined;
-  const score = partition.dueOf(storedId);
-  const waiting = waitingPart(partition.deliveries.get(storedId));
-  // What a limit of its key holds back in an order is scheduled for when it may begin.
-  const dueAt = (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score ?? wanted;
+  const dueAt = currentDue(partition, storedId) ?? wanted;
   if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
   return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
+}
+
+/** When a message is due. What a limit of its key holds back in an order is scheduled for when it may begin. */
+function currentDue(partition: MemoryPartition, storedId: string): number | undefined {
+  const score = partition.dueOf(storedId);
+  const waiting = waitingPart(partition.deliveries.get(storedId));
+  return (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score;
 }
 
 /** The answer to a publish of an id whose message has ended and is kept, unless it takes its place. */
@@ -125,7 +136,7 @@ function hasten(partition: MemoryPartition, storedId: string, due: number, dueBe
 }
 
 export function cancel(partition: MemoryPartition, call: CallId, storedId: string): CancelResult {
-  return partition.once(call, () => partition.waking(() => cancelOne(partition, storedId)));
+  return partition.once(call, () => partition.waking(() => cancelOne(partition, storedId)), storedId);
 }
 
 export function cancelTagged(
@@ -158,16 +169,32 @@ function cancelOne(partition: MemoryPartition, storedId: string): CancelResult {
   return 'in-flight';
 }
 
-export function reschedule(partition: MemoryPartition, call: CallId, storedId: string, due: DueTime): RescheduleResult {
+export function reschedule(
+  partition: MemoryPartition,
+  call: CallId,
+  storedId: string,
+  due: DueTime,
+  expected?: number,
+): RescheduleResult {
   assertDue(due);
-  return partition.once(call, () => partition.waking(() => move(partition, storedId, partition.dueTime(due))));
+  return partition.once(
+    call,
+    () => {
+      const dueBefore = partition.dueOf(storedId);
+      if (expected !== undefined && dueBefore !== undefined && dueBefore !== expected) return 'not-found';
+      return partition.waking(() => move(partition, storedId, partition.dueTime(due)));
+    },
+    storedId,
+  );
 }
 
 export function runNow(partition: MemoryPartition, call: CallId, storedId: string): RescheduleResult {
   return partition.once(call, () =>
     partition.waking(() => {
-      const due = partition.dueOf(storedId) ?? Infinity;
-      return move(partition, storedId, Math.min(due, partition.nowUp));
+      const isDue = (currentDue(partition, storedId) ?? Infinity) <= partition.nowUp;
+      // What stays due when it was keeps its place, too.
+      if (isDue && partition.dueOf(storedId) !== undefined) return 'rescheduled';
+      return move(partition, storedId, partition.nowUp);
     }),
   );
 }

@@ -28,8 +28,9 @@ export function indexSchedule({ schedules }: MemoryFleet, { id, ...place }: Inde
   return found;
 }
 
-export function unindexSchedule({ schedules }: MemoryFleet, { id }: ScheduleName): void {
-  schedules.delete(id);
+export function unindexSchedule({ schedules }: MemoryFleet, { id, topic, key }: IndexedSchedule): void {
+  const found = schedules.get(id);
+  if (found?.topic === topic && found.key === key) schedules.delete(id);
 }
 
 export function findSchedule({ schedules }: MemoryFleet, { id }: ScheduleName): SchedulePlace | undefined {

@@ -19,11 +19,12 @@ export function encodeReport(number: number, report: ProcessState | Holdings): s
 export function decodeProcessState(text: string | null): ProcessState | undefined {
   const state = reportIn(text);
   if (!isPlainObject(state)) return undefined;
-  const { since, version, clockOffset, concurrency, busy, waiting } = state;
+  const { since, version, clockOffset, concurrency, busy, waiting, fleetEvents } = state;
   if (typeof version !== 'string' || version.length > MAX_VERSION_LENGTH) return undefined;
   if (!isWithin(since, 0, MAX_TIME) || !isWithin(clockOffset, -MAX_TIME, MAX_TIME)) return undefined;
   if (!isCount(concurrency) || !isCount(busy) || !isCount(waiting)) return undefined;
-  return { since, version, clockOffset, concurrency, busy, waiting };
+  if (typeof fleetEvents !== 'boolean') return undefined;
+  return { since, version, clockOffset, concurrency, busy, waiting, fleetEvents };
 }
 
 export function decodeHoldings(text: string | null): Holdings | undefined {

@@ -46,6 +46,7 @@ export class RedisDeadLetters extends RedisSchedules implements Pick<BrokerOpera
       is_dead: 1,
       after_score: after?.diedAt ?? '',
       after_id: after?.storedId ?? '',
+      key_name: '',
     });
     return deadLetterPage(withFailures, reply);
   }

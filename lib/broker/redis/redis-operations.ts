@@ -29,7 +29,7 @@ import {
   type PublishTerms,
   type Receipt,
   type RescheduleResult,
-  type SettleStatus,
+  type SettleAnswer,
   type Settlement,
   type StoredMessage,
   type TagCancelResult,
@@ -113,14 +113,20 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     return replies.tagCancelResult(await this.#run('cancel-tagged', partition, given));
   }
 
-  async reschedule(partition: Partition, call: CallId, id: string, due: DueTime): Promise<RescheduleResult> {
+  async reschedule(
+    partition: Partition,
+    call: CallId,
+    id: string,
+    due: DueTime,
+    expected?: number,
+  ): Promise<RescheduleResult> {
     assertDue(due);
     const given = {
       answered: this.#answered(partition, call),
       sequence: call.sequence,
       id,
       due_spec: encodeDueTime(due),
-      when: 'always',
+      when: expected ?? 'always',
     };
     return replies.rescheduleResult(await this.#run('reschedule', partition, given));
   }
@@ -179,7 +185,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     call: CallId,
     settlements: readonly Settlement[],
     by?: string,
-  ): Promise<SettleStatus[]> {
+  ): Promise<SettleAnswer[]> {
     assertDelays(settlements);
     const { outcomes, tokens, process, durations, rest } = encodeSettlements(settlements, by);
     const given = {
@@ -260,7 +266,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   }
 
   async peek(partition: Partition, request: PeekRequest): Promise<PeekedMessages> {
-    const { state, blocked, after, limit, maxBytes, tag } = request;
+    const { state, blocked, after, limit, maxBytes, tag, key } = request;
     if (tag !== undefined) {
       const given = { tag, state, limit, max_bytes: maxBytes, after_id: after?.storedId ?? '' };
       return replies.taggedMessages(state, await this.#run('list-tagged', partition, given));
@@ -278,6 +284,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       is_dead: state === 'dead' ? 1 : 0,
       after_score: after?.at ?? '',
       after_id: after?.storedId ?? '',
+      key_name: key === undefined ? '' : toStoredId(key),
     };
     if (stored !== 'finished') {
       return replies.peekedMessages(stored, await this.#run('list', partition, { ...given, fields: 'edf' }));

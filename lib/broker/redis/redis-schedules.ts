@@ -58,9 +58,9 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
     return place;
   }
 
-  async unindexSchedule({ id }: ScheduleName): Promise<void> {
+  async unindexSchedule({ id, ...place }: IndexedSchedule): Promise<void> {
     const { index } = this.#keys.fleet;
-    await this.#scripts.call([index], (redis) => redis.hdel(index, id));
+    await this.#scripts.run('remove-field', { record: index }, { field: id, value: encodePlace(place) });
   }
 
   async findSchedule({ id }: ScheduleName): Promise<SchedulePlace | undefined> {

@@ -24,7 +24,7 @@ import {
   type Limits,
   type PublishResult,
   type RescheduleResult,
-  type SettleStatus,
+  type SettleAnswer,
   type StoredMessage,
   type PeekedState,
   type TagCancelResult,
@@ -51,11 +51,12 @@ const OCCURRENCE_RESULT = {
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
 const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
 const RESCHEDULE_RESULT = ['not-found', 'rescheduled', 'in-flight'] as const;
-const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
+const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
   0: 'stale',
   1: 'settled',
   2: 'cancelled',
   3: 'replaced',
+  4: 'later',
 };
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
@@ -165,8 +166,8 @@ function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number
   return [held === 1, weights];
 }
 
-export function settleStatuses([digits]: Reply): SettleStatus[] {
-  return Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleStatus);
+export function settleStatuses([digits]: Reply): SettleAnswer[] {
+  return Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleAnswer);
 }
 
 export function extendStatuses([digits]: Reply): ExtendStatus[] {

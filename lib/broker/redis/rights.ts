@@ -36,6 +36,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   'put-schedule': ['consumer', 'operator'],
   release: ['consumer'],
   'remove-dead': ['operator'],
+  'remove-field': ['consumer', 'operator'],
   'remove-schedule': ['consumer', 'operator'],
   report: ['consumer'],
   'report-work': ['consumer'],
@@ -59,7 +60,7 @@ const COMMON = ['DEL', 'EVAL', 'EVALSHA', 'HGET', 'HGETALL', 'HMGET', 'INFO', 'T
 const LISTENING = ['PTTL', 'SUBSCRIBE', 'UNSUBSCRIBE', 'XREAD', 'XREVRANGE'];
 
 /** Where schedules are, and what is known of them. */
-const SCHEDULES = ['HDEL', 'HSCAN', 'HSETNX', 'ZMSCORE'];
+const SCHEDULES = ['HSCAN', 'HSETNX', 'ZMSCORE'];
 
 /** What is sent beside scripts: the search for an id, sessions and topics, signals, and what a connection asks at its start. */
 const PLAIN: Readonly<Record<Role, readonly string[]>> = {
@@ -85,10 +86,18 @@ const CALL = /\b(?:p?call|try)\('([A-Z]+)'/g;
 /** A command that a script may call in another way than by its name at that place. */
 const WORD = /'([A-Z]+)'/g;
 
+let called: ReadonlySet<string> | undefined;
+
+/** All commands that scripts call by their names. */
+function calledByScripts(): ReadonlySet<string> {
+  called ??= new Set(Object.values(SCRIPTS).flatMap(({ source }) => matches(source, CALL)));
+  return called;
+}
+
 /** The Redis commands that a script calls; for signals, that of a server without shards. */
 export function commandsOfScript(name: ScriptName): string[] {
   const { source } = SCRIPTS[name];
-  const known = new Set(Object.values(SCRIPTS).flatMap((script) => matches(script.source, CALL)));
+  const known = calledByScripts();
   const signals = /\bcall\(wake_command\b/.test(source) ? ['PUBLISH'] : [];
   return [...new Set([...matches(source, WORD).filter((word) => known.has(word)), ...signals])].toSorted();
 }

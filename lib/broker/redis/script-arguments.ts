@@ -5,7 +5,6 @@ import {
   NO_TOKEN,
   type NewMessage,
   type Outcome,
-  type RetentionLimits,
   type Settlement,
   windowOf,
 } from '../broker.interface.js';
@@ -29,6 +28,9 @@ const OUTCOMES: Readonly<Record<Outcome['kind'], string>> = {
 
 /** In place of a longest wait. */
 const NO_MAX_WAIT = -1;
+
+/** Back at once, and no delivery. */
+const RELEASED_UNCALLED = 'v';
 
 /** Dead, and the attempt is given back. */
 const DEAD_UNSPENT = 'u';
@@ -90,8 +92,9 @@ export function encodeTags(tagLists: readonly (readonly string[])[]): string {
   return tagLists.map((tags) => `${tags.map((tag) => `${tag}\0`).join('')}\0`).join('');
 }
 
-/** As `lua/includes/finished.lua` reads them; empty if nothing is kept. */
-export function encodeRetention(limits: RetentionLimits | undefined): string {
+/** As `lua/claim.lua` reads what is to be kept of finished messages. */
+export function encodeRetention(limits: ClaimRequest['finished']): string {
+  if (limits === 'as-stored') return '=';
   return limits ? `${Math.round(limits.maxAge ?? -1)} ${limits.maxCount ?? -1}` : '';
 }
 
@@ -132,6 +135,7 @@ function timeOf(outcome: Outcome): number {
 
 function letterOf(outcome: Outcome): string {
   if (outcome.kind === 'put-off' && outcome.scope === 'key') return KEY_PUT_OFF;
+  if (outcome.kind === 'release' && outcome.called === false) return RELEASED_UNCALLED;
   if (outcome.kind !== 'dead' || outcome.spent !== false) return OUTCOMES[outcome.kind];
   return outcome.failure.reason === 'expired' ? EXPIRED : DEAD_UNSPENT;
 }

@@ -1,4 +1,6 @@
+import { Option } from '@commander-js/extra-typings';
 import { filter, fromEvent, take, takeUntil } from 'rxjs';
+import { FLEET_KINDS } from '../../events/fleet-codec.js';
 import type { FleetEvent } from '../../events/fleet-event.js';
 import type { Cli } from '../cli.js';
 import { usageError } from '../cli-error.js';
@@ -7,6 +9,8 @@ import { toNumber } from '../given-values.js';
 import { example } from '../program.js';
 import { shown, shownCount } from '../text.js';
 import { shownDuration } from '../times.js';
+
+const KINDS = [...FLEET_KINDS, 'gap'] as const satisfies readonly FleetEvent['kind'][];
 
 export const events: AddCommand = (program, cli) => {
   program
@@ -18,7 +22,7 @@ export const events: AddCommand = (program, cli) => {
     )
     .argument('[topic]', 'only this topic')
     .option('--follow', 'go on until Ctrl-C')
-    .option('--kind <kinds...>', 'only these kinds, such as dead and retried')
+    .addOption(new Option('--kind <kinds...>', 'only these kinds').choices(KINDS))
     .option('--id <id>', 'only this message')
     .option('--count <number>', 'end after so many events', toNumber)
     .addHelpText('after', example('events order.timeout --follow --kind dead retried'))

@@ -14,18 +14,19 @@ export const remove: AddCommand = (program, cli) => {
     .action(async (topic, { rate, dryRun = false, ...given }) => {
       const which = selectionOf(given);
       await cli.open(async (queues) => {
+        await cli.assertKnown(queues, topic);
         await runBulk(cli, {
           topic,
           singular: 'dead letter',
           done: 'removed',
           dryRun,
-          destroys: true,
+          destroys: 'removes',
           call: async (call) => {
             const options = { ...call, ...(rate !== undefined && { rate }) };
             const { matched: meant, removed } = await queues.admin.remove(topic, which, options);
             return { matched: meant, changed: removed };
           },
-          missing: missingOf(cli, queues, topic, given.id),
+          missing: missingOf(topic, given.id),
         });
       });
     });

@@ -26,17 +26,18 @@ export const requeue: AddCommand = (program, cli) => {
         payload === undefined ? {} : { payload: await readJson(cli.terminal, 'The payload', payload) };
       const options = { delay, ...replacement, ...(rate !== undefined && { rate }) };
       await cli.open(async (queues) => {
+        await cli.assertKnown(queues, topic);
         await runBulk(cli, {
           topic,
           singular: 'dead letter',
           done: 'requeued',
           dryRun,
-          destroys: false,
+          destroys: undefined,
           call: async (call) => {
             const { matched: meant, requeued } = await queues.admin.requeue(topic, which, { ...options, ...call });
             return { matched: meant, changed: requeued };
           },
-          missing: missingOf(cli, queues, topic, given.id),
+          missing: missingOf(topic, given.id),
         });
       });
     });

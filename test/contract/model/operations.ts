@@ -7,6 +7,7 @@ import {
   SUSPECT_ROOM,
   ownerOf,
 } from '../../../lib/broker/broker.interface.js';
+import { notCalled } from '../../../lib/consumer/verdict.js';
 import { toFailure } from '../../../lib/messages/failure.js';
 import { clear, deadLetter, keep, trim, trimFinished } from './kept.js';
 import { hold, permit } from './limit-operations.js';
@@ -81,8 +82,9 @@ const claim = fc
           sequence: ++tenure.claims,
           delivered,
           max,
-          // No topic has limits in flight and is delivered at most once.
-          lease: (terms.keyLimits?.inFlight === undefined ? lease : Math.max(1, lease)) * HOUR,
+          // The options refuse order, and limits in flight, of a topic that is delivered at most once.
+          lease:
+            (terms.order === undefined && terms.keyLimits?.inFlight === undefined ? lease : Math.max(1, lease)) * HOUR,
           room: given,
           finished,
         };
@@ -138,10 +140,9 @@ const settle = fc
         const receipts = chosen(memory, picks);
         if (receipts.length === 0) return 'nothing was claimed yet';
         const call = { caller: 'settler', sequence: ++memory.sequence };
-        const isUncalled = !called && (of.kind === 'release' || (of.kind === 'dead' && of.spent === false));
         const settlements = receipts.map(({ grantedAt, ...receipt }, i) => ({
           ...receipt,
-          outcome: isUncalled ? { ...of, grantedAt } : of,
+          outcome: called ? of : notCalled({ outcome: of }, grantedAt).outcome,
           duration: 10 * i,
         }));
         const statuses = await broker.settle(PARTITION, call, settlements, process);

@@ -307,11 +307,11 @@ describe('two applications in one process', () => {
     const messages = Array.from({ length: 50 }, (_, payload) => ({ payload }));
     await first.producer.publishMany('jobs', messages);
     const handled = async (): Promise<unknown[]> => [...first.get(Jobs).calls, ...second.get(Jobs).calls];
-    await expect.poll(handled, { timeout: 5000 }).toHaveLength(50);
+    await expect.poll(handled).toHaveLength(50);
 
     await first.close();
     await second.producer.publishMany('jobs', messages);
-    await expect.poll(handled, { timeout: 5000 }).toHaveLength(100);
+    await expect.poll(handled).toHaveLength(100);
     expect(first.get(Jobs).calls.length).toBeGreaterThan(0);
     expect(first.get(Jobs).calls.length).toBeLessThan(50);
   });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   type DelayedMessage,
   ConfigurationError,
+  DelayQueueAdmin,
   DelayQueueModule,
   DelayQueueSchedules,
   InvalidArgumentError,
@@ -196,6 +197,18 @@ describe('DelayQueueSchedules', () => {
 });
 
 describe('@RecurringHandler', () => {
+  it('is found by a process that would give its topic another number of partitions', async () => {
+    const { harness } = await reporting({ every: '1h' });
+    const { module } = await boot(
+      { imports: [DelayQueueModule.forRoot({ defaults: { partitions: 3 }, consumer: false })] },
+      harness,
+    );
+    const schedules = module.get(DelayQueueSchedules);
+    expect(await schedules.list()).toMatchObject([{ id: 'report', paused: false }]);
+    expect(await schedules.pause('report')).toBe(true);
+    expect(await schedules.get('report')).toMatchObject({ paused: true });
+  });
+
   it('is stored again at each boot, stays paused, and is pruned once nobody declares it', async () => {
     const first = await reporting({ every: '1h' });
     await first.schedules.pause('report');
@@ -206,7 +219,10 @@ describe('@RecurringHandler', () => {
       { id: 'report.hourly', paused: false, declared: true },
     ]);
 
-    expect(await second.schedules.prune()).toEqual(['report']);
+    expect(await second.schedules.prune({ actor: 'ann' })).toEqual(['report']);
+    expect((await second.app.get(DelayQueueAdmin).audit({ limit: 1 })).entries).toMatchObject([
+      { actor: 'ann', action: 'removeSchedule', given: { schedule: 'report' }, phase: 'done' },
+    ]);
     expect((await second.schedules.list()).map(({ id }) => id)).toEqual(['report.hourly']);
   });
 

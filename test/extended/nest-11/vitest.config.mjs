@@ -22,9 +22,10 @@ export default defineConfig({
       'test/e2e/{batch,batch-outcomes,cancel,message-options,priority,publish-many,reschedule,schema}.spec.ts',
     ],
     execArgv: ['--expose-gc'],
-    // The other run isolates files; loading Nest again for each would more than double the time here.
+    // Loading Nest again for each file would more than double the time.
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -11,7 +11,9 @@ export function describeScenarios(played: readonly Scenario[]): void {
     it('nothing is lost, early, or run twice at once', async ({ expect }) => {
       const { violations, output, ...figures } = await play(scenario, SEED);
       console.log(JSON.stringify(figures));
-      expect(violations, output).toEqual([]);
+      // What was found comes first: the output of the processes is long.
+      const found = violations.map(({ rule, detail }) => `${rule}: ${detail}`);
+      expect(violations, [...found, output].join('\n')).toEqual([]);
       expect(figures.published).toBeGreaterThan(100);
       expect(figures.deliveries).toBeGreaterThan(100);
     }, 90_000);

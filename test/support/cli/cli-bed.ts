@@ -13,6 +13,7 @@ import {
 } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
 import { eventually } from '../waiting.js';
+import { type Outcome, readSuccess, runInProcess } from './run-in-process.js';
 
 export const TOPIC = 'order.timeout';
 
@@ -63,6 +64,13 @@ export class CliBed {
     if (keys.length > 0) await redis.del(...keys);
     redis.disconnect();
   }
+
+  /** Runs a command on the messages. */
+  readonly run = async (...args: readonly string[]): Promise<Outcome> => runInProcess(args, { env: this.env });
+
+  /** What a command that succeeds prints with `--json`. */
+  readonly json = async (...args: readonly string[]): Promise<unknown> =>
+    readSuccess(await this.run(...args, '--json'));
 
   /** Publishes messages by an application that has ended afterwards; those with `fail` are dead letters by then. */
   async publish(messages: readonly { payload: object; options?: PublishOptions }[]): Promise<void> {

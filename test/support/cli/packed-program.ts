@@ -17,6 +17,8 @@ interface Settings {
   readonly env?: NodeJS.ProcessEnv;
   /** What is piped into it; `undefined`: nothing. */
   readonly input?: string;
+  /** Longest that it may take, in milliseconds. @defaultValue {@link LIMIT} */
+  readonly limit?: number;
   /** Called once it runs. */
   readonly during?: (process: RunningProgram) => void | Promise<void>;
 }
@@ -53,8 +55,12 @@ export class PackedProgram {
     return this.runAs('script', ['-qec', words.join(' '), '/dev/null'], settings);
   }
 
-  async runAs(file: string, args: readonly string[], { env = {}, input, during }: Settings): Promise<Outcome> {
-    const child = spawn(file, args, { env: { ...process.env, ...env }, timeout: LIMIT, killSignal: 'SIGKILL' });
+  async runAs(
+    file: string,
+    args: readonly string[],
+    { env = {}, input, limit = LIMIT, during }: Settings,
+  ): Promise<Outcome> {
+    const child = spawn(file, args, { env: { ...process.env, ...env }, timeout: limit, killSignal: 'SIGKILL' });
     noteProcess(child);
     const running = { child, stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => (running.stdout += chunk.toString()));

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { run } from '../../../lib/cli/run.js';
 import { FakeTerminal, type FakeTerminalSettings } from './fake-terminal.js';
 
@@ -15,4 +16,11 @@ export async function runInProcess(args: readonly string[], settings: FakeTermin
   // What was written last is noted in the next turn.
   await new Promise(setImmediate);
   return { code, stdout: terminal.output, stderr: terminal.errors };
+}
+
+/** What a command that has succeeded has printed as JSON. */
+export function readSuccess({ code, stdout, stderr }: Outcome): unknown {
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout.endsWith('\n')).toBe(true);
+  return JSON.parse(stdout);
 }

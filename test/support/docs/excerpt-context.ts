@@ -5,6 +5,7 @@ import type {
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueProducer,
+  DelayQueueReceiver,
   DelayQueueSchedules,
 } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
@@ -19,6 +20,13 @@ export declare const events: DelayQueueEvents;
 export declare const health: DelayQueueHealth;
 export declare const producer: DelayQueueProducer;
 export declare const schedules: DelayQueueSchedules;
+export declare const receiver: DelayQueueReceiver;
+export declare const receipt: string;
+export declare const other: string;
+export declare const third: string;
+export declare const requestId: string;
+
+export declare function print(payload: unknown): Promise<void>;
 export declare const redis: string;
 
 export declare class AppConfig {
@@ -39,7 +47,15 @@ export declare class ReportCache {
 
 export declare const Reports: Type;
 
+export declare function isNew(id: unknown): Promise<boolean>;
+export declare function closeOrder(order: unknown): Promise<void>;
+
 export declare function compactFiles(): Promise<void>;
 
 export declare const ConfigModule: Type;
 export declare const AppModule: Type;
+
+export declare function serviceOf(headers: object): string | undefined;
+export declare function staffOf(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): { readonly email: string; readonly isOnCall: boolean } | undefined;

@@ -20,7 +20,8 @@ export interface WrittenText {
 
 /** Paths of the library's files, from the root folder. */
 const FILES = readdirSync('lib', { recursive: true, encoding: 'utf8' }).map((path) => join('lib', path));
-const SCRIPTS = FILES.filter((path) => path.endsWith('.lua'));
+/** Those of the broker; an import runs its own on keys of BullMQ. */
+const SCRIPTS = FILES.filter((path) => path.endsWith('.lua') && !path.includes('bullmq-import'));
 
 const LEVELS = ['debug', 'error', 'log', 'warn'];
 

@@ -8,9 +8,14 @@ import { runProgram } from './run-program.js';
 
 /** Packages that only build, check and measure the library, and that no test of an application imports. */
 const TOOLS = [
+  '@nestjs/bullmq',
   '@nestjs/cli',
+  '@nestjs/schedule',
   '@types/redis',
   'bee-queue',
+  'amqp-connection-manager',
+  '@types/amqplib',
+  'amqplib',
   'bullmq',
   'oxlint',
   'oxlint-tsgolint',

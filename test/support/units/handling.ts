@@ -3,6 +3,7 @@ import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
+import { HandlerDestination } from '../../../lib/consumer/handler-destination.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { LeaseEnds } from '../../../lib/consumer/lease-ends.js';
@@ -102,9 +103,12 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
   const { lease } = handled.settings;
   const consumption = new ConsumptionLog(context.log, context.clock, 1);
   consumption.knows(topic, 8);
+  const handler = { name: 'Jobs.work', concurrency: 1, batch, topics: [handled], handle };
   return {
     context,
-    handler: { name: 'Jobs.work', concurrency: 1, batch, topics: [handled], handle },
+    handler,
+    destination: new HandlerDestination(context, handler),
+    lease: () => lease,
     handled,
     priority,
     slots: options.slots ?? new HandlerSlots(new SlotPool(1000), 1000),

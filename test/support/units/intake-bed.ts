@@ -51,6 +51,7 @@ export function memberOf(bed: FleetBed, id: string, autoStart = true): Member {
   }));
   const topics = testRegistry(context, { settingsOf: options.topicSettings });
   const runtime = new ConsumerRuntime({
+    fleetEvents: false,
     context,
     topics,
     settings: options.consumer,

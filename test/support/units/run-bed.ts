@@ -58,8 +58,10 @@ export class RunBed {
   /** The holds that the first partition was told of, in milliseconds. */
   readonly holds: number[] = [];
   #deliveries = 0;
+  readonly #isOnce: boolean;
 
   constructor({ batch, settings }: BenchOptions = {}) {
+    this.#isOnce = settings?.delivery === 'at-most-once';
     const broker: Pick<
       Broker,
       'now' | 'claim' | 'settle' | 'get' | 'extend' | 'trimDead' | 'watchPartition' | 'onClockStep' | 'hold'
@@ -138,7 +140,7 @@ export class RunBed {
       weight: 0,
       dueAt: now - late,
     };
-    return new Delivery(PARTITION, claimed, now + LEASE);
+    return new Delivery(PARTITION, claimed, this.#isOnce ? Infinity : now + LEASE);
   }
 
   /** Has the run take deliveries of these ids; answers how many slots it uses. */

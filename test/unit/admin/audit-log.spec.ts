@@ -152,6 +152,18 @@ describe('the audit log', () => {
     },
   );
 
+  it('has the messages that a tag cancels', async () => {
+    const { admin, publish } = await open();
+    await publish('a');
+    await admin.cancelTagged('orders', 'eu', { actor: 'ann' });
+
+    const entry = { actor: 'ann', action: 'cancelTagged', topic: 'orders', given: { tag: 'eu' } };
+    expect((await admin.audit()).entries).toMatchObject([
+      { ...entry, phase: 'done', result: { cancelled: 0, inFlight: 0 } },
+      { ...entry, phase: 'begun' },
+    ]);
+  });
+
   it('does not say that work begins which has nothing to do', async () => {
     const { admin } = await open();
     await admin.purge('orders');

@@ -39,6 +39,7 @@ describe('a cursor', () => {
     [encodeCursor({ ...DEAD, topic: 'other' }, POSITIONS)],
     [encodeCursor({ ...DEAD, state: 'scheduled' }, POSITIONS)],
     [encodeCursor({ ...DEAD, tag: 'x' }, POSITIONS)],
+    [encodeCursor({ ...DEAD, key: 'x' }, POSITIONS)],
   ])('is refused if it is not a cursor of the list: %#', (cursor) => {
     const decode = (): unknown => decodeCursor(cursor, DEAD);
     expect(decode, shown(cursor)).toThrow(InvalidArgumentError);

@@ -100,19 +100,19 @@ describe('peek over all partitions', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  it('costs one call per partition, and few more if one partition has everything', async () => {
+  it('costs two calls per partition, one of them for what is blocked, and few more if one partition has everything', async () => {
     const { admin, broker, publish, requests } = await open(64);
     for (let i = 0; i < 1000; i++) await publish(`m${i}`, i + 1);
     requests.splice(0);
     await admin.peek('orders', 'scheduled', { limit: 200 });
-    expect(requests).toHaveLength(64);
+    expect(requests).toHaveLength(2 * 64);
     expect(Math.max(...requests.map(({ limit }) => limit))).toBe(20);
 
     const messages = Array.from({ length: 200 }, (_, i) => message(`all-${i}`, { due: { at: 0 } }));
     await broker.publish({ topic: 'orders', index: 5 }, { caller: 'all', sequence: 1 }, messages);
     requests.splice(0);
     expect((await admin.peek('orders', 'scheduled', { limit: 200 })).messages[199]?.id).toBe('all-99');
-    expect(requests.length).toBeLessThan(64 + 12);
+    expect(requests.length).toBeLessThan(2 * 64 + 12);
   });
 
   it('ends a page early if messages are large', async () => {
@@ -124,6 +124,17 @@ describe('peek over all partitions', () => {
 
     expect(all.map(({ messages }) => messages.length)).toEqual([3, 3, 3, 1]);
     expect(idsOf(all)).toEqual(Array.from({ length: 10 }, (_, i) => `m${i}`));
+  });
+
+  it('asks one partition for the messages of a key, and goes on behind what it has looked at', async () => {
+    const { admin, requests, publish } = await open();
+    for (let i = 0; i < 40; i++) await publish(`m${i}`, i);
+    await publish('wanted', 50);
+    const page = await admin.peek('orders', 'scheduled', { key: 'wanted' });
+    expect([idsOf([page]), page.cursor]).toEqual([['wanted'], undefined]);
+    expect(requests.map(({ blocked }) => blocked)).toEqual([false, true]);
+    await expect(admin.peek('orders', 'dead', { key: 'a', tag: 'b' })).rejects.toThrow(InvalidArgumentError);
+    await expect(admin.peek('orders', 'dead', { key: '' })).rejects.toThrow(InvalidArgumentError);
   });
 
   it('is empty if the topic was never used', async () => {

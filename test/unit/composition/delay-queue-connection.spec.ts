@@ -1,3 +1,4 @@
+import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
 import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
@@ -6,6 +7,7 @@ import type { DelayedMessage } from '../../../lib/messages/delayed-message.inter
 import { TestBackend } from '../../../lib/testing/test-backend.js';
 import { VirtualTime } from '../../../lib/testing/virtual-time.js';
 import { VERSION } from '../../../lib/version.js';
+import { PushReceiver } from '../../support/servers/push-receiver.js';
 
 /** A connection without Nest, on a broker in memory, that handles `jobs`. */
 async function setUp(given: DelayQueueModuleOptions = {}) {
@@ -44,6 +46,34 @@ describe('DelayQueueConnection', () => {
     await time.moveTo(() => 3_600_000);
     expect(handled).toEqual([42]);
     expect(await connection.health.check()).toMatchObject({ status: 'up', topics: [{ topic: 'jobs' }] });
+    await connection.close();
+  });
+
+  it('pushes and forwards, with nothing of Nest around it', async () => {
+    const receiver = await PushReceiver.start();
+    const emitted: unknown[] = [];
+    const client = { emit: (pattern: unknown, data: unknown) => of(emitted.push([pattern, data])) };
+    const push = { url: receiver.url, secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`, allowPrivate: true };
+    const { connection, start, time } = await setUp({
+      topics: { paid: { push }, expired: { forward: { client, pattern: 'order.expired' } } },
+    });
+    await start();
+    await connection.producer.publish('paid', 42, { delay: '1h' });
+    await connection.producer.publish('expired', 43, { delay: '1h' });
+    await time.moveTo(() => 3_600_000);
+    expect(receiver.requests).toMatchObject([{ body: '42' }]);
+    expect(emitted).toEqual([['order.expired', 43]]);
+    await connection.close();
+    await receiver.stop();
+  });
+
+  it('finds no client by a token where there is no application', async () => {
+    const { connection, start } = await setUp({
+      topics: { expired: { forward: { client: 'BILLING', pattern: 'x' } } },
+    });
+    await expect(start()).rejects.toThrow(
+      "topics['expired'].forward.client is 'BILLING': without an application, give the client itself.",
+    );
     await connection.close();
   });
 

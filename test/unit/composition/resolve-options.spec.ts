@@ -25,6 +25,7 @@ describe('resolveOptions', () => {
 
     expect(resolved).toEqual({
       given: {},
+      outbound: new Map(),
       redis: 'redis://127.0.0.1:6379',
       prefix: 'dq',
       publishTimeout: 5000,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Permits } from '../../../lib/consumer/permits.js';
 import { RetryLaterError } from '../../../lib/errors/handling.errors.js';
 import { RunBed } from '../../support/units/run-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
@@ -49,6 +50,28 @@ describe('a delivery at most once', () => {
 
     expect(bed.called).toEqual([]);
     expect(bed.events).toEqual([['errors', 'late']]);
+  });
+
+  it('gives back its permit to be in flight, which the limits of a newer process ask for', async () => {
+    const bed = open();
+    let ended = 0;
+    const owner = { unused: () => {}, ended: (count: number) => void (ended += count) };
+    const deliveries = ['called', 'throws'].map((id) => {
+      const delivery = bed.delivery(id);
+      delivery.permits = new Permits(owner, {
+        count: 2,
+        permittedAt: 0,
+        beginBy: Infinity,
+        term: { endsAt: Infinity },
+      });
+      return delivery;
+    });
+    bed.hand(...deliveries);
+    expect(ended).toBe(0);
+    bed.call(0).resolve();
+    bed.call(1).reject(new Error('boom'));
+    await turns();
+    expect(ended).toBe(2);
   });
 
   it('is called although attempts were spent before, and however late its claim is answered', async () => {

@@ -49,6 +49,7 @@ function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): Cons
   const topics = testRegistry(context, { settingsOf: options.topicSettings });
   const handler = resolveHandler('Jobs.work', ['first', 'second'], { concurrency: 3 }, options);
   return new ConsumerRuntime({
+    fleetEvents: false,
     context,
     topics,
     settings: options.consumer,

@@ -90,6 +90,21 @@ describe('DeadLetterNotifier', () => {
     );
   });
 
+  it('says nothing of hooks that hang once it is closed', async () => {
+    let called = false;
+    const { notifier, errors, clock } = build(() => {
+      called = true;
+      return new Promise(() => {});
+    });
+    notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE });
+    await expect.poll(() => called).toBe(true);
+    notifier.close();
+    await clock.advance(60_000);
+
+    await notifier.idle();
+    expect(errors).toEqual([]);
+  });
+
   it('survives a hook that throws what cannot be looked at', async () => {
     const { notifier, errors } = build(() => {
       const { proxy, revoke } = Proxy.revocable({}, {});

@@ -57,6 +57,7 @@ describe('what is wanted before the handlers are known', () => {
     expect(intakes.running).toEqual([]);
     const handler = resolveHandler('Jobs.work', ['jobs', 'mails'], {}, options);
     const runtime = new ConsumerRuntime({
+      fleetEvents: false,
       context: process.context,
       topics: testRegistry(process.context, { settingsOf: options.topicSettings }),
       settings: options.consumer,
@@ -85,6 +86,7 @@ describe('what is wanted before the handlers are known', () => {
     expect(
       () =>
         new ConsumerRuntime({
+          fleetEvents: false,
           context,
           topics,
           settings: options.consumer,

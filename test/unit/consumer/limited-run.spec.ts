@@ -14,6 +14,8 @@ describe('a delivery of a limited topic', () => {
 
     expect(bed.called).toEqual([['in time']]);
     expect(await bed.outcomes()).toEqual([['late', 'release']]);
+    // So it was not delivered yet, and may still expire.
+    expect(bed.settlements[0]?.outcome).toMatchObject({ called: false });
     expect(bed.running).toEqual(['in time']);
   });
 
@@ -36,7 +38,7 @@ describe('a delivery of a limited topic', () => {
     await turns(3);
 
     expect(bed.settlements).toMatchObject([
-      { storedId: 'late', outcome: { kind: 'release', grantedAt: 7 } },
+      { storedId: 'late', outcome: { kind: 'release', called: false, grantedAt: 7 } },
       { storedId: 'called', outcome: { kind: 'ack' } },
     ]);
   });

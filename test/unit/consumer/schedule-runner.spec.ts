@@ -237,7 +237,18 @@ describe('ScheduleRunner', () => {
       ),
     ]);
     const [stored] = await one.memory.getSchedules(PARTITION, ['bad']);
-    expect(stored).toMatchObject({ state: expect.stringMatching(/^\S+ paused - - 0$/) as string, nextAt: undefined });
+    expect(stored).toMatchObject({ state: expect.stringMatching(/^\S+ active - - 0$/) as string, nextAt: undefined });
+  });
+
+  it('keeps what is known of one that it sets aside', async () => {
+    const one = await world();
+    const unknown = { cron: '* * * * *', timeZone: 'Not/Known', startAt: undefined, endAt: undefined };
+    await one.store('tick', unknown, {}, START);
+    const [seen] = await one.memory.getSchedules(PARTITION, ['tick']);
+    const write = { expected: seen?.state, state: `rev active ${START} ${START - SECOND} 7`, nextAt: START };
+    await one.memory.putSchedule(PARTITION, { id: 'tick', ...write });
+    await one.start();
+    expect(await one.stateOf('tick')).toEqual({ paused: false, next: undefined, last: START - SECOND, missed: 7 });
   });
 
   it('goes on with the next look if something else fails, and says what', async () => {

@@ -11,7 +11,7 @@ import { VERSION } from '../../../lib/version.js';
 const START = 1_700_000_040_000;
 const MINUTE = START / 60_000;
 
-const IDLE: ProcessLook = { concurrency: 10, busy: 0, waiting: 0, holdings: { jobs: [0, 1] } };
+const IDLE: ProcessLook = { concurrency: 10, busy: 0, waiting: 0, fleetEvents: false, holdings: { jobs: [0, 1] } };
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -68,6 +68,7 @@ describe('ProcessReporter', () => {
           concurrency: 10,
           busy: 0,
           waiting: 0,
+          fleetEvents: false,
         },
         holdings: { jobs: [0, 1] },
       },
@@ -80,7 +81,7 @@ describe('ProcessReporter', () => {
 
   it.each([
     ['it is busy', { busy: 1 }],
-    ['a partition waits', { waiting: 1 }],
+    ['a partition waits', { waiting: 1, fleetEvents: false }],
   ])('tells that %s, and what it owns not again', async (_, change) => {
     const { memory, bed, beat } = await open();
     await beat();

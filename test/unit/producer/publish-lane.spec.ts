@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/broker/broker.interface.js';
+import { callsOf } from '../../../lib/broker/call-names.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { PublishLane, type PublishSink } from '../../../lib/producer/publish-lane.js';
@@ -26,7 +27,7 @@ function setUp() {
         }),
     },
     clock,
-    caller: 'test',
+    calls: callsOf('test'),
     partition: { topic: 'mails', index: 0 },
     timeout: TIMEOUT,
   });

@@ -83,6 +83,20 @@ describe('SystemClock', () => {
       expect(Math.max(...delays)).toBe(LONGEST_TIMEOUT);
     });
 
+    it('lets the process end in spite of a timer, if it is told to, at whatever point of a long delay', () => {
+      const set = vi.spyOn(globalThis, 'setTimeout');
+      const clock = new SystemClock();
+      const held = (): boolean[] => set.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+      const timer = clock.setTimer(2 ** 33, () => {});
+      expect(held()).toEqual([true]);
+      timer.unref();
+      expect(held()).toEqual([false]);
+      vi.advanceTimersByTime(2 ** 32);
+      expect(held()).toEqual([false, false, false]);
+      timer.cancel();
+      set.mockRestore();
+    });
+
     it('does not fire a cancelled timer, at whatever point of a long delay', () => {
       let fired = 0;
       const clock = new SystemClock();

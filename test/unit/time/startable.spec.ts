@@ -145,6 +145,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
     const handler = resolveHandler('Jobs.work', ['jobs', 'more'], {}, options);
     const context = testContext({ clock, broker });
     return new ConsumerRuntime({
+      fleetEvents: false,
       context,
       topics: testRegistry(context, { settingsOf: options.topicSettings }),
       settings: options.consumer,

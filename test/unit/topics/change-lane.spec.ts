@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
+import { callsOf } from '../../../lib/broker/call-names.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ChangeLane } from '../../../lib/topics/change-lane.js';
@@ -9,7 +10,7 @@ const TIMEOUT = 1000;
 
 function open(): { clock: ManualClock; lane: ChangeLane } {
   const clock = new ManualClock();
-  return { clock, lane: new ChangeLane({ clock, caller: 'me', partition: PARTITION, timeout: TIMEOUT }) };
+  return { clock, lane: new ChangeLane({ clock, calls: callsOf('me'), partition: PARTITION, timeout: TIMEOUT }) };
 }
 
 /** A call whose answer the test gives. */

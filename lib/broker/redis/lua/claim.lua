@@ -7,7 +7,7 @@
 --       delivered (the number of the claimant's latest delivery), max (0: it tells what is next),
 --       lease (ms; 0: at most once, what is handed out is gone), room (for suspects),
 --       whole_room (what it is while no suspect runs),
---       finished_limits (what is to be kept of finished messages from now on, see includes/finished.lua; '' for nothing),
+--       finished_limits (what is to be kept of finished messages from now on, see includes/finished.lua; '' for nothing, = for what is stored),
 --       terms ('' for a topic without order or limits; else
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>', 0 for no limit)
 -- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, then 2 a message: stored id, envelope},
@@ -52,7 +52,11 @@ local asked = state
 -- What this owner wants holds from now on.
 local KEEPS_NOTHING = '-1 0'
 local limits_before = asked[1] or ''
-if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = KEEPS_NOTHING end
+if finished_limits == '' then
+  if asked[1] then asked[1] = KEEPS_NOTHING end
+elseif finished_limits ~= '=' then
+  asked[1] = finished_limits
+end
 -- @include finished
 -- @include finish
 -- @include rate-log
@@ -236,7 +240,8 @@ local function deliver(ids, dues)
       local spent = is_spent and attempt + 1 or attempt
       local due = dues and dues[i] or last_due or now
       if has_keys then
-        note_delivery(id, dues)
+        -- What is gone is not in flight, whatever limits of another process say.
+        note_delivery(id, dues and not is_once)
         -- The head of an ordered key may have waited for longer, under another score.
         if dues and order_mode ~= 'limits' then due = last_due or due end
       end

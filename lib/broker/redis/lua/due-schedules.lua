@@ -57,7 +57,7 @@ local some = count > 0 and redis.call('HRANDFIELD', schedules, TRIED) or {}
 for i = 1, #some do
   local id = some[i]
   local next_at = string.match(redis.call('HGET', schedules, id), STATE)
-  local wanted = next_at == '-' and math.huge or tonumber(next_at)
+  local wanted = tonumber(next_at)
   if wanted and wanted <= MAX_TIME and as_text(id) == id and tonumber(redis.call('ZSCORE', occurrences, id)) ~= wanted then
     redis.call('ZADD', occurrences, string.format('%d', wanted), id)
     repaired = repaired + 1

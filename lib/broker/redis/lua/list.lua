@@ -5,10 +5,13 @@
 --       till (end of the scores, itself not included; 'now' for all up to now, 'inf' for all),
 --       fields (letters: e envelope, d deliveries and attempts, f failure),
 --       is_dead ('1' if the set is that of dead letters),
---       after_score, after_id (the page begins behind this place; '' for both: at the first)
+--       after_score, after_id (the page begins behind this place; '' for both: at the first),
+--       key_name (only messages of the key that is stored under this name; '' for all)
 -- Reply {now_us, now ms, 1 there may be more | 0 these were the last, then for each message: stored id, score (text), and
---       the fields asked for: envelope or nil, deliveries, attempts, failure JSON or ''}
--- Cost  O(limit + log² size), limit <= 200; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
+--       the fields asked for: envelope or nil, deliveries, attempts, failure JSON or ''}; of a key, the last one that was looked at
+--       comes in any case, without its envelope if it has another key
+-- Cost  O(limit + log² size), limit <= 200, of a key 1,000 are looked at; stops early once envelopes and failures add up to the bytes
+--       given, <= 1 MiB
 --
 -- May be run again with the same arguments: it gives ids to dead letters once, and changes nothing else.
 
@@ -56,7 +59,10 @@ local function give_text_ids(page)
   end
 end
 
+local LOOKED_AT = 1000
 local size, most_bytes = tonumber(limit), tonumber(max_bytes)
+local count = key_name == '' and size or LOOKED_AT
+local ending = '\0' .. key_name
 local ends_at = till == 'now' and now + 1 or tonumber(till)
 local with_envelope = string.find(fields, 'e', 1, true)
 local with_counts = string.find(fields, 'd', 1, true)
@@ -64,16 +70,19 @@ local with_failure = string.find(fields, 'f', 1, true)
 
 local first = redis.call('ZCOUNT', set, '-inf', '(' .. since)
 if after_id ~= '' then first = math.max(first, rank_after()) end
-local page = redis.call('ZRANGE', set, first, first + size - 1, 'WITHSCORES')
+local page = redis.call('ZRANGE', set, first, first + count - 1, 'WITHSCORES')
 if is_dead == '1' then give_text_ids(page) end
 
-local reply = { now_us, now, #page == 2 * size and 1 or 0 }
-local bytes = 0
+local reply = { now_us, now, #page == 2 * count and 1 or 0 }
+local bytes, listed = 0, 0
 
 local function add(value, length)
   reply[#reply + 1] = value
   bytes = bytes + length
 end
+
+-- An id that has no key of its own is its key.
+local function is_wanted(id) return key_name == '' or id == key_name or string.sub(id, -#ending) == ending end
 
 for i = 1, #page, 2 do
   local id, score = page[i], page[i + 1]
@@ -81,25 +90,29 @@ for i = 1, #page, 2 do
     reply[3] = 0
     break
   end
-  if bytes >= most_bytes then
+  if bytes >= most_bytes or listed == size then
     reply[3] = 1
     break
   end
-  add(id, 0)
-  add(score, 0)
-  if with_envelope then
-    -- An id without an envelope is no message; it is answered all the same, since the next page begins behind it.
-    local envelope = redis.call('HGET', messages, id)
-    add(envelope, #(envelope or ''))
-  end
-  if with_counts then
-    local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
-    add(delivery, 0)
-    add(attempt, 0)
-  end
-  if with_failure then
-    local failure = redis.call('HGET', errors, id) or ''
-    add(failure, #failure)
+  local wanted = is_wanted(id)
+  -- What is no message is answered all the same if it is the last, since the next page begins behind it.
+  if wanted or i == #page - 1 then
+    listed = listed + 1
+    add(id, 0)
+    add(score, 0)
+    if with_envelope then
+      local envelope = wanted and redis.call('HGET', messages, id)
+      add(envelope, #(envelope or ''))
+    end
+    if with_counts then
+      local _, delivery, attempt = parse_record(redis.call('HGET', deliveries, id))
+      add(delivery, 0)
+      add(attempt, 0)
+    end
+    if with_failure then
+      local failure = redis.call('HGET', errors, id) or ''
+      add(failure, #failure)
+    end
   end
 end
 return reply

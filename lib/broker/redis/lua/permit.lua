@@ -10,10 +10,11 @@
 --       keep          how many permits to be in flight it should keep, since others have too few; -1 for any
 --       wait          ms until it should ask again; -1 if it has what it wanted
 --       sessions      those that should ask now, with spaces
--- Cost  O(n log n) in the number of processes that wait or have permits
+-- Cost  O(n log n) in the number of processes that wait or have permits, O(n) in that of those that have asked within a lease
 --
--- `permits` is a log, see includes/rate-log.lua, and then a line for each such process, in the order in which they wait:
+-- `permits` is a log, see includes/rate-log.lua, and then a line for each process that has asked within its lease:
 -- '<session> <sequence> <held> <until when they are its own, ms> <wanted> <when it is its turn, ms, 0 if it waits to be in flight>'.
+-- Those that wait or have permits come first, in the order in which they wait; of the others only the sequence is of use.
 --
 -- What comes free is shared out among those whose turn it is, each getting as many as it wants if that leaves as many for the others. Whoever
 -- waits for the rate is told when it is its turn, by when permits come free; whoever has not come GRACE ms later has none. Permits to be in
@@ -40,8 +41,8 @@ local log, lines = string.match(stored, '^([%d ]*)\n(.*)$')
 
 -- ── what is known of the processes ──────────────────────────────────────────────────────────────────────────────────
 
--- The others in their order, and how many of them come before this one: all, if it had permits when it asked last.
-local others, before, is_turn, turn_before = {}, nil, false, 0
+-- The others that wait or have permits, in their order, and how many of them come before this one: all, if it had permits when it asked last.
+local others, idlers, before, is_turn, turn_before = {}, {}, nil, false, 0
 for line in string.gmatch(lines or '', '[^\n]+') do
   local name, number, has, ends_at, more, at = string.match(line, '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   number, has, ends_at, more, at = tonumber(number), tonumber(has), tonumber(ends_at), tonumber(more), tonumber(at)
@@ -53,9 +54,8 @@ for line in string.gmatch(lines or '', '[^\n]+') do
   elseif is_alive then
     -- Its turn is over.
     if at > 0 and now > at + GRACE then more, at = 0, 0 end
-    if has > 0 or more > 0 then
-      others[#others + 1] = { name = name, number = number, has = has, ends_at = ends_at, wants = more, at = at }
-    end
+    local list = (has > 0 or more > 0) and others or idlers
+    list[#list + 1] = { name = name, number = number, has = has, ends_at = ends_at, wants = more, at = at }
   end
 end
 before = before or #others
@@ -212,10 +212,8 @@ local own = { name = session, number = nth, has = has, ends_at = now + lease_ms,
 local place = permitted > 0 and #others or before
 for i = 0, #others do
   if i > 0 then add_line(others[i]) end
-  if i == place and (has > 0 or still_wants > 0) then add_line(own) end
+  if i == place then add_line(own) end
 end
-local text = table.concat(parts, '\n') .. '\n'
-if text ~= '\n' or stored ~= '' then
-  redis.call('SET', permits, text, 'PX', string.format('%d', last_end - now + 1000))
-end
+for i = 1, #idlers do add_line(idlers[i]) end
+redis.call('SET', permits, table.concat(parts, '\n') .. '\n', 'PX', string.format('%d', last_end - now + 1000))
 return { now_us, permitted, permitted_at, keep, wait, table.concat(must_ask, ' ') }

@@ -3,7 +3,7 @@
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
---       when ('earlier': only if that is earlier; or 'always')
+--       when ('earlier': only if that is earlier; epoch ms: only if it is due then, else it is not found; or 'always')
 -- Reply {now_us, 1 rescheduled | 2 in flight | 0 not found}
 -- Cost  O(log size)
 --
@@ -27,8 +27,11 @@ local order_mode = redis.call('HGET', places, 'mode')
 
 local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 
+-- What was not found is remembered with its id: another one may be looked for under the same name.
+local not_found = NOT_FOUND .. ' ' .. id
 local answer = earlier_answer()
-if answer then return { now_us, tonumber(answer) } end
+if answer == not_found then return { now_us, NOT_FOUND } end
+if tonumber(answer) then return { now_us, tonumber(answer) } end
 local due = due_time(due_spec, now_up)
 if not (due and due >= 0 and due <= MAX_TIME) then
   return redis.error_reply('REFUSED the due time is no time: ' .. due_spec)
@@ -40,16 +43,23 @@ local result = NOT_FOUND
 local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
 if score then
   -- An id without an envelope is no message; the claim that meets it removes it.
-  if has_envelope(id) then result = RESCHEDULED end
+  local expected = tonumber(when) or to_time(score)
+  if to_time(score) == expected and has_envelope(id) then result = RESCHEDULED end
 elseif redis.call('ZSCORE', inflight, id) then
   result = IN_FLIGHT
 end
 
-if result == RESCHEDULED then
-  if when == 'earlier' then due = math.min(due, to_time(score)) end
+-- What a limit of its key holds back in an order is in `scheduled` for when it may begin.
+local function current_due()
+  local _, _, _, last_due = parse_record(redis.call('HGET', deliveries, id))
+  return order_mode and order_mode ~= 'limits' and last_due or to_time(score)
+end
+
+-- What stays due when it was keeps its place, too.
+if result == RESCHEDULED and (when ~= 'earlier' or due < current_due()) then
   local head_before = head_due()
   move(id, due)
   wake(head_before, head_due())
 end
-remember(result)
+remember(result == NOT_FOUND and not_found or result)
 return { now_us, result }

@@ -27,6 +27,7 @@ import publishOccurrence from './publish-occurrence.lua';
 import putSchedule from './put-schedule.lua';
 import release from './release.lua';
 import removeDead from './remove-dead.lua';
+import removeField from './remove-field.lua';
 import removeSchedule from './remove-schedule.lua';
 import report from './report.lua';
 import reportWork from './report-work.lua';
@@ -73,6 +74,7 @@ export const SCRIPTS = {
   'put-schedule': putSchedule,
   release,
   'remove-dead': removeDead,
+  'remove-field': removeField,
   'remove-schedule': removeSchedule,
   report,
   'report-work': reportWork,
@@ -281,6 +283,7 @@ export interface ScriptParameters {
     is_dead: Argument;
     after_score: Argument;
     after_id: Argument;
+    key_name: Argument;
   };
   'list-tagged': {
     scheduled: string;
@@ -416,6 +419,7 @@ export interface ScriptParameters {
     sequence: Argument;
     rest: readonly Argument[];
   };
+  'remove-field': { record: string; field: Argument; value: Argument };
   'remove-schedule': { schedules: string; occurrences: string; answered: string; sequence: Argument; id: Argument };
   report: {
     sessions: string;

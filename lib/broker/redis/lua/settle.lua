@@ -6,13 +6,14 @@
 -- ARGV  wake_command, channel, sequence, process (whose deliveries they are; '' if finished messages are not kept), durations (of the handler
 --         calls, ms with commas, one a delivery; '' in the same case),
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
---         x the same since it expired, b back at once, p put off, k put off with all others of its key),
+--         x the same since it expired, b back at once, v the same since its handler was not called, so that it counts as no delivery,
+--         p put off, k put off with all others of its key),
 --       tokens (one a delivery, each with a space behind),
---       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, u and x in place of the delay
+--       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, v, u and x in place of the delay
 --         the time under which it stands in the log of its key if its handler was not called, else 0)
 -- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
---       its delivery did not succeed}
--- Cost  O(n log size), n <= 200
+--       its delivery did not succeed, 4 nothing was done about it: to be sent again, by another call}
+-- Cost  O(n log size), n <= 200; if finished messages are kept it stops early once the envelopes add up to 256 KiB, since they are copied
 --
 -- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written. So is a call with
 -- an outcome that is no ack if Redis is full, unless the script may write all the same.
@@ -55,7 +56,7 @@ local function assert_others()
 end
 if outcomes ~= 'a' then
   assert_others()
-  if string.find(outcomes, '[bkux]') then
+  if string.find(outcomes, '[bkuvx]') then
     redis.call('HLEN', rates)
     redis.call('ZCARD', rated)
     redis.call('ZCARD', resting)
@@ -169,7 +170,7 @@ local function settle(n, token, outcome, delay, failure)
     return '0'
   end
   ended[id] = true
-  if delay and delay > 0 and (outcome == 'b' or outcome == 'u' or outcome == 'x') then give_back(id, delay) end
+  if delay and delay > 0 and string.find(outcome, '[buvx]') then give_back(id, delay) end
   if mark == 'c' and outcome ~= 'a' then
     remove(n, 'cancelled')
     return '2'
@@ -200,7 +201,7 @@ local function settle(n, token, outcome, delay, failure)
       if outcome == 'k' then rest_key(id, now_up + delay) end
       reschedule(id, now_up + delay, delivery, attempt - 1)
     else
-      reschedule(id, due, delivery, attempt - 1)
+      reschedule(id, due, outcome == 'v' and math.max(0, delivery - 1) or delivery, attempt - 1)
     end
   end
   return '1'
@@ -212,7 +213,8 @@ local function is_plain(record, token)
   return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
 end
 
-for n = 1, total do
+local served = keeps and keepable(ids) or total
+for n = 1, served do
   local id, token = ids[n], tokens_of[n]
   local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
   if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
@@ -246,7 +248,7 @@ end
 for counter, n in pairs(counts) do
   if n > 0 then add(counter, n) end
 end
-statuses = table.concat(statuses)
+statuses = table.concat(statuses) .. string.rep('4', total - served)
 remember(statuses)
 wake(head_before, earliest)
 return { now_us, statuses }

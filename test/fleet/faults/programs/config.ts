@@ -21,6 +21,10 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly maxIdleWait?: number;
   readonly attempts?: number;
   readonly concurrency?: number;
+  /** Whether so many receivers pull the messages, in place of a handler: {@link concurrency} of them. @defaultValue false */
+  readonly pulls?: boolean;
+  /** Whether messages are pushed to a server of the process, or forwarded to it by a client, in place of a handler. @defaultValue neither */
+  readonly outbound?: 'push' | 'forward';
   /** Handlers take a random time up to this, in milliseconds. */
   readonly handlerTime: number;
   /** Share of the calls that throw, 0 to 1. */

@@ -1,19 +1,23 @@
 import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
   DelayedHandler,
   type DelayedMessage,
+  DelayQueueError,
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueModule,
+  DelayQueueReceiver,
   RateLimitedError,
+  type ReceivedMessage,
   RetryLaterError,
 } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
 import { type Command, type ConsumerConfig, PREFIX, TOPIC } from './config.js';
 import { only } from './only.js';
+import { OutboundServer } from './outbound.js';
 
 /** The library's, in milliseconds. */
 const DEFAULT_LEASE = 30_000;
@@ -26,6 +30,8 @@ const FRESH = 1000;
 
 /** Until a message that has failed, or was put off, comes again, in milliseconds. */
 const BACKOFF = 50;
+
+const BACKOFFS = { type: 'fixed', delay: BACKOFF } as const;
 
 /** How long a message that kills its process is handled before, in milliseconds. */
 const FATAL_AFTER = 20;
@@ -48,15 +54,20 @@ async function startApplication(processName: string): Promise<void> {
   // Leases are renewed three times each.
   recorder.watchStandstills((config.lease ?? DEFAULT_LEASE) / 2);
 
-  @Injectable()
   class Worker {
-    @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: BACKOFF } })
     async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
-      const { id, attempt, partition, dueAt, publishedAt, signal } = message;
+      this.begin(message);
+      await this.work(message);
+    }
+
+    begin({ id, attempt, partition, dueAt, signal }: DelayedMessage): void {
       recorder.record({ kind: 'delivery-started', id, attempt, partition, dueAt: dueAt.getTime() });
       signal.addEventListener('abort', () => {
         recorder.record({ kind: 'aborted', id, attempt, code: String((signal.reason as { code?: string }).code) });
       });
+    }
+
+    async work({ id, attempt, publishedAt }: DelayedMessage): Promise<void> {
       if (config.hangsOn?.includes(id)) await new Promise(() => {});
       if (id === config.diesOf) await die();
       if (id === config.meetsLimit?.id && Date.now() - publishedAt.getTime() < FRESH) {
@@ -72,17 +83,77 @@ async function startApplication(processName: string): Promise<void> {
     }
   }
 
+  @Injectable()
+  class HandlingWorker extends Worker {
+    @DelayedHandler(TOPIC, { backoff: BACKOFFS })
+    override async handle(payload: unknown, message: DelayedMessage): Promise<void> {
+      await super.handle(payload, message);
+    }
+  }
+
+  @Injectable()
+  class PullingWorker extends Worker implements OnApplicationBootstrap, OnModuleDestroy {
+    readonly #ending = new AbortController();
+    #receiving: Promise<unknown> | undefined;
+
+    constructor(readonly receiver: DelayQueueReceiver) {
+      super();
+    }
+
+    onApplicationBootstrap(): void {
+      this.#receiving = Promise.all(Array.from({ length: config.concurrency ?? 1 }, async () => this.#receive()));
+    }
+
+    async onModuleDestroy(): Promise<void> {
+      this.#ending.abort();
+      await this.#receiving;
+    }
+
+    async #receive(): Promise<void> {
+      const { signal } = this.#ending;
+      while (!signal.aborted) {
+        try {
+          for (const message of await this.receiver.receive(TOPIC, { wait: '5s', signal })) await this.#work(message);
+        } catch (error) {
+          // Its lease ends, or somebody else can be asked.
+          if (!(error instanceof DelayQueueError)) throw error;
+          await sleep(BACKOFF);
+        }
+      }
+    }
+
+    async #work(message: ReceivedMessage): Promise<void> {
+      try {
+        await this.handle(message.payload, message);
+      } catch (error) {
+        await message.retry(error, BACKOFF);
+        return;
+      }
+      await message.ack();
+    }
+  }
+
+  const { outbound } = config;
+  const worker = new Worker();
+  const server = outbound && (await OutboundServer.start(worker));
+
   @Module({
     imports: [
       DelayQueueModule.forRoot({
         redis: config.redis,
         prefix: PREFIX,
         fleetEvents: config.fleetEvents ?? false,
-        topics: { [TOPIC]: only(config, ['partitions', 'ordered', 'rateLimit', 'maxInFlight', 'attempts', 'timeout']) },
+        topics: {
+          [TOPIC]: {
+            ...only(config, ['partitions', 'ordered', 'rateLimit', 'maxInFlight', 'attempts', 'timeout']),
+            ...(server && outbound && { backoff: BACKOFFS, ...server.options(outbound) }),
+          },
+        },
+        middleware: server ? [server.middleware] : [],
         consumer: only(config, ['lease', 'maxIdleWait', 'concurrency']),
       }),
     ],
-    providers: [Worker],
+    providers: outbound ? [] : [config.pulls === true ? PullingWorker : HandlingWorker],
   })
   class ConsumerModule {
     constructor(events: DelayQueueEvents) {

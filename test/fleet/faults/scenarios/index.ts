@@ -28,6 +28,13 @@ import {
   stalledConnection,
   unreachableRedis,
 } from './redis-scenarios.js';
+import {
+  forwardedByKilled,
+  forwardedWhileRedisGoes,
+  pushedByKilled,
+  pushedWhileRedisGoes,
+} from './outbound-scenarios.js';
+import { pulledByKilled, pulledInOrder, pulledWhileRedisGoes } from './pull-scenarios.js';
 import type { Scenario } from './scenario.js';
 
 export const scenarios: readonly Scenario[] = [
@@ -68,4 +75,11 @@ export const scenarios: readonly Scenario[] = [
   ratedKeys,
   fewInFlight,
   hostileOrder,
+  pulledByKilled,
+  pulledWhileRedisGoes,
+  pulledInOrder,
+  pushedByKilled,
+  pushedWhileRedisGoes,
+  forwardedByKilled,
+  forwardedWhileRedisGoes,
 ];

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { typeOfKey } from '../../../../lib/broker/redis/redis-keys.js';
 import { SCRIPT_NAMES, scriptOf } from '../../../../lib/broker/redis/scripts.js';
-import { readScript, scriptTable } from '../../../../scripts/setup/lua-scripts.mjs';
+import { readScript, scriptTable, withoutComments } from '../../../../scripts/setup/lua-scripts.mjs';
 
 const FOLDER = new URL('../../../../lib/broker/redis/lua/', import.meta.url);
 
@@ -96,7 +96,7 @@ describe('the Lua scripts', () => {
         expect(loaded.name).toBe(name);
         expect(loaded.source).not.toContain('@include');
         for (const [, include] of source.matchAll(/^-- @include (\S+)$/gm)) {
-          expect(loaded.source).toContain(read(`includes/${include}.lua`).trimEnd());
+          expect(loaded.source).toContain(withoutComments(read(`includes/${include}.lua`)).trim());
         }
         expect(source.match(/@include/g) ?? []).toHaveLength(source.match(/^-- @include \S+$/gm)?.length ?? 0);
       });

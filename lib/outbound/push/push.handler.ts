@@ -1,0 +1,89 @@
+import { RateLimitedError, UnrecoverableError } from '../../errors/handling.errors.js';
+import { PushFailedError } from '../../errors/outbound.errors.js';
+import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
+import { toJson } from '../../messages/payload-json.js';
+import { describeDuration } from '../../time/duration.js';
+import type { Answer } from './answer.js';
+import { PushClient } from './push-client.js';
+import { type PushTarget, nameOf } from './push-target.js';
+import { parseRetryAfter } from './retry-after.js';
+import { webhookHeaders } from './webhook-headers.js';
+
+const GONE = 410;
+const TOO_MANY = 429;
+const UNAVAILABLE = 503;
+
+/** How long a server is left alone that has too many requests and does not say for how long, in milliseconds. */
+const DEFAULT_RETRY_AFTER = 30_000;
+
+/** Handles messages by pushing them to a URL: returns if it has taken them, and throws what a handler would. */
+export class PushHandler {
+  readonly #target: PushTarget;
+  readonly #client: PushClient;
+  readonly #now: () => number;
+
+  /** @param now epoch milliseconds on this host's clock, which receivers compare with theirs */
+  constructor(target: PushTarget, now: () => number = Date.now) {
+    this.#target = target;
+    this.#client = new PushClient(target);
+    this.#now = now;
+  }
+
+  /**
+   * @throws UnrecoverableError if the server has answered 410, or JSON would lose something of the payload
+   * @throws RateLimitedError if it has asked to be left alone
+   * @throws PushFailedError for everything else that is not good
+   */
+  async handle(message: DelayedMessage): Promise<void> {
+    const body = bodyOf(message);
+    const headers = webhookHeaders(this.#target, message, { body, now: this.#now() });
+    const answer = await this.#client.post({ headers, body, signal: message.signal });
+    const { status } = answer;
+    if (status >= 200 && status < 300) return;
+    if (status === GONE) throw new UnrecoverableError(this.#describe(answer));
+    const delay = this.#wantedDelay(answer);
+    if (delay !== undefined) {
+      const wanted = `It is put off by ${describeDuration(delay)}.`;
+      throw new RateLimitedError(delay, {}, `${this.#describe(answer)} ${wanted}`);
+    }
+    throw new PushFailedError(this.#describe(answer), status);
+  }
+
+  /** Closes its connections. */
+  close(): void {
+    this.#client.close();
+  }
+
+  /** How long the server wants to be left alone; `undefined` if it does not. That a 429 says so needs no `Retry-After`. */
+  #wantedDelay({ status, headers }: Answer): number | undefined {
+    if (status !== TOO_MANY && status !== UNAVAILABLE) return undefined;
+    const { maxRetryAfter: max } = this.#target;
+    const asked = parseRetryAfter(headers['retry-after'], { date: headers.date, now: this.#now(), max });
+    return asked ?? (status === TOO_MANY ? Math.min(DEFAULT_RETRY_AFTER, max) : undefined);
+  }
+
+  #describe({ status, headers, text }: Answer): string {
+    const answered = `The ${nameOf(this.#target)} was answered with ${status}`;
+    if (status >= 300 && status < 400) {
+      return `${answered}${redirectOf(headers.location, this.#target.url)}. Redirects are not followed: push to the URL where it ends.`;
+    }
+    return text.trim() === '' ? `${answered}.` : `${answered}: ${text.trim()}`;
+  }
+}
+
+/** A path or a query may be a secret. */
+function redirectOf(location: string | undefined, base: URL): string {
+  if (location === undefined || !URL.canParse(location, base.href)) return '';
+  return `, a redirect to ${new URL(location, base).origin}`;
+}
+
+/** What a serializer has restored may be more than JSON can hold. */
+function bodyOf({ topic, payload = null }: DelayedMessage): string {
+  try {
+    return toJson({ payload }, 'its payload');
+  } catch (error) {
+    throw new UnrecoverableError(`A message of topic '${topic}' cannot be pushed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,2 @@
+/** Where a language's command is; throws if it is not installed. */
+export function languagePath(command: string): string;

@@ -1,0 +1,79 @@
+import { readdirSync } from 'node:fs';
+import { extname, join } from 'node:path';
+
+import { SetupFailure } from './failure.mjs';
+import { tryToInstall } from './optional-install.mjs';
+import { findOnPath } from './redis-binary.mjs';
+import { ROOT } from './run.mjs';
+
+/** What the clients of the gateway run with: by the command that each is called by, the packages of Debian, Alpine and Fedora. */
+const LANGUAGES = {
+  python3: { debian: ['python3'], alpine: ['python3'], fedora: ['python3'] },
+  php: {
+    debian: ['php-cli', 'php-curl'],
+    alpine: ['php', 'php-curl', 'php-pcntl'],
+    fedora: ['php-cli', 'php-process'],
+  },
+  go: { debian: ['golang-go'], alpine: ['go'], fedora: ['golang'] },
+  curl: { debian: ['curl'], alpine: ['curl'], fedora: ['curl'] },
+  jq: { debian: ['jq'], alpine: ['jq'], fedora: ['jq'] },
+};
+
+/** What runs the programs of a sample, by how their names end. */
+const RUN_BY = { '.py': 'python3', '.php': 'php', '.go': 'go' };
+
+/**
+ * Where a language's command is.
+ *
+ * @param {string} command such as `php`
+ * @returns {string} its path
+ * @throws {SetupFailure} if it is not installed
+ */
+export function languagePath(command) {
+  const path = findOnPath(command);
+  if (path) return path;
+  const packages = LANGUAGES[command]?.debian ?? [command];
+  throw new SetupFailure(
+    `${command} is not installed. On Debian and Ubuntu: sudo apt-get install ${packages.join(' ')}`,
+  );
+}
+
+/**
+ * Installs those that are missing, if this user may. Without one only the tests of its client fail, so this does not.
+ *
+ * @param {readonly string[]} commands such as `php`; all by default
+ */
+export async function tryToInstallLanguages(commands = Object.keys(LANGUAGES)) {
+  for (const command of commands) {
+    await tryToInstall(command, () => languagePath(command), managersOf(LANGUAGES[command]));
+  }
+}
+
+/**
+ * Sees to it that what runs the programs of a sample is installed; for most samples that is nothing besides Node.js.
+ *
+ * @param {string} sample the name of its folder
+ * @throws {SetupFailure} if something is missing and cannot be installed
+ */
+export async function ensureLanguagesOf(sample) {
+  const files = readdirSync(join(ROOT, 'sample', sample), { recursive: true });
+  const commands = Object.entries(RUN_BY).flatMap(([end, command]) =>
+    files.some((file) => extname(file) === end) ? [command] : [],
+  );
+  await tryToInstallLanguages(commands);
+  commands.forEach(languagePath);
+}
+
+function managersOf({ debian, alpine, fedora }) {
+  return [
+    {
+      command: 'apt-get',
+      asRoot: true,
+      environment: { DEBIAN_FRONTEND: 'noninteractive' },
+      before: ['apt-get', 'update'],
+      install: ['apt-get', '-o', 'DPkg::Lock::Timeout=120', 'install', '-y', '--no-install-recommends', ...debian],
+    },
+    { command: 'apk', asRoot: true, install: ['apk', 'add', ...alpine] },
+    { command: 'dnf', asRoot: true, install: ['dnf', 'install', '-y', ...fedora] },
+  ];
+}

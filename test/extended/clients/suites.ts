@@ -1,0 +1,31 @@
+export interface Command {
+  /** What is run; it has to be installed, see `scripts/setup/languages.mjs`. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Below the root folder. */
+  readonly folder: string;
+}
+
+/** How the behaviours of a client are run. */
+export interface Suite extends Command {
+  /** Its topics begin with it. */
+  readonly name: string;
+  /** Which rows of `clients/BEHAVIOUR.md` it has to show besides those marked "all". */
+  readonly shows: 'all' | 'clients';
+}
+
+/** The only place that says how the tests of a client are run. */
+export const SUITES: readonly Suite[] = [
+  { name: 'python', shows: 'clients', command: 'python3', args: ['tests/test_behaviour.py'], folder: 'clients/python' },
+  { name: 'php', shows: 'clients', command: 'php', args: ['tests/behaviour.php'], folder: 'clients/php' },
+  { name: 'go', shows: 'clients', command: 'go', args: ['run', './behaviour'], folder: 'clients/go' },
+  { name: 'curl', shows: 'all', command: 'bash', args: ['behaviour.sh'], folder: 'clients/curl' },
+];
+
+/** What needs no gateway: the clients' own tests, and what their languages check. */
+export const WITHOUT_A_GATEWAY: readonly Command[] = [
+  { command: 'python3', args: ['-m', 'unittest', 'discover', '-s', 'tests'], folder: 'clients/python' },
+  { command: 'php', args: ['tests/unit.php'], folder: 'clients/php' },
+  { command: 'go', args: ['vet', './...'], folder: 'clients/go' },
+  { command: 'go', args: ['test', './...'], folder: 'clients/go' },
+];
