@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 
-/** Vitest's reporter that writes what `results.mjs` reads: each file with its time, and what did not pass with its errors. */
+/** Vitest's reporter that writes what `run-tests.mjs` reads: each file with its time, and what did not pass with its errors. */
 // oxlint-disable-next-line import/no-default-export -- Vitest takes that of a file it is told
 export default class ResultsReporter {
   #file;
@@ -42,10 +43,10 @@ function isOf(module, error) {
   return error.VITEST_TEST_PATH === module.moduleId;
 }
 
-/** What was expected is in the message or in the difference; of the stack only the place in our own code says more. */
+/** What was expected is in the message or in the difference, which may have colours; of the stack only the place in our own code says more. */
 function textOf({ name, message, stack = '', diff }) {
   const place = stack
     .split('\n')
     .find((line) => /^\s+at /.test(line) && !line.includes('node_modules') && !line.includes('node:'));
-  return [`${name}: ${message}`, diff, place?.trim()].filter(Boolean).join('\n');
+  return stripVTControlCharacters([`${name}: ${message}`, diff, place?.trim()].filter(Boolean).join('\n'));
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Interruption } from '../setup/failure.mjs';
 import { ensureRedisServer } from '../setup/redis.mjs';
 import { ROOT, localBin, run } from '../setup/run.mjs';
+import { lookAgain } from './second-look.mjs';
 
 const REPORTER = join(ROOT, 'scripts/checks/results-reporter.mjs');
 
@@ -34,23 +35,16 @@ export async function runTests(command, projects, args) {
   process.env.REDIS_SERVER = (await ensureRedisServer()).path;
   const chosen = choosesTests(args);
   const first = await runVitest(projects, args, chosen);
-  const results = [];
-  for (const result of first) {
-    const counted = result.project && result.failures.length > 0 && !chosen ? await lookAgain(result) : result;
-    results.push({
-      ...counted,
-      again: `SEED=${process.env.SEED} ${command}${result.project ? ` -- ${result.file}` : ''}`,
-    });
-  }
-  return results;
-}
-
-/** @returns {Promise<FileResult>} what counts */
-async function lookAgain({ file, project, failures }) {
-  console.log(`\nOnce more, by itself: ${file}`);
-  const results = await runVitest([project], [join(ROOT, file)], false);
-  const failed = results.find((result) => result.failures.length > 0);
-  return failed ? { ...failed, file } : { ...results[0], unsteady: failures[0] };
+  const results = chosen
+    ? first
+    : await lookAgain(first, ({ file, project }) => {
+        console.log(`\nOnce more, by itself: ${file}`);
+        return runVitest([project], [join(ROOT, file)], false);
+      });
+  return results.map((result) => ({
+    ...result,
+    again: `SEED=${process.env.SEED} ${command}${result.project ? ` -- ${result.file}` : ''}`,
+  }));
 }
 
 /** @returns {Promise<(FileResult & { project?: string })[]>} a result without a project is not that of a file */

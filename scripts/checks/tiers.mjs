@@ -27,9 +27,10 @@ export async function runTier(name, args, check = async () => []) {
     await ensureDependencies();
     const checks = await check();
     if (checks.some(({ blocks }) => blocks)) return report(checks);
-    const { command, projects, prepare } = TIERS[name];
-    await prepare?.();
-    return report([...checks, ...(await runTests(command, withNamed(projects, args), args))]);
+    const tiers = [name, ...namedTiers(args)].map((tier) => TIERS[tier]);
+    for (const prepare of new Set(tiers.map((tier) => tier.prepare))) await prepare?.();
+    const projects = [...new Set(tiers.flatMap((tier) => tier.projects))];
+    return report([...checks, ...(await runTests(TIERS[name].command, projects, args))]);
   } catch (error) {
     if (!(error instanceof SetupFailure)) throw error;
     return report([
@@ -44,7 +45,6 @@ async function prepareExtended() {
 }
 
 /** A file that is named is run whatever tier it is of. */
-function withNamed(projects, args) {
-  const named = Object.keys(TIERS).filter((tier) => args.some((arg) => arg.includes(`test/${tier}/`)));
-  return [...new Set([...projects, ...named.flatMap((tier) => TIERS[tier].projects)])];
+function namedTiers(args) {
+  return Object.keys(TIERS).filter((tier) => args.some((arg) => arg.includes(`test/${tier}/`)));
 }
