@@ -59,6 +59,9 @@ const SHARED_PROCESS: Settings = {
 /** They start processes, measure time, or both. */
 const ONE_AT_A_TIME: Settings = { fileParallelism: false, maxConcurrency: 4 };
 
+/** They install, compile and bundle. */
+const BUILDING: Settings = { maxConcurrency: 2, testTimeout: 300_000, hookTimeout: 300_000 };
+
 /** Tests that use one processor each, and measure no time. */
 const PACKAGES = ['test/package/**/*.spec.ts'];
 const ENVIRONMENTS = [
@@ -96,9 +99,9 @@ export default defineConfig({
       }),
       // The compiler fills the memory of its process.
       project('docs', 0, { ...SHARED_PROCESS, include: ['test/docs/**/*.spec.ts'] }),
-      project('packages', 0, { include: PACKAGES, maxConcurrency: 2 }),
+      project('packages', 0, { ...BUILDING, include: PACKAGES }),
       project('processes', 1, { ...ONE_AT_A_TIME, include: ['test/fleet/**/*.spec.ts'] }),
-      project('extended-environments', 2, { include: ENVIRONMENTS, maxConcurrency: 2, provide: { soak: false } }),
+      project('extended-environments', 2, { ...BUILDING, include: ENVIRONMENTS, provide: { soak: false } }),
       project('ioredis-5', 2, { ...SHARED_PROCESS, include: ABOUT_IOREDIS }, 'ioredis-5'),
       project('extended', 3, {
         ...ONE_AT_A_TIME,

@@ -35,5 +35,5 @@ describe('the packed library', () => {
       'published',
       'delay_queue_published_total{topic="jobs",outcome="created"} 1',
     ]);
-  }, 120_000);
+  });
 });

@@ -137,7 +137,7 @@ describe('an application that is bundled into one file', () => {
     await writeFile(join(folder, 'webpack.config.cjs'), WEBPACK_CONFIG);
     await writeFile(join(folder, 'vite.config.mjs'), VITE_CONFIG);
     await writeFile(join(folder, 'swc.json'), SWC_CONFIG);
-  }, 300_000);
+  });
 
   it.each(TOOLS)(
     'boots, publishes and handles: $tool',

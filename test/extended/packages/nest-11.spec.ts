@@ -33,7 +33,7 @@ describe('on the newest Nest 11', () => {
 
   beforeAll(async () => {
     folder = await installOnNest11();
-  }, 300_000);
+  });
 
   it.each(NEST_PACKAGES)('the library gets version 11 of @nestjs/%s', async (name) => {
     expect(await versionOf(`@nestjs/${name}`, join(folder, 'node_modules/nestjs-delay-queue'))).toMatch(/^11\./);
@@ -66,7 +66,7 @@ describe('on the newest Nest 11', () => {
     expect(files).toEqual(expect.arrayContaining(expected));
     expect(report.numPassedTests).toBeGreaterThan(0);
     expect(report.numPassedTests).toBe(report.numTotalTests);
-  }, 300_000);
+  });
 });
 
 /** @throws if vitest has not come to its end, or a test fails: with what it says of itself */

@@ -29,7 +29,7 @@ describe('the packed library', () => {
         ...Object.fromEntries(NODES.map((major) => [`node-${major}`, `npm:${NODE_PACKAGE}@${major}`])),
       }),
     );
-  }, 300_000);
+  });
 
   it('passes publint', async () => {
     expect(await runProgram(join(tools, 'node_modules/.bin/publint'), [tarball, '--strict'])).toContain('All good');

@@ -14,5 +14,5 @@ describe('the declarations of all entries', () => {
     const files = await entries();
     expect(files).toEqual(expect.arrayContaining(['index.ts', 'testing/index.ts']));
     expect(unexportedTypes(files)).toEqual([]);
-  }, 120_000);
+  });
 });

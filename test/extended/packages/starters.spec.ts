@@ -52,7 +52,7 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
     await writeFile(join(folder, 'src/order.service.spec.ts'), test);
     await writeFile(join(folder, 'src/canceller.ts'), CANCELLER);
     await writeFile(join(folder, 'src/shop.ts'), service);
-  }, 300_000);
+  });
 
   async function edit(file: string, change: (code: string) => string): Promise<void> {
     const path = join(folder, file);
@@ -71,12 +71,12 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
     // The test of the document and the one that came along.
     expect(report).toContain('closes an order after 30 minutes');
     expect(report).toContain('"numPassedTests":2');
-  }, 120_000);
+  });
 
   it('passes the end-to-end test of the starter with the module imported', async () => {
     const options = runner === 'jest' ? '--json' : '--reporter=json';
     expect(await npm('run', 'test:e2e', '--', options)).toContain('"numPassedTests":1');
-  }, 120_000);
+  });
 
   it('compiles with declarations, and runs the service of the README', async () => {
     await npm('run', 'build');
@@ -87,7 +87,7 @@ describe.each(STARTERS)('an application made by nest new of version $nest', ({ n
       expect.stringMatching(/^Order 42 has to be paid by /),
       'Order 42 was not paid in time',
     ]);
-  }, 120_000);
+  });
 
   /** What the service tells until its order has timed out. */
   async function linesOf(program: string): Promise<string[]> {

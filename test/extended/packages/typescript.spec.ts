@@ -46,7 +46,7 @@ describe('an application on Nest 11', () => {
         ...Object.fromEntries(VERSIONS.map((version) => [`typescript-${version}`, `npm:typescript@~${version}.0`])),
       }),
     );
-  }, 300_000);
+  });
 
   it.each(CASES)(
     'compiles and runs: TypeScript $version, type $type, $compilerOptions',

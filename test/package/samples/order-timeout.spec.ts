@@ -86,7 +86,8 @@ describe('sample/01-order-timeout', () => {
       await watch.look();
       const now = await scrape();
       const overdue = now.value('delay_queue_oldest_overdue_seconds', TIMEOUT) ?? 0;
-      return overdue >= 1.5 && now;
+      // So long that what is seen from outside is exact enough, also on a busy host.
+      return overdue >= Math.max(1.5, 20 * watch.longestLook) && now;
     });
     expect(waiting.value('delay_queue_due', TIMEOUT)).toBe(late.length);
     expect(waiting.value('delay_queue_paused_partitions', TIMEOUT)).toBe(8);

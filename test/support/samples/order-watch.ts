@@ -23,6 +23,8 @@ export class OrderWatch {
   readonly #redis: Redis;
   readonly #openAt = new Map<string, number>();
   readonly #latenesses = new Map<string, Bounds>();
+  /** How long a look took at most, in seconds; what is seen cannot be more exact. */
+  longestLook = 0;
 
   constructor(api: Api, redis: Redis) {
     this.#api = api;
@@ -40,6 +42,7 @@ export class OrderWatch {
     const before = await this.now();
     const { body: orders } = await this.#api.get<WatchedOrder[]>('/orders');
     const after = await this.now();
+    this.longestLook = Math.max(this.longestLook, (after - before) / 1000);
     for (const { id, status, payBy } of orders) {
       if (status === 'open') this.#openAt.set(id, before);
       if (status !== 'closed' || this.#latenesses.has(id)) continue;
