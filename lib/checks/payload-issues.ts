@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { isPlainObject } from './validate.js';
+import { isPlainObject } from './kinds.js';
 
 /**
  * One thing that a schema found wrong with a payload.

@@ -2,13 +2,6 @@ import { ConfigurationError, InvalidArgumentError } from '../errors/options.erro
 import { describe } from './describe.js';
 import { didYouMean } from './nearest.js';
 
-/** Whether it is a plain object, and not a Map, an array or an instance of a class. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
-}
-
 /** Whether it is a number from `min` to `max`. */
 export function isWithin(value: unknown, min: number, max: number): value is number {
   return typeof value === 'number' && value >= min && value <= max;

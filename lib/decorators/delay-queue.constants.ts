@@ -1,4 +1,4 @@
-/** Metadata keys on decorated methods. */
+/** Metadata keys of the marks that decorators leave on classes. */
 export const DELAYED_HANDLER_METADATA = 'delay-queue:handler';
 export const RECURRING_HANDLER_METADATA = 'delay-queue:recurring-handler';
 export const ON_DEAD_LETTER_METADATA = 'delay-queue:on-dead-letter';

@@ -1,10 +1,11 @@
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { HandledPayload, NamedTopic } from '../messages/payload-types.js';
 import type { TopicRef } from '../messages/topic.js';
-import { DELAYED_HANDLER_METADATA, ENTRY_PROVIDER_METADATA } from './delay-queue.constants.js';
+import { DELAYED_HANDLER_METADATA } from './delay-queue.constants.js';
 import type { HandlerOptions } from './handler-options.interface.js';
+import { mark } from './marks.js';
 
-/** What {@link DelayedHandler} leaves on a method. */
+/** What {@link DelayedHandler} says of a method. */
 export interface DelayedHandlerMetadata {
   /** In order of priority. */
   readonly topics: readonly TopicRef[];
@@ -51,7 +52,8 @@ export type HandlerDecorator<P, B extends number | undefined> = unknown extends 
  * the later one. What is due in other processes does not hold this one back.
  *
  * A topic has one handler in a process. Its class has to be registered as a provider or controller: the methods of other
- * classes are not found, and nothing can warn of that.
+ * classes are not found, and nothing can warn of that. A method that overrides it in a subclass takes its place, also without
+ * a decorator. Several decorators of this library on one method all hold.
  *
  * A method whose parameters do not fit the payload of a typed topic, or of a name in `DelayQueueTopics`, does not compile;
  * of several topics, the payload is any of theirs. If something else decides what the method is called with, such as a
@@ -80,19 +82,8 @@ export function DelayedHandler<
   const R extends NamedTopic | readonly NamedTopic[],
   B extends number | undefined = undefined,
 >(topic: R, options: HandlerOptions & { readonly batch?: B } = {}): HandlerDecorator<HandledPayload<R>, B> {
-  const decorate: MethodDecorator = (target, _property, descriptor) => {
-    const topics = Array.isArray(topic) ? [...(topic as readonly TopicRef[])] : [topic as TopicRef];
-    markHandler(target, descriptor.value as object, { topics, options });
-  };
+  const topics = Array.isArray(topic) ? [...(topic as readonly TopicRef[])] : [topic as TopicRef];
+  const metadata: DelayedHandlerMetadata = { topics, options };
+  const decorate: MethodDecorator = (...place) => mark(DELAYED_HANDLER_METADATA, 'DelayedHandler', place, metadata);
   return decorate;
-}
-
-/**
- * Marks a method as a handler.
- *
- * @param target the prototype of its class
- */
-export function markHandler(target: object, method: object, metadata: DelayedHandlerMetadata): void {
-  Reflect.defineMetadata(DELAYED_HANDLER_METADATA, metadata, method);
-  Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
 }

@@ -1,5 +1,6 @@
-import { ENTRY_PROVIDER_METADATA, ON_DEAD_LETTER_METADATA } from './delay-queue.constants.js';
 import type { TopicRef } from '../messages/topic.js';
+import { ON_DEAD_LETTER_METADATA } from './delay-queue.constants.js';
+import { mark } from './marks.js';
 
 /**
  * How a hook is bound.
@@ -11,7 +12,7 @@ export interface OnDeadLetterOptions {
   readonly connection?: string;
 }
 
-/** What each {@link OnDeadLetter} leaves on a method. */
+/** What {@link OnDeadLetter} says of a method. */
 export interface OnDeadLetterMetadata {
   readonly topic: TopicRef;
   readonly options: OnDeadLetterOptions;
@@ -41,10 +42,6 @@ export interface OnDeadLetterMetadata {
  * @publicApi
  */
 export function OnDeadLetter(topic: TopicRef, options: OnDeadLetterOptions = {}): MethodDecorator {
-  return (target, _property, descriptor) => {
-    const method = (descriptor as PropertyDescriptor).value as object;
-    const others = (Reflect.getMetadata(ON_DEAD_LETTER_METADATA, method) ?? []) as OnDeadLetterMetadata[];
-    Reflect.defineMetadata(ON_DEAD_LETTER_METADATA, [...others, { topic, options }], method);
-    Reflect.defineMetadata(ENTRY_PROVIDER_METADATA, true, target.constructor);
-  };
+  const metadata: OnDeadLetterMetadata = { topic, options };
+  return (...place) => mark(ON_DEAD_LETTER_METADATA, 'OnDeadLetter', place, metadata);
 }

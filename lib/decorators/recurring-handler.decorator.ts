@@ -1,9 +1,10 @@
 import type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { Topic, TopicRef } from '../messages/topic.js';
 import type { ScheduledMessageOptions, ScheduleRule } from '../schedules/schedule.interface.js';
-import { RECURRING_HANDLER_METADATA } from './delay-queue.constants.js';
-import { type HandlerDecorator, markHandler } from './delayed-handler.decorator.js';
+import { DELAYED_HANDLER_METADATA, RECURRING_HANDLER_METADATA } from './delay-queue.constants.js';
+import type { DelayedHandlerMetadata, HandlerDecorator } from './delayed-handler.decorator.js';
 import type { HandlerOptions } from './handler-options.interface.js';
+import { mark } from './marks.js';
 
 /**
  * Options of `@RecurringHandler()`: when it is called, and with what; how it is called is said as for `@DelayedHandler()`.
@@ -19,7 +20,7 @@ export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit
   options?: Pick<ScheduledMessageOptions, 'key' | 'expireAfter' | 'headers' | 'tags'>;
 }
 
-/** What {@link RecurringHandler} leaves on a method, beside what `@DelayedHandler()` does. */
+/** What {@link RecurringHandler} says of a method, beside what `@DelayedHandler()` does. */
 export interface RecurringHandlerMetadata {
   readonly topic: TopicRef;
   readonly options: RecurringHandlerOptions;
@@ -57,12 +58,13 @@ export function RecurringHandler<const R extends NamedTopic>(
   topic: R,
   options: RecurringHandlerOptions<RecurringPayload<R>>,
 ): HandlerDecorator<HandledPayload<R>, undefined> {
-  const decorate: MethodDecorator = (target, _property, descriptor) => {
-    const { concurrency, attempts, backoff, timeout, lease, connection, onRefusal } = options ?? {};
-    const given = { concurrency, attempts, backoff, timeout, lease, connection, onRefusal };
-    markHandler(target, descriptor.value as object, { topics: [topic], options: withoutGaps(given) });
-    const metadata: RecurringHandlerMetadata = { topic, options };
-    Reflect.defineMetadata(RECURRING_HANDLER_METADATA, metadata, descriptor.value as object);
+  const { concurrency, attempts, backoff, timeout, lease, connection, onRefusal } = options ?? {};
+  const given = { concurrency, attempts, backoff, timeout, lease, connection, onRefusal };
+  const handler: DelayedHandlerMetadata = { topics: [topic], options: withoutGaps(given) };
+  const schedule: RecurringHandlerMetadata = { topic, options };
+  const decorate: MethodDecorator = (...place) => {
+    mark(DELAYED_HANDLER_METADATA, 'RecurringHandler', place, handler);
+    mark(RECURRING_HANDLER_METADATA, 'RecurringHandler', place, schedule);
   };
   return decorate;
 }

@@ -18,9 +18,15 @@ export class UnrecoverableError extends DelayQueueError {
   readonly code = 'UNRECOVERABLE';
 }
 
+/** How long a message is put off if nobody can say for how long, in milliseconds. */
+const UNKNOWN_DELAY = 30_000;
+
 /**
  * Thrown by a handler that cannot do its work now. The message is put off by `delay` and no attempt is spent, however often
  * this happens.
+ *
+ * A delay that cannot be read, such as one taken from the answer of a server, counts as 30 seconds, and the log says so: thrown in a
+ * handler, an error about it would spend the attempt after all.
  *
  * @example
  * ```ts
@@ -39,11 +45,23 @@ export class RetryLaterError extends DelayQueueError {
   /** How long the message is put off, in milliseconds. */
   readonly delay: number;
 
-  /** @throws InvalidArgumentError if `delay` is no duration between 0 and 10 years */
+  /** What is wrong with the delay that was given. */
+  readonly problem: string | undefined;
+
+  /** @param delay from 0 to 10 years */
   constructor(delay: Duration, message?: string) {
-    const milliseconds = parseDuration('delay', delay, { max: MAX_DELAY });
+    const { milliseconds, problem } = readDelay(delay);
     super(message ?? `The handler asked for the message again in ${describeDuration(milliseconds)}.`);
     this.delay = milliseconds;
+    this.problem = problem;
+  }
+}
+
+function readDelay(delay: Duration): { milliseconds: number; problem: string | undefined } {
+  try {
+    return { milliseconds: parseDuration('delay', delay, { max: MAX_DELAY }), problem: undefined };
+  } catch (error) {
+    return { milliseconds: UNKNOWN_DELAY, problem: (error as Error).message };
   }
 }
 
@@ -62,7 +80,7 @@ export const RATE_LIMIT_SCOPES = ['message', 'key', 'topic'] as const satisfies 
  *
  * @example
  * ```ts
- * if (response.status === 429) throw new RateLimitedError(`${response.headers.get('retry-after')}s`);
+ * if (response.status === 429) throw RateLimitedError.after(response.headers.get('retry-after'));
  * ```
  *
  * @publicApi
@@ -77,8 +95,21 @@ export class RateLimitedError extends RetryLaterError {
   readonly scope: RateLimitScope;
 
   /**
+   * Reads the header `Retry-After` of a response, which has seconds or a date (RFC 9110, 10.2.3), or is missing.
+   *
+   * @param fallback counts if the header is missing or cannot be read; 30 seconds by default
+   */
+  static after(
+    retryAfter: string | null | undefined,
+    { fallback = UNKNOWN_DELAY, scope = 'topic' }: { fallback?: Duration; scope?: RateLimitScope } = {},
+  ): RateLimitedError {
+    return new RateLimitedError(retryAfterOf(retryAfter) ?? fallback, { scope });
+  }
+
+  /**
+   * @param delay from 0 to 10 years
    * @param options.scope by default the topic
-   * @throws InvalidArgumentError if `delay` is no duration between 0 and 10 years, or there is no such scope
+   * @throws InvalidArgumentError if there is no such scope
    */
   constructor(delay: Duration, options: { scope?: RateLimitScope } = {}, message?: string) {
     assertOptions('The options of a RateLimitedError', options, ['scope']);
@@ -87,6 +118,13 @@ export class RateLimitedError extends RetryLaterError {
     super(delay, message ?? `The handler has met a rate limit of the ${scope}.`);
     this.scope = scope;
   }
+}
+
+/** Milliseconds; `undefined` if the header says nothing that can be waited for. */
+function retryAfterOf(header: string | null | undefined): number | undefined {
+  const text = header?.trim() ?? '';
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, Date.parse(text) - Date.now());
+  return wait <= MAX_DELAY ? wait : undefined;
 }
 
 /**
@@ -155,6 +193,8 @@ export class HandlerOverrunError extends DelayQueueError {
  *
  * - `LEASE_LOST`: the delivery no longer belongs to this process; whatever the handler returns has no effect.
  * - `CANCELLED`: the message was cancelled; no retry follows.
+ * - `GIVEN_UP`: an interceptor or a middleware has failed the attempt and did not wait for the handler. Until the handler ends, this
+ *   process does not call it with the message again.
  * - `SHUTDOWN`: the process, or its intake of the topic, stops and `shutdownTimeout` is over; the message went back for another
  *   process.
  *
@@ -165,7 +205,7 @@ export class DeliveryAbortedError extends DelayQueueError {
     defineKind(this, 'DELIVERY_ABORTED');
   }
 
-  constructor(readonly code: 'LEASE_LOST' | 'CANCELLED' | 'SHUTDOWN') {
+  constructor(readonly code: 'LEASE_LOST' | 'CANCELLED' | 'GIVEN_UP' | 'SHUTDOWN') {
     super(REASONS[code]);
   }
 }
@@ -173,6 +213,7 @@ export class DeliveryAbortedError extends DelayQueueError {
 const REASONS = {
   LEASE_LOST: 'The lease of this delivery was lost; the message may be delivered to another process.',
   CANCELLED: 'The message was cancelled while its handler was running.',
+  GIVEN_UP: 'An interceptor or a middleware has failed the attempt and did not wait for its handler.',
   SHUTDOWN:
     'The process or its intake of the topic is stopping, and the handler ran past the shutdown timeout; the message was handed back.',
 } as const;

@@ -1,3 +1,4 @@
+import { isError } from '../checks/kinds.js';
 import { DelayQueueError, defineKind } from './delay-queue.error.js';
 
 /**
@@ -124,7 +125,7 @@ export class AuditFailedError extends DelayQueueError {
     readonly entry: string,
     cause: unknown,
   ) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = isError(cause) ? cause.message : String(cause);
     super(`An action is not in the audit log: ${entry}. ${why}`, { cause });
   }
 }

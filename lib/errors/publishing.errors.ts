@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { isError } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
 import { toPayloadIssues } from '../checks/payload-issues.js';
 import { describeDuration } from '../time/duration.js';
@@ -167,7 +168,7 @@ export class SchemaError extends DelayQueueError {
     readonly topic: string,
     cause: unknown,
   ) {
-    const reason = cause instanceof Error ? cause.message : describe(cause);
+    const reason = isError(cause) ? cause.message : describe(cause);
     super(
       `The schema of topic '${topic}' threw instead of judging the payload: ${reason}. Let it return issues for what it ` +
         `does not accept.`,

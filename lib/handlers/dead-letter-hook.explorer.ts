@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { isObservable, lastValueFrom } from 'rxjs';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { DeadLetterHook } from '../consumer/dead-letter-notifier.js';
 import { DEFAULT_CONNECTION, ON_DEAD_LETTER_METADATA } from '../decorators/delay-queue.constants.js';
@@ -13,6 +12,7 @@ import {
   type Method,
   assertConnection,
 } from './decorated-methods.js';
+import { completed } from './completion.js';
 
 /** Finds the methods marked with `@OnDeadLetter`. */
 @Injectable()
@@ -26,18 +26,19 @@ export class DeadLetterHookExplorer {
    */
   explore(connection: string, connections: ReadonlySet<string>): DeadLetterHook[] {
     const hooks: DeadLetterHook[] = [];
-    for (const found of this.methods.find<OnDeadLetterMetadata[]>(ON_DEAD_LETTER_METADATA)) {
-      const where = `@OnDeadLetter on ${found.label}`;
-      for (const { topic, options } of found.metadata) {
-        const name = asConfiguration(where, () => {
-          assertOptions('Its options', options, ['connection']);
-          return checkedTopicName(topic);
-        });
-        const { connection: wanted = DEFAULT_CONNECTION } = options;
-        assertConnection(where, wanted, connections);
-        assertOneInstance(where, found.wrapper);
-        if (wanted === connection) hooks.push({ name: found.label, topic: name, call: callOf(found) });
-      }
+    for (const found of this.methods.find<OnDeadLetterMetadata>(ON_DEAD_LETTER_METADATA)) {
+      const {
+        where,
+        metadata: { topic, options },
+      } = found;
+      const name = asConfiguration(where, () => {
+        assertOptions('Its options', options, ['connection']);
+        return checkedTopicName(topic);
+      });
+      const { connection: wanted = DEFAULT_CONNECTION } = options;
+      assertConnection(where, wanted, connections);
+      assertOneInstance(where, found.wrapper);
+      if (wanted === connection) hooks.push({ name: found.label, topic: name, call: callOf(found) });
     }
     return hooks;
   }
@@ -45,10 +46,7 @@ export class DeadLetterHookExplorer {
 
 function callOf({ wrapper, name }: DecoratedMethod<unknown>): DeadLetterHook['call'] {
   const instance = wrapper.instance as Record<string, Method>;
-  return (letter) => {
-    const result = instance[name]?.(letter);
-    return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
-  };
+  return (letter) => completed(instance[name]?.(letter));
 }
 
 /** The delivery has ended, so there is nothing that an instance could be made for. */

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import { DiscoveryService } from '@nestjs/core';
 import { didYouMean } from '../checks/nearest.js';
-import { RECURRING_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
+import { type Mark, marksOf } from '../decorators/marks.js';
 import { ConfigurationError } from '../errors/options.errors.js';
+import { withMetadataOf } from './nest-metadata.js';
 
 export type Method = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -13,10 +14,12 @@ export type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[numbe
 export interface DecoratedMethod<M> {
   /** For logs and errors, such as `OrderService.onTimeout`. */
   readonly label: string;
+  /** The same with the decorator, such as `@DelayedHandler on OrderService.onTimeout`. */
+  readonly where: string;
   readonly wrapper: InstanceWrapper;
   readonly type: object;
   readonly name: string;
-  /** As the class declares it; decorators leave their metadata on it. */
+  /** Has the metadata of all decorators. It is not called: the method is, by its name. */
   readonly method: Method;
   readonly metadata: M;
 }
@@ -24,13 +27,13 @@ export interface DecoratedMethod<M> {
 /** Finds decorated methods on the providers and controllers of the application. */
 @Injectable()
 export class DecoratedMethods {
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-    private readonly reflector: Reflector,
-  ) {}
+  constructor(private readonly discovery: DiscoveryService) {}
 
-  /** The methods that have the metadata, each once. */
+  /**
+   * The methods that have marks, once for each mark.
+   *
+   * @throws ConfigurationError for a member that cannot be called
+   */
   *find<M>(key: string): Generator<DecoratedMethod<M>> {
     const seen = new Set<object>();
     for (const wrapper of this.#wrappers()) {
@@ -38,13 +41,16 @@ export class DecoratedMethods {
       // What an alias stands for is found by itself, and an instance that is provided twice counts once.
       if (wrapper.isAlias || typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
-      const prototype = Object.getPrototypeOf(instance) as Record<string, Method> | null;
+      const prototype = Object.getPrototypeOf(instance) as object | null;
       if (prototype === null) continue;
       const type = prototype.constructor;
-      for (const name of this.scanner.getAllMethodNames(prototype)) {
-        const method = prototype[name] as Method;
-        const metadata = this.reflector.get<M | undefined>(key, method);
-        if (metadata) yield { label: `${type.name}.${name}`, wrapper, type, name, method, metadata };
+      for (const marks of marksOf<M>(key, prototype).values()) {
+        for (const { decorator, metadata, ...marked } of marks) {
+          const label = `${type.name}.${String(marked.member)}`;
+          const where = `@${decorator} on ${label}`;
+          const method = methodOf(where, marked, prototype);
+          yield { label, where, wrapper, type, name: marked.member as string, method, metadata };
+        }
       }
     }
   }
@@ -57,10 +63,48 @@ export class DecoratedMethods {
   }
 }
 
-/** Where a handler stands, for errors, such as `@DelayedHandler on OrderService.onTimeout`. */
-export function whereOf({ label, method }: Pick<DecoratedMethod<unknown>, 'label' | 'method'>): string {
-  const isRecurring: boolean = Reflect.hasMetadata(RECURRING_HANDLER_METADATA, method);
-  return `@${isRecurring ? 'RecurringHandler' : 'DelayedHandler'} on ${label}`;
+/**
+ * What stands for a marked method where its metadata is looked for. If another function is in its place by now, such as of a decorator
+ * above, of a subclass or of a test, the metadata of both counts.
+ */
+function methodOf(
+  where: string,
+  { member, method, isStatic }: Omit<Mark, 'decorator' | 'metadata'>,
+  prototype: object,
+): Method {
+  const current = valueOf(prototype, member);
+  const fault = isStatic
+    ? 'it is static'
+    : typeof member === 'symbol'
+      ? 'its name is a symbol'
+      : method === undefined || typeof current !== 'function'
+        ? 'it is a property or an accessor'
+        : undefined;
+  if (fault !== undefined) {
+    throw new ConfigurationError(`${where}: ${fault}. Put the decorator on a method of instances that has a name.`);
+  }
+  const marked = method as Method;
+  if (current === marked) return marked;
+  const both: Method = newMethod();
+  Object.defineProperties(both, {
+    name: { value: marked.name },
+    length: { value: Math.max(marked.length, (current as Method).length) },
+  });
+  return withMetadataOf(current as Method, withMetadataOf(marked, both));
+}
+
+/** Metadata can be noted for it. */
+function newMethod(): Method {
+  return () => undefined;
+}
+
+/** Without calling an accessor. */
+function valueOf(prototype: object, member: string | symbol): unknown {
+  for (let each: object | null = prototype; each !== null; each = Object.getPrototypeOf(each) as object | null) {
+    const descriptor = Object.getOwnPropertyDescriptor(each, member);
+    if (descriptor) return descriptor.value as unknown;
+  }
+  return undefined;
 }
 
 /**

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DEFAULT_CONNECTION, DELAYED_HANDLER_METADATA } from '../decorators/delay-queue.constants.js';
 import type { DelayedHandlerMetadata } from '../decorators/delayed-handler.decorator.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import { topicName } from '../messages/topic.js';
-import { DecoratedMethods, assertConnection, whereOf } from './decorated-methods.js';
+import { type DecoratedMethod, DecoratedMethods, assertConnection } from './decorated-methods.js';
 import { HandlerFactory } from './handler-factory.js';
 import { type ConsumingOptions, resolveHandler } from './resolve-handler.js';
 
@@ -24,22 +25,26 @@ export class DelayedHandlerExplorer {
    */
   explore(connection: string, options: ConsumingOptions, connections: ReadonlySet<string>): MessageHandler[] {
     const handlers: MessageHandler[] = [];
+    const seen: DecoratedMethod<DelayedHandlerMetadata>[] = [];
     for (const found of this.methods.find<DelayedHandlerMetadata>(DELAYED_HANDLER_METADATA)) {
-      const { label, metadata } = found;
+      const { label, where, metadata } = found;
       const { connection: wanted = DEFAULT_CONNECTION, onRefusal = 'dead-letter' } = metadata.options;
-      assertConnection(whereOf(found), wanted, connections);
-      if (wanted !== connection) continue;
-      const resolved = resolveHandler(label, metadata.topics, metadata.options, options, whereOf(found));
+      assertConnection(where, wanted, connections);
+      // A method may have several schedules of one topic.
+      if (wanted !== connection || seen.some((other) => isSame(found, other))) continue;
+      seen.push(found);
+      const resolved = resolveHandler(label, metadata.topics, metadata.options, options, where);
       const invoke = this.factory.create(found, onRefusal);
       handlers.push({
         ...resolved,
         handle:
           resolved.batch === undefined
-            ? ([message]) => invoke(message?.payload, message)
-            : (messages) =>
+            ? ([message], outlived) => invoke(message?.payload, message, outlived)
+            : (messages, outlived) =>
                 invoke(
                   messages.map(({ payload }) => payload),
                   messages,
+                  outlived,
                 ),
       });
     }
@@ -53,6 +58,10 @@ export class DelayedHandlerExplorer {
       .filter(({ metadata }) => metadata.topics.some((ref) => topicName(ref) === topic))
       .map(({ label, metadata }) => ({ name: label, connection: metadata.options.connection ?? DEFAULT_CONNECTION }));
   }
+}
+
+function isSame(one: DecoratedMethod<DelayedHandlerMetadata>, other: DecoratedMethod<DelayedHandlerMetadata>): boolean {
+  return one.wrapper === other.wrapper && one.name === other.name && isDeepStrictEqual(one.metadata, other.metadata);
 }
 
 function assertOnePerTopic(handlers: readonly MessageHandler[]): void {

@@ -1,5 +1,6 @@
-import { type CanActivate, type ExecutionContext, ForbiddenException } from '@nestjs/common';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ExternalContextCreator } from '@nestjs/core';
+import { isError } from '../checks/kinds.js';
 import { CONTEXT_TYPE } from './delay-queue-context.js';
 
 /** The message of Nest's exception for a guard that answered `false`. */
@@ -34,12 +35,13 @@ export function rememberingGuards(creator: ExternalContextCreator): ExternalCont
   return Object.create(creator, { createGuardsFn: { value: createGuardsFn } }) as ExternalContextCreator;
 }
 
-export function isRefusal(error: unknown): error is ForbiddenException {
-  return error instanceof ForbiddenException && error.message === REFUSAL;
+export function isRefusal(error: unknown): error is Error {
+  // The application may have another copy of Nest.
+  return isError(error) && error.name === 'ForbiddenException' && error.message === REFUSAL;
 }
 
 /** Which guard has refused, and what to do if it should not have. */
-export function describeRefusal(refusal: ForbiddenException): string {
+export function describeRefusal(refusal: Error): string {
   const name = guards.get(refusal)?.constructor.name;
   const guard = name === undefined || name === '' || name === 'Object' ? 'A guard' : `The guard ${name}`;
   return (

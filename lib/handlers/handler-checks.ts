@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors/options.errors.js';
-import { type DecoratedMethod, whereOf } from './decorated-methods.js';
+import type { DecoratedMethod } from './decorated-methods.js';
 import { BODY, enhancersOf, parametersOf } from './nest-metadata.js';
 
 /**
@@ -14,7 +14,7 @@ export function assertBoundClassesAreMade(handler: DecoratedMethod<unknown>): vo
   for (const enhancer of [...enhancersOf(type), ...enhancersOf(method), ...pipes]) {
     if (typeof enhancer !== 'function' || wrapper.host?.injectables.has(enhancer)) continue;
     throw new ConfigurationError(
-      `${whereOf(handler)}: ${enhancer.name} would not run, since Nest makes what is bound to a class only if it ` +
+      `${handler.where}: ${enhancer.name} would not run, since Nest makes what is bound to a class only if it ` +
         `makes the class itself, and this one comes from a factory or is a value. List the class among the providers, or ` +
         `bind an instance, such as new ${enhancer.name}().`,
     );
@@ -34,7 +34,7 @@ export function checkParameters(handler: DecoratedMethod<unknown>): boolean {
   for (const [key, { index, factory }] of parameters) {
     if (factory === undefined && key.split(':')[0] !== BODY) {
       throw new ConfigurationError(
-        `${whereOf(handler)}: parameter ${index + 1} has a decorator that only means something in a request. Use ` +
+        `${handler.where}: parameter ${index + 1} has a decorator that only means something in a request. Use ` +
           `@Payload(), @Message(), or one made with createParamDecorator().`,
       );
     }
@@ -43,7 +43,7 @@ export function checkParameters(handler: DecoratedMethod<unknown>): boolean {
   for (let index = 0; index < method.length; index++) {
     if (!decorated.has(index)) {
       throw new ConfigurationError(
-        `${whereOf(handler)}: parameter ${index + 1} has no decorator, but others have, and then Nest fills only ` +
+        `${handler.where}: parameter ${index + 1} has no decorator, but others have, and then Nest fills only ` +
           `those. Mark it with @Payload() or @Message().`,
       );
     }

@@ -55,7 +55,7 @@ function isStatic(wrapper: InstanceWrapper): boolean {
 function perDelivery(wrapper: InstanceWrapper, around: (instance: object, contextId: ContextId) => Invoke): Invoke {
   const moduleRef = wrapper.host?.providers.get(ModuleRef)?.instance as ModuleRef;
   const isDurable = wrapper.isDependencyTreeDurable();
-  return async (payload, message) => {
+  return async (payload, message, outlived) => {
     const request = message as object;
     const contextId: ContextId = ContextIdFactory.getByRequest(request);
     // As Nest does for HTTP: a durable tree sees only what a strategy for durable providers adds, and to others that is a part
@@ -65,14 +65,14 @@ function perDelivery(wrapper: InstanceWrapper, around: (instance: object, contex
       contextId,
     );
     const instance = await moduleRef.resolve<object>(wrapper.token as never, contextId, { strict: true });
-    return around(instance, contextId)(payload, message);
+    return around(instance, contextId)(payload, message, outlived);
   };
 }
 
 function refusing(invoke: Invoke, onRefusal: NonNullable<HandlerOptions['onRefusal']>): Invoke {
-  return async (payload, message) => {
+  return async (payload, message, outlived) => {
     try {
-      return await invoke(payload, message);
+      return await invoke(payload, message, outlived);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (onRefusal === 'ack') return undefined;

@@ -1,13 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ContextId, ExternalContextCreator } from '@nestjs/core';
-import { defaultIfEmpty, isObservable, lastValueFrom } from 'rxjs';
-import { RetryLaterError } from '../errors/handling.errors.js';
-import { CONTEXT_TYPE } from './delay-queue-context.js';
 import { pick } from '../decorators/parameter.decorators.js';
+import { RetryLaterError } from '../errors/handling.errors.js';
+import { InnerCalls, type Outlived, withInnerCalls } from '../time/inner-calls.js';
+import { completed, completing } from './completion.js';
+import { CONTEXT_TYPE } from './delay-queue-context.js';
 import type { DecoratedMethod, InstanceWrapper, Method } from './decorated-methods.js';
 import { PARAMETERS_METADATA, withMetadataOf } from './nest-metadata.js';
 
-/** Calls a handler with its payload and its message, or with those of a batch. */
-export type Invoke = (payload: unknown, message: unknown) => unknown;
+/**
+ * Calls a handler with its payload and its message, or with those of a batch.
+ *
+ * @param outlived called before it settles, if the method still runs
+ */
+export type Invoke = (payload: unknown, message: unknown, outlived?: Outlived) => Promise<unknown>;
 
 type HandlerMethod = Pick<DecoratedMethod<unknown>, 'wrapper' | 'name' | 'method'>;
 
@@ -21,10 +27,7 @@ const PARAMETERS: ParamsFactory = {
 
 /** Calls the method with nothing around it. */
 export function directCall(instance: object, name: string): Invoke {
-  return (payload, message) => {
-    const result = callByName(instance, name, [payload, message]);
-    return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
-  };
+  return async (payload, message) => completed(callByName(instance, name, [payload, message]));
 }
 
 /** Builds what runs around a handler: guards, interceptors and pipes, then the method, then exception filters. */
@@ -38,7 +41,7 @@ export class HandlerPipeline {
   constructor(creator: ExternalContextCreator, handler: HandlerMethod, hasFilters: boolean) {
     this.#creator = creator;
     this.#handler = handler;
-    this.#method = completing(handler);
+    this.#method = standIn(handler);
     this.#rethrow = hasFilters ? rethrowing(handler) : undefined;
   }
 
@@ -49,13 +52,15 @@ export class HandlerPipeline {
   around(instance: object, contextId?: ContextId): Invoke {
     const { name } = this.#handler;
     const call = this.#create(instance, this.#method, name, contextId, FILTERS_APART);
+    const followed: Invoke = async (payload, message, outlived) =>
+      withInnerCalls(async (calls) => CALLS.run(calls, async () => completed(call(payload, message))), outlived);
     // Without filters, Nest would only add a line to the log for each retry.
-    if (!this.#rethrow) return call;
+    if (!this.#rethrow) return followed;
     // Filters run separately, since the answer of a filter means something else than the result of a handler.
     const filter = this.#create(instance, this.#rethrow, `${name} (filters)`, contextId, FILTERS_ONLY);
-    return async (payload, message) => {
+    return async (payload, message, outlived) => {
       try {
-        return await call(payload, message);
+        return await followed(payload, message, outlived);
       } catch (error) {
         // Not a failure: the handler asks for another time.
         if (error instanceof RetryLaterError) throw error;
@@ -92,14 +97,16 @@ export class HandlerPipeline {
 const FILTERS_APART = { guards: true, interceptors: true, filters: false };
 const FILTERS_ONLY = { guards: false, interceptors: false, filters: true };
 
-/** Nest takes an Observable without values for a failure; of a handler, only the completion counts. */
-function completing({ name, method }: HandlerMethod): Method {
-  const completed: Method = function (this: unknown, ...args) {
-    const result = callByName(this as object, name, args);
-    return isObservable(result) ? result.pipe(defaultIfEmpty(undefined)) : result;
+/** The method calls within a call of the pipeline: an interceptor may make several, and need not wait for any. */
+const CALLS = new AsyncLocalStorage<InnerCalls>();
+
+/** Stands for the method in the pipeline. */
+function standIn({ name, method }: HandlerMethod): Method {
+  const call: Method = function (this: unknown, ...args) {
+    return completing(callByName(this as object, name, args), CALLS.getStore() ?? new InnerCalls());
   };
-  Object.defineProperty(completed, 'name', { value: method.name });
-  return withMetadataOf(method, completed);
+  Object.defineProperty(call, 'name', { value: method.name });
+  return withMetadataOf(method, call);
 }
 
 /** Throws the error that comes after payload and message, for the filters of the method to see. */
@@ -119,7 +126,7 @@ function callByName(instance: object, name: string, args: unknown[]): unknown {
  * answer, so it is none with later versions either.
  */
 async function filtered(answer: unknown, error: unknown): Promise<unknown> {
-  const value: unknown = isObservable(answer) ? await lastValueFrom(answer, { defaultValue: undefined }) : answer;
+  const value = await completed(answer);
   if (!value) throw error;
   return value;
 }

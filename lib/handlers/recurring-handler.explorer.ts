@@ -27,7 +27,12 @@ const OPTIONS: readonly (keyof RecurringHandlerOptions)[] = [
   'onRefusal',
 ];
 
-const MESSAGE_OPTIONS = ['key', 'expireAfter', 'headers'];
+const MESSAGE_OPTIONS: readonly (keyof NonNullable<RecurringHandlerOptions['options']>)[] = [
+  'key',
+  'expireAfter',
+  'headers',
+  'tags',
+];
 
 /** Finds the schedules that are declared with `@RecurringHandler`. Their handlers are found as all others. */
 @Injectable()
@@ -40,8 +45,7 @@ export class RecurringHandlerExplorer {
    */
   explore(connection: string): DeclaredSchedule[] {
     const declared = new Map<string, DeclaredSchedule>();
-    for (const { label, metadata } of this.methods.find<RecurringHandlerMetadata>(RECURRING_HANDLER_METADATA)) {
-      const where = `@RecurringHandler on ${label}`;
+    for (const { where, metadata } of this.methods.find<RecurringHandlerMetadata>(RECURRING_HANDLER_METADATA)) {
       const { topic, options } = metadata;
       asConfiguration(where, () => {
         assertOptions('Its options', options, OPTIONS);

@@ -133,6 +133,12 @@ function grownDelay({ delay, factor, maxDelay }: GrowingBackoff, attempt: number
   return Math.min(grown, maxDelay);
 }
 
+/** The same as it is given to `publish()`. */
+export function toStoredBackoff(backoff: ResolvedBackoff): StoredBackoff {
+  if ('delays' in backoff) return { type: 'steps', ...backoff };
+  return backoff.factor === 1 ? { type: 'fixed', delay: backoff.delay } : { type: 'exponential', ...backoff };
+}
+
 export function encodeBackoff(backoff: ResolvedBackoff): EncodedBackoff {
   if ('delays' in backoff) return [backoff.delays, backoff.jitter];
   const { delay, factor, maxDelay, jitter } = backoff;

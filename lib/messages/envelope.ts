@@ -2,7 +2,8 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { PayloadTooLargeError, SerializationError } from '../errors/publishing.errors.js';
 import { MAX_TIME } from '../time/date.js';
 import { describe } from '../checks/describe.js';
-import { isPlainObject, isWithin } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { isWithin } from '../checks/validate.js';
 import { type EncodedBackoff, type ResolvedBackoff, decodeBackoff, encodeBackoff } from './backoff.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PAYLOAD_BYTES, MAX_TAGS } from '../checks/limits.js';
 import { toJson } from './payload-json.js';
@@ -92,11 +93,12 @@ export function withPayload(text: string, stored: StoredPayload): string {
       `The payload was published with a serializer. To replace it, give the admin the same option 'serializer'.`,
     );
   }
-  const [, , given] = parseJson(text) as EncodedEnvelope;
+  const [, , given, ...rest] = parseJson(text) as [...Required<EncodedEnvelope>, ...unknown[]];
   const json = toJson(stored);
   assertSize(json, headers);
   const options = JSON.stringify({ ...given, s: stored.serialized && 1 });
-  return `[${publishedAt},${json}${options === '{}' ? '' : `,${options}`}]`;
+  const behind = rest.map((part) => `,${JSON.stringify(part)}`).join('');
+  return `[${publishedAt},${json}${options === '{}' && behind === '' ? '' : `,${options}`}${behind}]`;
 }
 
 /** The same envelope as if it was published at this time, in epoch milliseconds. What is no envelope stays as it is. */
@@ -126,8 +128,9 @@ function parseJson(text: string): unknown {
 
 function isEnvelope(
   parts: unknown,
-): parts is readonly [publishedAt: number, payload: unknown, options?: object | null] {
-  if (!Array.isArray(parts) || parts.length < 2 || parts.length > 3 || !isWithin(parts[0], 0, MAX_TIME)) return false;
+): parts is readonly [publishedAt: number, payload: unknown, options?: object | null, ...unknown[]] {
+  // A later version may have put more behind.
+  if (!Array.isArray(parts) || parts.length < 2 || !isWithin(parts[0], 0, MAX_TIME)) return false;
   return parts.length === 2 || parts[2] === null || isPlainObject(parts[2]);
 }
 

@@ -1,4 +1,4 @@
-import type { Failure } from './failure.js';
+import { type Failure, messageOf } from './failure.js';
 
 /**
  * An attempt that failed, as it is kept in the history of its message.
@@ -12,7 +12,7 @@ export interface FailedAttempt {
   readonly attempt: number;
   /** Name of the error's class. */
   readonly name: string;
-  /** The error's message, at most 200 characters. */
+  /** The error's message, with that of its cause, at most 200 characters. */
   readonly message: string;
   /** How long the handler ran, in milliseconds. */
   readonly duration: number;
@@ -25,14 +25,14 @@ const MAX_NAME_LENGTH = 100;
 const MAX_MESSAGE_LENGTH = 200;
 
 export function toFailedAttempt(
-  { name, message }: Failure,
+  failure: Failure,
   { at, attempt, duration }: { readonly at: number; readonly attempt: number; readonly duration: number },
 ): FailedAttempt {
   return {
     at: new Date(Math.floor(at)),
     attempt,
-    name: name.slice(0, MAX_NAME_LENGTH),
-    message: message.slice(0, MAX_MESSAGE_LENGTH),
+    name: failure.name.slice(0, MAX_NAME_LENGTH),
+    message: messageOf(failure).slice(0, MAX_MESSAGE_LENGTH),
     duration: Math.round(duration),
   };
 }

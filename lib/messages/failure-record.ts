@@ -1,7 +1,8 @@
 import { MAX_TIME } from '../time/date.js';
-import { isPlainObject, isWithin } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { isWithin } from '../checks/validate.js';
 import type { FailedAttempt } from './failed-attempt.js';
-import { FAILURE_REASONS, type Failure, type FailureReason } from './failure.js';
+import { FAILURE_REASONS, type Failure, type FailureCause, type FailureReason, MAX_CAUSES } from './failure.js';
 import { isPayloadIssue } from '../checks/payload-issues.js';
 
 /** What is stored of a message's failures. */
@@ -53,17 +54,32 @@ function parseJson(text: string): unknown {
 
 function toFailure(stored: unknown, depth = 0): Failure | undefined {
   if (!isPlainObject(stored)) return undefined;
-  const { reason, name, message, code, stack, lastError, issues } = stored;
-  if (!isReason(reason) || typeof name !== 'string' || typeof message !== 'string') return undefined;
+  const { reason, stack, lastError, issues } = stored;
+  const error = toCause(stored);
+  if (!isReason(reason) || !error) return undefined;
   const before = depth < MAX_NESTED ? toFailure(lastError, depth + 1) : undefined;
   return {
     reason,
-    name,
-    message,
-    ...(typeof code === 'string' && { code }),
+    ...error,
     ...(typeof stack === 'string' && { stack }),
     ...(before && { lastError: before }),
     ...(Array.isArray(issues) && { issues: issues.filter(isPayloadIssue) }),
+  };
+}
+
+/** What a failure and an error behind it have in common. */
+function toCause(stored: unknown, depth = 0): FailureCause | undefined {
+  if (!isPlainObject(stored) || depth > MAX_CAUSES) return undefined;
+  const { name, message, code, cause, errors } = stored;
+  if (typeof name !== 'string' || typeof message !== 'string') return undefined;
+  const behind = toCause(cause, depth + 1);
+  const parts = Array.isArray(errors) ? errors.flatMap((each) => toCause(each, depth + 1) ?? []) : [];
+  return {
+    name,
+    message,
+    ...(typeof code === 'string' && { code }),
+    ...(behind && { cause: behind }),
+    ...(parts.length > 0 && { errors: parts }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isError } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
 import type { InvalidPayloadError } from '../errors/publishing.errors.js';
 import { type PayloadIssue, toPayloadIssues } from '../checks/payload-issues.js';
@@ -43,11 +44,37 @@ export interface Failure {
   readonly message: string;
   readonly code?: string;
   readonly stack?: string;
+  /** What the error gives as its `cause`. */
+  readonly cause?: FailureCause;
+  /** What an `AggregateError` consists of; the first 5. */
+  readonly errors?: readonly FailureCause[];
   /** Why the attempt before failed, if the last one ended without an error of its own. */
   readonly lastError?: Failure;
   /** What the schema found wrong, if the reason is `'invalid'`; the first 10. */
   readonly issues?: readonly PayloadIssue[];
 }
+
+/**
+ * An error behind another one, as it is kept: at most 5 deep, messages cut at 500 characters.
+ *
+ * @publicApi
+ */
+export interface FailureCause {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly cause?: FailureCause;
+  readonly errors?: readonly FailureCause[];
+}
+
+/** How deep causes are kept, and how many errors of an `AggregateError`. */
+export const MAX_CAUSES = 5;
+
+/** Most errors that are kept behind one failure: each of several may have several. */
+const MAX_BEHIND = 10;
+
+/** Longest text kept of a cause's message, in characters. */
+const MAX_CAUSE_LENGTH = 500;
 
 /** Longest text kept of an error's message and of its stack, in characters. */
 const MAX_TEXT_LENGTH = 4096;
@@ -58,8 +85,14 @@ const MAX_NAME_LENGTH = 200;
 /** Never throws, whatever the error is. */
 export function toFailure(reason: FailureReason, error: unknown): Failure {
   try {
-    if (!(error instanceof Error)) return { reason, name: typeof error, message: describe(error) };
-    return { reason, ...textOf(error) };
+    if (!isError(error)) return { reason, name: typeof error, message: describe(error) };
+    const { stack } = error as { stack?: unknown };
+    return {
+      reason,
+      ...textOf(error, MAX_TEXT_LENGTH),
+      ...(typeof stack === 'string' && { stack: stack.slice(0, MAX_TEXT_LENGTH) }),
+      ...new Causes().behind(error, 1),
+    };
   } catch (fault) {
     return { reason, name: 'Error', message: `An error that cannot be read: ${describe(fault)}` };
   }
@@ -73,12 +106,48 @@ export function toInvalidFailure(error: InvalidPayloadError): Failure {
   };
 }
 
-function textOf(error: Error): Omit<Failure, 'reason'> {
-  const { name, message, stack, code } = error as { [K in keyof NodeJS.ErrnoException]: unknown };
+/**
+ * Such as `TypeError: fetch failed (connect ECONNREFUSED 127.0.0.1:443)`: with the reason behind it, which is all that some errors say.
+ */
+export function summaryOf(failure: Pick<Failure, 'name' | 'message' | 'cause' | 'errors'>): string {
+  return `${failure.name}: ${messageOf(failure)}`;
+}
+
+/** The same without the name. */
+export function messageOf({ message, cause, errors }: Pick<Failure, 'message' | 'cause' | 'errors'>): string {
+  const behind = cause ?? errors?.[0];
+  if (!behind) return message;
+  const why = messageOf(behind) || behind.code || behind.name;
+  return message === '' ? why : `${message} (${why})`;
+}
+
+/** Collects what is behind an error: causes may be many, and lead in a circle. */
+class Causes {
+  readonly #seen = new Set<unknown>();
+
+  behind(error: Error, depth: number): Pick<Failure, 'cause' | 'errors'> {
+    this.#seen.add(error);
+    if (depth > MAX_CAUSES) return {};
+    const { cause, errors } = error as { cause?: unknown; errors?: unknown };
+    const kept = cause === undefined || cause === null ? undefined : this.#keep(cause, depth);
+    const parts = Array.isArray(errors)
+      ? errors.slice(0, MAX_CAUSES).flatMap((each) => this.#keep(each, depth) ?? [])
+      : [];
+    return { ...(kept && { cause: kept }), ...(parts.length > 0 && { errors: parts }) };
+  }
+
+  #keep(error: unknown, depth: number): FailureCause | undefined {
+    if (this.#seen.has(error) || this.#seen.size > MAX_BEHIND) return undefined;
+    if (!isError(error)) return { name: typeof error, message: describe(error) };
+    return { ...textOf(error, MAX_CAUSE_LENGTH), ...this.behind(error, depth + 1) };
+  }
+}
+
+function textOf(error: Error, length: number): Pick<Failure, 'name' | 'message' | 'code'> {
+  const { name, message, code } = error as { [K in keyof NodeJS.ErrnoException]: unknown };
   return {
     name: String(name).slice(0, MAX_NAME_LENGTH),
-    message: String(message).slice(0, MAX_TEXT_LENGTH),
+    message: String(message).slice(0, length),
     ...(typeof code === 'string' && { code: code.slice(0, MAX_NAME_LENGTH) }),
-    ...(typeof stack === 'string' && { stack: stack.slice(0, MAX_TEXT_LENGTH) }),
   };
 }

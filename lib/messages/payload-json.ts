@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { isDate, isError } from '../checks/kinds.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { type StoredPayload, reasonOf } from './serializer.js';
 
@@ -71,7 +72,7 @@ function isSurelyKept(value: unknown, depth: number): boolean {
     return true;
   }
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') {
-    return value instanceof Date && !Number.isNaN(value.getTime());
+    return isDate(value) && !Number.isNaN(value.getTime());
   }
   if (faultOfObject(value)) return false;
   // `Object.values` would make an array for every message.
@@ -177,7 +178,7 @@ function whatJsonTakes(value: unknown, key: string | number): unknown {
   const { toJSON } = (value ?? {}) as { toJSON?: unknown };
   if (typeof toJSON !== 'function') return value;
   // Not called, since the result is known: Dates are frequent, and Buffers may be long.
-  if (types.isDate(value)) return Number.isNaN(value.getTime()) ? value : null;
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? value : null;
   if (Buffer.isBuffer(value)) return null;
   return toJSON.call(value, String(key)) as unknown;
 }
@@ -212,7 +213,7 @@ const BECOMES_NULL = 'which JSON would turn into null';
 function faultOfObject(value: object): Fault | undefined {
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: string } } | null;
   if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
-  if (types.isDate(value) && Number.isNaN(value.getTime())) {
+  if (isDate(value) && Number.isNaN(value.getTime())) {
     return { text: `is an invalid Date, ${BECOMES_NULL}`, advice: 'Publish a valid one, or null', keepable: true };
   }
   if (typeof (value as { then?: unknown }).then === 'function') {
@@ -221,7 +222,7 @@ function faultOfObject(value: object): Fault | undefined {
   const kind = Object.prototype.toString.call(value);
   if (kind === '[object Object]' || types.isBoxedPrimitive(value)) return undefined;
   const isEmpty = Object.keys(value).length === 0;
-  const isContainer = CONTAINERS.has(kind) || ArrayBuffer.isView(value) || value instanceof Error;
+  const isContainer = CONTAINERS.has(kind) || ArrayBuffer.isView(value) || isError(value);
   if (!isEmpty && !isContainer) return undefined;
   return {
     text: `is an instance of ${prototype.constructor?.name ?? 'a class'}, which JSON would turn into ${isEmpty ? '{}' : 'a plain object'}`,

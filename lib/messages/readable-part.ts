@@ -2,17 +2,22 @@ import { SerializationError } from '../errors/publishing.errors.js';
 import { type Envelope, decodeEnvelope } from './envelope.js';
 import { type PayloadSerializer, type StoredPayload, fromStored } from './serializer.js';
 
+/** What a message was published with; `undefined` what it leaves to its handler and its topic. */
+type OwnOptions = Partial<Pick<Envelope, 'attempts' | 'backoff' | 'timeout' | 'expireAfter'>>;
+
 export interface ReadablePart extends Pick<Envelope, 'payload' | 'headers'> {
   readonly tags: readonly string[];
   readonly publishedAt: number | undefined;
+  readonly options: OwnOptions;
 }
 
 /** The part of an envelope that people look at. Empty if it cannot be decoded; without the payload if that cannot be read. */
 export function readablePart(topic: string, serializer: PayloadSerializer | undefined, envelope: string): ReadablePart {
   const decoded = unlessUnreadable(() => decodeEnvelope(envelope));
-  if (!decoded) return { payload: undefined, headers: {}, tags: [], publishedAt: undefined };
-  const { headers, tags = [], publishedAt } = decoded;
-  return { payload: readablePayload(topic, serializer, decoded), headers, tags, publishedAt };
+  if (!decoded) return { payload: undefined, headers: {}, tags: [], publishedAt: undefined, options: {} };
+  const { headers, tags = [], publishedAt, attempts, backoff, timeout, expireAfter } = decoded;
+  const options = { attempts, backoff, timeout, expireAfter };
+  return { payload: readablePayload(topic, serializer, decoded), headers, tags, publishedAt, options };
 }
 
 /** The tags that an envelope names; `undefined` for none, or if it cannot be decoded. */

@@ -40,6 +40,30 @@ export function resolveReplicas(name: string, options: ReplicaOptions, publishTi
   return Object.freeze({ min, timeout: milliseconds });
 }
 
+/** How many different requirements wait apart. */
+export const MOST_APART = 4;
+
+/** Most requirements that are told apart: each publish may ask for another. */
+const MOST_KNOWN = 100;
+
+/**
+ * Gives requirements numbers below {@link MOST_APART}. What has another number waits elsewhere: one publish that asks for more replicas than there
+ * are must not keep the others waiting.
+ */
+export class RequirementNumbers {
+  readonly #numbers = new Map<string, number>();
+
+  /** If there are more requirements than numbers, some share one. */
+  of({ min, timeout }: ReplicaRequirement): number {
+    const requirement = `${min} ${timeout}`;
+    const known = this.#numbers.get(requirement);
+    if (known !== undefined) return known;
+    const number = this.#numbers.size % MOST_APART;
+    if (this.#numbers.size < MOST_KNOWN) this.#numbers.set(requirement, number);
+    return number;
+  }
+}
+
 /** Whether messages that ask for these can wait for the same replicas together. */
 export function isSameRequirement(a: ReplicaRequirement | undefined, b: ReplicaRequirement | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && a.min === b.min && a.timeout === b.timeout);

@@ -1,10 +1,12 @@
 import { describe } from '../checks/describe.js';
-import { assertOptions, isPlainObject } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { assertOptions } from '../checks/validate.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
 import type { SettleStatus } from '../messages/settle-status.js';
 import { type Layer, lookingOn, runWithin } from './layers.js';
+import { type InnerCalls, type Outlived, withInnerCalls } from '../time/inner-calls.js';
 import type { DelayQueueMiddleware, DeliveryOutcome, OutgoingMessage } from './middleware.interface.js';
 
 export type PublishLayer = Layer<readonly OutgoingMessage[], PublishedMessage[]>;
@@ -69,12 +71,19 @@ export async function publishWithin(
 }
 
 /** A handler whose calls go through the middleware; the handler itself if no middleware stands around handler calls. */
-export function handleWithin<H extends { handle(messages: readonly DelayedMessage[]): unknown }>(
+export function handleWithin<H extends { handle(messages: readonly DelayedMessage[], outlived?: Outlived): unknown }>(
   layers: readonly HandleLayer[] | undefined,
   handler: H,
 ): H {
   if (!layers) return handler;
-  return { ...handler, handle: (messages) => runWithin(layers, messages, async () => handler.handle(messages)) };
+  return {
+    ...handler,
+    handle: (messages, outlived) => {
+      const around = async (calls: InnerCalls): Promise<unknown> =>
+        runWithin(layers, messages, async () => calls.follow((async () => handler.handle(messages, outlived))()));
+      return withInnerCalls(around, outlived);
+    },
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDate } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 
@@ -9,6 +10,13 @@ export function toDate(time: number): Date {
   return new Date(Math.max(-MAX_TIME, Math.min(time, MAX_TIME)));
 }
 
+/** What to give in place of a date of a library, as the end of an error message; empty for anything else. */
+export function adviceOnDate(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return '';
+  const way = ['toJSDate()', 'toDate()', 'epochMilliseconds'].find((name) => name.replace('()', '') in value);
+  return way === undefined ? '' : ` Give its ${way}.`;
+}
+
 /**
  * A time that callers give, in whole epoch milliseconds, rounded up.
  *
@@ -16,9 +24,11 @@ export function toDate(time: number): Date {
  */
 export function optionalTime(name: string, value: Date | number | undefined): number | undefined {
   if (value === undefined) return undefined;
-  const time = value instanceof Date ? value.getTime() : value;
+  const time = isDate(value) ? value.getTime() : value;
   if (typeof time !== 'number' || !Number.isFinite(time) || time < 0 || time > MAX_TIME) {
-    throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
+    throw new InvalidArgumentError(
+      `${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.${adviceOnDate(value)}`,
+    );
   }
   return Math.ceil(time);
 }

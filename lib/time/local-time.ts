@@ -22,7 +22,8 @@ const LOCAL = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?$
 /** No clock is changed twice within this time before and after any moment, in milliseconds. */
 const DAY = 24 * 60 * 60 * 1000;
 
-/** Making one takes a hundred times as long as using it. */
+/** Making one takes a hundred times as long as using it. A zone may be spelt in many ways. */
+const MOST_FORMATS = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
@@ -72,7 +73,7 @@ function parseLocal(name: string, local: unknown): number {
 }
 
 /** How much the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
-function offsetAt(time: number, timeZone: string): number {
+export function offsetAt(time: number, timeZone: string): number {
   const seconds = Math.floor(time / 1000) * 1000;
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
   for (const { type, value } of formatOf(timeZone).formatToParts(seconds)) shown[type] = Number(value);
@@ -94,6 +95,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
       minute: 'numeric',
       second: 'numeric',
     });
+    if (formats.size >= MOST_FORMATS) formats.clear();
     formats.set(timeZone, format);
   }
   return format;

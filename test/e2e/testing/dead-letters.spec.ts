@@ -127,7 +127,7 @@ describe('requeue', () => {
   it('ends although what it requeues dies again', async () => {
     const { harness, admin, die } = await start();
     await die(Array.from({ length: 500 }, (_, i) => `m-${i}`));
-    const requeuing = admin.requeue('payments', {}, { rate: 1000 });
+    const requeuing = admin.requeue('payments', { all: true }, { rate: 1000 });
     await harness.advance('2s');
     expect(await requeuing).toEqual({ matched: 500, requeued: 500, aborted: false });
   });
@@ -135,7 +135,7 @@ describe('requeue', () => {
   it('keeps to a rate', async () => {
     const { harness, admin, die } = await start();
     await die(Array.from({ length: 100 }, (_, i) => `m-${i}`));
-    const requeuing = admin.requeue('payments', {}, { rate: 10, delay: '1h' });
+    const requeuing = admin.requeue('payments', { all: true }, { rate: 10, delay: '1h' });
     const seen: number[] = [];
     for (let second = 0; second < 10; second++) {
       await harness.settle();
@@ -151,12 +151,12 @@ describe('requeue', () => {
     const { harness, admin, die, dead } = await start();
     await die(['a', 'b', 'c']);
     const controller = new AbortController();
-    const requeuing = admin.requeue('payments', {}, { rate: 1, delay: '1h', signal: controller.signal });
+    const requeuing = admin.requeue('payments', { all: true }, { rate: 1, delay: '1h', signal: controller.signal });
     await harness.advance('1500ms');
     controller.abort();
     expect(await requeuing).toEqual({ matched: 2, requeued: 2, aborted: true });
     expect(dead()).toHaveLength(1);
-    expect(await admin.requeue('payments', {}, { signal: controller.signal })).toMatchObject({
+    expect(await admin.requeue('payments', { all: true }, { signal: controller.signal })).toMatchObject({
       matched: 0,
       aborted: true,
     });
@@ -166,14 +166,14 @@ describe('requeue', () => {
     const { harness, admin, die } = await start();
     await die(['a', 'b', 'c']);
     harness.failNext('requeueDead', { lostReply: true, times: 2 });
-    const requeuing = admin.requeue('payments', {}, { delay: '1h' });
+    const requeuing = admin.requeue('payments', { all: true }, { delay: '1h' });
     await harness.advance('1s');
     expect(await requeuing).toEqual({ matched: 3, requeued: 3, aborted: false });
   });
 
   it('finds no message in a topic that was never used, and refuses to go through it', async () => {
     const { admin } = await start();
-    await expect(admin.requeue('unused', {})).rejects.toThrow(InvalidArgumentError);
+    await expect(admin.requeue('unused', { all: true })).rejects.toThrow(InvalidArgumentError);
     await expect(admin.remove('unused', { reason: 'failed' })).rejects.toThrow("There is no topic 'unused'");
     expect(await admin.requeue('unused', 'a')).toEqual({ matched: 0, requeued: 0, aborted: false });
     expect(await admin.remove('unused', 'a')).toEqual({ matched: 0, removed: 0, aborted: false });
@@ -196,7 +196,7 @@ describe('remove', () => {
     expect(await admin.get('payments', 'b')).toBeUndefined();
     expect(await admin.remove('payments', { key: 'a' }, { dryRun: true })).toMatchObject({ matched: 1, removed: 0 });
     expect(dead()).toEqual(['a', 'c']);
-    expect(await admin.remove('payments', {})).toEqual({ matched: 2, removed: 2, aborted: false });
+    expect(await admin.remove('payments', { all: true })).toEqual({ matched: 2, removed: 2, aborted: false });
     expect(dead()).toEqual([]);
   });
 });

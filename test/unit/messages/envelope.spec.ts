@@ -264,10 +264,16 @@ describe('decodeEnvelope', () => {
     });
   }
 
-  it('refuses what is more than an envelope, and times that are none', () => {
-    for (const text of [`[${NOW},1,{},1]`, '[-1,1]', '[1e300,1]', '[null,1]']) {
+  it('refuses what is less than an envelope, and times that are none', () => {
+    for (const text of [`[${NOW}]`, '[-1,1]', '[1e300,1]', '[null,1]']) {
       expect(() => decodeEnvelope(text)).toThrow(SerializationError);
     }
+  });
+
+  it('reads what a later version has put behind, and keeps it', () => {
+    const later = `[${NOW},1,{"a":3},{"new":true}]`;
+    expect(decodeEnvelope(later)).toMatchObject({ payload: 1, attempts: 3 });
+    expect(withPayload(later, { payload: 2 })).toBe(`[${NOW},2,{"a":3},{"new":true}]`);
   });
 
   it('says which option is damaged, and what it must be', () => {

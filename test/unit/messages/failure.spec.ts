@@ -3,7 +3,8 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { HandlerTimeoutError } from '../../../lib/errors/handling.errors.js';
 import { InvalidPayloadError } from '../../../lib/errors/publishing.errors.js';
-import { toFailure, toInvalidFailure } from '../../../lib/messages/failure.js';
+import { decodeFailureRecord, encodeFailureRecord } from '../../../lib/messages/failure-record.js';
+import { summaryOf, toFailure, toInvalidFailure } from '../../../lib/messages/failure.js';
 
 function thrower(): never {
   throw new Error('no look inside');
@@ -16,6 +17,37 @@ function revoked(): unknown {
 }
 
 describe('toFailure', () => {
+  it('keeps what an error gives as its reason, and what it consists of', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED ::1:443'), { code: 'ECONNREFUSED' });
+    const fetchFailed = new TypeError('fetch failed', { cause: new AggregateError([refused, 'nothing'], '') });
+    const kept = { name: 'Error', message: 'connect ECONNREFUSED ::1:443', code: 'ECONNREFUSED' };
+
+    const failure = toFailure('failed', fetchFailed);
+    expect(failure).toMatchObject({
+      message: 'fetch failed',
+      cause: { name: 'AggregateError', message: '', errors: [kept, { name: 'string', message: "'nothing'" }] },
+    });
+    expect(summaryOf(failure)).toBe('TypeError: fetch failed (connect ECONNREFUSED ::1:443)');
+    expect(decodeFailureRecord(encodeFailureRecord(failure, undefined))?.failure).toEqual(failure);
+  });
+
+  it('keeps few of many reasons, and none that lead in a circle', () => {
+    const circle = new Error('circle');
+    circle.cause = new Error('back', { cause: circle });
+    expect(toFailure('failed', circle)).toMatchObject({ cause: { message: 'back' } });
+    expect(toFailure('failed', circle).cause).not.toHaveProperty('cause');
+
+    const deep = Array.from({ length: 50 }).reduce<Error>(
+      (cause, _, i) => new Error(`x${i}`, { cause }),
+      new Error('x'),
+    );
+    const wide = new AggregateError(
+      Array.from({ length: 50 }, () => deep),
+      'all',
+    );
+    expect(JSON.stringify({ ...toFailure('failed', wide), stack: '' }).length).toBeLessThan(1000);
+  });
+
   it('keeps name, message and stack of an error', () => {
     const error = new TypeError('boom');
 
