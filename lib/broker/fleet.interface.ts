@@ -40,8 +40,10 @@ export interface SessionRecord extends Heartbeat {
 }
 
 export interface FleetLook {
-  /** Whether the session was not there: it is the first heartbeat, or Redis has lost the session. */
+  /** Whether the session was not there: it is the first heartbeat, or others have forgotten it, or Redis has lost it. */
   readonly isNew: boolean;
+  /** A random word that nobody removes: another one means that data was lost. `undefined`: none could be stored. */
+  readonly mark: string | undefined;
   /** All sessions, sorted by name, the own one included. */
   readonly sessions: readonly SessionRecord[];
 }

@@ -46,6 +46,14 @@ export interface ScheduleWrite extends ScheduleName {
   readonly nextAt: number | undefined;
 }
 
+/** Which schedules are looked for. */
+export interface ScheduleLook {
+  /** How long before its time one is listed, in milliseconds; 0 by default. */
+  readonly ahead?: number;
+  /** How many are left out at the beginning; 0 by default. */
+  readonly skip?: number;
+}
+
 export interface DueSchedules {
   /** Those whose time has come, the earliest first. */
   readonly due: readonly StoredSchedule[];

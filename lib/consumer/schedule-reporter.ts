@@ -55,14 +55,29 @@ export class ScheduleReporter {
         `Repaired ${repaired} entries of schedules of topic '${topic}', partition ${index}, that were missing, or had a wrong time or no schedule`,
       );
     }
-    for (const id of damaged) this.setAside(id, new SerializationError('Another program has written over it'));
+    for (const id of damaged) {
+      const error = new SerializationError('Another program has written over it');
+      this.#tellAside(id, 'publishes nothing until it is stored again', error);
+    }
   }
 
-  /** A schedule publishes nothing any more, until somebody stores it again. */
+  /** A schedule was left over when it was stored for another topic. */
+  removed(schedule: string, other: string): void {
+    this.#context.log.warn(
+      `Schedule ${quoted(schedule)} of topic '${this.#partition.topic}' was left over and is removed: it belongs to topic '${other}'`,
+    );
+  }
+
+  /** A schedule waits for another process, or for another rule. */
   setAside(schedule: string, error: Error): void {
+    this.#tellAside(schedule, 'waits until another process owns its partition or its rule is changed', error);
+  }
+
+  #tellAside(schedule: string, consequence: string, error: Error): void {
     const { topic } = this.#partition;
-    const text = `Schedule ${quoted(schedule)} of topic '${topic}' is set aside, and publishes nothing until it is stored again`;
-    this.#context.log.error(`${text}: ${error.message}`);
+    this.#context.log.error(
+      `Schedule ${quoted(schedule)} of topic '${topic}' is set aside, and ${consequence}: ${error.message}`,
+    );
     this.#tellError(error);
   }
 

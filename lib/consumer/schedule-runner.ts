@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Owner, Partition, StoredSchedule, TopicOrder } from '../broker/broker.interface.js';
+import {
+  type DueSchedules,
+  MAX_DUE_SCHEDULES,
+  type Owner,
+  type Partition,
+  type StoredSchedule,
+  type TopicOrder,
+} from '../broker/broker.interface.js';
 import { repeatUntilServed, serveWithin } from '../broker/serve.js';
 import { isRefused } from '../broker/split-refused.js';
 import { tagsOf } from '../messages/readable-part.js';
@@ -9,8 +16,10 @@ import { occurrenceId, seriesOf } from '../schedules/occurrence-ids.js';
 import { type ScheduleRecord, encodeState, readSchedule } from '../schedules/schedule-record.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
+import { Turns } from '../time/turns.js';
 import type { ConsumerContext } from './consumer-context.js';
 import { DueTimer } from './due-timer.js';
+import { ListedSchedules } from './listed-schedules.js';
 import { ScheduleReporter } from './schedule-reporter.js';
 
 /** How long a failed look waits for the next, in milliseconds. */
@@ -25,6 +34,29 @@ const PATIENCE = 2000;
 /** Most occurrences of one schedule that are published before others have their turn. */
 const MOST_IN_A_ROW = 100;
 
+/** How long before its time an occurrence is published, in milliseconds: as a message, it is on time then, however many have the same. */
+const AHEAD = 2000;
+
+/** How many schedules are served at once. */
+const AT_ONCE = 16;
+
+/** Shared by all partitions of the process: each may have many schedules when an outage ends. */
+const TURNS = new Turns();
+
+/** Who makes calls, one after the other. */
+interface Caller {
+  readonly name: string;
+  sequence: number;
+}
+
+/** What became of a schedule that was listed. */
+interface Look {
+  /** When it is to be looked at next, epoch milliseconds. */
+  readonly at: number | undefined;
+  /** Whether another look would not list it now. */
+  readonly isDone: boolean;
+}
+
 export interface ScheduleRunnerOptions {
   readonly context: ConsumerContext;
   readonly partition: Partition;
@@ -37,18 +69,19 @@ export interface ScheduleRunnerOptions {
 }
 
 /**
- * Publishes the occurrences of the schedules of an owned partition, each at its time. It looks when the earliest is due, and when
- * it is told to, and every five minutes; in between, a schedule costs nothing.
+ * Publishes the occurrences of the schedules of an owned partition, each as a message that is due at its time. It looks shortly before the
+ * earliest is due, when it is told to, and every five minutes; in between, a schedule costs nothing.
  */
 export class ScheduleRunner implements Startable {
   readonly #options: ScheduleRunnerOptions;
   readonly #reporter: ScheduleReporter;
+  readonly #listed: ListedSchedules;
   readonly #timer: DueTimer;
   readonly #looks: Loop;
   readonly #stop = new AbortController();
-  /** Names this runner as a caller. */
-  readonly #caller = randomUUID();
-  #sequence = 0;
+  readonly #callers: readonly Caller[] = Array.from({ length: AT_ONCE }, () => ({ name: randomUUID(), sequence: 0 }));
+  /** What was seen of the schedules that this process cannot serve, by their ids. */
+  readonly #aside = new Map<string, string>();
   /** Whether the latest look that was answered has found any schedule. */
   #hasSome = false;
 
@@ -57,6 +90,7 @@ export class ScheduleRunner implements Startable {
     const { context, partition } = options;
     const { broker, clock } = context;
     this.#reporter = new ScheduleReporter(context, partition);
+    this.#listed = new ListedSchedules(broker, partition);
     const brokerClock = { now: () => broker.now(partition), onStep: broker.onClockStep.bind(broker) };
     this.#timer = new DueTimer(clock, brokerClock, () => this.#looks.poke());
     this.#looks = new Loop({ clock, run: () => this.#look() });
@@ -67,9 +101,9 @@ export class ScheduleRunner implements Startable {
     if (!this.#looks.started) void this.#looks.start();
   }
 
-  /** @param at when something may have to be published, epoch milliseconds on the broker's clock */
-  wake(at: number): void {
-    if (!this.#stop.signal.aborted) this.#timer.arm(at);
+  /** @param at when a schedule occurs now, epoch milliseconds on the broker's clock */
+  changed(at: number): void {
+    this.#wake(at - AHEAD);
   }
 
   /** Resolves once nothing more is published. */
@@ -82,60 +116,86 @@ export class ScheduleRunner implements Startable {
   /** Never rejects. */
   async #look(): Promise<void> {
     const { context, partition } = this.#options;
-    const { broker, clock } = context;
+    const { broker } = context;
     const { signal } = this.#stop;
     this.#timer.disarm();
     try {
-      const { due, nextAt, now, count, repaired, damaged } = await repeatUntilServed(
-        () => broker.dueSchedules(partition),
-        {
-          clock,
-          signal,
-          onFailure: (error) => this.#tellFailure(error),
-        },
-      );
-      this.#hasSome = count > 0;
-      this.#reporter.damage(repaired, damaged);
-      let earliest = Math.min(nextAt ?? Infinity, count > 0 ? now + LOOK_AGAIN : Infinity);
-      for (const stored of due) {
-        if (signal.aborted) return;
-        earliest = Math.min(earliest, (await this.#serve(stored, now)) ?? Infinity);
+      let earliest = Infinity;
+      for (let skip = 0; !signal.aborted;) {
+        const page = await this.#list(skip);
+        const looks = await this.#serveAll(page.due, page.now);
+        if (page.count > 0) earliest = Math.min(earliest, page.now + LOOK_AGAIN);
+        if (page.nextAt !== undefined) earliest = Math.min(earliest, page.nextAt - AHEAD);
+        for (const { at = Infinity } of looks) earliest = Math.min(earliest, at);
+        if (page.due.length < MAX_DUE_SCHEDULES) break;
+        // What stays where it is would be listed again.
+        skip += looks.filter(({ isDone }) => !isDone).length;
       }
       this.#reporter.served();
-      if (earliest !== Infinity) this.wake(earliest);
+      if (earliest !== Infinity) this.#wake(earliest);
     } catch (error) {
       if (signal.aborted) return;
       this.#tellFailure(error);
-      this.wake(broker.now(partition) + PAUSE_AFTER_FAILURE);
+      this.#wake(broker.now(partition) + PAUSE_AFTER_FAILURE);
     }
   }
 
-  /**
-   * Publishes what is due of one schedule. What cannot be read or published is set aside, so that it holds up no other schedule.
-   *
-   * @returns when it is to be looked at next
-   */
-  async #serve(stored: StoredSchedule, now: number): Promise<number | undefined> {
+  async #list(skip: number): Promise<DueSchedules> {
+    const { context, partition } = this.#options;
+    const page = await repeatUntilServed(() => context.broker.dueSchedules(partition, { ahead: AHEAD, skip }), {
+      clock: context.clock,
+      signal: this.#stop.signal,
+      onFailure: (error) => this.#tellFailure(error),
+    });
+    this.#hasSome = page.count > 0;
+    this.#reporter.damage(page.repaired, page.damaged);
+    return page;
+  }
+
+  /** Some at once, so that those of one second do not wait for each other's answers. */
+  async #serveAll(due: readonly StoredSchedule[], now: number): Promise<Look[]> {
+    const looks: Look[] = [];
+    const waiting = due.values();
+    const served = this.#callers.map(async (caller) => {
+      for (const stored of waiting) {
+        if (this.#stop.signal.aborted) return;
+        looks.push(await this.#serve(stored, now, caller));
+      }
+    });
+    const failed = (await Promise.allSettled(served)).find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
+    return looks;
+  }
+
+  /** Publishes what is due of one schedule. What this process cannot read or publish it leaves alone, so that it holds up no other. */
+  async #serve(stored: StoredSchedule, now: number, caller: Caller): Promise<Look> {
     let seen = stored;
     try {
       for (let count = 0; count < MOST_IN_A_ROW; count++) {
         const schedule = readSchedule(seen);
         const { next } = schedule.state;
-        if (next === undefined || next > now) return next;
-        const state = await this.#take(schedule, nextStep(schedule, next, now));
+        // Whether an earlier occurrence is over is known at the time of this one.
+        const ahead = schedule.overlap === 'skip' ? 0 : AHEAD;
+        if (next === undefined || next > now + ahead) {
+          this.#aside.delete(stored.id);
+          return { at: next === undefined ? next : next - ahead, isDone: next === undefined || next > now + AHEAD };
+        }
+        const step = await TURNS.take(() => nextStep(schedule, next, now));
+        const state = await this.#take(schedule, step, caller);
         // If somebody else has changed it, the next look finds out how.
-        if (state === undefined) return now;
+        if (state === undefined) return { at: now, isDone: true };
         seen = { ...stored, state };
       }
-      return now;
+      return { at: now, isDone: true };
     } catch (error) {
       if (!isRefused(error)) throw error;
-      return this.#setAside(seen, error as Error);
+      this.#setAside(seen, error as Error);
+      return { at: undefined, isDone: false };
     }
   }
 
   /** @returns the state after that; `undefined` if it was not as it was seen, or the partition is lost */
-  async #take(schedule: ScheduleRecord, { publish, next, missed }: Step): Promise<string | undefined> {
+  async #take(schedule: ScheduleRecord, { publish, next, missed }: Step, caller: Caller): Promise<string | undefined> {
     const { partition, order, owner, onLost, context } = this.#options;
     const { id, key, overlap, stored, state } = schedule;
     const after = { ...state, next, missed: state.missed + (missed?.count ?? 0) };
@@ -147,7 +207,7 @@ export class ScheduleRunner implements Startable {
     }
     const published = encodeState({ ...after, last: publish });
     const skipped = encodeState({ ...after, missed: after.missed + 1 });
-    const call = { caller: this.#caller, sequence: ++this.#sequence };
+    const call = { caller: caller.name, sequence: ++caller.sequence };
     const occurrence = {
       id,
       expected: stored.state,
@@ -168,6 +228,7 @@ export class ScheduleRunner implements Startable {
       return undefined;
     }
     if (result.status === 'changed') return undefined;
+    void this.#verify(id, key);
     this.#reporter.missed(id, 'outage', missed);
     if (result.status === 'published') {
       this.#reporter.published(id, publish, result.duplicate);
@@ -177,13 +238,24 @@ export class ScheduleRunner implements Startable {
     return skipped;
   }
 
-  /** Pauses a schedule that cannot be served. */
-  async #setAside(stored: StoredSchedule, error: Error): Promise<number | undefined> {
-    const paused = encodeState({ paused: true, next: undefined, last: undefined, missed: 0 });
-    const { context, partition } = this.#options;
-    if (!(await this.#put(stored, paused, undefined))) return context.broker.now(partition);
-    this.#reporter.setAside(stored.id, error);
-    return undefined;
+  /**
+   * Leaves a schedule that cannot be served. It stays as it is: another process, such as one of a later version, may be able to. It is tried again at
+   * each look.
+   */
+  #setAside({ id, state, definition }: StoredSchedule, error: Error): void {
+    const seen = `${state}\n${definition}`;
+    if (this.#aside.get(id) === seen) return;
+    this.#aside.set(id, seen);
+    this.#reporter.setAside(id, error);
+  }
+
+  async #verify(id: string, key: string): Promise<void> {
+    const other = await this.#listed.check(id, key);
+    if (other !== undefined) this.#reporter.removed(id, other);
+  }
+
+  #wake(at: number): void {
+    if (!this.#stop.signal.aborted) this.#timer.arm(at);
   }
 
   #put({ id, state: expected }: StoredSchedule, state: string, nextAt: number | undefined): Promise<boolean> {

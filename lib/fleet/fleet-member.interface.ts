@@ -8,10 +8,12 @@ export interface FleetMember {
   report(): void;
   /** Takes partitions that were released for it. */
   released(partitions: readonly Partition[]): void;
-  /** Redis has lost the session, and perhaps more. */
+  /** Redis has lost data. */
   restore(): void;
-  /** Others may have taken this process for gone, and have taken its partitions. */
+  /** Others may have taken this process for gone, forgotten what it has told, and taken its partitions. */
   verify(): void;
+  /** Signals may have got lost without a sign of it. */
+  lookAgain(): void;
   /** Another process is to own a partition that is stored as owned by this session. */
   wanted(partition: Partition, owner: Owner): void;
   /** There may be permits of a topic for this process, or others wait for those that it has. */

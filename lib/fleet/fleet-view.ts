@@ -96,12 +96,15 @@ export class FleetView {
     return false;
   }
 
-  /** When the first of the sessions that are not renewed ends, on the local clock; `Infinity` if all are renewed. */
+  /**
+   * When the first of the sessions that are not renewed ends, on the local clock; `Infinity` if all are renewed. Those that are shorter than
+   * this process's own count as long: their heartbeats must not set the pace of this one's.
+   */
   get nextEnd(): number {
     let next = Infinity;
     for (const sighting of this.#sightings.values()) {
       if (!sighting.record?.left && !this.#isOver(sighting))
-        next = Math.min(next, sighting.since + this.#lengthOf(sighting));
+        next = Math.min(next, sighting.since + Math.max(this.#own.length, this.#lengthOf(sighting)));
     }
     return next;
   }

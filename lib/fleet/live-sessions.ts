@@ -32,6 +32,16 @@ export async function handledTopics(store: FleetStore): Promise<ReadonlySet<stri
   return new Set((await liveProcesses(store)).flatMap(({ topics }) => topics));
 }
 
+/** The topics that some process seems to have a handler for: those that it handles, and those whose intake is stopped there. */
+export async function topicsOfFleet(
+  store: FleetStore & Pick<Broker, 'reportedProcesses'>,
+): Promise<ReadonlySet<string>> {
+  const processes = await liveProcesses(store);
+  const reported = await store.reportedProcesses(processes.map(({ session }) => session.session));
+  const held = reported.flatMap(({ holdings = {} }) => Object.keys(holdings));
+  return new Set([...processes.flatMap(({ topics }) => topics), ...held]);
+}
+
 async function livingRecords(store: Pick<FleetStore, 'sessions' | 'now'>): Promise<SessionRecord[]> {
   const records = await store.sessions();
   const now = store.now();

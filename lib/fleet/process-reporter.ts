@@ -17,7 +17,7 @@ import { type MinuteOfWork, WorkMeter } from './work-meter.js';
 const CLOCK_STEP = 10;
 
 /** What this process has to do now, as far as others are told. */
-export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting'> {
+export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' | 'waiting' | 'starved'> {
   readonly holdings: Holdings;
 }
 
@@ -88,7 +88,8 @@ export class ProcessReporter {
 
   async #tellState(): Promise<void> {
     const { broker, session, look } = this.#options;
-    const { holdings, ...load } = look();
+    const { holdings, starved = [], ...own } = look();
+    const load = starved.length > 0 ? { ...own, starved } : own;
     this.#since ??= Math.floor(broker.now());
     const state = { since: this.#since, version: VERSION, clockOffset: Math.round(broker.now() - Date.now()), ...load };
     const text = JSON.stringify(holdings);
@@ -132,6 +133,7 @@ function isSame(state: ProcessState, told: ProcessState | undefined): boolean {
     state.concurrency === told.concurrency &&
     state.busy === told.busy &&
     state.waiting === told.waiting &&
+    state.starved?.join() === told.starved?.join() &&
     Math.abs(state.clockOffset - told.clockOffset) < CLOCK_STEP
   );
 }

@@ -93,6 +93,8 @@ export class Session implements Startable {
   #count = 0;
   /** The digest of the list that the others were told of last; `undefined` before this process has joined. */
   #announced: string | undefined;
+  /** What has to be stored as long as no data is lost. That this process is forgotten is no sign: others forget what stands still. */
+  #mark: string | undefined;
   #beatingSince: number | undefined;
   /** When the latest heartbeat that was answered was sent, on the local clock. */
   #sentAt = Infinity;
@@ -263,16 +265,16 @@ export class Session implements Startable {
     const sentAt = clock.now();
     // Each heartbeat compares the clocks too.
     void broker.link.ping().catch(() => {});
-    const { isNew, sessions } = await broker.heartbeat(this.#heartbeat(own));
+    const { isNew, mark, sessions } = await broker.heartbeat(this.#heartbeat(own));
     this.#renewedAt = clock.now();
     const wasLate = this.#renewedAt - this.#sentAt > LATE_AFTER * heartbeat;
     this.#sentAt = sentAt;
-    if (isNew && this.#announced !== undefined) {
-      this.#announced = undefined;
-      member.restore();
-    } else if (wasLate) {
-      member.verify();
-    }
+    const isLost = this.#mark !== undefined && mark !== undefined && mark !== this.#mark;
+    this.#mark = mark ?? this.#mark;
+    if (isLost) member.restore();
+    else if (wasLate || (isNew && this.#announced !== undefined)) member.verify();
+    // Others have taken this process for gone, or nobody remembers it: it says again what it handles.
+    if (isNew) this.#announced = undefined;
     if (this.#announced !== own.digest) await this.#announce(own);
     const before = this.#view.live;
     const isFirst = this.#handled.size === 0;
@@ -383,7 +385,9 @@ export class Session implements Startable {
 
   /** Never rejects. Signals can be lost without a connection that ends; then the connection for them is made anew. */
   async #hearItself(): Promise<void> {
-    const { broker, clock, log } = this.#options;
+    const { broker, clock, log, member } = this.#options;
+    // An echo says nothing of signals that come from other servers.
+    if (broker.link.losesSignals) member.lookAgain();
     const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
     try {
       await broker.tell({ to: this.id, signal: { kind: 'echo', count: this.#count } });

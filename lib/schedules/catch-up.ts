@@ -3,7 +3,7 @@ import type { ScheduleRecord } from './schedule-record.js';
 
 /**
  * An occurrence that is so late at most is published whatever `catchUp` says, in milliseconds: so long the partitions of a process
- * that has died may have no owner, and nobody but the process has missed anything.
+ * that has died may have no owner, and nobody but the process has missed anything. What is later belongs to an outage.
  */
 export const MOST_LATE = 20_000;
 
@@ -30,20 +30,19 @@ export interface Step {
  * @throws InvalidArgumentError if the rule of the schedule cannot be read
  */
 export function nextStep({ rule, catchUp }: ScheduleRecord, next: number, now: number): Step {
-  const recurrence = new Recurrence(rule);
-  const isOutage = now - next > MOST_LATE;
-  if (!isOutage || catchUp === 'all') return { publish: next, next: recurrence.after(next), missed: undefined };
-  const latest = recurrence.lastUntil(next, now);
-  const following = recurrence.after(latest);
-  const count = recurrence.count(next, latest);
-  if (catchUp === 'none') {
-    return { publish: undefined, next: following, missed: { first: next, last: latest, count } };
+  const recurrence = Recurrence.of(rule);
+  const outage = now - MOST_LATE;
+  if (next >= outage || catchUp === 'all') {
+    return { publish: next, next: recurrence.after(next), missed: undefined };
   }
-  const missed = { first: next, last: before(recurrence, next, latest), count: count - 1 };
-  return { publish: latest, next: following, missed: latest === next ? undefined : missed };
+  const following = recurrence.from(outage);
+  const last = recurrence.lastUntil(next, outage - 1);
+  const hasLatest = catchUp === 'latest' && (following ?? Infinity) > now;
+  if (!hasLatest) return { publish: undefined, next: following, missed: span(recurrence, next, last) };
+  const missed = last === next ? undefined : span(recurrence, next, recurrence.lastUntil(next, last - 1));
+  return { publish: last, next: following, missed };
 }
 
-/** The occurrence before `latest`, which is not the first one. */
-function before(recurrence: Recurrence, first: number, latest: number): number {
-  return first === latest ? first : recurrence.lastUntil(first, latest - 1);
+function span(recurrence: Recurrence, first: number, last: number): MissedOccurrences {
+  return { first, last, count: recurrence.count(first, last) };
 }

@@ -5,12 +5,13 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { assertId } from '../messages/assert-id.js';
 import { assertHeaders } from '../messages/envelope.js';
 import { toEnvelope } from '../messages/message-options.js';
-import { type PayloadSerializer, toStored } from '../messages/serializer.js';
+import { toStored } from '../messages/serializer.js';
 import { checkedTags } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
-import { MAX_TIME } from '../time/date.js';
+import { optionalTime } from '../time/date.js';
 import { parseDuration } from '../time/duration.js';
 import { assertTimeZone } from '../time/local-time.js';
+import type { TopicSettings } from '../topics/topic-settings.interface.js';
 import { MIN_INTERVAL, Recurrence, type StoredRule } from './recurrence.js';
 import type { ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
 import type { DefinedSchedule } from './schedule-record.js';
@@ -55,7 +56,7 @@ const MESSAGE_OPTIONS: readonly (keyof ScheduledMessageOptions)[] = [
  */
 export function checkSchedule(
   schedule: GivenSchedule,
-  serializerOf: (topic: string) => PayloadSerializer | undefined,
+  settingsOf: (topic: string) => Pick<TopicSettings, 'delivery' | 'serializer'>,
   now: number,
 ): CheckedSchedule {
   assertOptions('The schedule', schedule, SCHEDULE_OPTIONS);
@@ -64,6 +65,13 @@ export function checkSchedule(
   const topic = checkedTopicName(schedule.topic);
   assertOneOf('catchUp', catchUp, ['none', 'latest', 'all']);
   assertOneOf('overlap', overlap, ['allow', 'skip']);
+  const { delivery, serializer } = settingsOf(topic);
+  if (overlap === 'skip' && delivery === 'at-most-once') {
+    throw new InvalidArgumentError(
+      `overlap 'skip' has no meaning for topic '${topic}', which is delivered at most once: nobody knows of its messages whether they ` +
+        `run. Leave it out, or deliver the topic at least once.`,
+    );
+  }
   assertOptions('The options of the schedule', options, MESSAGE_OPTIONS);
   const { key = id, headers, tags } = options;
   assertId('key', key);
@@ -71,12 +79,7 @@ export function checkSchedule(
   const rule = checkRule(schedule);
   // Finds out whether it has any time at which it occurs.
   void new Recurrence(rule(now));
-  const envelope = toEnvelope(
-    toStored(topic, serializerOf(topic), schedule.payload),
-    options,
-    now,
-    tags && checkedTags(tags),
-  );
+  const envelope = toEnvelope(toStored(topic, serializer, schedule.payload), options, now, tags && checkedTags(tags));
   return { id, topic, key, catchUp, overlap, rule, envelope };
 }
 
@@ -115,11 +118,4 @@ function checkRule({ every, cron, timeZone, startAt, endAt }: ScheduleRule): Che
   assertTimeZone('timeZone', zone);
   const expression = cron.trim().replaceAll(/\s+/g, ' ');
   return () => ({ cron: expression, timeZone: zone, ...bounds });
-}
-
-function optionalTime(name: string, value: Date | number | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const time = value instanceof Date ? value.getTime() : value;
-  if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.ceil(time);
-  throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
 }

@@ -32,6 +32,8 @@ export class DeclaredSchedules {
   #all: readonly DeclaredSchedule[] = [];
   /** Those that are still to be stored. */
   #pending = new Set<DeclaredSchedule>();
+  /** Those that were stored once. */
+  readonly #missing = new Set<DeclaredSchedule>();
 
   constructor(options: DeclaredSchedulesOptions) {
     this.#options = options;
@@ -63,8 +65,9 @@ export class DeclaredSchedules {
     if (this.#pending.size > 0) this.#retries.later(PAUSE_AFTER_FAILURE);
   }
 
-  /** To be called when Redis has lost data. Those that are still there stay as they are. */
+  /** To be called when Redis has lost data. Those that are still there stay as they are: another version may have changed them. */
   restore(): void {
+    for (const one of this.#all) this.#missing.add(one);
     this.#pending = new Set(this.#all);
     if (this.#pending.size > 0) this.#retries.poke();
   }
@@ -83,7 +86,7 @@ export class DeclaredSchedules {
     const { schedules, events, log } = this.#options;
     for (const one of this.#pending) {
       try {
-        await schedules.declare(one.schedule);
+        await schedules.declare(one.schedule, { onlyIfMissing: this.#missing.has(one) });
         this.#pending.delete(one);
       } catch (error) {
         const { topic, id } = one.schedule;

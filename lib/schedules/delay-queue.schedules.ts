@@ -1,15 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Broker, FoundSchedule, IndexedSchedule, Partition } from '../broker/broker.interface.js';
-import { serveWithin } from '../broker/serve.js';
+import type { Broker, IndexedSchedule, Partition } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { assertInteger } from '../checks/validate.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { SerializationError } from '../errors/publishing.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
-import { type FleetStore, handledTopics } from '../fleet/live-sessions.js';
+import { type FleetStore, topicsOfFleet } from '../fleet/live-sessions.js';
 import { withTime } from '../messages/envelope.js';
-import { partitionOf } from '../messages/partitioner.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
@@ -23,10 +20,11 @@ import { ChangeLane } from '../topics/change-lane.js';
 import { Lanes } from '../topics/lanes.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
 import { type CheckedSchedule, type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
-import { extraId } from './occurrence-ids.js';
+import { extraId, occurrenceId } from './occurrence-ids.js';
+import { type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
 import type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
-import { anchorOf, firstFrom, startedState } from './starting-state.js';
+import { anchorOf, firstFrom, startedState, upcoming } from './starting-state.js';
 import { toSchedule } from './to-schedule.js';
 import {
   type DefinedSchedule,
@@ -35,14 +33,10 @@ import {
   encodeDefinition,
   encodeState,
   isSameContent,
-  readSchedule,
 } from './schedule-record.js';
 
 /** How often a schedule that changes while it is being changed is looked at again. */
 const MAX_TRIES = 50;
-
-/** Most schedules that one call brings, since their payloads come along. */
-const PAGE = 50;
 
 /** Most occurrences that can be asked for. */
 const MOST_LISTED = 1000;
@@ -53,6 +47,8 @@ export interface SchedulesDependencies {
   readonly store: FleetStore &
     Pick<
       Broker,
+      | 'reportedProcesses'
+      | 'cancel'
       | 'publish'
       | 'indexSchedule'
       | 'unindexSchedule'
@@ -89,6 +85,7 @@ export class DelayQueueSchedules {
   }
 
   readonly #dependencies: SchedulesDependencies;
+  readonly #found: PlacedSchedules;
   readonly #lanes: Lanes<ChangeLane>;
   /** The ids that handlers of this process declare. */
   readonly #declared = new Set<string>();
@@ -96,6 +93,7 @@ export class DelayQueueSchedules {
   /** @internal */
   constructor(dependencies: SchedulesDependencies) {
     this.#dependencies = dependencies;
+    this.#found = new PlacedSchedules(dependencies);
     const { clock, timeout } = dependencies;
     const caller = `${randomUUID()}:schedule`;
     this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
@@ -127,9 +125,10 @@ export class DelayQueueSchedules {
    *
    * @internal
    */
-  async declare(schedule: GivenSchedule): Promise<Schedule> {
+  async declare(schedule: GivenSchedule, { onlyIfMissing = false } = {}): Promise<Schedule> {
     this.#declared.add(schedule.id);
-    return this.#store(schedule, true);
+    const found = onlyIfMissing ? await this.#found.find(schedule.id) : undefined;
+    return found ? this.#describe(found) : this.#store(schedule, true);
   }
 
   /**
@@ -137,7 +136,7 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async get(id: string): Promise<Schedule | undefined> {
-    const found = await this.#find(id);
+    const found = await this.#found.find(id);
     return found && this.#describe(found);
   }
 
@@ -147,7 +146,7 @@ export class DelayQueueSchedules {
    * @throws BrokerUnavailableError
    */
   async list(): Promise<Schedule[]> {
-    return (await this.#findAll()).map((found) => this.#describe(found));
+    return (await this.#found.all()).map((found) => this.#describe(found));
   }
 
   /**
@@ -159,12 +158,14 @@ export class DelayQueueSchedules {
    */
   async next(id: string, n = 1): Promise<Date[]> {
     assertInteger('n', n, { min: 1, max: MOST_LISTED });
-    const found = await this.#find(id);
+    const found = await this.#found.find(id);
     if (!found) return [];
     const { rule, state } = found.record;
-    const recurrence = new Recurrence(rule);
+    const recurrence = Recurrence.of(rule);
     const times: Date[] = [];
-    let time = state.paused ? recurrence.from(this.#now(found.partition)) : state.next;
+    let time = state.paused
+      ? recurrence.from(this.#found.now(found.partition))
+      : upcoming(found.record, this.#found.now(found.partition));
     for (; time !== undefined && times.length < n; time = recurrence.after(time)) times.push(toDate(time));
     return times;
   }
@@ -176,7 +177,11 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async pause(id: string): Promise<boolean> {
-    return this.#change(id, ({ state }) => (state.paused ? state : { ...state, paused: true, next: undefined }));
+    const found = await this.#change(id, ({ state }) =>
+      state.paused ? state : { ...state, paused: true, next: undefined },
+    );
+    if (found) await this.#takeBack(found);
+    return found !== undefined;
   }
 
   /**
@@ -186,9 +191,10 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async resume(id: string): Promise<boolean> {
-    return this.#change(id, ({ rule, state }, now) =>
-      state.paused ? { ...state, paused: false, next: firstFrom(new Recurrence(rule), state, now) } : state,
+    const found = await this.#change(id, ({ rule, state }, now) =>
+      state.paused ? { ...state, paused: false, next: firstFrom(Recurrence.of(rule), state, now) } : state,
     );
+    return found !== undefined;
   }
 
   /**
@@ -202,12 +208,14 @@ export class DelayQueueSchedules {
     const { store } = this.#dependencies;
     const place = await this.#serve(() => store.findSchedule({ id }));
     if (!place) return false;
-    const { topic, index } = await this.#partitionOf(place);
-    const lane = this.#lanes.get(topic, index);
-    const removed = await lane.send((partition, call) => store.removeSchedule(partition, call, id));
+    const partition = await this.#found.partitionOf(place);
+    const [before] = await this.#serve(() => store.getSchedules(partition, [id]));
+    const removed = await this.#discard(partition, id);
     await this.#serve(() => store.unindexSchedule({ id }));
+    const record = readable(before);
+    if (record) await this.#takeBack({ partition, record });
     // It may have been stored again meanwhile; then it is not to be missing in the list.
-    const [found] = await this.#serve(() => store.getSchedules({ topic, index }, [id]));
+    const [found] = await this.#serve(() => store.getSchedules(partition, [id]));
     if (found) await this.#serve(() => store.indexSchedule({ id, ...place }));
     return removed;
   }
@@ -220,10 +228,10 @@ export class DelayQueueSchedules {
    */
   async runNow(id: string): Promise<PublishedMessage> {
     const { store, events, topics } = this.#dependencies;
-    const found = await this.#find(id);
+    const found = await this.#found.find(id);
     if (!found) throw new InvalidArgumentError(`There is no schedule '${id}'. Store it with upsert().`);
     const { partition, record } = found;
-    const now = this.#now(partition);
+    const now = this.#found.now(partition);
     const messageId = extraId(id, now, randomBytes(WORD_BYTES).toString('base64url'));
     const storedId = toStoredId(messageId, record.key);
     const message = {
@@ -245,7 +253,8 @@ export class DelayQueueSchedules {
 
   /**
    * Removes the schedules that a `@RecurringHandler()` once declared and that none declares any more: those of topics that this process
-   * handles and does not declare, and those of topics that no process of the fleet handles. Schedules of `upsert()` stay.
+   * handles and does not declare, and those of topics that no process of the fleet has a handler for, whether or not its intake is stopped.
+   * Schedules of `upsert()` stay.
    *
    * @returns the ids of those that were removed
    * @throws BrokerUnavailableError
@@ -253,9 +262,9 @@ export class DelayQueueSchedules {
   async prune(): Promise<string[]> {
     const { store, handled } = this.#dependencies;
     const own = handled();
-    const ofFleet = await this.#serve(() => handledTopics(store));
+    const ofFleet = await this.#serve(() => topicsOfFleet(store));
     const pruned: string[] = [];
-    for (const { record, partition } of await this.#findAll()) {
+    for (const { record, partition } of await this.#found.all()) {
       if (!record.declared || this.#declared.has(record.id)) continue;
       if (!own.has(partition.topic) && ofFleet.has(partition.topic)) continue;
       if (await this.remove(record.id)) pruned.push(record.id);
@@ -265,17 +274,28 @@ export class DelayQueueSchedules {
 
   async #store(given: GivenSchedule, declared: boolean): Promise<Schedule> {
     const { store, topics } = this.#dependencies;
-    const checked = checkSchedule(given, (name) => topics.settings(name).serializer, Math.round(store.now()));
+    const checked = checkSchedule(given, (name) => topics.settings(name), Math.round(store.now()));
     const { id, topic, key, envelope } = checked;
     const schema = schemaOf(given.topic);
     if (schema) await assertPayload({ topic, schema, serializer: topics.settings(topic).serializer }, envelope);
     const entry = { id, topic, key };
-    const partition = await this.#partitionOf(entry);
+    const partition = await this.#found.partitionOf(entry);
     await this.#enter(entry);
     const record = await this.#put(partition, checked, declared);
-    // Whoever removes an earlier one at the same time may have taken it off the list.
-    await this.#enter(entry);
+    try {
+      // Whoever removes an earlier one at the same time may have taken it off the list.
+      await this.#enter(entry);
+    } catch (error) {
+      // Somebody else has stored it for another topic meanwhile: what was written here would be in no list, and publish for ever.
+      if (error instanceof InvalidArgumentError) await this.#discard(partition, id);
+      throw error;
+    }
     return this.#describe({ record, partition });
+  }
+
+  async #discard({ topic, index }: Partition, id: string): Promise<boolean> {
+    const { store } = this.#dependencies;
+    return this.#lanes.get(topic, index).send((partition, call) => store.removeSchedule(partition, call, id));
   }
 
   async #enter(entry: IndexedSchedule): Promise<void> {
@@ -295,13 +315,14 @@ export class DelayQueueSchedules {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const [found] = await this.#serve(() => store.getSchedules(partition, [id]));
       const known = readable(found);
-      const now = this.#now(partition);
+      const now = this.#found.now(partition);
       const rule = checked.rule(anchorOf(known) ?? now);
-      const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared };
+      const others = known?.others;
+      const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared, ...(others && { others }) };
       const content = { definition: encodeDefinition(defined), envelope };
       const isSameRule = known && JSON.stringify(known.rule) === JSON.stringify(rule);
       if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next) return known;
-      const next = isSameRule ? known.state : startedState(new Recurrence(rule), known?.state, now);
+      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known?.state, now);
       const state = encodeState(next);
       const write = { id, expected: found?.state, state, content, nextAt: next.next };
       if (await this.#serve(() => store.putSchedule(partition, write))) {
@@ -311,92 +332,47 @@ export class DelayQueueSchedules {
     throw changesTooOften(id);
   }
 
-  /** @param change gives the state; the same one if nothing is to change */
-  async #change(id: string, change: (record: ScheduleRecord, now: number) => ScheduleState): Promise<boolean> {
+  /** Cancels the occurrences that were published ahead of their time. */
+  async #takeBack({ partition, record: { id, rule, key, state } }: PlacedSchedule): Promise<void> {
+    const { store } = this.#dependencies;
+    const { last = 0 } = state;
+    const lane = this.#lanes.get(partition.topic, partition.index);
+    const recurrence = Recurrence.of(rule);
+    for (let time = recurrence.from(this.#found.now(partition)); time !== undefined && time <= last;) {
+      const storedId = toStoredId(occurrenceId(id, time), key);
+      await lane.send((_, call) => store.cancel(partition, call, storedId));
+      time = recurrence.after(time);
+    }
+  }
+
+  /**
+   * @param change gives the state; the same one if nothing is to change
+   * @returns the schedule as it was
+   */
+  async #change(
+    id: string,
+    change: (record: ScheduleRecord, now: number) => ScheduleState,
+  ): Promise<PlacedSchedule | undefined> {
     const { store } = this.#dependencies;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const found = await this.#find(id);
-      if (!found) return false;
+      const found = await this.#found.find(id);
+      if (!found) return undefined;
       const { record, partition } = found;
-      const next = change(record, this.#now(partition));
-      if (next === record.state) return true;
+      const next = change(record, this.#found.now(partition));
+      if (next === record.state) return found;
       const write = { id, expected: record.stored.state, state: encodeState(next), nextAt: next.next };
-      if (await this.#serve(() => store.putSchedule(partition, write))) return true;
+      if (await this.#serve(() => store.putSchedule(partition, write))) return found;
     }
     throw changesTooOften(id);
   }
 
-  async #find(id: string): Promise<PlacedSchedule | undefined> {
-    assertScheduleId(id);
-    const { store } = this.#dependencies;
-    const place = await this.#serve(() => store.findSchedule({ id }));
-    if (!place) return undefined;
-    const partition = await this.#partitionOf(place);
-    const [found] = await this.#serve(() => store.getSchedules(partition, [id]));
-    const record = readable(found);
-    return record && { record, partition };
-  }
-
-  /** In the order of their ids, a page at a time of each partition. */
-  async #findAll(): Promise<PlacedSchedule[]> {
-    const { store } = this.#dependencies;
-    const byPartition = new Lanes((partition) => ({ partition, ids: new Array<string>() }));
-    const used = new Set<ReturnType<typeof byPartition.get>>();
-    for (const { id, ...place } of await this.#serve(() => store.listSchedules())) {
-      const { topic, index } = await this.#partitionOf(place);
-      const one = byPartition.get(topic, index);
-      one.ids.push(id);
-      used.add(one);
-    }
-    const all: PlacedSchedule[] = [];
-    for (const { partition, ids } of used) {
-      for (let first = 0; first < ids.length; first += PAGE) {
-        const page = ids.slice(first, first + PAGE);
-        for (const found of await this.#serve(() => store.getSchedules(partition, page))) {
-          const record = readable(found);
-          if (record) all.push({ record, partition });
-        }
-      }
-    }
-    return all.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
-  }
-
-  async #partitionOf({ topic, key }: { topic: string; key: string }): Promise<Partition> {
-    const { topics } = this.#dependencies;
-    const partitions = topics.knownPartitions(topic) ?? (await this.#serve(() => topics.partitions(topic)));
-    return { topic, index: partitionOf(key, partitions) };
-  }
-
   #describe({ record, partition }: PlacedSchedule): Schedule {
     const { serializer } = this.#dependencies.topics.settings(partition.topic);
-    return toSchedule(record, partition, serializer);
-  }
-
-  /** The clock that decides about a partition, in whole milliseconds. */
-  #now(partition: Partition): number {
-    return Math.round(this.#dependencies.store.now(partition));
+    return toSchedule(record, partition, serializer, upcoming(record, this.#found.now(partition)));
   }
 
   #serve<R>(operation: () => Promise<R>): Promise<R> {
-    const { clock, timeout } = this.#dependencies;
-    return serveWithin(clock, timeout, operation);
-  }
-}
-
-/** A schedule and the partition that it is in. */
-interface PlacedSchedule {
-  readonly record: ScheduleRecord;
-  readonly partition: Partition;
-}
-
-/** What another program has written over counts as not there: it can be stored anew. */
-function readable(found: FoundSchedule | undefined): ScheduleRecord | undefined {
-  if (!found) return undefined;
-  try {
-    return readSchedule(found);
-  } catch (error) {
-    if (error instanceof SerializationError) return undefined;
-    throw error;
+    return this.#found.serve(operation);
   }
 }
 

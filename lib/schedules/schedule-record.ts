@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ScheduleContent, StoredSchedule } from '../broker/broker.interface.js';
-import { isPlainObject, isWithin } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { isWithin } from '../checks/validate.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { MAX_TIME } from '../time/date.js';
 import { MIN_INTERVAL, type StoredRule } from './recurrence.js';
@@ -14,6 +16,8 @@ export interface ScheduleState {
   /** The latest occurrence that was published. */
   readonly last: number | undefined;
   readonly missed: number;
+  /** What a later version has put behind, as it is written. */
+  readonly rest?: string;
 }
 
 /** What a schedule publishes, and when. */
@@ -24,6 +28,8 @@ export interface DefinedSchedule {
   /** Of its messages. */
   readonly key: string;
   readonly declared: boolean;
+  /** What a later version has stored besides. */
+  readonly others?: Readonly<Record<string, unknown>>;
 }
 
 /** A schedule that was read from what is stored. */
@@ -38,16 +44,16 @@ export interface ScheduleRecord extends DefinedSchedule {
 const REVISION_BYTES = 9;
 
 const NONE = '-';
-const STATE = /^[\w-]{1,40} (active|paused) (-|\d{1,16}) (-|\d{1,16}) (\d{1,15})$/;
+const STATE = /^[\w-]{1,40} (active|paused) (-|\d{1,16}) (-|\d{1,16}) (\d{1,15})( [^\n]*)?$/;
 
 /** The state as it is written: a random word, whether it is paused, the next and the latest occurrence, how many were missed. */
-export function encodeState({ paused, next, last, missed }: ScheduleState): string {
+export function encodeState({ paused, next, last, missed, rest = '' }: ScheduleState): string {
   const revision = randomBytes(REVISION_BYTES).toString('base64url');
-  return `${revision} ${paused ? 'paused' : 'active'} ${next ?? NONE} ${last ?? NONE} ${missed}`;
+  return `${revision} ${paused ? 'paused' : 'active'} ${next ?? NONE} ${last ?? NONE} ${missed}${rest}`;
 }
 
-export function encodeDefinition({ rule, catchUp, overlap, key, declared }: DefinedSchedule): string {
-  return JSON.stringify({ ...rule, catchUp, overlap, key, declared });
+export function encodeDefinition({ rule, catchUp, overlap, key, declared, others }: DefinedSchedule): string {
+  return JSON.stringify({ ...rule, catchUp, overlap, key, declared, ...others });
 }
 
 /**
@@ -64,7 +70,8 @@ export function readSchedule(stored: StoredSchedule): ScheduleRecord {
 
 /** Whether both lead to the same messages. The time of publishing, in front of an envelope, is not compared. */
 export function isSameContent(a: ScheduleContent, b: ScheduleContent): boolean {
-  return a.definition === b.definition && behindTime(a.envelope) === behindTime(b.envelope);
+  const isSame = a.definition === b.definition || isDeepStrictEqual(parse(a.definition), parse(b.definition));
+  return isSame && behindTime(a.envelope) === behindTime(b.envelope);
 }
 
 function behindTime(envelope: string): string {
@@ -72,30 +79,38 @@ function behindTime(envelope: string): string {
 }
 
 function decodeState(text: string): ScheduleState | undefined {
-  const [, status, next, last, missed] = STATE.exec(text) ?? [];
+  const [, status, next, last, missed, rest] = STATE.exec(text) ?? [];
   if (missed === undefined) return undefined;
   const times = [next, last].map((time) => (time === NONE ? undefined : Number(time)));
   if (times.some((time) => time !== undefined && time > MAX_TIME)) return undefined;
-  return { paused: status === 'paused', next: times[0], last: times[1], missed: Number(missed) };
+  const state = { paused: status === 'paused', next: times[0], last: times[1], missed: Number(missed) };
+  return rest === undefined ? state : { ...state, rest };
 }
 
 function decodeDefinition(text: string): DefinedSchedule | undefined {
   const parsed = parse(text);
   if (!isPlainObject(parsed)) return undefined;
   const { catchUp, overlap, key, declared, ...rest } = parsed;
-  const rule = ruleOf(rest);
+  const { rule, others } = ruleOf(rest);
   const isKnown =
     (catchUp === 'none' || catchUp === 'latest' || catchUp === 'all') && (overlap === 'allow' || overlap === 'skip');
   if (!rule || !isKnown || typeof key !== 'string' || typeof declared !== 'boolean') return undefined;
-  return { rule, catchUp, overlap, key, declared };
+  const known: DefinedSchedule = { rule, catchUp, overlap, key, declared };
+  return Object.keys(others).length > 0 ? { ...known, others } : known;
 }
 
-function ruleOf({ every, anchor, cron, timeZone, startAt, endAt }: Record<string, unknown>): StoredRule | undefined {
-  if (!isOptionalTime(startAt) || !isOptionalTime(endAt)) return undefined;
-  const bounds = { startAt, endAt };
-  if (isWithin(every, MIN_INTERVAL, MAX_TIME) && isWithin(anchor, 0, MAX_TIME)) return { every, anchor, ...bounds };
-  if (typeof cron === 'string' && typeof timeZone === 'string') return { cron, timeZone, ...bounds };
-  return undefined;
+function ruleOf({ every, anchor, cron, timeZone, startAt, endAt, ...others }: Record<string, unknown>): {
+  readonly rule: StoredRule | undefined;
+  readonly others: Record<string, unknown>;
+} {
+  const bounds = isOptionalTime(startAt) && isOptionalTime(endAt) ? { startAt, endAt } : undefined;
+  let rule: StoredRule | undefined;
+  if (bounds && isWithin(every, MIN_INTERVAL, MAX_TIME) && isWithin(anchor, 0, MAX_TIME)) {
+    rule = { every, anchor, ...bounds };
+  } else if (bounds && typeof cron === 'string' && typeof timeZone === 'string') {
+    rule = { cron, timeZone, ...bounds };
+  }
+  return { rule, others };
 }
 
 function isOptionalTime(value: unknown): value is number | undefined {

@@ -1,4 +1,4 @@
-import type { Recurrence } from './recurrence.js';
+import { Recurrence } from './recurrence.js';
 import type { ScheduleRecord, ScheduleState } from './schedule-record.js';
 
 /** Where the intervals of a stored schedule count from; `undefined` if it has none. */
@@ -15,4 +15,15 @@ export function startedState(recurrence: Recurrence, before: ScheduleState | und
 /** No occurrence comes twice, even if the clock was set back. */
 export function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: number): number | undefined {
   return recurrence.from(last === undefined ? now : Math.max(now, last + 1));
+}
+
+/** The next occurrence from now on, also if it was published ahead of its time. */
+export function upcoming({ rule, state }: ScheduleRecord, now: number): number | undefined {
+  if (state.paused || (state.last ?? 0) <= now) return state.next;
+  try {
+    return Recurrence.of(rule).from(now);
+  } catch {
+    // This process cannot read the rule; another one can.
+    return state.next;
+  }
 }

@@ -5,11 +5,16 @@ import { toDate } from '../time/date.js';
 import type { Schedule } from './schedule.interface.js';
 import type { ScheduleRecord } from './schedule-record.js';
 
-/** A stored schedule as applications see it. */
+/**
+ * A stored schedule as applications see it.
+ *
+ * @param next its next occurrence, epoch milliseconds
+ */
 export function toSchedule(
   { id, rule, key, catchUp, overlap, declared, state, stored }: ScheduleRecord,
   { topic, index }: Partition,
   serializer: PayloadSerializer | undefined,
+  next: number | undefined,
 ): Schedule {
   const { payload, headers } = readablePart(topic, serializer, stored.envelope);
   return {
@@ -28,7 +33,7 @@ export function toSchedule(
     overlap,
     paused: state.paused,
     declared,
-    next: optionalDate(state.next),
+    next: optionalDate(next),
     last: optionalDate(state.last),
     missed: state.missed,
   };

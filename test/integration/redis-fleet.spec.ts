@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => bed.close());
 
 describe('a heartbeat', () => {
-  it('is two commands', async () => {
+  it('is two commands, and four that are first', async () => {
     const sent: string[] = [];
     const client = bed.broker.client as Redis;
     const send = client.sendCommand.bind(client);
@@ -32,7 +32,7 @@ describe('a heartbeat', () => {
     await bed.broker.heartbeat(HEARTBEAT);
     await bed.broker.heartbeat({ ...HEARTBEAT, count: 2 });
 
-    expect(sent).toEqual(['hset', 'hgetall', 'hset', 'hgetall']);
+    expect(sent).toEqual(['hset', 'hgetall', 'hsetnx', 'hget', 'hset', 'hgetall']);
   });
 
   it('is stored as the documents say', async () => {
@@ -46,12 +46,19 @@ describe('a heartbeat', () => {
     expect(await bed.redis.hget(fleet.sessions, HEARTBEAT.session)).toMatch(/^2 \d+ 60000 d left$/);
   });
 
+  it('reads a session to which a later version has added words', async () => {
+    await bed.redis.hset(fleet.sessions, { later: '1 2 3 d x=1', left: '1 2 3 d left x=1' });
+    expect(await bed.broker.sessions()).toMatchObject([
+      { session: 'later', count: 1, digest: 'd', left: false },
+      { session: 'left', digest: 'd', left: true },
+    ]);
+  });
+
   it('leaves out what is no session, which can be forgotten by its name', async () => {
     const foreign = {
       '': 'x',
       a: '1 2 3',
       b: '-1 2 3 d',
-      c: '1 2 3 d gone',
       d: `${'9'.repeat(16)} 2 3 d`,
       e: '1 1e9 3 d',
       f: '\0',
@@ -63,7 +70,7 @@ describe('a heartbeat', () => {
     expect(await bed.broker.sessions()).toEqual(sessions);
     await bed.broker.forget(Object.keys(foreign));
 
-    expect(await bed.redis.hkeys(fleet.sessions)).toEqual([HEARTBEAT.session]);
+    expect((await bed.redis.hkeys(fleet.sessions)).toSorted()).toEqual([HEARTBEAT.session, 'mark'].toSorted());
   });
 });
 

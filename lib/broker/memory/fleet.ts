@@ -91,7 +91,7 @@ export function configsOf({ configs }: MemoryFleet, names: readonly string[]): (
 export function heartbeat(fleet: MemoryFleet, given: Heartbeat): FleetLook {
   const isNew = !fleet.sessions.has(given.session);
   note(fleet, given, false);
-  return { isNew, sessions: sessions(fleet) };
+  return { isNew, mark: 'memory', sessions: sessions(fleet) };
 }
 
 export function leave(fleet: MemoryFleet, given: Heartbeat): void {

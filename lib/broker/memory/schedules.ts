@@ -4,6 +4,7 @@ import { assertLength, assertNext } from '../assert-times.js';
 import {
   type CallId,
   type DueSchedules,
+  type ScheduleLook,
   type FoundSchedule,
   type IndexedSchedule,
   MAX_DUE_SCHEDULES,
@@ -58,7 +59,7 @@ export function putSchedule(partition: MemoryPartition, given: ScheduleWrite): b
   const stored = schedules.get(id);
   if (stored?.state === state) return true;
   if (stored?.state !== expected) return false;
-  const head = finite(partition.occurrences.first?.score);
+  const head = finite([...partition.occurrences].find(({ score }) => score > partition.now)?.score);
   write(partition, id, state, { ...stored, ...content } as ScheduleContent, nextAt);
   if (nextAt !== undefined && (head === undefined || nextAt < head))
     partition.signal({ kind: 'schedules', at: nextAt });
@@ -72,13 +73,17 @@ export function removeSchedule(partition: MemoryPartition, call: CallId, id: str
   });
 }
 
-export function dueSchedules({ schedules, occurrences, now }: MemoryPartition): DueSchedules {
+export function dueSchedules(
+  { schedules, occurrences, now }: MemoryPartition,
+  { ahead = 0, skip = 0 }: ScheduleLook = {},
+): DueSchedules {
   const due = occurrences
-    .upTo(now, MAX_DUE_SCHEDULES)
+    .upTo(now + ahead, skip + MAX_DUE_SCHEDULES)
+    .slice(skip)
     .map(({ member: id }): StoredSchedule => ({ id, ...(schedules.get(id) as StoredContent) }));
   return {
     due,
-    nextAt: finite([...occurrences][due.length]?.score),
+    nextAt: finite([...occurrences][skip + due.length]?.score),
     now,
     count: schedules.size,
     repaired: 0,

@@ -9,14 +9,14 @@ import type {
   TopicLimits,
 } from '../broker.interface.js';
 
-// How the records of the fleet are written, and the signals to its sessions. What cannot be read counts as not there: another
-// program may have written it, or a later version.
+// How the records of the fleet are written, and the signals to its sessions. A later version may have put words behind those that this one
+// knows. What cannot be read at all counts as not there: another program may have written it.
 
 /** The highest version of the protocol that a config can have; a higher number is damage. */
 export const MAX_PROTOCOL = 1_000_000;
 
-/** Count, time, length, digest, and whether the process has left. */
-const SESSION = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)( left)?$/;
+/** Count, time, length, digest, and then whether the process has left; a later version may have put more words there. */
+const SESSION = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)((?: \S+)*)$/;
 
 /** @param at when the process says so, epoch milliseconds */
 export function encodeSession({ count, length, digest }: Heartbeat, at: number): string {
@@ -31,7 +31,7 @@ export function encodeLeftSession(heartbeat: Heartbeat, at: number): string {
 export function decodeSessions(fields: Readonly<Record<string, string>>): SessionRecord[] {
   const sessions: SessionRecord[] = [];
   for (const [session, record] of Object.entries(fields)) {
-    const [, count, at, length, digest, left] = SESSION.exec(record) ?? [];
+    const [, count, at, length, digest, rest = ''] = SESSION.exec(record) ?? [];
     if (digest === undefined) continue;
     sessions.push({
       session,
@@ -39,7 +39,7 @@ export function decodeSessions(fields: Readonly<Record<string, string>>): Sessio
       at: Number(at),
       length: Number(length),
       digest,
-      left: left !== undefined,
+      left: rest.split(' ').includes('left'),
     });
   }
   return sessions.toSorted((a, b) => (a.session < b.session ? -1 : 1));
@@ -61,8 +61,7 @@ export function encodeTopicConfig({ partitions, protocol, order, limits }: Topic
 }
 
 export function decodeTopicConfig(text: string | null): TopicConfig | undefined {
-  const [partitions, protocol, order = '', limits = '', ...rest] = text?.split(' ') ?? [];
-  if (rest.length > 0) return undefined;
+  const [partitions, protocol, order = '', limits = ''] = text?.split(' ') ?? [];
   return topicConfigOf([partitions, protocol, order === NO_ORDER ? '' : order, limits]);
 }
 
@@ -87,13 +86,17 @@ export function encodeLimits(limits: TopicLimits | undefined): string {
   return parts.filter((part) => part).join(',');
 }
 
-const LIMITS =
-  /^(?:(?<by>key)?rate=(?<max>\d{1,15})\/(?<per>\d{1,15}))?,?(?:flight=(?<topic>\d{1,15}))?,?(?:keyflight=(?<key>\d{1,15}))?$/;
+/** Each may be followed by limits of a later version. */
+const RATE = /(?:^|,)(?<by>key)?rate=(?<max>\d{1,15})\/(?<per>\d{1,15})(?:,|$)/;
+const IN_FLIGHT = /(?:^|,)flight=(?<topic>\d{1,15})(?:,|$)/;
+const IN_FLIGHT_BY_KEY = /(?:^|,)keyflight=(?<key>\d{1,15})(?:,|$)/;
 
 /** What cannot be read counts as no limits; a process that has some configured stores them again at its next boot. */
 export function decodeLimits(text: unknown): TopicLimits | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
-  const { by, max, per, topic, key } = LIMITS.exec(text)?.groups ?? {};
+  const { by, max, per } = RATE.exec(text)?.groups ?? {};
+  const { topic } = IN_FLIGHT.exec(text)?.groups ?? {};
+  const { key } = IN_FLIGHT_BY_KEY.exec(text)?.groups ?? {};
   const rate =
     Number(max) > 0 && Number(per) > 0 ? { max: Number(max), per: Number(per), by: by ?? 'topic' } : undefined;
   const inFlight = { topic: countOf(topic), key: countOf(key) };

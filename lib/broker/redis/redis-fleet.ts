@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { MAX_PARTITIONS } from '../../checks/limits.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { isName } from '../../messages/topic.js';
@@ -58,6 +59,11 @@ type FleetOperation =
   | 'tell'
   | 'acquire'
   | 'release';
+
+/** Among the sessions, which have colons in their names: the heartbeat reads it with them. */
+const MARK = 'mark';
+
+const MARK_BYTES = 9;
 
 /** The operations about topics, sessions and owners. */
 export class RedisFleet extends RedisReports implements Pick<BrokerOperations, FleetOperation> {
@@ -132,12 +138,22 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
       const [added, fields] = await this.#scripts.call([sessions], (redis) =>
         Promise.all([redis.hset(sessions, heartbeat.session, record), redis.hgetall(sessions)]),
       );
-      return { isNew: added === 1, sessions: decodeSessions(fields) };
+      return { isNew: added === 1, mark: fields[MARK] ?? (await this.#setMark()), sessions: decodeSessions(fields) };
     } catch (error) {
       if (!isFull(error)) throw error;
       const isNew = await this.#setField(sessions, heartbeat.session, record);
-      return { isNew, sessions: await this.sessions() };
+      return { isNew, mark: undefined, sessions: await this.sessions() };
     }
+  }
+
+  /** The first of several processes decides. */
+  async #setMark(): Promise<string | undefined> {
+    const { sessions } = this.#keys.fleet;
+    const mark = randomBytes(MARK_BYTES).toString('base64url');
+    const [, stored] = await this.#scripts.call([sessions], (redis) =>
+      Promise.all([redis.hsetnx(sessions, MARK, mark), redis.hget(sessions, MARK)]),
+    );
+    return stored ?? undefined;
   }
 
   async leave(heartbeat: Heartbeat): Promise<void> {

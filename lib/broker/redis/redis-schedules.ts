@@ -3,6 +3,7 @@ import {
   type BrokerOperations,
   type CallId,
   type DueSchedules,
+  type ScheduleLook,
   type FoundSchedule,
   type IndexedSchedule,
   MAX_DUE_SCHEDULES,
@@ -123,8 +124,8 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
     return removed === 1;
   }
 
-  async dueSchedules(partition: Partition): Promise<DueSchedules> {
-    const given = { limit: MAX_DUE_SCHEDULES };
+  async dueSchedules(partition: Partition, { ahead = 0, skip = 0 }: ScheduleLook = {}): Promise<DueSchedules> {
+    const given = { limit: MAX_DUE_SCHEDULES, ahead, skip };
     return dueSchedules(await this.#scripts.run('due-schedules', this.#keys.partition(partition), given));
   }
 

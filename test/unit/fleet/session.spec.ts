@@ -196,17 +196,17 @@ describe('Session', () => {
     });
   });
 
-  describe('if Redis has lost it', () => {
-    it('says its topics again, tells the others, and has everything restored', async () => {
+  describe('if others have forgotten it', () => {
+    it('says its topics again, tells the others, and looks what it holds; nothing is lost', async () => {
       const { bed, me } = await joined();
       const tellings = () => me.told.filter((kind) => kind === 'changed').length;
-      expect([me.restores, me.count('rememberTopics'), tellings()]).toEqual([0, 1, 1]);
+      expect([me.verifications, me.count('rememberTopics'), tellings()]).toEqual([0, 1, 1]);
       await bed.broker.forget(['me']);
       await bed.clock.advance(HEARTBEAT);
-      expect([me.restores, me.count('rememberTopics'), tellings()]).toEqual([1, 2, 2]);
+      expect([me.verifications, me.count('rememberTopics'), tellings()]).toEqual([1, 2, 2]);
       await bed.clock.advance(2 * HEARTBEAT);
 
-      expect([me.restores, me.count('rememberTopics')]).toEqual([1, 2]);
+      expect([me.verifications, me.count('rememberTopics'), me.restores]).toEqual([1, 2, 0]);
     });
 
     it('does so though the call after the heartbeat fails', async () => {
@@ -218,9 +218,21 @@ describe('Session', () => {
       me.around = async ({ run }) => run();
       await bed.clock.advance(HEARTBEAT);
 
-      expect(me.restores).toBe(1);
       const [digest = ''] = (await bed.broker.sessions()).map((record) => record.digest);
       expect(await bed.broker.rememberedTopics([digest])).toEqual([['jobs']]);
+    });
+  });
+
+  describe('if Redis has lost data', () => {
+    it('has everything restored, once, whether or not its session is still there', async () => {
+      const { bed, me } = await joined();
+      me.around = async ({ operation, run }) => {
+        const reply = (await run()) as object;
+        return operation === 'heartbeat' ? { ...reply, mark: 'another' } : reply;
+      };
+      await bed.clock.advance(3 * HEARTBEAT);
+
+      expect(me.restores).toBe(1);
     });
   });
 
@@ -296,14 +308,14 @@ describe('Session', () => {
       expect(me.count('rememberTopics')).toBe(1);
     });
 
-    it('says them again if Redis has lost the session at that moment', async () => {
+    it('says them again if others have forgotten the session at that moment', async () => {
       const { bed, me } = await joined();
       await bed.broker.forget(['me']);
       await me.session.handle(['mails']);
 
       const [digest = ''] = (await bed.broker.sessions()).map((record) => record.digest);
       expect(await bed.broker.rememberedTopics([digest])).toEqual([['mails']]);
-      expect(me.restores).toBe(1);
+      expect(me.verifications).toBe(1);
     });
 
     it('does nothing once it is stopped', async () => {

@@ -30,19 +30,26 @@ describe('nextStep', () => {
     }
   });
 
-  it('publishes none of an outage with none', () => {
-    expect(nextStep(schedule('none'), 60 * SECOND, 90_500)).toEqual({
+  it.each(['none', 'latest'] as const)('leaves out what is later, and goes on with the rest: %s', (catchUp) => {
+    expect(nextStep(schedule(catchUp), 60 * SECOND, 90_500)).toEqual({
       publish: undefined,
-      next: 91 * SECOND,
-      missed: { first: 60 * SECOND, last: 90 * SECOND, count: 31 },
+      next: 71 * SECOND,
+      missed: { first: 60 * SECOND, last: 70 * SECOND, count: 11 },
     });
   });
 
-  it('publishes the last one of an outage with latest', () => {
-    expect(nextStep(schedule('latest'), 60 * SECOND, 90_500)).toEqual({
-      publish: 90 * SECOND,
-      next: 91 * SECOND,
-      missed: { first: 60 * SECOND, last: 89 * SECOND, count: 30 },
+  it('publishes none of an outage with none, and the last one with latest', () => {
+    const hourly = { every: 3600 * SECOND, anchor: 0, startAt: undefined, endAt: undefined };
+    const [first, now] = [3600 * SECOND, 4 * 3600 * SECOND - MOST_LATE];
+    expect(nextStep(schedule('none', hourly), first, now)).toEqual({
+      publish: undefined,
+      next: 4 * 3600 * SECOND,
+      missed: { first, last: 3 * 3600 * SECOND, count: 3 },
+    });
+    expect(nextStep(schedule('latest', hourly), first, now)).toEqual({
+      publish: 3 * 3600 * SECOND,
+      next: 4 * 3600 * SECOND,
+      missed: { first, last: 2 * 3600 * SECOND, count: 2 },
     });
   });
 
@@ -65,12 +72,12 @@ describe('nextStep', () => {
 
   it('does not go past the end', () => {
     const ending = { ...EVERY_SECOND, endAt: 70_500 };
-    expect(nextStep(schedule('latest', ending), 60 * SECOND, 90_500)).toEqual({
+    expect(nextStep(schedule('latest', ending), 60 * SECOND, 100_500)).toEqual({
       publish: 70 * SECOND,
       next: undefined,
       missed: { first: 60 * SECOND, last: 69 * SECOND, count: 10 },
     });
-    expect(nextStep(schedule('none', ending), 60 * SECOND, 90_500)).toMatchObject({
+    expect(nextStep(schedule('none', ending), 60 * SECOND, 100_500)).toMatchObject({
       publish: undefined,
       next: undefined,
     });

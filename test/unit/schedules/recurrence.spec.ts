@@ -178,6 +178,28 @@ describe('a cron expression', () => {
   );
 
   it.each([
+    '* * * * *',
+    '*/7 * * * *',
+    '15,45 */3 * * *',
+    '30 2 * * *',
+    '5-20/3 8-17 * * 1-5',
+    '*/20 30 * * * *',
+    '@hourly',
+  ])('counts them as if it went through all of them, through changes of the clocks too: %s', (expression) => {
+    const random = new SeededRandom(2);
+    for (const zone of ['Europe/Berlin', 'Asia/Kathmandu', 'Australia/Lord_Howe']) {
+      const recurrence = cron(expression, zone);
+      for (const begin of ['2026-03-27T00:00:00Z', '2026-10-23T00:00:00Z', '2026-06-01T00:00:00Z']) {
+        const first = recurrence.from(at(begin) + random.integer(0, 72) * HOUR) as number;
+        const last = recurrence.lastUntil(first, first + random.integer(1, 60) * HOUR);
+        let expected = 1;
+        for (let time = first; time < last; time = recurrence.after(time) as number) expected++;
+        expect(recurrence.count(first, last)).toBe(Math.min(expected, MOST_COUNTED));
+      }
+    }
+  });
+
+  it.each([
     '',
     'daily',
     '* * * *',

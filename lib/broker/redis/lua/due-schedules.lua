@@ -1,7 +1,7 @@
--- Lists the schedules whose time has come, the earliest first, and tells when the next of the others publishes.
+-- Lists the schedules whose time has come or comes soon, the earliest first, and tells when the next of the others publishes.
 --
 -- KEYS  schedules HASH, occurrences ZSET
--- ARGV  limit
+-- ARGV  limit, ahead (how long before its time one is listed, ms), skip (how many are left out at the beginning)
 -- Reply {now_us, now, next, count, repaired, damaged, then 2 a schedule: id, record}
 --       now       epoch ms
 --       next      when the first of those that are not listed publishes, epoch ms; -1 if none does
@@ -20,10 +20,11 @@
 local MAX_BYTES = 1048576
 -- How many schedules are tried besides.
 local TRIED = 3
-local due = redis.call('ZRANGEBYSCORE', occurrences, '-inf', now, 'LIMIT', 0, tonumber(limit))
+local horizon = now + tonumber(ahead)
+local due = redis.call('ZRANGEBYSCORE', occurrences, '-inf', horizon, 'LIMIT', tonumber(skip), tonumber(limit))
 local count = redis.call('HLEN', schedules)
 -- The state, as it is written: its third word is the next occurrence.
-local STATE = '^[%w_%-]+ %a+ ([%d%-]+) [%d%-]+ %d+\n'
+local STATE = '^[%w_%-]+ %a+ ([%d%-]+) [%d%-]+ %d+[^\n]*\n'
 local reply = { now_us, now, -1, count, 0, '' }
 local listed, repaired, bytes, damaged = 0, 0, 0, {}
 for i = 1, #due do
@@ -40,7 +41,7 @@ for i = 1, #due do
   elseif next_at == '-' then
     redis.call('ZADD', occurrences, 'inf', id)
     repaired = repaired + 1
-  elseif time and time > now and time <= MAX_TIME then
+  elseif time and time > horizon and time <= MAX_TIME then
     redis.call('ZADD', occurrences, string.format('%d', time), id)
     repaired = repaired + 1
   elseif listed > 0 and bytes + #record > MAX_BYTES then
@@ -63,7 +64,7 @@ for i = 1, #some do
     repaired = repaired + 1
   end
 end
-local next_score = redis.call('ZRANGE', occurrences, listed, listed, 'WITHSCORES')[2]
+local next_score = redis.call('ZRANGE', occurrences, skip + listed, skip + listed, 'WITHSCORES')[2]
 if next_score and tonumber(next_score) <= MAX_TIME then reply[3] = to_time(next_score) end
 reply[5], reply[6] = repaired, table.concat(damaged)
 return reply

@@ -15,7 +15,8 @@
 if not is_score(next_at) then return redis.error_reply('REFUSED the next occurrence is no time: ' .. next_at) end
 
 local stored = redis.call('HGET', schedules, id)
-local head = redis.call('ZRANGE', occurrences, 0, 0, 'WITHSCORES')[2]
+-- What is due waits for nobody, unless its owner cannot read it: it must not hide what comes.
+local head = redis.call('ZRANGEBYSCORE', occurrences, '(' .. now, 'inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
 local stored_state, stored_rest = schedule_parts(stored)
 if stored_state == state then return { now_us, 1 } end
 if is_new == '1' then
