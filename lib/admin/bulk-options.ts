@@ -1,3 +1,4 @@
+import { isAbortSignal } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { assertOptions } from '../checks/validate.js';
@@ -153,7 +154,7 @@ function checkedBulkOptions({
       `rate must be a number of messages a second, greater than 0. Given: ${describe(rate)}.`,
     );
   }
-  if (!(signal instanceof AbortSignal)) {
+  if (!isAbortSignal(signal)) {
     throw new InvalidArgumentError(`signal must be an AbortSignal. Given: ${describe(signal)}.`);
   }
   if (onProgress !== undefined && typeof onProgress !== 'function') {

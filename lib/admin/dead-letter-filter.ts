@@ -9,7 +9,8 @@ import { optionalTime } from '../time/date.js';
 import { fingerprintOf } from './fingerprint.js';
 
 /**
- * Which dead letters are meant: those that fit all that is given. An empty filter means every dead letter of the topic.
+ * Which dead letters are meant: those that fit all that is given, at least one property. `{ all: true }` means every dead letter of the
+ * topic; no filter means that by having nothing in it.
  *
  * @publicApi
  */
@@ -24,10 +25,12 @@ export interface DeadLetterFilter {
   readonly key?: string;
   /** The group that they are in, see `DelayQueueAdmin.deadLetterGroups()`. */
   readonly fingerprint?: string;
+  /** Every dead letter of the topic; stands alone. */
+  readonly all?: true;
 }
 
 /** A filter that was checked. Times are epoch milliseconds. */
-export type CheckedFilter = Omit<DeadLetterFilter, 'since' | 'until'> & {
+export type CheckedFilter = Omit<DeadLetterFilter, 'all' | 'since' | 'until'> & {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 };
@@ -37,7 +40,7 @@ export type DeadLetterSelection = MessageName | DeadLetterFilter;
 
 export type CheckedSelection = { readonly name: MessageName } | { readonly filter: CheckedFilter };
 
-const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'until', 'key', 'fingerprint'];
+const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'until', 'key', 'fingerprint', 'all'];
 
 /** @throws InvalidArgumentError also if nothing is given: that does not mean every dead letter */
 export function checkedSelection(selection: DeadLetterSelection): CheckedSelection {
@@ -68,7 +71,9 @@ export function isMeant({ storedId, failure }: ListedDeadLetter, { reason, key, 
 /** @throws InvalidArgumentError if it is no filter, or nothing can ever fit a part of it */
 function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   assertOptions('The filter of dead letters', filter, PROPERTIES);
-  const { reason, since, until, key, fingerprint } = filter;
+  const { all, ...rest } = filter;
+  assertNotEmpty(all, rest);
+  const { reason, since, until, key, fingerprint } = rest;
   if (reason !== undefined) assertOneOf('reason', reason, FAILURE_REASONS);
   if (key !== undefined) assertId('key', key);
   if (fingerprint !== undefined && !/^[0-9a-f]{16}$/.test(fingerprint)) {
@@ -80,5 +85,15 @@ function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   if (times.since !== undefined && times.until !== undefined && times.since >= times.until) {
     throw new InvalidArgumentError(`since must be before until. Given: ${describe(since)} and ${describe(until)}.`);
   }
-  return { ...filter, ...times };
+  return { ...rest, ...times };
+}
+
+/** A value that was looked up and is not there must not widen what is meant to all there is. */
+function assertNotEmpty(all: unknown, rest: DeadLetterFilter): void {
+  const isFilter = Object.values(rest).some((value) => value !== undefined);
+  if (all === undefined ? isFilter : all === true && !isFilter) return;
+  throw new InvalidArgumentError(
+    `Say which dead letters are meant: one by its id or { id, key }, those that fit a filter with at least one property, or ` +
+      `{ all: true } alone for every one of the topic. Given: ${describe({ ...(all !== undefined && { all }), ...rest })}.`,
+  );
 }

@@ -1,4 +1,6 @@
+import { isError } from '../checks/kinds.js';
 import { type Broker, type DoctorFinding, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /**
@@ -47,7 +49,10 @@ async function checkTopics(dependencies: AdminDependencies): Promise<DoctorFindi
       check: 'topics',
       level: 'warning',
       message: `Which protocol the topics speak is unknown: ${textOf(error)}`,
-      advice: 'Look at what was refused, and allow it to the user of Redis.',
+      advice:
+        error instanceof BrokerUnavailableError && error.transient
+          ? 'Look at which part of Redis is away.'
+          : 'Look at what was refused, and allow it to the user of Redis.',
     };
   }
 }
@@ -78,5 +83,5 @@ async function findForeignTopics(broker: Broker): Promise<DoctorFinding> {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return isError(error) ? error.message : String(error);
 }

@@ -29,6 +29,7 @@ export const EXPLAIN_CAUSES = [
   'blocked-by-key',
   'rate-limited',
   'max-in-flight',
+  'starved',
   'behind',
 ] as const;
 
@@ -65,6 +66,8 @@ export interface Evidence extends SoughtPlace {
   readonly ownerState: ProcessState | undefined;
   /** The limit of the topic that it waits for. */
   readonly ownerWaitsFor: keyof Limits | undefined;
+  /** When it expires, epoch milliseconds; `undefined` if it does not, or that is not known. */
+  readonly expiresAt: number | undefined;
 }
 
 /** When a cause holds, and what to do then. */
@@ -155,6 +158,13 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
       return `As many messages of ${whose} are in flight as 'maxInFlight' allows: it begins when one of them is done. If none ends, see which handlers run.`;
     },
   },
+  starved: {
+    holds: ({ topic, message, ownerState }) =>
+      waits(message) && !waitsForTime(message) && (ownerState?.starved?.includes(topic) ?? false),
+    advise: ({ topic, owner }) =>
+      `What the limits of topic '${topic}' permit is over before ${owner} can call its handler: its event loop is busy for long, or Redis ` +
+      `answers it late. Look for code that computes without a pause, and at the network; more processes share the load.`,
+  },
   behind: {
     holds: ({ message }) => waits(message) && !waitsForTime(message) && (message.before ?? 0) > 0,
     advise: adviseBehind,
@@ -169,7 +179,7 @@ export function causesOf(evidence: Evidence): readonly [FoundCause, ...FoundCaus
 }
 
 export function adviseOn(cause: FoundCause, evidence: Evidence): string {
-  return RULES[cause].advise(evidence);
+  return RULES[cause].advise(evidence) + adviseOnExpiry(evidence);
 }
 
 export function adviseOnFinished(at: number, outcome: FinishedOutcome | undefined): string {
@@ -190,6 +200,12 @@ export function adviseOnUnknown({ topic, isKnownTopic, meantTopic }: SoughtPlace
   }
   const meant = meantTopic === undefined ? 'See topics().' : `Did you mean '${meantTopic}'?`;
   return `Nobody has ever published to topic '${topic}' under this prefix, or handled it. ${meant}`;
+}
+
+function adviseOnExpiry({ message: { now }, expiresAt }: Evidence): string {
+  if (expiresAt === undefined) return '';
+  if (expiresAt > now) return ` It expires at ${shown(expiresAt)}, if no process hands it out before.`;
+  return ` It has expired at ${shown(expiresAt)}: the next process that hands messages of the topic out makes it a dead letter.`;
 }
 
 /** The process that runs a message; `undefined` if it does not run, or its partition has another owner by now. */

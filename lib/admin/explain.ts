@@ -5,6 +5,7 @@ import type { MessageName } from '../messages/assert-id.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { publishedAtOf } from '../messages/envelope.js';
 import type { Failure } from '../messages/failure.js';
+import { readablePart } from '../messages/readable-part.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { toDate } from '../time/date.js';
 import { findMessage } from '../topics/find-message.js';
@@ -52,6 +53,8 @@ export interface ExplainFacts {
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
   /** When it is due, if it is scheduled. */
   readonly dueAt: Date | undefined;
+  /** When it expires, if it was published with `expireAfter` and was not delivered yet. */
+  readonly expiresAt: Date | undefined;
   /** When its lease ends, if it is in flight. */
   readonly leaseEndsAt: Date | undefined;
   /** When it died, if it is a dead letter. */
@@ -136,6 +139,7 @@ export async function explain(dependencies: AdminDependencies, topic: string, na
     isOwnerAlive: processes.some(({ session }) => session.session === owner),
     ownerState: reported?.state,
     ownerWaitsFor: owner === undefined ? undefined : waiting?.get(owner),
+    expiresAt: await served(dependencies, () => expiryOf(broker, found)),
   };
   const [cause, ...also] = causesOf(evidence);
   return {
@@ -165,6 +169,15 @@ async function find(
 interface EndedMessage {
   readonly partition: Partition;
   readonly message: StoredMessage;
+}
+
+/** A message expires only before its first delivery. What its topic or its handler says of that is not known here. */
+async function expiryOf(broker: Broker, { partition, storedId, message }: FoundMessage): Promise<number | undefined> {
+  const { state, at, deliveries } = message;
+  if (state !== 'scheduled' || deliveries > 0) return undefined;
+  const stored = await broker.get(partition, storedId);
+  const { expireAfter } = stored ? readablePart(partition.topic, undefined, stored.envelope).options : {};
+  return expireAfter === undefined ? undefined : at + expireAfter;
 }
 
 async function findEnded(
@@ -214,6 +227,7 @@ const NOTHING_FOUND = {
   at: undefined,
   state: undefined,
   dueAt: undefined,
+  expiresAt: undefined,
   leaseEndsAt: undefined,
   diedAt: undefined,
   finishedAt: undefined,
@@ -237,7 +251,7 @@ const NOTHING_FOUND = {
 } as const satisfies Partial<ExplainFacts>;
 
 function toFacts(evidence: Evidence, storedId: string): ExplainFacts {
-  const { topic, partition, message, handlers, owner, isOwnerAlive, ownerState } = evidence;
+  const { topic, partition, message, handlers, owner, isOwnerAlive, ownerState, expiresAt } = evidence;
   const { state, at, now, publishedAt, deliveries, attempts, crashes, failure, mark, before, blockedBy, paused } =
     message;
   const atIf = (wanted: MessageLook['state']): Date | undefined => (state === wanted ? toDate(at) : undefined);
@@ -248,6 +262,7 @@ function toFacts(evidence: Evidence, storedId: string): ExplainFacts {
     at: toDate(now),
     state,
     dueAt: atIf('scheduled'),
+    expiresAt: expiresAt === undefined ? undefined : toDate(expiresAt),
     leaseEndsAt: atIf('in-flight'),
     diedAt: atIf('dead'),
     finishedAt: undefined,

@@ -1,6 +1,7 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { toDate } from '../time/date.js';
+import { type StoredBackoff, toStoredBackoff } from '../messages/backoff.js';
 import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
 import { readablePart } from '../messages/readable-part.js';
@@ -40,6 +41,14 @@ export interface MessageDetails {
   readonly deliveries: number;
   /** Attempts spent so far. */
   readonly attempts: number;
+  /** The attempts that it may have, if it was published with the option; else its handler or its topic decides. */
+  readonly maxAttempts: number | undefined;
+  /** How long it waits after a failed attempt, if it was published with the option; times are milliseconds. */
+  readonly backoff: StoredBackoff | undefined;
+  /** The longest run of its handler, if it was published with the option; milliseconds. */
+  readonly timeout: number | undefined;
+  /** How long after its due time it expires, if it was published with the option; milliseconds. */
+  readonly expireAfter: number | undefined;
   /** Why it is dead, or why the latest attempt that failed did. */
   readonly failure: Failure | undefined;
   /** The latest attempts that failed, the last one first; at most 10. An attempt that crashed has no entry. */
@@ -59,7 +68,7 @@ export function toDetails(
   serializer: PayloadSerializer | undefined,
 ): MessageDetails {
   const { storedId, envelope, state, at, deliveries, attempts, failure, history, blockedBy, ending } = stored;
-  const { payload, headers, tags, publishedAt } = readablePart(topic, serializer, envelope);
+  const { payload, headers, tags, publishedAt, options } = readablePart(topic, serializer, envelope);
   const common = {
     topic,
     partition: index,
@@ -72,6 +81,10 @@ export function toDetails(
     process: ending?.process,
     deliveries,
     attempts,
+    maxAttempts: options.attempts,
+    backoff: options.backoff && toStoredBackoff(options.backoff),
+    timeout: options.timeout,
+    expireAfter: options.expireAfter,
     failure,
     history,
     blockedBy: blockedBy === undefined ? undefined : fromStoredId(blockedBy).id,

@@ -14,6 +14,7 @@ export interface BulkOutcome {
 
 /** How a bulk operation is called. */
 export interface BulkCall {
+  readonly actor: string;
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: BulkProgress) => void;
@@ -45,7 +46,9 @@ export async function runBulk(cli: Cli, operation: BulkOperation): Promise<void>
       cli.print({ topic, matched, [done]: changed, dryRun, aborted: signal.aborted }, lines);
 
     const counting = new Progress(cli.terminal, cli.notePaint, 'counted');
+    const { actor } = cli;
     const { matched } = await call({
+      actor,
       dryRun: true,
       signal,
       onProgress: (progress) => counting.update(progress.matched),
@@ -61,6 +64,7 @@ export async function runBulk(cli: Cli, operation: BulkOperation): Promise<void>
     }
     const progress = new Progress(cli.terminal, cli.notePaint, done, matched);
     const outcome = await call({
+      actor,
       dryRun: false,
       signal,
       onProgress: ({ changed }) => progress.update(changed),

@@ -1,4 +1,5 @@
 import { CommanderError } from '@commander-js/extra-typings';
+import { isError } from '../checks/kinds.js';
 import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
@@ -40,7 +41,7 @@ export function toldError(error: unknown): ToldError {
   if (error instanceof DelayQueueError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message };
   }
-  const fault = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const fault = isError(error) ? (error.stack ?? error.message) : String(error);
   return { exitCode: EXIT.internal, code: 'INTERNAL', message: `This is a fault of nestjs-delay-queue: ${fault}` };
 }
 

@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os';
 import { type DelayQueueAdminOptions, openConnection } from '../composition/create-delay-queue-admin.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { didYouMean } from '../checks/nearest.js';
@@ -5,11 +6,11 @@ import { parseDuration } from '../time/duration.js';
 import { CliError, notFound } from './cli-error.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { toJson } from './json.js';
-import { type Paint, paintFor } from './paint.js';
+import { type Paint, paintFor, say } from './paint.js';
 import type { GlobalOptions } from './program.js';
 import { readRedis } from './redis-option.js';
 import { type Terminal, ask, isInteractive } from './terminal.js';
-import { shown } from './text.js';
+import { shown, shownLines } from './text.js';
 
 /** The queues of a prefix, as far as a command works with them. */
 export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'events' | 'broker'>;
@@ -50,6 +51,11 @@ export class Cli {
     return this.#options().prefix ?? this.#env('DELAY_QUEUE_PREFIX') ?? 'dq';
   }
 
+  /** Who acts, for the audit log. */
+  get actor(): string {
+    return this.#options().actor ?? this.#env('DELAY_QUEUE_ACTOR') ?? `${userName()}@${hostname()}`;
+  }
+
   /** How to reach Redis. */
   get connectionOptions(): DelayQueueAdminOptions {
     const { redis, redisTimeout: timeout } = this.#options();
@@ -86,12 +92,12 @@ export class Cli {
    */
   print(value: unknown, lines: () => readonly string[]): void {
     const text = this.isJson ? toJson(value) : lines().join('\n');
-    if (text !== '') this.terminal.stdout.write(`${text}\n`);
+    if (text !== '') say(this.terminal.stdout, `${text}\n`, this.#options().color);
   }
 
   /** Says something beside the results, on the standard error. */
   note(text: string): void {
-    this.terminal.stderr.write(`${text}\n`);
+    say(this.terminal.stderr, `${text}\n`, this.#options().color);
   }
 
   /** Prints a result that is a no: the process says so as it ends. */
@@ -114,7 +120,7 @@ export class Cli {
         `${what} There is no terminal to ask on, so nothing was changed: repeat it with --yes, or with --dry-run to count.`,
       );
     }
-    const answer = await ask(this.terminal, `${what}\nType the name of the topic to go on: `);
+    const answer = await ask(this.terminal, `${shownLines(what)}\nType the name of the topic to go on: `);
     if (answer?.trim() !== topic) throw unconfirmed('That is not the name of the topic. Nothing was changed.');
   }
 
@@ -145,6 +151,15 @@ export class Cli {
 
   #env(name: string): string | undefined {
     return this.terminal.env[name] || undefined;
+  }
+}
+
+/** A container may run as a user without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown');
   }
 }
 

@@ -57,7 +57,7 @@ export function selectionOf({
       'Say which dead letters: --id, --all, or a filter (--fingerprint, --reason, --key, --since, --until).',
     );
   }
-  return definedOf({ key, ...filter, reason: filter.reason as FailureReason | undefined });
+  return definedOf({ key, ...filter, all, reason: filter.reason as FailureReason | undefined });
 }
 
 /** What to tell if there is no dead letter with the id that was given; `undefined` if none was. */

@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
+import { isoToEpoch } from '../time/iso-time.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';
 
-/** Both the date and the zone must be said: a time without one would be that of whichever machine this runs on. */
-const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))$/;
+/** What is less was meant as seconds or as a year: in milliseconds it is before March 1973. */
+const MIN_EPOCH = 100_000_000_000;
 
 export const TIME_FORMS = "ISO 8601 with its zone, such as '2026-12-24T18:00:00Z', or epoch milliseconds";
 
@@ -17,9 +18,10 @@ export function toNumber(text: string): number {
 
 /** Reads a time, epoch milliseconds. */
 export function toTime(text: string): number {
-  const time = /^\d+$/.test(text) ? Number(text) : TIME.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(time)) throw new InvalidArgumentError(`It must be ${TIME_FORMS}.`);
-  return time;
+  const time = /^\d+$/.test(text) ? Number(text) : isoToEpoch(text);
+  if (time === undefined) throw new InvalidArgumentError(`It must be ${TIME_FORMS}.`);
+  if (time >= MIN_EPOCH) return time;
+  throw new InvalidArgumentError(`It must be ${TIME_FORMS}, and ${text} is before 1973; seconds are not taken.`);
 }
 
 /** Adds a header given as `name=value` to those before it. */

@@ -7,5 +7,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(EXIT.done);
 });
+// What is said beside the results may be lost; work that has begun goes on to its end.
+process.stderr.on('error', () => {});
 
 process.exitCode = await run(process.argv.slice(2), process);

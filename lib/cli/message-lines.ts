@@ -1,5 +1,5 @@
 import type { MessageDetails } from '../admin/message-details.js';
-import type { Failure } from '../messages/failure.js';
+import { type Failure, summaryOf } from '../messages/failure.js';
 import type { Paint } from './paint.js';
 import { type Column, pairs } from './table.js';
 import { shown, shownLines, shownValue } from './text.js';
@@ -24,6 +24,7 @@ export function messageColumns(state: MessageDetails['state'], now: number): Col
 /** All that is known of a message. */
 export function messageLines(message: MessageDetails, now: number, paint: Paint): string[] {
   const { id, key, topic, partition, state, at, payload, headers, deliveries, attempts, failure, history } = message;
+  const { maxAttempts, backoff, timeout, expireAfter } = message;
   const entries: [string, string][] = [
     ['id', shown(id)],
     ['key', shown(key)],
@@ -31,7 +32,12 @@ export function messageLines(message: MessageDetails, now: number, paint: Paint)
     ['state', state],
     [AT[state], shownTime(at, now)],
     ['deliveries', String(deliveries)],
-    ['attempts', String(attempts)],
+    ['attempts', maxAttempts === undefined ? String(attempts) : `${attempts} of ${maxAttempts}`],
+    ...(backoff ? [['backoff', shownValue(backoff)] as [string, string]] : []),
+    ...(timeout === undefined ? [] : [['timeout', shownDuration(timeout)] as [string, string]]),
+    ...(expireAfter === undefined
+      ? []
+      : [['expires', `${shownDuration(expireAfter)} after it is due`] as [string, string]]),
     ['headers', shownValue(headers)],
     ['payload', payload === undefined ? `cannot be decoded: ${shown(message.raw)}` : shownValue(payload)],
   ];
@@ -49,5 +55,5 @@ export function messageLines(message: MessageDetails, now: number, paint: Paint)
 }
 
 function shownFailure(failure: Failure | undefined): string {
-  return failure ? `${failure.reason}: ${shown(`${failure.name}: ${failure.message}`)}` : '-';
+  return failure ? `${failure.reason}: ${shown(summaryOf(failure))}` : '-';
 }

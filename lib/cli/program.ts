@@ -13,6 +13,7 @@ export function createProgram() {
         '(env DELAY_QUEUE_REDIS or REDIS_URL; default redis://127.0.0.1:6379)',
     )
     .option('--prefix <prefix>', 'prefix of the queues (env DELAY_QUEUE_PREFIX; default dq)')
+    .option('--actor <name>', 'who acts, for the audit log (env DELAY_QUEUE_ACTOR; default user@host)')
     .option('--redis-timeout <duration>', 'longest time for an answer from Redis', '5s')
     .option('--json', 'print JSON, in the documented forms')
     .option('-y, --yes', 'do not ask before something is removed')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
-import { isPlainObject } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
 import { usageError } from './cli-error.js';
 
 /**

@@ -4,6 +4,7 @@ import { Cli } from './cli.js';
 import { COMMANDS } from './commands.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { toJson } from './json.js';
+import { say } from './paint.js';
 import { type Program, createProgram } from './program.js';
 import type { Terminal } from './terminal.js';
 
@@ -29,8 +30,8 @@ export function assemble(terminal: Terminal): { program: Program; cli: Cli } {
   const cli = new Cli(terminal, () => program.opts());
   program.exitOverride().configureOutput({
     // What commander prints itself is help and the version.
-    writeOut: (text) => void terminal.stdout.write(text),
-    writeErr: (text) => void terminal.stderr.write(text),
+    writeOut: (text) => say(terminal.stdout, text, true),
+    writeErr: (text) => say(terminal.stderr, text, true),
     // It throws errors too, and those are told in our own way.
     outputError: () => {},
   });

@@ -1,10 +1,10 @@
 import type { Paint } from './paint.js';
-import { cut } from './text.js';
+import { cut, shown } from './text.js';
 
 /** A column of a table for people. */
 export interface Column<Row> {
   readonly title: string;
-  /** What stands in it, shown already. */
+  /** What stands in it; it becomes one line. */
   readonly cell: (row: Row) => string;
   /** Numbers stand at the right. */
   readonly align?: 'right';
@@ -25,7 +25,7 @@ export function table<Row>(
   rows: readonly Row[],
   { paint, width }: { readonly paint: Paint; readonly width: number | undefined },
 ): string[] {
-  const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+  const cells = rows.map((row) => columns.map(({ cell }) => shown(cell(row))));
   const widths = columns.map(({ title }, i) => Math.max(title.length, ...cells.map((line) => line[i]?.length ?? 0)));
   const last = columns.length - 1;
   const room = width === undefined ? Infinity : roomForLast(widths, width);
@@ -35,9 +35,9 @@ export function table<Row>(
         const column = columns[i];
         const fitting = i === last ? cut(text, room) : text;
         const padding = ' '.repeat(Math.max(0, (widths[i] ?? 0) - fitting.length));
-        const shown = painted(fitting, i);
-        if (column?.align === 'right') return padding + shown;
-        return i === last ? shown : shown + padding;
+        const styled = painted(fitting, i);
+        if (column?.align === 'right') return padding + styled;
+        return i === last ? styled : styled + padding;
       })
       .join(GAP)
       .trimEnd();

@@ -6,6 +6,11 @@ export function shown(text: string): string {
   return text.replaceAll(CONTROLS, escaped);
 }
 
+/** The same of JSON, whose texts may hold what JSON itself does not escape. It means the same. */
+export function shownJson(json: string): string {
+  return json.replaceAll(CONTROLS, codeOf);
+}
+
 /** The same with its line breaks. */
 export function shownLines(text: string): string {
   return text.split('\n').map(shown).join('\n');
@@ -31,8 +36,11 @@ export function cut(text: string, length: number): string {
 }
 
 function escaped(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
   if (character === '\n') return '\\n';
   if (character === '\t') return '\\t';
-  return `\\u${code.toString(16).padStart(4, '0')}`;
+  return codeOf(character);
+}
+
+function codeOf(character: string): string {
+  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
 }

@@ -1,3 +1,4 @@
+import { isUrl } from '../checks/kinds.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { isHost, parseNode } from '../broker/redis/redis-address.js';
 
@@ -22,7 +23,7 @@ export function assertRedis(redis: unknown): void {
     throw new InvalidArgumentError(`${ALLOWED} Given: an array. The nodes of a Redis Cluster go into { nodes: […] }.`);
   }
   if (!isObject(redis)) throw new InvalidArgumentError(`${ALLOWED} Given: ${kindOf(redis)}.`);
-  if (redis instanceof URL) throw new InvalidArgumentError(`${ALLOWED} Given: a URL object; give its href.`);
+  if (isUrl(redis)) throw new InvalidArgumentError(`${ALLOWED} Given: a URL object; give its href.`);
   if ('url' in redis) {
     throw new InvalidArgumentError(`redis has no option 'url': give the URL itself, redis: 'redis://host:port'.`);
   }
@@ -56,8 +57,8 @@ function isUnambiguous({ username, password, pathname, search, hash }: URL): boo
 
 function isDecodable(part: string): boolean {
   try {
-    decodeURIComponent(part);
-    return true;
+    // What it says is used, since a bundler leaves out a call of a built-in function whose result is not.
+    return decodeURIComponent(part).length <= part.length;
   } catch {
     return false;
   }

@@ -1,7 +1,8 @@
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { DoctorReport } from '../admin/doctor.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
-import { asConfiguration, assertOptions, isPlainObject } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { asConfiguration, assertOptions } from '../checks/validate.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Duration } from '../time/duration.js';

@@ -2,7 +2,8 @@ import type { RetentionLimits, TopicLimits } from '../broker/broker.interface.js
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
-import { asConfiguration, assertInteger, assertOneOf, assertOptions, isPlainObject } from '../checks/validate.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { asConfiguration, assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';

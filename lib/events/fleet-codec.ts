@@ -1,6 +1,7 @@
 import type { FleetError, FleetEvent, FleetEvents } from './fleet-event.js';
 import type { DeliveryEvent, EndedDelivery, QueueEvents } from './queue-events.interface.js';
-import { type FailureReason, toFailure } from '../messages/failure.js';
+import { isDate } from '../checks/kinds.js';
+import { type FailureReason, messageOf, toFailure } from '../messages/failure.js';
 
 /** The kinds of events that leave the process. */
 export const FLEET_KINDS = [
@@ -37,15 +38,26 @@ export function encodeEntry(start: number, events: readonly EncodedEvent[]): str
   return JSON.stringify([start, ...events]);
 }
 
-/** Kinds that this version does not know are left out. */
+/**
+ * Kinds that this version does not know are left out.
+ *
+ * @throws if it was not made by {@link encodeEntry}
+ */
 export function decodeEntry(text: string, process: string): FleetEvent[] {
-  const [start, ...events] = JSON.parse(text) as [number, ...EncodedEvent[]];
+  const [start, ...events] = JSON.parse(text) as [unknown, ...[unknown, unknown, unknown, unknown, ...Value[]][]];
   return events.flatMap(([index, since, topic, partition, ...rest]) => {
-    const kind = FLEET_KINDS[index];
+    const kind = FLEET_KINDS[index as number];
     if (kind === undefined) return [];
-    const origin = { kind, process, at: new Date(start + since), topic, partition };
-    return [{ ...origin, ...DECODERS[kind](rest) } as FleetEvent];
+    const origin = { kind, process, at: new Date(Number(start) + Number(since)), topic: String(topic), partition };
+    const event = { ...origin, ...DECODERS[kind](rest) };
+    if (!Object.values(event).every(isReadable)) throw new TypeError(`An event of the kind '${kind}' cannot be read.`);
+    return [event as FleetEvent];
   });
+}
+
+/** A number that is none, and a date that is none, would fail where they are used. */
+function isReadable(value: unknown): boolean {
+  return !Number.isNaN(isDate(value) ? value.getTime() : value);
 }
 
 const ENCODERS: { readonly [K in FleetKind]: (to: Value[], event: QueueEvents[K]) => void } = {
@@ -55,12 +67,13 @@ const ENCODERS: { readonly [K in FleetKind]: (to: Value[], event: QueueEvents[K]
   retried: (to, event) => {
     encodeEnded(to, event);
     to.push(event.delay);
-    encodeError(to, toFailure('failed', event.error));
+    const failure = toFailure('failed', event.error);
+    encodeError(to, { ...failure, message: messageOf(failure) });
   },
   dead: (to, event) => {
     encodeEnded(to, event);
     to.push(event.failure.reason);
-    encodeError(to, event.failure);
+    encodeError(to, { ...event.failure, message: messageOf(event.failure) });
     to.push(Number(event.blocksKey));
   },
   cancelled: encodeEnded,

@@ -56,6 +56,8 @@ export interface TopicConsumption {
   readonly abandonedRuns: number;
   /** For how long messages have waited for a limit of the topic, in seconds; 0 if none do. */
   readonly limited: number;
+  /** For how long what the limits of the topic permit was over before a handler could be called, in seconds; 0 if it is not. */
+  readonly starved: number;
 }
 
 /**

@@ -199,12 +199,13 @@ function impairmentsOf(findings: Findings): string[] {
     ({ address, since, error }) =>
       `Redis at ${address} cannot be reached since ${since.toISOString()}: ${error.message}`,
   );
-  const ofTopics = topics.flatMap(({ topic, unowned, unreachable, stopped }) => [
+  const ofTopics = topics.flatMap(({ topic, unowned, unreachable, stopped, starved }) => [
     // Whoever has stopped it here knows why nobody owns them, if there is nobody else.
     ...(unowned.length > 0 && !stopped ? [`Topic '${topic}': no process owns partitions ${unowned.join(', ')}`] : []),
     ...(unreachable.length > 0
       ? [`Topic '${topic}': Redis does not answer for partitions ${unreachable.join(', ')}`]
       : []),
+    ...(starved ? [`Topic '${topic}': what its limits permit is over before this process can call the handler`] : []),
   ]);
   const ofUnhandled = unhandled.map(({ topic, suggestion }) => {
     const meant = suggestion === undefined ? '' : `; did you mean '${suggestion}'?`;

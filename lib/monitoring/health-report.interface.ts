@@ -95,6 +95,11 @@ export interface TopicHealth {
    * mean `stalled` then.
    */
   readonly limited: boolean;
+  /**
+   * For 5 s and more, what the limits of the topic permit was over before this process could call a handler: its event loop is busy, or Redis
+   * answers late. Nothing is lost, and nothing of the topic begins here.
+   */
+  readonly starved: boolean;
 }
 
 /**

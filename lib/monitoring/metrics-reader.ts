@@ -116,9 +116,11 @@ export class MetricsReader {
   }
 }
 
-function consumptionOf({ owned, inFlight, abandoned, limitedSince }: TopicProgress, now: number): TopicConsumption {
-  const limited = limitedSince === undefined ? 0 : (now - limitedSince) / 1000;
-  return { ownedPartitions: owned.length, inFlight, abandonedRuns: abandoned, limited };
+function consumptionOf(progress: TopicProgress, now: number): TopicConsumption {
+  const { owned, inFlight, abandoned, limitedSince, starvedSince } = progress;
+  const seconds = (since: number | undefined): number => (since === undefined ? 0 : (now - since) / 1000);
+  const [limited, starved] = [seconds(limitedSince), seconds(starvedSince)];
+  return { ownedPartitions: owned.length, inFlight, abandonedRuns: abandoned, limited, starved };
 }
 
 /**

@@ -58,6 +58,7 @@ export class TopicInspector {
       stalled: owned.some((partition) => this.#isStalled(topic, partition, looks[partition.partition])),
       saturated: owned.some(({ saturated }) => saturated),
       limited: owned.some(({ limited }) => limited) || looks.some((look) => look?.heldUntil !== undefined),
+      starved: progress?.starvedSince !== undefined,
     };
   }
 

@@ -18,6 +18,9 @@ import { isSameRequirement } from '../messages/replicas.js';
 /** Most characters of the envelopes in one call, so that no call keeps Redis busy for long. */
 const MAX_BATCH_LENGTH = 512 * 1024;
 
+/** A timer that is later than this, in milliseconds, has waited for the event loop: nobody could have read an answer meanwhile. */
+const BUSY = 100;
+
 /** Told once for each of the messages that were published together, by its place among them, what became of it. */
 export interface PublishSink {
   answered(place: number, result: PublishResult): void;
@@ -30,7 +33,9 @@ interface PendingPublish {
   /** Characters of their envelopes. */
   readonly length: number;
   /** Local clock, epoch milliseconds. */
-  readonly deadline: number;
+  deadline: number;
+  /** Whether it was put off, since this process itself was busy. */
+  isPutOff?: boolean;
   /** Place of the first message among those that were given. */
   readonly from: number;
   readonly replicas: ReplicaRequirement | undefined;
@@ -99,7 +104,7 @@ export class PublishLane {
     }
     const last = from === 0 ? messages : messages.slice(from);
     this.#queue.push({ messages: last, length, deadline, from, replicas, sink });
-    this.#timer ??= clock.setTimer(timeout, () => this.#expire());
+    if (!this.#timer) this.#expireIn(timeout);
     this.#sending.poke();
   }
 
@@ -154,17 +159,37 @@ export class PublishLane {
     return results;
   }
 
-  /** Fails what has waited too long. What was not sent by then is not sent any more. */
-  #expire(): void {
+  #expireIn(delay: number): void {
+    const { clock } = this.#options;
+    const at = clock.now() + delay;
+    this.#timer = clock.setTimer(delay, () => this.#expire(clock.now() - at));
+  }
+
+  /**
+   * Fails what has waited too long. What was not sent by then is not sent any more.
+   *
+   * @param late how long the event loop was busy with other work, in milliseconds: that is no fault of Redis
+   */
+  #expire(late: number): void {
     const { clock } = this.#options;
     const now = clock.now();
+    if (late > BUSY) this.#putOff(late);
     const isOver = ({ deadline }: PendingPublish): boolean => deadline <= now;
     const sent = this.#sent;
     const overdue = [...sent.filter(isOver), ...this.#queue.splice(0, countWhile(this.#queue, isOver))];
     for (const publish of overdue) tellFailure(publish, this.#timeoutError());
     const next = [...sent, ...this.#queue].find((publish) => !isOver(publish));
     if (!sent.some((publish) => !isOver(publish))) this.#abandon.abort();
-    this.#timer = next && clock.setTimer(next.deadline - now, () => this.#expire());
+    this.#timer = undefined;
+    if (next) this.#expireIn(next.deadline - now);
+  }
+
+  /** Once for each of them. */
+  #putOff(time: number): void {
+    for (const publish of [...this.#sent, ...this.#queue]) {
+      if (!publish.isPutOff) publish.deadline += time;
+      publish.isPutOff = true;
+    }
   }
 
   #timeoutError(): BrokerUnavailableError {

@@ -4,7 +4,7 @@ import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import { type ReplicaRequirement, isSameRequirement } from '../messages/replicas.js';
+import { MOST_APART, type ReplicaRequirement, RequirementNumbers, isSameRequirement } from '../messages/replicas.js';
 import { Lanes } from '../topics/lanes.js';
 import { PublishLane, type PublishLaneOptions, type PublishSink } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
@@ -38,8 +38,9 @@ interface Part {
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #lanes: Lanes<PublishLane>;
-  /** For messages that wait for replicas, so that the others need not wait with them. */
-  readonly #replicatedLanes: Lanes<PublishLane>;
+  /** For messages that wait for replicas, by the numbers of what they ask for, so that the others need not wait with them. */
+  readonly #replicatedLanes: readonly Lanes<PublishLane>[];
+  readonly #requirements = new RequirementNumbers();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -48,7 +49,10 @@ export class Publisher {
       (partition: Partition): PublishLane =>
         new PublishLane({ ...options, caller, partition, order: options.orderOf(partition.topic) });
     this.#lanes = new Lanes(laneOf(options.caller));
-    this.#replicatedLanes = new Lanes(laneOf(`${options.caller}:replicated`));
+    this.#replicatedLanes = Array.from(
+      { length: MOST_APART },
+      (_, number) => new Lanes(laneOf(`${options.caller}:replicated:${number}`)),
+    );
   }
 
   /** @throws DuplicateMessageError, NotReplicatedError, BrokerUnavailableError */
@@ -94,7 +98,8 @@ export class Publisher {
   }
 
   #lane({ topic, index }: Partition, replicas: ReplicaRequirement | undefined): PublishLane {
-    return (replicas ? this.#replicatedLanes : this.#lanes).get(topic, index);
+    const lanes = replicas ? this.#replicatedLanes[this.#requirements.of(replicas)] : this.#lanes;
+    return (lanes as Lanes<PublishLane>).get(topic, index);
   }
 
   #published(

@@ -48,6 +48,10 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
         'limited_seconds',
         'For how long messages have waited for a limit of the topic; 0 if none do.',
       ),
+      starved: topicGauge(
+        'starved_seconds',
+        'For how long what the limits of the topic permit was over before it could be used; 0 if it is not.',
+      ),
     } satisfies Record<keyof TopicConsumption, unknown>,
     backlog: {
       scheduled: topicGauge('scheduled', 'Messages that wait, those that are due among them.'),

@@ -30,7 +30,7 @@ const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
   [`publish ${TOPIC} 1 --backoff {"type":"none"}`, /backoff/],
   [`publish ${TOPIC} 1 --on-duplicate maybe`, /Allowed choices/],
   [`reschedule ${TOPIC} 1`, /either --delay or --deliver-at/],
-  [`reschedule ${TOPIC} 1 --delay 1h --deliver-at 1`, /either --delay or --deliver-at/],
+  [`reschedule ${TOPIC} 1 --delay 1h --deliver-at 1767268800000`, /either --delay or --deliver-at/],
   [`edit ${TOPIC} 1 oops`, /The payload must be JSON/],
   [`requeue ${TOPIC}`, /Say which dead letters/],
   [`remove ${TOPIC} --yes`, /Say which dead letters/],

@@ -111,7 +111,7 @@ describe('an admin changes a topic and', () => {
       () => admin.resume('unknown'),
       () => admin.drain('unknown'),
       () => admin.purge('unknown'),
-      () => admin.requeue('unknown', {}),
+      () => admin.requeue('unknown', { all: true }),
       () => admin.remove('unknown', { key: 'k' }, { dryRun: true }),
     ]) {
       await expect(act()).rejects.toThrow(/no topic 'unknown' under this prefix/);
@@ -128,7 +128,7 @@ describe('an admin changes a topic and', () => {
     await expect(admin.pause('jobs')).rejects.toThrow(ConfigurationError);
     await expect(admin.drain('jobs')).rejects.toThrow(ConfigurationError);
     await expect(admin.cancel('jobs', 'a')).rejects.toThrow(ConfigurationError);
-    for (const which of ['a', { id: 'a', key: 'k' }, {}, { key: 'k' }]) {
+    for (const which of ['a', { id: 'a', key: 'k' }, { all: true }, { key: 'k' }] as const) {
       await expect(admin.requeue('jobs', which)).rejects.toThrow(ConfigurationError);
       await expect(admin.remove('jobs', which)).rejects.toThrow(ConfigurationError);
       await expect(admin.remove('jobs', which, { dryRun: true })).rejects.toThrow(ConfigurationError);

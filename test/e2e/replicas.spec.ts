@@ -40,7 +40,8 @@ describe('publishes with the option replicas', () => {
     await app.producer.publishMany('jobs', [{ payload: 2 }, { payload: 3, options: { replicas: IMPATIENT } }]);
 
     await app.get(Jobs).called(3);
-    expect(await bed.connections()).toBe(3);
+    // One for each of two requirements.
+    expect(await bed.connections()).toBe(4);
   });
 
   it('reject if a replica is missing; published once more, they resolve when it is back', async () => {
@@ -54,6 +55,20 @@ describe('publishes with the option replicas', () => {
     const again = app.producer.publish('jobs', 1, { ...message, replicas: PATIENT, onDuplicate: 'ignore' });
     replica().signal('SIGCONT');
     await expect(again).resolves.toMatchObject({ duplicate: true });
+  });
+
+  it('do not wait behind one that asks for more replicas than there are', async () => {
+    const app = await bed.start({ options: { consumer: false, publishTimeout: '1m' } });
+    const message = { key: 'k', delay: '1h' };
+    const inVain = app.producer.publish('jobs', 1, { ...message, replicas: { min: 3, timeout: '1s' } });
+    const order: string[] = [];
+    const failed = inVain.catch(() => order.push('in vain'));
+    for (const n of [1, 2]) {
+      await app.producer.publish('jobs', n, { ...message, replicas: PATIENT });
+      order.push('confirmed');
+    }
+    await failed;
+    expect(order).toEqual(['confirmed', 'confirmed', 'in vain']);
   });
 
   it('tell of each message of publishMany() whether it was confirmed', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import {
   type ClaimRequest,
+  type ListedDeadLetter,
   type NewMessage,
   NO_TOKEN,
   type Occurrence,
@@ -56,6 +57,7 @@ describe('a key that holds another type than ours', () => {
   let tokens: ReadonlyMap<string, string>;
   /** The state of the schedule that is stored. */
   let seen: string;
+  let letters: readonly ListedDeadLetter[] = [];
   /** Of the topic. */
   let order: TopicOrder | undefined;
   beforeEach(async () => {
@@ -90,6 +92,17 @@ describe('a key that holds another type than ours', () => {
     await publish(message('due', { tags: ['x'] }), message('later', { due: { after: LONG } }));
     await publish(...['ended', 'flying', 'dying', 'due'].map((key) => message(toStoredId('next', key))));
     seen = await storeDue({ broker, partition, nextCall, owner: OWNER });
+    ({ letters } = await broker.listDead(partition, { limit: 9, withFailures: true }));
+  }
+
+  /** The same, and another program has written over one key. */
+  async function fillAround(name: (typeof KEYS)[number]): Promise<void> {
+    const { redis, keys } = bed;
+    const stored = await bed.storedKeys();
+    if (stored.length > 0) await redis.unlink(...stored);
+    await fill();
+    await redis.del(keys[name]);
+    await redis.rpush(keys[name], 'a list');
   }
 
   async function publish(...messages: NewMessage[]): Promise<void> {
@@ -133,8 +146,6 @@ describe('a key that holds another type than ours', () => {
     'cancel what waits': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'due'),
     'cancel what is blocked': async () => bed.broker.cancel(bed.partition, bed.nextCall(), toStoredId('next', 'due')),
     'cancel what is tagged': async () => bed.broker.cancelTagged(bed.partition, bed.nextCall(), 'x', undefined),
-    'peek at what is tagged': async () =>
-      bed.broker.peek(bed.partition, { state: 'scheduled', tag: 'x', limit: 9, maxBytes: 1000 }),
     'cancel what flies': async () => bed.broker.cancel(bed.partition, bed.nextCall(), 'flying'),
     reschedule: async () => bed.broker.reschedule(bed.partition, bed.nextCall(), 'due', { after: 0 }),
     claim: async () => bed.broker.claim(bed.partition, { ...CLAIM, sequence: 2, delivered: 9 }),
@@ -156,14 +167,8 @@ describe('a key that holds another type than ours', () => {
       bed.broker.setAside(bed.partition, { storedId: 'flying', token: tokenOf('flying') }, FAILURE),
     'trim dead letters': async () => bed.broker.trimDead(bed.partition, { maxCount: 0 }),
     'trim finished messages': async () => bed.broker.trimFinished(bed.partition),
-    'requeue all': async () => {
-      const { letters } = await bed.broker.listDead(bed.partition, { limit: 9, withFailures: true });
-      if (letters.length > 0) await bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0);
-    },
-    'remove all': async () => {
-      const { letters } = await bed.broker.listDead(bed.partition, { limit: 9, withFailures: false });
-      if (letters.length > 0) await bed.broker.removeDead(bed.partition, bed.nextCall(), letters);
-    },
+    'requeue all': async () => bed.broker.requeueDead(bed.partition, bed.nextCall(), letters, 0),
+    'remove all': async () => bed.broker.removeDead(bed.partition, bed.nextCall(), letters),
     edit: async () => {
       const edit = { storedId: 'due', expected: 'x', envelope: '[1,2]' };
       return bed.broker.edit(bed.partition, bed.nextCall(), edit);
@@ -177,16 +182,33 @@ describe('a key that holds another type than ours', () => {
       occur({ unlessBusy: { state: 'r active 9 - 1', series: SERIES } }),
     'remove a schedule': async () => bed.broker.removeSchedule(bed.partition, bed.nextCall(), 'tick'),
     'get schedules': async () => bed.broker.getSchedules(bed.partition, ['tick']),
-    peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
-    'peek at what is finished': async () =>
-      bed.broker.peek(bed.partition, { state: 'finished', limit: 9, maxBytes: 1000 }),
-    get: async () => bed.broker.get(bed.partition, 'flying'),
-    'get what is finished': async () => bed.broker.get(bed.partition, 'done'),
-    stats: async () => bed.broker.stats(bed.partition),
     locate: async () => bed.broker.locate(bed.partition, 'keyed'),
     acquire: async () => bed.broker.acquire(bed.partition, OWNER, undefined),
     release: async () => bed.broker.release(bed.partition, OWNER),
   };
+
+  const READS: Record<string, () => Promise<unknown>> = {
+    peek: async () => bed.broker.peek(bed.partition, { state: 'dead', limit: 9, maxBytes: 1000 }),
+    'peek at what is tagged': async () =>
+      bed.broker.peek(bed.partition, { state: 'scheduled', tag: 'x', limit: 9, maxBytes: 1000 }),
+    'peek at the ended': async () => bed.broker.peek(bed.partition, { state: 'finished', limit: 9, maxBytes: 1000 }),
+    get: async () => bed.broker.get(bed.partition, 'flying'),
+    'get what is finished': async () => bed.broker.get(bed.partition, 'done'),
+    'list dead letters': async () => bed.broker.listDead(bed.partition, { limit: 9, withFailures: true }),
+    stats: async () => bed.broker.stats(bed.partition),
+    explain: async () => bed.broker.explain(bed.partition, 'due'),
+  };
+
+  it.each(Object.entries(READS))('is left as it is by those who only look, and an error: %s', async (_, read) => {
+    const errors: string[] = [];
+    for (const name of KEYS) {
+      await fillAround(name);
+      const before = await snapshot();
+      await read().catch((error: Error) => errors.push(error.message));
+      expect(await snapshot()).toEqual(before);
+    }
+    expect(errors.every((text) => text.includes('value that it did not write'))).toBe(errors.length > 0);
+  });
 
   const CASES = Object.entries(OPERATIONS).flatMap(([what, operation]) => [
     { what, operation, topicOrder: undefined, topic: 'a topic' },
@@ -199,11 +221,7 @@ describe('a key that holds another type than ours', () => {
       order = topicOrder;
       const send = broker.client.evalsha.bind(broker.client) as (...args: unknown[]) => Promise<unknown>;
       for (const name of KEYS) {
-        const stored = await bed.storedKeys();
-        if (stored.length > 0) await redis.unlink(...stored);
-        await fill();
-        await redis.del(keys[name]);
-        await redis.rpush(keys[name], 'a list');
+        await fillAround(name);
         // The data before and after each failing call.
         const failed: (readonly [unknown, unknown])[] = [];
         broker.client.evalsha = async (...args: unknown[]) => {

@@ -28,6 +28,12 @@ describe('the program of the packed library, without Nest and without any option
     expect(await run('cancel', 'jobs', 'a')).toEqual({ code: 0, stdout: "Message 'a' is cancelled.\n", stderr: '' });
   });
 
+  it('says what is wrong with a URL whose password is not encoded', async () => {
+    const { code, stderr } = await run('stats', '--redis', 'redis://me:50%@127.0.0.1:1');
+    expect(code).toBe(2);
+    expect(stderr).toContain('encodeURIComponent(password)');
+  });
+
   it('ends soon with an error without a stack if Redis is away', async () => {
     const { code, stdout, stderr } = await run('stats', '--redis', 'redis://127.0.0.1:1');
     expect([code, stdout]).toEqual([3, '']);

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import type { ReplicaRequirement } from '../../messages/replicas.js';
+import { type ReplicaRequirement, RequirementNumbers } from '../../messages/replicas.js';
 import type { Log } from '../../log.js';
 import type { Clock } from '../../time/clock.js';
 import type { Argument } from './lua/script-table.js';
@@ -15,12 +15,17 @@ export interface ReplicatedCallsOptions {
   readonly clock: Clock;
 }
 
-/** Runs scripts that replicas have to confirm, on a connection of their own to each primary, made at its first use. */
+/**
+ * Runs scripts that replicas have to confirm, on connections of their own to each primary, made at their first use: one for each of a few
+ * requirements, since WAIT keeps its connection busy.
+ */
 export class ReplicatedCalls {
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
-  /** By the primary's host and port in a Cluster, else one without a name. */
+  /** By the primary's host and port in a Cluster, and by the number of the connection. */
   readonly #links = new Map<string, ReplicatedLink>();
+  /** Of the connections. */
+  readonly #numbers = new RequirementNumbers();
   #isAllowed = false;
 
   constructor({ connection, clock }: ReplicatedCallsOptions) {
@@ -61,19 +66,20 @@ export class ReplicatedCalls {
   async #run(key: string, command: ScriptCommand, replicas: ReplicaRequirement): Promise<ConfirmedReply> {
     await this.assertAllowed();
     const { commands } = this.#connection;
-    if (!commands.isCluster) return this.#link('', () => commands as Redis).run(command, replicas);
+    const number = this.#numbers.of(replicas);
+    if (!commands.isCluster) return this.#link(`${number}`, () => commands as Redis).run(command, replicas);
     const cluster = commands as Cluster;
     try {
-      return await this.#linkInCluster(cluster, key).run(command, replicas);
+      return await this.#linkInCluster(cluster, key, number).run(command, replicas);
     } catch (error) {
       if (isMoved(error) || isConnectionLoss(error)) cluster.refreshSlotsCache();
       throw error;
     }
   }
 
-  #linkInCluster(cluster: Cluster, key: string): ReplicatedLink {
+  #linkInCluster(cluster: Cluster, key: string, number: number): ReplicatedLink {
     const primary = this.#connection.nodes.addressOf(key, cluster) ?? '';
-    return this.#link(primary, () => {
+    return this.#link(`${number} ${primary}`, () => {
       const node = cluster.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === primary);
       if (node) return node;
       cluster.refreshSlotsCache();

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { type ReplicaRequirement, isSameRequirement } from '../../messages/replicas.js';
 import type { Clock } from '../../time/clock.js';
 import { within } from '../../time/deadline.js';
@@ -23,6 +23,8 @@ export interface ConfirmedReply {
 interface WaitingCall {
   readonly command: ScriptCommand;
   readonly replicas: ReplicaRequirement;
+  /** How long replicas may take, on the local clock; epoch milliseconds. */
+  readonly deadline: number;
   readonly resolve: (confirmed: ConfirmedReply) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -30,7 +32,8 @@ interface WaitingCall {
 /**
  * A connection to a primary for scripts that replicas have to confirm. Nothing else goes over it: WAIT keeps its connection
  * busy until the replicas have answered. Scripts that come during a WAIT are sent together after it, with one WAIT for all of
- * them. They go in one pipeline with their WAIT: on another connection it would not speak of what they wrote.
+ * them. They go in one pipeline with their WAIT: on another connection it would not speak of what they wrote. The time in the queue counts: each
+ * is answered when its own time is over.
  */
 export class ReplicatedLink {
   readonly #client: Redis;
@@ -47,7 +50,7 @@ export class ReplicatedLink {
   /** Rejects with what the script or WAIT failed with. A script whose WAIT failed may have run. */
   async run(command: ScriptCommand, replicas: ReplicaRequirement): Promise<ConfirmedReply> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ command, replicas, resolve, reject });
+      this.#queue.push({ command, replicas, deadline: this.#clock.now() + replicas.timeout, resolve, reject });
       this.#sending.poke();
     });
   }
@@ -71,18 +74,41 @@ export class ReplicatedLink {
     }
   }
 
-  async #send(calls: readonly WaitingCall[], { min, timeout }: ReplicaRequirement): Promise<void> {
+  async #send(calls: readonly WaitingCall[], { min }: ReplicaRequirement): Promise<void> {
     const pipeline = this.#client.pipeline();
     for (const { command } of calls) pipeline.call(command.name, ...command.args);
-    pipeline.wait(min, timeout);
-    const answers = await this.#answersOf(pipeline.exec(), timeout + ANSWER_TIME);
-    const [waitError, confirmedBy] = answers.at(-1) as [Error | null, number];
-    for (const [i, { resolve, reject }] of calls.entries()) {
-      const [scriptError, reply] = answers[i] as [Error | null, unknown];
-      const error = scriptError ?? waitError;
-      if (error) reject(error);
-      else resolve({ reply, confirmedBy });
+    const answers = await this.#sendWithWait(pipeline, min, calls);
+    let [waitError, confirmedBy] = answers.at(-1) as [Error | null, number];
+    let waiting = calls.map((call, i) => ({ ...call, answer: answers[i] as [Error | null, unknown] }));
+    while (waiting.length > 0) {
+      const now = this.#clock.now();
+      const isOver = ({ deadline, answer }: (typeof waiting)[number]): boolean =>
+        answer[0] !== null || waitError !== null || confirmedBy >= min || deadline <= now;
+      for (const call of waiting.filter(isOver)) {
+        const [scriptError, reply] = call.answer;
+        const error = scriptError ?? waitError;
+        if (error) call.reject(error);
+        else call.resolve({ reply, confirmedBy });
+      }
+      waiting = waiting.filter((call) => !isOver(call));
+      if (waiting.length === 0) return;
+      // It speaks of all that was written on this connection.
+      [[waitError, confirmedBy]] = (await this.#sendWithWait(this.#client.pipeline(), min, waiting)) as [
+        [Error | null, number],
+      ];
     }
+  }
+
+  /** Waits until the first of the calls has no time left. */
+  async #sendWithWait(
+    pipeline: ChainableCommander,
+    min: number,
+    calls: readonly WaitingCall[],
+  ): Promise<[Error | null, unknown][]> {
+    const first = Math.min(...calls.map(({ deadline }) => deadline));
+    const timeout = Math.max(1, Math.ceil(first - this.#clock.now()));
+    pipeline.wait(min, timeout);
+    return this.#answersOf(pipeline.exec(), timeout + ANSWER_TIME);
   }
 
   async #answersOf<T>(answers: Promise<T[] | null>, patience: number): Promise<T[]> {

@@ -19,7 +19,7 @@ export const cancel: AddCommand = (program, cli) => {
     .addHelpText('after', example('cancel order.timeout 42'))
     .action(async (topic, id, { key }) =>
       cli.open(async (queues) => {
-        const result = await queues.admin.cancel(topic, messageName(id, key));
+        const result = await queues.admin.cancel(topic, messageName(id, key), { actor: cli.actor });
         if (result !== 'not-found') {
           cli.print({ topic, id, result }, () => [`Message '${shown(id)}' ${TOLD[result]}.`]);
           return;

@@ -2,6 +2,7 @@ import { createDelayQueueAdmin } from '../../composition/create-delay-queue-admi
 import type { AddCommand } from '../command.js';
 import { completionsOf } from '../completions.js';
 import { COMPLETE } from '../completion-scripts.js';
+import { say } from '../paint.js';
 
 /** How long somebody who has pressed the tab key waits for topics. */
 const PATIENCE = '1s';
@@ -16,7 +17,7 @@ export const complete: AddCommand = (program, cli) => {
       const names = takesTopic ? await topicsOf(redis, prefix) : values;
       const current = words.at(-1) ?? '';
       const fitting = names.filter((name) => name.startsWith(current));
-      if (fitting.length > 0) cli.terminal.stdout.write(`${fitting.join('\n')}\n`);
+      if (fitting.length > 0) say(cli.terminal.stdout, `${fitting.join('\n')}\n`, false);
     });
 
   /** None if Redis is away: a completion says nothing. */

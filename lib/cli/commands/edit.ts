@@ -18,7 +18,7 @@ export const edit: AddCommand = (program, cli) => {
     .action(async (topic, id, text, { key }) => {
       const payload = await readJson(cli.terminal, 'The payload', text);
       await cli.open(async (queues) => {
-        const changed = await queues.admin.edit(topic, messageName(id, key), payload);
+        const changed = await queues.admin.edit(topic, messageName(id, key), payload, { actor: cli.actor });
         await printChange(cli, queues, { topic, id, property: 'edited', changed });
       });
     });

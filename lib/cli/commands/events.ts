@@ -45,9 +45,9 @@ function lineOf(event: FleetEvent, { paint }: Cli): string {
     return paint('yellow', `${event.missed} events${who} are missing here`);
   }
   const { at, kind, topic, partition, process } = event;
-  const message = 'id' in event ? ` '${shown(event.id)}'` : '';
-  const line = `${at.toISOString()} ${kind.padEnd(9)} ${topic}${message}`;
-  return `${line} ${paint('dim', `partition ${partition}, ${shown(process)}`)}${detailsOf(event)}`;
+  const message = 'id' in event ? ` '${event.id}'` : '';
+  const line = shown(`${at.toISOString()} ${kind.padEnd(9)} ${topic}${message}`);
+  return `${line} ${paint('dim', shown(`partition ${partition}, ${process}`))}${shown(detailsOf(event))}`;
 }
 
 function detailsOf(event: Exclude<FleetEvent, { kind: 'gap' }>): string {
@@ -57,11 +57,11 @@ function detailsOf(event: Exclude<FleetEvent, { kind: 'gap' }>): string {
     case 'delivered':
       return `, attempt ${event.attempt}, ${event.lateness.toFixed(1)} ms late`;
     case 'retried':
-      return `, again in ${shownDuration(event.delay)}: ${shown(`${event.error.name}: ${event.error.message}`)}`;
+      return `, again in ${shownDuration(event.delay)}: ${event.error.name}: ${event.error.message}`;
     case 'dead':
-      return `, ${event.failure.reason}: ${shown(`${event.failure.name}: ${event.failure.message}`)}`;
+      return `, ${event.failure.reason}: ${event.failure.name}: ${event.failure.message}`;
     case 'missed':
-      return `, schedule '${shown(event.schedule)}': ${shownCount(event.occurrences, 'occurrence')} (${event.reason})`;
+      return `, schedule '${event.schedule}': ${shownCount(event.occurrences, 'occurrence')} (${event.reason})`;
     case 'ownership':
       return event.owned ? ', taken' : ', given up';
     default:

@@ -13,7 +13,7 @@ export const pause: AddCommand = (program, cli) => {
     .action(async (topic) =>
       cli.open(async (queues) => {
         await cli.assertKnown(queues, topic);
-        await queues.admin.pause(topic);
+        await queues.admin.pause(topic, { actor: cli.actor });
         cli.print({ topic, paused: true }, () => [`Topic '${topic}' is paused.`]);
       }),
     );

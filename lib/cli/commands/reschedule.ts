@@ -18,7 +18,7 @@ export const reschedule: AddCommand = (program, cli) => {
     .action(async (topic, id, { key, delay, deliverAt }) => {
       const when = whenOf(delay, deliverAt);
       await cli.open(async (queues) => {
-        const changed = await queues.admin.reschedule(topic, messageName(id, key), when);
+        const changed = await queues.admin.reschedule(topic, messageName(id, key), when, { actor: cli.actor });
         await printChange(cli, queues, { topic, id, property: 'rescheduled', changed });
       });
     });

@@ -11,7 +11,7 @@ export const resume: AddCommand = (program, cli) => {
     .action(async (topic) =>
       cli.open(async (queues) => {
         await cli.assertKnown(queues, topic);
-        await queues.admin.resume(topic);
+        await queues.admin.resume(topic, { actor: cli.actor });
         cli.print({ topic, paused: false }, () => [`Topic '${topic}' is not paused any more.`]);
       }),
     );

@@ -14,7 +14,7 @@ export const runNow: AddCommand = (program, cli) => {
     .addHelpText('after', example('run-now order.timeout 42'))
     .action(async (topic, id, { key }) =>
       cli.open(async (queues) => {
-        const changed = await queues.admin.runNow(topic, messageName(id, key));
+        const changed = await queues.admin.runNow(topic, messageName(id, key), { actor: cli.actor });
         await printChange(cli, queues, { topic, id, property: 'due', changed });
       }),
     );

@@ -73,7 +73,8 @@ function show(cli: Cli, { at, topics }: Look, before: Look | undefined): void {
     const head = cli.paint('bold', `${new Date(at).toISOString()}  ${shownCount(lines.length, 'topic')}`);
     // As many as there is room for: a terminal that scrolls shows the last ones.
     const fitting = isTTY ? lines.slice(0, Math.max(1, rows - 3)) : lines;
-    return [isTTY ? `${CLEAR}${head}` : head, ...table(columns(cli, at), fitting, cli)];
+    if (isTTY) cli.terminal.stdout.write(CLEAR);
+    return [head, ...table(columns(cli, at), fitting, cli)];
   });
 }
 

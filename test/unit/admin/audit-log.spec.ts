@@ -131,7 +131,12 @@ describe('the audit log', () => {
       { reason: 'failed', rate: 50 },
       { matched: 3, aborted: false, requeued: 3 },
     ],
-    ['remove', (admin, actor) => admin.remove('orders', {}, { actor }), {}, { matched: 3, aborted: false, removed: 3 }],
+    [
+      'remove',
+      (admin, actor) => admin.remove('orders', { all: true }, { actor }),
+      { all: true },
+      { matched: 3, aborted: false, removed: 3 },
+    ],
   ])(
     'says before the first step of %s that it begins, and then how it has ended',
     async (action, act, given, result) => {
@@ -174,7 +179,7 @@ describe('the audit log', () => {
   it('has nothing of dry runs, of looking, and of calls that were refused', async () => {
     const { admin, calls } = await open();
     await admin.drain('orders', { dryRun: true, actor: 'ann' });
-    await admin.requeue('orders', {}, { dryRun: true });
+    await admin.requeue('orders', { all: true }, { dryRun: true });
     await admin.stats('orders');
     await admin.audit();
     await expect(admin.pause('no such topic')).rejects.toThrow(InvalidArgumentError);
@@ -228,8 +233,8 @@ describe('the audit log', () => {
     ['reschedule', (admin, actor) => admin.reschedule('orders', 'a', { delay: 1 }, { actor })],
     ['runNow', (admin, actor) => admin.runNow('orders', 'a', { actor })],
     ['edit', (admin, actor) => admin.edit('orders', 'a', 1, { actor })],
-    ['requeue', (admin, actor) => admin.requeue('orders', {}, { actor })],
-    ['remove', (admin, actor) => admin.remove('orders', {}, { actor })],
+    ['requeue', (admin, actor) => admin.requeue('orders', { all: true }, { actor })],
+    ['remove', (admin, actor) => admin.remove('orders', { all: true }, { actor })],
     ['drain', (admin, actor) => admin.drain('orders', { actor })],
     ['purge', (admin, actor) => admin.purge('orders', { actor })],
     ['pause', (admin, actor) => admin.pause('orders', { actor })],

@@ -50,8 +50,8 @@ async function open(protocol?: number) {
 const ALL: [string, (admin: DelayQueueAdmin, topic: string, dryRun: boolean) => Promise<unknown>][] = [
   ['drain', (admin, topic, dryRun) => admin.drain(topic, { dryRun })],
   ['purge', (admin, topic, dryRun) => admin.purge(topic, { dryRun })],
-  ['requeue', (admin, topic, dryRun) => admin.requeue(topic, {}, { dryRun })],
-  ['remove', (admin, topic, dryRun) => admin.remove(topic, {}, { dryRun })],
+  ['requeue', (admin, topic, dryRun) => admin.requeue(topic, { all: true }, { dryRun })],
+  ['remove', (admin, topic, dryRun) => admin.remove(topic, { all: true }, { dryRun })],
 ];
 
 describe.each(ALL)('%s', (_name, act) => {
@@ -160,7 +160,7 @@ describe('progress', () => {
     const call =
       name === 'drain' || name === 'purge'
         ? admin[name]('orders', options)
-        : admin[name as 'requeue' | 'remove']('orders', {}, options);
+        : admin[name as 'requeue' | 'remove']('orders', { all: true }, options);
     await expect(call).rejects.toThrow(/onProgress must be a function\. Given: 'log'/);
   });
 });

@@ -63,7 +63,7 @@ describe('ReplicatedLink', () => {
   });
 
   it('waits apart for what asks for something else', async () => {
-    const { pipelines, run } = setUp();
+    const { clock, pipelines, run } = setUp();
     const all = [run('a'), run('b', 100), run('c')];
     await turn();
     expect(pipelines[0]?.commands).toEqual([
@@ -81,6 +81,7 @@ describe('ReplicatedLink', () => {
       ['evalsha', 'b'],
       ['wait', 2, 100],
     ]);
+    await clock.advance(100);
     pipelines[1]?.answer([
       [null, 'B'],
       [null, 1],

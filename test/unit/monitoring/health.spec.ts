@@ -67,6 +67,7 @@ function healthOf({ unreachable = [], claims = {}, session = {}, topic = {}, own
         inFlight: 0,
         abandoned: 0,
         limitedSince: undefined,
+        starvedSince: undefined,
         ...topic,
       },
     ],

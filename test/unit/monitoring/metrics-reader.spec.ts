@@ -81,7 +81,15 @@ function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } =
       limited: false,
     };
   });
-  return { topic: 'jobs', stopped: false, owned, inFlight, abandoned, limitedSince: undefined };
+  return {
+    topic: 'jobs',
+    stopped: false,
+    owned,
+    inFlight,
+    abandoned,
+    limitedSince: undefined,
+    starvedSince: undefined,
+  };
 }
 
 const OWNER = owning([0, 2], { inFlight: 4, abandoned: 1 });
@@ -103,7 +111,7 @@ describe('a reading', () => {
     expect(topics).toEqual([
       {
         topic: 'jobs',
-        consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0 },
+        consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0, starved: 0 },
         backlog: {
           scheduled: 13,
           due: 3,
@@ -210,7 +218,7 @@ describe('a reading without Redis', () => {
       topics: [
         {
           topic: 'jobs',
-          consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0 },
+          consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0, starved: 0 },
           backlog: undefined,
         },
       ],

@@ -100,7 +100,7 @@ describe('prometheusMetrics()', () => {
       topics: [
         {
           topic: 'jobs',
-          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3 },
+          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3, starved: 0 },
           backlog: BACKLOG,
         },
         { topic: 'mails', consumed: undefined, backlog: undefined },
@@ -133,7 +133,7 @@ describe('prometheusMetrics()', () => {
       topics: [
         {
           topic: 'jobs',
-          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3 },
+          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3, starved: 0 },
           backlog: undefined,
         },
       ],

@@ -23,7 +23,8 @@ const MAX_STEPS = 200;
 const MAX_KEYS = 100;
 
 export interface AskedNodeOptions {
-  readonly client: Redis;
+  /** `undefined`: there is no connection to it. */
+  readonly client: Redis | undefined;
   readonly address: string;
   readonly prefix: string;
   readonly clock: Clock;
@@ -36,7 +37,7 @@ export interface AskedNodeOptions {
 /** A Redis server, asked through a client that leads to it alone. All questions only read. */
 export class AskedNode implements InspectedNode {
   readonly address: string;
-  readonly #client: Redis;
+  readonly #client: Redis | undefined;
   readonly #prefix: string;
   readonly #questions: Questions;
   readonly #scriptOf: AskedNodeOptions['scriptOf'];
@@ -49,6 +50,11 @@ export class AskedNode implements InspectedNode {
     this.#scriptOf = scriptOf;
   }
 
+  get #connected(): Redis {
+    if (this.#client) return this.#client;
+    throw new NotTold('there is no connection to it', { refused: false });
+  }
+
   async roundTrip(): Promise<number> {
     return (await this.#time()).roundTrip;
   }
@@ -58,39 +64,39 @@ export class AskedNode implements InspectedNode {
   }
 
   async info(): Promise<ServerInfo> {
-    return this.#questions.ask('INFO', async () => new ServerInfo(await this.#client.info()));
+    return this.#questions.ask('INFO', async () => new ServerInfo(await this.#connected.info()));
   }
 
   async clusterInfo(): Promise<ServerInfo> {
     const command = 'CLUSTER INFO';
-    return this.#questions.ask(command, async () => new ServerInfo(await this.#client.cluster('INFO'), command));
+    return this.#questions.ask(command, async () => new ServerInfo(await this.#connected.cluster('INFO'), command));
   }
 
   async config(name: string): Promise<string> {
     const command = `CONFIG GET ${name}`;
     return this.#questions.ask(command, async () => {
       // The types of ioredis 5 leave open what it answers.
-      const [, value] = (await this.#client.config('GET', name)) as readonly string[];
+      const [, value] = (await this.#connected.config('GET', name)) as readonly string[];
       if (value === undefined) throw new NotTold(`${command} answers nothing`, { refused: false });
       return value;
     });
   }
 
   async traits(): Promise<ServerTraits> {
-    return this.#questions.ask('EVAL', () => findTraits(this.#client));
+    return this.#questions.ask('EVAL', () => findTraits(this.#connected));
   }
 
   async timeInScript(): Promise<void> {
-    await this.#questions.ask('TIME within a script', () => this.#client.eval(`return redis.call('TIME')`, 0));
+    await this.#questions.ask('TIME within a script', () => this.#connected.eval(`return redis.call('TIME')`, 0));
   }
 
   async wait(replicas: number): Promise<number> {
-    return this.#questions.ask('WAIT', () => this.#client.wait(replicas, LONGEST_WAIT));
+    return this.#questions.ask('WAIT', () => this.#connected.wait(replicas, LONGEST_WAIT));
   }
 
   async slowCalls(): Promise<readonly SlowCall[]> {
     return this.#questions.ask('SLOWLOG GET', async () => {
-      const entries = (await this.#client.slowlog('GET', SLOW_CALLS)) as [number, number, number, string[]][];
+      const entries = (await this.#connected.slowlog('GET', SLOW_CALLS)) as [number, number, number, string[]][];
       return entries
         .filter(([, , duration, [, , , key = '']]) => duration >= LONG_CALL && key.startsWith(`{${this.#prefix}:`))
         .map(([, at, duration, [, sha = '']]) => ({ script: this.#scriptOf(sha), duration: duration / 1000, at }));
@@ -102,7 +108,7 @@ export class AskedNode implements InspectedNode {
       const keys = new Set<string>();
       let cursor = '0';
       for (let step = 0; step < MAX_STEPS && keys.size < MAX_KEYS; step++) {
-        const found = await this.#client.scan(cursor, 'MATCH', `{${this.#prefix}:*:set-aside`, 'COUNT', KEYS_A_STEP);
+        const found = await this.#connected.scan(cursor, 'MATCH', `{${this.#prefix}:*:set-aside`, 'COUNT', KEYS_A_STEP);
         cursor = found[0];
         for (const key of found[1]) keys.add(key);
         if (cursor === '0') break;
@@ -115,7 +121,7 @@ export class AskedNode implements InspectedNode {
     return this.#questions.ask('TIME', async () => {
       const sentAt = Date.now();
       const startedAt = performance.now();
-      const [seconds, microseconds] = await this.#client.time();
+      const [seconds, microseconds] = await this.#connected.time();
       const roundTrip = performance.now() - startedAt;
       const serverTime = Number(seconds) * 1000 + Number(microseconds) / 1000;
       return { roundTrip, offset: serverTime - (sentAt + roundTrip / 2) };

@@ -1,3 +1,4 @@
+import { isError } from '../../../checks/kinds.js';
 import type { DoctorFinding } from '../../inspection.interface.js';
 import type { InspectedNode, InspectedServer } from './inspected-server.js';
 
@@ -28,7 +29,7 @@ export function error(message: string, advice: string): Judgement {
 
 /** What is said if a check could not be made. */
 export function unknown(address: string, reason: unknown): Judgement {
-  const text = reason instanceof Error ? reason.message : String(reason);
+  const text = isError(reason) ? reason.message : String(reason);
   return {
     level: 'unknown',
     message: `Redis at ${address}: unknown, since it does not tell (${text}).`,

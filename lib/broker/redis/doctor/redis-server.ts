@@ -34,17 +34,15 @@ export function inspectedServer(parts: RedisParts, patience: number): InspectedS
   const { connection, scripts, keys, clock, role } = parts;
   const { commands, address } = connection;
   const key = probeKey(parts);
-  const masters = commands.isCluster ? (commands as Cluster).nodes('master') : [commands as Redis];
   const questions = new Questions(clock, patience);
   return {
     address,
     isClusterClient: commands.isCluster,
     isSharded: connection.isSharded(key),
-    nodes: masters.map(
-      (client) =>
+    nodes: mastersOf(connection).map(
+      (master) =>
         new AskedNode({
-          client,
-          address: commands.isCluster ? addressOf(client.options) : address,
+          ...master,
           prefix: keys.prefix,
           clock,
           patience,
@@ -55,6 +53,14 @@ export function inspectedServer(parts: RedisParts, patience: number): InspectedS
     refusals: () => questions.ask('the trial of all commands', () => tryCommands(parts, key)),
     echo: () => questions.ask('a signal', (signal) => awaitEcho(parts, key, signal)),
   };
+}
+
+/** A client of a Cluster drops its connection to a node that is away, and still knows which slots that one has. */
+function mastersOf({ commands, address, nodes }: RedisConnection): { client: Redis | undefined; address: string }[] {
+  if (!commands.isCluster) return [{ client: commands as Redis, address }];
+  const clients = new Map((commands as Cluster).nodes('master').map((client) => [addressOf(client.options), client]));
+  const addresses = new Set([...nodes.masters.map((master) => master.address), ...clients.keys()]);
+  return [...addresses].map((each) => ({ client: clients.get(each), address: each }));
 }
 
 /** The key that trials use: of a cluster, one that a node holds which can be reached. */
