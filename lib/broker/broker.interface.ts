@@ -32,6 +32,7 @@ import type {
   PublishTerms,
   Receipt,
   RescheduleResult,
+  SettleAnswer,
   Settlement,
   TagCancelResult,
   TopicOrder,
@@ -40,6 +41,7 @@ import type { Owner } from './owner.js';
 import type { ProcessReport, ReportedProcess, ReportedWork, WorkReport } from './reports.interface.js';
 import type {
   DueSchedules,
+  ScheduleLook,
   FoundSchedule,
   IndexedSchedule,
   Occurrence,
@@ -112,7 +114,7 @@ export interface BrokerOperations {
 
   claim(partition: Partition, request: ClaimRequest): Promise<ClaimResult>;
   /**
-   * Answers in the order of the settlements, 1 to `MAX_BATCH`.
+   * Answers in the order of the settlements, 1 to `MAX_BATCH`. `settleAll` sends again what is left for later.
    *
    * @param process that has handled the messages, for what is kept of those that are finished
    */
@@ -121,7 +123,7 @@ export interface BrokerOperations {
     call: CallId,
     settlements: readonly Settlement[],
     process?: string,
-  ): Promise<SettleStatus[]>;
+  ): Promise<SettleAnswer[]>;
   /** Answers in the order of the receipts, at most `MAX_BATCH`. `lease` in milliseconds from now. */
   extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]>;
   /**
@@ -212,7 +214,7 @@ export interface BrokerOperations {
   /** Answers whether it was there. What it has published stays. */
   removeSchedule(partition: Partition, call: CallId, id: string): Promise<boolean>;
   /** At most `MAX_DUE_SCHEDULES`, or 1 MiB of them. */
-  dueSchedules(partition: Partition): Promise<DueSchedules>;
+  dueSchedules(partition: Partition, look?: ScheduleLook): Promise<DueSchedules>;
   /** Publishes an occurrence of a schedule and writes the schedule's new state: both, or neither. */
   publishOccurrence(partition: Partition, call: CallId, occurrence: Occurrence): Promise<OccurrenceResult>;
 
@@ -407,6 +409,8 @@ export interface BrokerLink {
    * @throws BrokerUnavailableError
    */
   listen(): Promise<void>;
+  /** Whether signals may get lost on their way from server to server, while each connection of this process is up. @defaultValue no */
+  readonly losesSignals?: boolean;
   /** Ends a connection that is up and makes it anew. Calls under way on it fail, and may be repeated. */
   rebuild(connection: 'calls' | 'signals'): void;
   /** The servers that this process cannot reach by calls, as far as it knows without asking: of a cluster, its masters. */

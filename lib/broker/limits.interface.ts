@@ -31,14 +31,26 @@ function limitsOf(rate: RateLimit | undefined, inFlight: number | undefined): Li
 }
 
 /**
- * How long a permit of a rate is of use after it was asked for, in milliseconds; after that it is no permit any more. Windows are longer by
- * as much, so that what begins within one was permitted within one.
+ * When deliveries that a rate permits begin, as long after the call that asks for them: by then their process has them at hand. What is
+ * permitted counts until it cannot begin any more, so a window holds no more than its limit, however far Redis is away.
  */
-export const PERMIT_LIFE = 50;
+export interface BeginWindow {
+  /** The earliest begin, in milliseconds after the call. */
+  readonly lead: number;
+  /** For how long after that they may begin, in milliseconds. */
+  readonly slack: number;
+}
 
-/** @returns in what time no more may be permitted, so that no more begin within the time of the limit; milliseconds */
-export function windowOf({ per }: RateLimit): number {
-  return per + PERMIT_LIFE;
+/** For a process that is as near as can be. */
+export const AT_ONCE: BeginWindow = { lead: 0, slack: 50 };
+
+/** The longest {@link BeginWindow}, lead and slack together, in milliseconds. */
+export const MAX_BEGIN_WINDOW = 60_000;
+
+/** When deliveries may begin, from when it was answered; in milliseconds, and below 0 if that has passed. */
+export interface BeginsIn {
+  readonly from: number;
+  readonly until: number;
 }
 
 /** Permits of a rate that led to no handler call. */
@@ -65,6 +77,8 @@ export interface PermitRequest {
   /** After how long it asks again in any case, in milliseconds. */
   readonly patience: number;
   readonly returned: readonly ReturnedPermits[];
+  /** When what is permitted of a rate would begin. @defaultValue {@link AT_ONCE} */
+  readonly begin?: BeginWindow;
 }
 
 export interface PermitReply {
@@ -72,6 +86,8 @@ export interface PermitReply {
   readonly permitted: number;
   /** Under what time they stand in the log of the rate, to return them. */
   readonly permittedAt: number;
+  /** When they may begin, if a rate permits them. */
+  readonly begins: BeginsIn | undefined;
   /** How many permits to be in flight to keep, since others have too few; `undefined` for any. */
   readonly keep: number | undefined;
   /** When to ask again, in milliseconds from now; `undefined` if it got what it wanted. */

@@ -3,7 +3,8 @@ import type { FailedAttempt } from '../messages/failed-attempt.js';
 import type { Failure } from '../messages/failure.js';
 import type { RateLimitScope } from '../errors/handling.errors.js';
 import type { ReplicaRequirement } from '../messages/replicas.js';
-import type { Limits } from './limits.interface.js';
+import type { SettleStatus } from '../messages/settle-status.js';
+import type { BeginWindow, BeginsIn, Limits } from './limits.interface.js';
 import type { Owner } from './owner.js';
 import type { RetentionLimits } from './stored-message.interface.js';
 
@@ -151,6 +152,8 @@ export interface ClaimRequest {
   readonly order?: TopicOrder | undefined;
   /** What every key may have. */
   readonly keyLimits?: Limits | undefined;
+  /** When deliveries would begin that the rate of their key permits. @defaultValue {@link AT_ONCE} */
+  readonly begin?: BeginWindow;
   /** Whether to count what is left that is due. */
   readonly counts?: boolean;
 }
@@ -187,6 +190,8 @@ export type ClaimResult =
       readonly keepsFinished: boolean;
       /** Under what time the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
       readonly grantedAt?: number | undefined;
+      /** When they may begin, if the rates of their keys have granted them. */
+      readonly begins?: BeginsIn | undefined;
       /** How many messages are still due, and may be claimed; if that was asked for. */
       readonly due?: number | undefined;
     }
@@ -221,6 +226,9 @@ export interface Settlement extends Receipt {
   /** How long the handler ran, in milliseconds; only kept of finished messages. */
   readonly duration?: number;
 }
+
+/** `later`: nothing was done about it, since those before it are enough for one call; it is to be sent again, by another call. */
+export type SettleAnswer = SettleStatus | 'later';
 
 /** Whether the broker keeps more once it has stored an outcome, so that it refuses it while it is full. */
 export function addsMemory({ outcome: { kind } }: Pick<Settlement, 'outcome'>): boolean {

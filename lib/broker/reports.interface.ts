@@ -14,6 +14,8 @@ export interface ProcessState {
   readonly busy: number;
   /** Of the partitions that it owns, those that waited for a handler call to end, or for Redis to have room. */
   readonly waiting: number;
+  /** Topics of which it calls no handler, since what their limits permit is over before it can. */
+  readonly starved?: readonly string[];
 }
 
 /** The partitions that a process owns, by topic; of each that it handles. */

@@ -1,36 +1,57 @@
-import { type ClaimResult, PERMIT_LIFE, type Partition } from '../broker/broker.interface.js';
+import type { ClaimResult, Partition } from '../broker/broker.interface.js';
+import type { BeginEstimate } from './begin-estimate.js';
 import { Delivery } from './delivery.js';
 import type { Permits } from './permits.js';
-import type { TopicHandling } from './topic-handling.js';
+import type { HandledTopic } from './message-handler.interface.js';
+import type { SuspectRoom } from './suspect-quota.js';
 
 /** What the owner of a partition is answered. */
 export type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;
 
+export type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
+
+/** A claim that was answered, and when it was sent, in epoch milliseconds on the local clock. */
+export interface AnsweredClaim {
+  readonly result: ClaimResult;
+  /** How many messages it asked for. */
+  readonly max: number;
+  readonly sentAt: number;
+  /** The lead that was asked for, in milliseconds. */
+  readonly lead: number;
+  readonly room: SuspectRoom;
+}
+
 /** How a claim was sent; times are epoch milliseconds on the local clock. */
 export interface SentClaim {
   readonly sentAt: number;
-  /** When it was sent for the first time; it may have been repeated. */
-  readonly firstSentAt: number;
+  /** The lead that was asked for, if a rate of keys limits it, in milliseconds. */
+  readonly lead: number;
+  /** What that was asked for by. */
+  readonly estimate: BeginEstimate;
   readonly permits: Permits | undefined;
 }
 
-/** The deliveries that a claim has brought, with what limits say of them. */
+/**
+ * The deliveries that a claim has brought, with what limits say of them.
+ *
+ * @param now epoch milliseconds on the local clock
+ */
 export function deliveriesOf(
-  { handled, limiter }: Pick<TopicHandling, 'handled' | 'limiter'>,
+  { settings }: Pick<HandledTopic, 'settings'>,
   partition: Partition,
-  { messages, grantedAt }: Claimed,
-  { sentAt, firstSentAt, permits }: SentClaim,
+  { messages, grantedAt, begins }: Claimed,
+  { sentAt, lead, estimate, permits }: SentClaim,
+  now: number,
 ): Delivery[] {
-  const { lease } = handled.settings;
   // Nobody else gets what is delivered at most once, however late its call is.
-  const leaseEndsAt = lease === 0 ? Infinity : sentAt + lease;
-  const keyRate = limiter.keyLimits?.rate;
+  const leaseEndsAt = settings.lease === 0 ? Infinity : sentAt + settings.lease;
+  const granted = begins && estimate.timesOf(begins, lead, now);
+  const limits = [permits?.begin, granted].filter((times) => times !== undefined);
   return messages.map((message) => {
     const delivery = new Delivery(partition, message, leaseEndsAt);
-    if (!permits && !keyRate) return delivery;
     delivery.permits = permits;
     delivery.grantedAt = grantedAt;
-    delivery.mustBeginBy = Math.min(permits?.beginBy ?? Infinity, keyRate ? firstSentAt + PERMIT_LIFE : Infinity);
+    if (limits.length > 0) delivery.begin = limits;
     return delivery;
   });
 }

@@ -20,6 +20,7 @@ import { PartitionSharing } from './partition-sharing.js';
 import { ProgressWatch, type Watched } from './progress-watch.js';
 import { SuspectQuota } from './suspect-quota.js';
 import { TopicConsumer } from './topic-consumer.js';
+import { StarvationWatch } from './starvation-watch.js';
 import { TopicHold } from './topic-hold.js';
 import { TopicLimiter } from './topic-limiter.js';
 
@@ -39,6 +40,9 @@ export interface ConsumerRuntimeOptions {
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
+
+/** How long it is known who waits for permits of a topic that is delivered at most once and has no leases, in milliseconds. */
+const LIMITED_LEASE = 30_000;
 
 /** All consumers of a process: starts them, and drains them in the order in which nothing is lost. */
 export class ConsumerRuntime implements Startable, Watched {
@@ -172,12 +176,13 @@ export class ConsumerRuntime implements Startable, Watched {
     const limiter = new TopicLimiter({
       context,
       topic,
-      lease: place.handled.settings.lease,
+      lease: place.handled.settings.lease || LIMITED_LEASE,
       patience: this.#options.settings.heartbeat,
       limits: topics.limits(topic),
     });
     const hold = new TopicHold({ context, topic, partitions });
-    const handling = { ...place, ...shared, context, topics, session, log, work, limiter, hold };
+    const starvation = new StarvationWatch(context.clock, () => log.starves());
+    const handling = { ...place, ...shared, context, topics, session, log, work, limiter, hold, starvation };
     this.#sharing.add(new TopicConsumer(handling, partitions));
   }
 
@@ -228,6 +233,7 @@ export class ConsumerRuntime implements Startable, Watched {
       concurrency: this.#pool.limit,
       busy: this.#pool.used,
       waiting: topics.reduce((sum, { owned }) => sum + owned.filter(({ saturated }) => saturated).length, 0),
+      starved: topics.filter(({ starvedSince }) => starvedSince !== undefined).map(({ topic }) => topic),
       holdings: Object.fromEntries(
         topics.map(({ topic, owned }) => [topic, owned.map(({ partition }) => partition).toSorted((a, b) => a - b)]),
       ),

@@ -37,6 +37,9 @@ const FAILING: News = {
   ofMany: (topics, detail) => `Partitions of ${topics} topics cannot be taken or given up: ${detail}`,
 };
 
+const STARVATION =
+  'what the limits permit is over before this process can call the handler, since its event loop is busy or Redis answers late';
+
 const FULL: News = {
   level: 'warn',
   ofOne: (topic) => `Redis is full: outcomes in topic '${topic}' wait until there is room; acknowledgements go on`,
@@ -47,6 +50,12 @@ const ROOM_AGAIN: News = {
   level: 'log',
   ofOne: (topic) => `Redis has room again: the outcomes in topic '${topic}' that have waited are stored`,
   ofMany: (topics) => `Redis has room again: the outcomes in ${topics} topics that have waited are stored`,
+};
+
+const STARVING: News = {
+  level: 'warn',
+  ofOne: (topic) => `Topic '${topic}' starves: ${STARVATION}`,
+  ofMany: (topics) => `${topics} topics starve: ${STARVATION}`,
 };
 
 /** Logs what this process consumes, in a few lines however many topics there are; at level `debug` it has a line for each. */
@@ -115,8 +124,18 @@ export class ConsumptionLog {
     this.#tell(FULL, topic);
   }
 
+  starves(topic: string): void {
+    this.#tell(STARVING, topic);
+  }
+
   hasRoomAgain(topic: string): void {
     this.#tell(ROOM_AGAIN, topic);
+  }
+
+  repaired(topic: string, index: number, entries: number): void {
+    this.#log.warn(
+      `Repaired ${entries} entries of topic '${topic}', partition ${index}, that were damaged or had no message`,
+    );
   }
 
   /** @param detail why */
@@ -213,6 +232,16 @@ export class TopicLog {
     const after = this.#full.size;
     if (before === 0 && after > 0) this.#log.full(this.#topic);
     if (before > 0 && after === 0) this.#log.hasRoomAgain(this.#topic);
+  }
+
+  /** What its limits permit always comes too late. */
+  starves(): void {
+    this.#log.starves(this.#topic);
+  }
+
+  /** @param entries how many of a partition were damaged */
+  repaired(index: number, entries: number): void {
+    this.#log.repaired(this.#topic, index, entries);
   }
 
   /** To be called with why a partition could not be taken or given up; tells the first failure of an outage. */

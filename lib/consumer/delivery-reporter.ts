@@ -1,9 +1,11 @@
+import { isError } from '../checks/kinds.js';
 import type { Outcome, TopicOrder } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
+import type { RetryLaterError } from '../errors/handling.errors.js';
 import type { EndedDelivery, QueueEvents } from '../events/queue-events.interface.js';
 import type { WorkMeter } from '../fleet/work-meter.js';
 import { firstLine, quoted } from '../log.js';
-import type { Failure, FailureReason } from '../messages/failure.js';
+import { type Failure, type FailureReason, summaryOf, toFailure } from '../messages/failure.js';
 import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import type { Effect } from './settler.js';
@@ -57,7 +59,7 @@ export class DeliveryReporter {
     const { events, log } = this.#context;
     const error = errorOf(delivery, verdict);
     const { id, topic, partition } = delivery.describe();
-    const said = error instanceof Error ? `${error.name}: ${firstLine(error.message)}` : describe(error);
+    const said = isError(error) ? firstLine(summaryOf(toFailure('failed', error))) : describe(error);
     log.error(
       `Message ${quoted(id)} of topic '${topic}' is lost in ${this.#handler}, since it was delivered at most once: ${said}`,
     );
@@ -65,7 +67,7 @@ export class DeliveryReporter {
   }
 
   #tell(ended: EndedDelivery, { outcome, error, attemptsLeft }: Verdict): void {
-    const { events, log } = this.#context;
+    const { events } = this.#context;
     switch (outcome.kind) {
       case 'ack':
         return events.emit('acked', ended);
@@ -76,7 +78,7 @@ export class DeliveryReporter {
         this.#logRetry(ended, outcome, attemptsLeft === 1);
         return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'put-off':
-        log.debug?.(`${this.#nameOf(ended)} was put off by ${outcome.delay} ms`);
+        this.#logPutOff(ended, outcome.delay, error);
         return this.#tellRetried({ ...ended, delay: outcome.delay, error });
       case 'dead':
         return this.#tellDead({ ...ended, failure: outcome.failure, blocksKey: this.#order === 'block' });
@@ -107,6 +109,14 @@ export class DeliveryReporter {
     else log.debug?.(`${text}: ${describeFailure(failure)}`);
   }
 
+  #logPutOff(ended: EndedDelivery, delay: number, error: unknown): void {
+    const { log } = this.#context;
+    const text = `${this.#nameOf(ended)} was put off by ${delay} ms`;
+    const { problem } = error as RetryLaterError;
+    if (problem === undefined) log.debug?.(text);
+    else log.warn(`${text}, since the delay that its handler asked for cannot be read: ${problem}`);
+  }
+
   #nameOf({ id, topic, attempt }: EndedDelivery): string {
     return `Attempt ${attempt} of message ${quoted(id)} of topic '${topic}' in ${this.#handler}`;
   }
@@ -121,6 +131,6 @@ function errorOf(delivery: Delivery, { error, outcome }: Verdict): unknown {
 }
 
 /** Such as `TypeError: the message`. */
-function describeFailure({ reason, name, message }: Failure): string {
-  return SHOWING_PAYLOAD.has(reason) ? name : `${name}: ${firstLine(message)}`;
+function describeFailure(failure: Failure): string {
+  return SHOWING_PAYLOAD.has(failure.reason) ? failure.name : firstLine(summaryOf(failure));
 }

@@ -4,6 +4,7 @@ import type { DeliveryEvent } from '../events/queue-events.interface.js';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { Envelope } from '../messages/envelope.js';
 import { fromStoredId } from '../messages/stored-id.js';
+import type { BeginTimes } from './begin-estimate.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { Permits } from './permits.js';
 
@@ -27,8 +28,8 @@ export class Delivery implements Receipt {
   permits: Permits | undefined;
   /** Under what time it stands in the log of its key; `undefined` if in none. */
   grantedAt: number | undefined;
-  /** Until when its handler may be called, on the local clock in epoch milliseconds: a limit allows no more. */
-  mustBeginBy = Infinity;
+  /** When limits let its handler be called; `undefined`: whenever it is. */
+  begin: readonly BeginTimes[] | undefined;
   /** As its handler gets it, once it is known that it may be handed over. */
   message: DelayedMessage | undefined;
   /** What it is handed over in, with the other messages of a batch. */
@@ -63,6 +64,11 @@ export class Delivery implements Receipt {
   /** Until when it surely belongs to this process, by its lease and its permit; local clock, epoch milliseconds. */
   get endsAt(): number {
     return this.permits ? Math.min(this.leaseEndsAt, this.permits.endsAt) : this.leaseEndsAt;
+  }
+
+  /** The last moment at which limits let its handler be called, on the local clock in epoch milliseconds. */
+  get mustBeginBy(): number {
+    return this.begin === undefined ? Infinity : Math.min(...this.begin.map(({ until }) => until));
   }
 
   /** Whether its outcome is decided; what its handler still does has no effect. */

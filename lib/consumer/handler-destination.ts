@@ -1,4 +1,5 @@
-import { HandlerTimeoutError } from '../errors/handling.errors.js';
+import type { DelayQueueError } from '../errors/delay-queue.error.js';
+import { DeliveryAbortedError, HandlerTimeoutError } from '../errors/handling.errors.js';
 import { resultsOf } from '../messages/handler-results.js';
 import { within } from '../time/deadline.js';
 import type { ConsumerContext } from './consumer-context.js';
@@ -50,8 +51,10 @@ export class HandlerDestination implements Destination {
     const call = this.#call(checked);
     if (limit === Infinity) return call;
     // At the time limit the call has failed, whether or not the handler heeds its signals.
-    const inTime = within(clock, startedAt + limit - clock.now(), call, { error: () => abortAll(checked, limit) });
-    return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: call }));
+    const inTime = within(clock, startedAt + limit - clock.now(), call, {
+      error: () => abortAll(checked, new HandlerTimeoutError(limit)),
+    });
+    return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: endOf(call) }));
   }
 
   #announce(checked: readonly CheckedDelivery[]): void {
@@ -63,20 +66,35 @@ export class HandlerDestination implements Destination {
     }
   }
 
-  /** Never rejects. */
+  /**
+   * A delivery ends with its method. If what runs around the method fails before, so has the attempt; if it succeeds before, the message is
+   * not acknowledged until then. Never rejects.
+   */
   async #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
+    const { batch } = this.#handler;
+    const running: Promise<void>[] = [];
+    const messages = checked.map(({ message }) => message);
     try {
-      const resolved = await this.#handler.handle(checked.map(({ message }) => message));
-      if (this.#handler.batch === undefined) return FULFILLED;
-      return { results: resultsOf(resolved, checked.length), ended: undefined };
+      const resolved = await this.#handler.handle(messages, (ended) => running.push(ended));
+      const results = batch === undefined ? undefined : resultsOf(resolved, checked.length);
+      if (running.length > 0) await Promise.all(running);
+      return results ? { results, ended: undefined } : FULFILLED;
     } catch (error) {
-      return { results: allFailed(checked, error), ended: undefined };
+      const results = allFailed(checked, error);
+      if (running.length === 0) return { results, ended: undefined };
+      abortAll(checked, new DeliveryAbortedError('GIVEN_UP'));
+      return { results, ended: Promise.all(running) };
     }
   }
 }
 
-function abortAll(checked: readonly CheckedDelivery[], limit: number): HandlerTimeoutError {
-  const error = new HandlerTimeoutError(limit);
+/** When nothing of a call runs any more. */
+async function endOf(call: Promise<Handover>): Promise<void> {
+  const { ended } = await call;
+  await ended;
+}
+
+function abortAll<E extends DelayQueueError>(checked: readonly CheckedDelivery[], error: E): E {
   for (const { delivery } of checked) delivery.abort(error);
   return error;
 }

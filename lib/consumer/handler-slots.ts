@@ -4,6 +4,8 @@ export interface Claimant {
   readonly priority: number;
   /** Most slots it can make use of now, one at least. */
   readonly wanted: number;
+  /** Whether something of it is due by now, or as good as now, so that it will ask. */
+  readonly isAboutToAsk?: boolean;
   /**
    * Takes `slots` slots; it has to {@link HandlerSlots.release} each of them once. Once it knows whether it needs more it
    * has to {@link HandlerSlots.request} again, or to {@link HandlerSlots.withdraw}.
@@ -121,6 +123,8 @@ export class HandlerSlots {
   readonly #outranked = new Set<Claimant>();
   /** By priority: those that have asked for slots, until they have what they wanted. */
   readonly #hungry: Set<Claimant>[] = [];
+  /** Those that may ask. */
+  readonly #members = new Set<Claimant>();
 
   constructor(pool: SlotPool, limit: number) {
     this.#pool = pool;
@@ -142,12 +146,31 @@ export class HandlerSlots {
     return this.#pool.has(claimant) || this.#parked.has(claimant) || this.#outranked.has(claimant);
   }
 
+  /** From now on a claimant may ask. */
+  join(claimant: Claimant): void {
+    this.#members.add(claimant);
+  }
+
+  /** A claimant does not ask any more. */
+  quit(claimant: Claimant): void {
+    this.#members.delete(claimant);
+    this.withdraw(claimant);
+  }
+
   /** Asks for slots. */
   request(claimant: Claimant): void {
     this.#parked.delete(claimant);
     this.#outranked.delete(claimant);
-    (this.#hungry[claimant.priority] ??= new Set()).add(claimant);
+    this.#hungryOf(claimant).add(claimant);
+    // Of what is due in the same millisecond, the timer of a later topic may be the first.
+    for (const other of this.#members) {
+      if (other.priority < claimant.priority && other.isAboutToAsk) this.#hungryOf(other).add(other);
+    }
     this.#pool.enter(claimant, this);
+  }
+
+  #hungryOf({ priority }: Claimant): Set<Claimant> {
+    return (this.#hungry[priority] ??= new Set());
   }
 
   /** Ends a request: it is taken back, or was met. Until then it holds the later topics of its handler back. */

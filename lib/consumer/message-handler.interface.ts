@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
+import type { Outlived } from '../time/inner-calls.js';
 import type { TopicSettings } from '../topics/topic-settings.interface.js';
 
 /** What handles the messages of one or several topics: the runtime's view of a decorated method. */
@@ -15,8 +16,10 @@ export interface MessageHandler {
   /**
    * Handles messages of one partition. Resolves: ack. Throws or rejects: nack. With {@link batch} it may resolve with what
    * `Promise.allSettled()` gives, an outcome for each message.
+   *
+   * @param outlived called before it settles, if something it has called still runs
    */
-  handle(messages: readonly DelayedMessage[]): unknown;
+  handle(messages: readonly DelayedMessage[], outlived?: Outlived): unknown;
 }
 
 /** A topic, and how its messages are handled. */

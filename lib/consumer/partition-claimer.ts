@@ -1,23 +1,18 @@
-import {
-  type ClaimRequest,
-  type ClaimResult,
-  MAX_BATCH,
-  type Owner,
-  type Partition,
-} from '../broker/broker.interface.js';
+import { type ClaimRequest, MAX_BATCH, type Owner, type Partition } from '../broker/broker.interface.js';
 import { isRefused } from '../broker/split-refused.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { PartitionProgress } from '../topics/progress.js';
-import { type Claimed, deliveriesOf } from './claimed-deliveries.js';
+import { BeginEstimate } from './begin-estimate.js';
+import { type AnsweredClaim, type Claimed, type NotOwner, deliveriesOf } from './claimed-deliveries.js';
 import type { Delivery } from './delivery.js';
 import { DueTimer, localClock } from './due-timer.js';
 import type { Claimant } from './handler-slots.js';
 import type { Permits } from './permits.js';
 import { setFirstAside } from './set-first-aside.js';
 import type { SettleListener } from './settler.js';
-import type { SuspectRoom, SuspectTaker } from './suspect-quota.js';
+import type { SuspectTaker } from './suspect-quota.js';
 import type { TopicHandling } from './topic-handling.js';
 
 /** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */
@@ -25,6 +20,9 @@ const FIRST_CLAIM = 16;
 
 /** For how long a claim that is not answered keeps its slots, in milliseconds: other partitions can use them. */
 const KEEPS_SLOTS = 1000;
+
+/** Two timers for one point in time fire within this, in milliseconds. */
+const SAME_MOMENT = 2;
 
 /** How long a claim that failed for good waits for the next, in milliseconds. */
 const PAUSE_AFTER_FAILURE = 1000;
@@ -63,6 +61,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   readonly #patience: DueTimer;
   readonly #stop = new AbortController();
   readonly #owner: Owner;
+  readonly #begins = new BeginEstimate();
   /** Counts the claims. */
   #sequence = 0;
   /** How many deliveries the claims have made. */
@@ -109,6 +108,10 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     return this.#backlog ? Math.floor(MAX_BATCH / this.#batch) : Math.ceil(FIRST_CLAIM / this.#batch);
   }
 
+  get isAboutToAsk(): boolean {
+    return this.#mayClaim && this.#timer.at - this.#brokerNow <= SAME_MOMENT;
+  }
+
   get progress(): PartitionProgress {
     return {
       partition: this.#taker.partition.index,
@@ -128,6 +131,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   start(): void {
     if (this.#started) return;
     this.#started = true;
+    this.#handling.slots.join(this);
     this.#request();
   }
 
@@ -135,7 +139,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#timer.disarm();
-    this.#handling.slots.withdraw(this);
+    this.#handling.slots.quit(this);
     this.#handling.limiter.forget(this);
     await this.#claiming;
     this.#patience.disarm();
@@ -174,8 +178,10 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   }
 
   #request(): void {
+    const { slots } = this.#handling;
     if (this.#claiming) this.#again = true;
-    else if (this.#mayClaim) this.#handling.slots.request(this);
+    else if (this.#mayClaim) slots.request(this);
+    else slots.withdraw(this);
   }
 
   /** Never rejects. */
@@ -199,7 +205,8 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
 
   /** Never rejects; answers what is stored of the partition if this process does not own it any more. */
   async #claimUpTo(most: number, permits: Permits | undefined): Promise<NotOwner | undefined> {
-    const { context, slots, suspects } = this.#handling;
+    const { context, slots, suspects, hold } = this.#handling;
+    const knownHold = hold.knownTo(this.#taker.partition);
     let delivered = 0;
     try {
       const { result, max, room, ...claim } = await this.#send(most, permits);
@@ -207,11 +214,13 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
         suspects.leave(room);
         return result;
       }
+      if (result.status === 'claimed') hold.ended(knownHold);
       delivered = result.messages.length;
       this.#backlog = delivered > 0 && delivered >= max;
       this.#due = result.due ?? 0;
       this.#answeredAt = claim.sentAt;
-      const deliveries = deliveriesOf(this.#handling, this.#taker.partition, result, { ...claim, permits });
+      const sent = { ...claim, estimate: this.#begins, permits };
+      const deliveries = deliveriesOf(this.#handling.handled, this.#taker.partition, result, sent, context.clock.now());
       // It may have lost them while it waited for its answer.
       this.#slots += slots.takeNow(Math.max(0, Math.ceil(delivered / this.#batch) - this.#slots));
       this.#slots -= this.#taker.take(deliveries, this.#slots);
@@ -279,7 +288,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     const { broker, clock, log } = context;
     const { partition } = this.#taker;
     const room = suspects.enter();
-    const firstSentAt = clock.now();
+    const begin = this.#begins.window;
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
@@ -288,16 +297,17 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
       keyLimits: limiter.keyLimits,
+      begin,
       counts: limiter.isLimited,
       ...room,
     };
     const answered = repeatUntilServed(
       async () => {
         const sentAt = clock.now();
-        const isInTime = permits === undefined || sentAt <= permits.beginBy;
+        const isInTime = sentAt <= (permits?.begin?.until ?? Infinity);
         const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
         const answer = this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
-        return { max: wanted, sentAt, firstSentAt, room, result: await answer };
+        return { max: wanted, sentAt, lead: begin.lead, room, result: await answer };
       },
       {
         clock,
@@ -363,28 +373,11 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
 
   #plan({ status, delivered, nextAt, repaired }: Claimed): void {
     const { context, log } = this.#handling;
-    const { topic, index } = this.#taker.partition;
+    const { index } = this.#taker.partition;
     log.sawPaused(index, status === 'paused');
     this.#delivered = delivered;
-    if (repaired > 0) {
-      context.log.warn(
-        `Repaired ${repaired} entries of topic '${topic}', partition ${index}, that were damaged or had no message`,
-      );
-    }
+    if (repaired > 0) log.repaired(index, repaired);
     if (nextAt === undefined) return;
     this.wake(status === 'paused' ? Math.max(nextAt, context.broker.now() + PAUSE_WHILE_PAUSED) : nextAt);
   }
-}
-
-type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
-
-/** A claim that was answered, and when it was sent, in epoch milliseconds on the local clock. */
-interface AnsweredClaim {
-  readonly result: ClaimResult;
-  /** How many messages it asked for. */
-  readonly max: number;
-  readonly sentAt: number;
-  /** When it was sent for the first time; it may have been repeated. */
-  readonly firstSentAt: number;
-  readonly room: SuspectRoom;
 }

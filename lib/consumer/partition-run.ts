@@ -1,6 +1,7 @@
 import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import type { PartitionProgress } from '../topics/progress.js';
+import { whenPermitted } from './begin-estimate.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import { DeliveryReporter } from './delivery-reporter.js';
@@ -79,7 +80,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#unsubscribe ??= context.broker.watchPartition(
       this.partition,
       (signal) => this.#onSignal(signal),
-      () => this.#onListening(),
+      () => this.missedSignals(),
     );
     this.#claimer = new PartitionClaimer(this.#handling, this, owner);
     this.#owner = holder;
@@ -191,10 +192,14 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
     const sifted = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
+    const begin = whenPermitted(this.#handling.context.clock, sifted);
+    // Mostly nothing has to be waited for.
+    if (begin) await begin;
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 
-    const { context, work } = this.#handling;
+    const { context, starvation, work } = this.#handling;
+    starvation.inTime();
     work.handed(context.broker.now(this.partition), checked);
     const { results, ended } = await this.#destination.hand(checked);
     checked.forEach((one, i) => {
@@ -229,12 +234,14 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Gives back what a limit of its topic or its key does not let begin any more; what is delivered at most once cannot be. */
   #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
-    const { context, hold } = this.#handling;
+    const { context, hold, starvation } = this.#handling;
     const now = context.clock.now();
-    const mayBegin = ({ delivery }: CheckedDelivery): boolean => now <= delivery.mustBeginBy && !hold.holds;
-    if (this.#isOnce || checked.every(mayBegin)) return checked;
+    const mayBegin = ({ delivery }: CheckedDelivery): boolean =>
+      this.#isOnce || (now <= delivery.mustBeginBy && !hold.holds);
+    if (checked.every((one) => mayBegin(one) && !one.delivery.settled)) return checked;
     return checked.filter((one) => {
-      if (mayBegin(one)) return true;
+      if (mayBegin(one) && !one.delivery.settled) return true;
+      if (now > one.delivery.mustBeginBy) starvation.tooLate();
       this.#settle(one.delivery, RELEASED);
       this.#running.remove(one.delivery);
       return false;
@@ -365,7 +372,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
         this.#claimer?.wake(signal.at);
         break;
       case 'schedules':
-        this.#schedules?.wake(signal.at);
+        this.#schedules?.changed(signal.at);
         break;
       case 'cancelled':
         this.#running.find(signal.storedId, signal.token)?.abort(new DeliveryAbortedError('CANCELLED'));
@@ -374,9 +381,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   }
 
   /** What was signalled before is lost: that something is due, or that a message in flight was cancelled. */
-  #onListening(): void {
+  missedSignals(): void {
     this.#claimer?.wake(0);
-    this.#schedules?.wake(0);
+    this.#schedules?.changed(0);
     this.renewLeases();
   }
 }

@@ -118,8 +118,7 @@ export class PartitionSharing implements Startable, FleetMember {
   }
 
   restore(): void {
-    const { registry, reporter, onDataLost } = this.#options;
-    reporter.forgotten();
+    const { registry, onDataLost } = this.#options;
     this.verify();
     onDataLost();
     for (const topic of registry.known.keys()) {
@@ -128,7 +127,12 @@ export class PartitionSharing implements Startable, FleetMember {
   }
 
   verify(): void {
+    this.#options.reporter.forgotten();
     for (const consumer of this.#consumers.values()) consumer.verify();
+  }
+
+  lookAgain(): void {
+    for (const consumer of this.#consumers.values()) consumer.lookAgain();
   }
 
   wanted({ topic, index }: Partition, owner: Owner): void {

@@ -1,3 +1,5 @@
+import type { BeginTimes } from './begin-estimate.js';
+
 /** What lasts as long as its process renews it. */
 export interface Term {
   /** Epoch milliseconds on the local clock. */
@@ -15,8 +17,8 @@ export interface PermitOwner {
 /** Deliveries of a limited topic that may begin, as a claim has got them. */
 export class Permits {
   readonly count: number;
-  /** Until when handlers may be called, on the local clock in epoch milliseconds. */
-  readonly beginBy: number;
+  /** When handlers may be called, on the local clock in epoch milliseconds; `undefined`: whenever it is. */
+  readonly begin: BeginTimes | undefined;
   readonly #owner: PermitOwner;
   readonly #permittedAt: number;
   readonly #term: Term | undefined;
@@ -24,11 +26,11 @@ export class Permits {
   /** @param term of what is in flight; `undefined` if that is not limited */
   constructor(
     owner: PermitOwner,
-    terms: { count: number; permittedAt: number; beginBy: number; term: Term | undefined },
+    terms: { count: number; permittedAt: number; begin: BeginTimes | undefined; term: Term | undefined },
   ) {
     this.#owner = owner;
     this.count = terms.count;
-    this.beginBy = terms.beginBy;
+    this.begin = terms.begin;
     this.#permittedAt = terms.permittedAt;
     this.#term = terms.term;
   }
@@ -55,4 +57,31 @@ export class Permits {
   ended(): void {
     if (this.#term) this.#owner.ended(1);
   }
+}
+
+/** Who asks for permits, and is told when to ask again. */
+export interface LimitedClaimant {
+  lookAgain(): void;
+}
+
+export interface Ask {
+  readonly claimant: LimitedClaimant;
+  readonly wanted: number;
+  readonly answer: (permits: Permits) => void;
+}
+
+/** Shares permits out among those who ask, one by one in turn. */
+export function shareOut(permits: number, asks: readonly Ask[]): number[] {
+  const shares = asks.map(() => 0);
+  for (let left = permits; left > 0;) {
+    const before = left;
+    for (let i = 0; i < asks.length && left > 0; i++) {
+      const { wanted } = asks[i] as Ask;
+      if ((shares[i] as number) >= wanted) continue;
+      shares[i] = (shares[i] as number) + 1;
+      left--;
+    }
+    if (left === before) break;
+  }
+  return shares;
 }

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import {
   MAX_BATCH,
   type Partition,
+  type SettleAnswer,
   type SettleStatus,
   type Settlement,
   addsMemory,
 } from '../broker/broker.interface.js';
+import { settleAll } from '../broker/settle-all.js';
 import { splitIfRefused, isRefused } from '../broker/split-refused.js';
 import { describe } from '../checks/describe.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
@@ -22,9 +24,6 @@ import type { ConsumerContext } from './consumer-context.js';
 import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
 import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
-
-/** Most characters of envelopes that Redis copies in one call. */
-const MAX_COPIED = 256 * 1024;
 
 /** What a settle has led to; what came too late is reported by the settler. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
@@ -136,7 +135,7 @@ export class Settler {
   /** While something waits for room, only what makes room is sent at once. */
   #nextBatch(): DecidedDelivery[] {
     while (this.#pending.length > 0) {
-      const batch = this.#pending.splice(0, this.#process === undefined ? MAX_BATCH : keepable(this.#pending));
+      const batch = this.#pending.splice(0, MAX_BATCH);
       if (this.#waiting.size === 0) return batch;
       const { adding, others } = splitByRoom(batch);
       this.#waiting.add(adding);
@@ -177,15 +176,12 @@ export class Settler {
     const { settleLayers } = this.#context;
     const failed = new Map<DecidedDelivery, unknown>();
     const settle = async (): Promise<readonly SettleStatus[]> => {
-      const statuses = await splitIfRefused<DecidedDelivery, SettleStatus>(
-        batch,
-        (some) => this.#call(some),
-        (decided, error) => {
-          if (!(isRefused(error) || isFull(error)) || this.#abandoned.signal.aborted) throw error;
-          failed.set(decided, error);
-          return 'stale';
-        },
-      );
+      const onFailed = (decided: DecidedDelivery, error: unknown): SettleAnswer => {
+        if (!(isRefused(error) || isFull(error)) || this.#abandoned.signal.aborted) throw error;
+        failed.set(decided, error);
+        return 'stale';
+      };
+      const statuses = await settleAll(batch, (all) => splitIfRefused(all, (some) => this.#call(some), onFailed));
       const errors = [...failed.values()];
       if (errors.length === batch.length && errors.every(isFull)) throw errors[0];
       return statuses;
@@ -205,7 +201,7 @@ export class Settler {
     return left;
   }
 
-  async #call(batch: readonly DecidedDelivery[]): Promise<SettleStatus[]> {
+  async #call(batch: readonly DecidedDelivery[]): Promise<SettleAnswer[]> {
     const { broker } = this.#context;
     const call = { caller: this.#caller, sequence: ++this.#sequence };
     const settlements = batch.map(({ delivery, verdict: { outcome } }): Settlement => {
@@ -297,16 +293,6 @@ export class Settler {
     const { topic, index: partition } = this.#partition;
     this.#context.events.emit('errors', { source, topic, partition, error });
   }
-}
-
-/** How many of the messages can end in one call if they are kept, since their envelopes are copied; one at least. */
-function keepable(decided: readonly DecidedDelivery[]): number {
-  let length = 0;
-  const end = decided.findIndex(({ delivery }, i) => {
-    length += delivery.envelope.length;
-    return i === MAX_BATCH || (i > 0 && length > MAX_COPIED);
-  });
-  return end === -1 ? decided.length : end;
 }
 
 function isFull(error: unknown): boolean {

@@ -48,6 +48,7 @@ export class TopicConsumer {
       inFlight: this.inFlight,
       abandoned: this.#handling.abandoned.count(this.topic),
       limitedSince: this.#handling.limiter.limitedSince,
+      starvedSince: this.#handling.starvation.since,
     };
   }
 
@@ -134,6 +135,11 @@ export class TopicConsumer {
   /** To be called when the broker can be reached again: signals may have been lost. */
   recover(): void {
     for (const run of this.#runs) run.renewLeases();
+  }
+
+  /** Looks into the partitions of this process: signals may have got lost. */
+  lookAgain(): void {
+    for (const run of this.#runs) run.missedSignals();
   }
 
   /** Sends claims that are not answered again. */

@@ -8,6 +8,7 @@ import type { DeadLetterNotifier } from './dead-letter-notifier.js';
 import type { HandlerSlots } from './handler-slots.js';
 import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
+import type { StarvationWatch } from './starvation-watch.js';
 import type { SuspectQuota } from './suspect-quota.js';
 import type { TopicHold } from './topic-hold.js';
 import type { TopicLimiter } from './topic-limiter.js';
@@ -30,6 +31,7 @@ export interface TopicHandling {
   readonly log: TopicLog;
   readonly limiter: TopicLimiter;
   readonly hold: TopicHold;
+  readonly starvation: StarvationWatch;
   readonly work: WorkMeter;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;

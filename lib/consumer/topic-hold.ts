@@ -11,6 +11,17 @@ export interface TopicHoldOptions {
   readonly partitions: number;
 }
 
+/** Nothing may begin for a while. */
+interface Hold {
+  /** Epoch milliseconds on the local clock. */
+  readonly until: number;
+  /** The partitions that know of it. */
+  readonly told: Set<number>;
+}
+
+/** Proves that a partition knew of a hold. */
+export type KnownHold = Pick<Hold, 'until'>;
+
 /** Holds a topic after a handler has met a rate limit of all of it: nothing begins in any partition until that is over. */
 export class TopicHold {
   readonly #options: TopicHoldOptions;
@@ -19,10 +30,7 @@ export class TopicHold {
   readonly #stop = new AbortController();
   readonly #calls: Loop;
   #sequence = 0;
-  /** Epoch milliseconds on the local clock, as is the next. */
-  #until = -Infinity;
-  /** As the partitions were told. */
-  #told = -Infinity;
+  #hold: Hold | undefined;
 
   constructor(options: TopicHoldOptions) {
     this.#options = options;
@@ -34,15 +42,34 @@ export class TopicHold {
     return this.#options.context.clock.now() < this.#until;
   }
 
+  get #until(): number {
+    return this.#hold?.until ?? -Infinity;
+  }
+
   /** @param delay from now on, in milliseconds; a longer hold stays */
   extend(delay: number): void {
     const { topic, context } = this.#options;
     const { clock, events } = context;
     const until = clock.now() + delay;
     if (until <= this.#until) return;
-    this.#until = until;
+    this.#hold = { until, told: new Set() };
     if (events.wants('held')) events.emit('held', { topic, delay });
     this.#calls.poke();
+  }
+
+  /** To be asked before a claim is sent: the hold that its partition knows of. */
+  knownTo({ index }: Partition): KnownHold | undefined {
+    return this.#hold?.told.has(index) ? this.#hold : undefined;
+  }
+
+  /**
+   * A claim has found that its partition is not held any more: somebody has resumed the topic. What this process would keep back by
+   * itself, it would claim again at once, and again.
+   *
+   * @param known what the partition knew of before the claim was sent
+   */
+  ended(known: KnownHold | undefined): void {
+    if (known === this.#hold) this.#hold = undefined;
   }
 
   async stop(): Promise<void> {
@@ -52,26 +79,27 @@ export class TopicHold {
 
   /** Never rejects. */
   async #tellAll(): Promise<void> {
-    if (this.#until <= this.#told) return;
-    const until = this.#until;
+    const hold = this.#hold;
+    if (!hold) return;
     const sequence = ++this.#sequence;
     const { topic, partitions } = this.#options;
-    await Promise.all(partitionsOf(topic, partitions).map((partition) => this.#tell(partition, until, sequence)));
-    this.#told = until;
+    await Promise.all(partitionsOf(topic, partitions).map((partition) => this.#tell(partition, hold, sequence)));
   }
 
-  /** What cannot be told before the hold is over need not be told any more. */
-  async #tell(partition: Partition, until: number, sequence: number): Promise<void> {
+  /** What cannot be told before the hold is over, or another one has taken its place, need not be told any more. */
+  async #tell(partition: Partition, hold: Hold, sequence: number): Promise<void> {
     const { broker, clock, events } = this.#options.context;
     const call = { caller: this.#caller, sequence };
+    const isOfUse = (): boolean => hold === this.#hold && clock.now() < hold.until;
     try {
-      await repeatUntilServed(() => broker.hold(partition, call, Math.max(0, until - clock.now())), {
+      await repeatUntilServed(() => broker.hold(partition, call, Math.max(0, hold.until - clock.now())), {
         clock,
         signal: this.#stop.signal,
-        worthRepeating: ({ refused }) => !refused && clock.now() < until,
+        worthRepeating: ({ refused }) => !refused && isOfUse(),
       });
+      hold.told.add(partition.index);
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted || hold !== this.#hold) return;
       events.emit('errors', { source: 'limit', topic: partition.topic, partition: partition.index, error });
     }
   }

@@ -1,22 +1,18 @@
 import {
   type Limits,
-  PERMIT_LIFE,
   type PermitReply,
   type ReturnedPermits,
   type TopicLimits,
   keyLimits,
   sharedLimits,
 } from '../broker/broker.interface.js';
-import { BrokerUnavailableError } from '../errors/operation.errors.js';
-import { within } from '../time/deadline.js';
 import type { Timer } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
-import { type PermitOwner, Permits, type Term } from './permits.js';
-
-/** How long a call may take, in milliseconds: meanwhile claims keep their slots. */
-const TIMEOUT = 1000;
+import { BeginEstimate } from './begin-estimate.js';
+import { PermitCalls } from './permit-calls.js';
+import { type Ask, type LimitedClaimant, type PermitOwner, Permits, type Term, shareOut } from './permits.js';
 
 /** How soon to ask again after a call has failed, in milliseconds. */
 const RETRY_PAUSE = 250;
@@ -26,11 +22,6 @@ const LINGER = 1000;
 
 /** Shares of a lease after which permits to be in flight are renewed. */
 const RENEWALS = 3;
-
-/** Who asks for permits, and is told when to ask again. */
-export interface LimitedClaimant {
-  lookAgain(): void;
-}
 
 export interface TopicLimiterOptions {
   readonly context: ConsumerContext;
@@ -42,12 +33,6 @@ export interface TopicLimiterOptions {
   readonly limits: TopicLimits | undefined;
 }
 
-interface Ask {
-  readonly claimant: LimitedClaimant;
-  readonly wanted: number;
-  readonly answer: (permits: Permits) => void;
-}
-
 /**
  * Asks the fleet for the deliveries of a limited topic that may begin, for all partitions of this process together. Permits to be in
  * flight are used again and again, without a call, as far as other processes leave them to this one.
@@ -55,6 +40,7 @@ interface Ask {
 export class TopicLimiter implements Startable, PermitOwner {
   readonly #options: TopicLimiterOptions;
   readonly #calls: Loop;
+  readonly #broker: PermitCalls;
   readonly #term: { -readonly [K in keyof Term]: Term[K] } = { endsAt: -Infinity };
   #limits: Limits | undefined;
   #keyLimits: Limits | undefined;
@@ -74,6 +60,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   #returned = new Map<number, number>();
   #sequence = 0;
   #stopped = false;
+  readonly #begins = new BeginEstimate();
   /** How many claimants were told to ask again, and have not asked yet. */
   #told = 0;
   /** Before then there is nothing to be had. These times are epoch milliseconds on the local clock. */
@@ -82,11 +69,17 @@ export class TopicLimiter implements Startable, PermitOwner {
   #retriesAt = -Infinity;
   #limitedSince: number | undefined;
   #opening: Timer | undefined;
+  /** Those whose asks the call under way is to answer. */
+  #asked: readonly Ask[] = [];
+  /** Other limits hold since the latest call. */
+  #hasChanged = false;
 
   constructor(options: TopicLimiterOptions) {
     this.#options = options;
     this.#set(options.limits);
-    this.#calls = new Loop({ clock: options.context.clock, run: () => this.#run(), gather: true });
+    const { context, topic } = options;
+    this.#broker = new PermitCalls(context, topic, () => this.#dismiss());
+    this.#calls = new Loop({ clock: context.clock, run: () => this.#run(), gather: true });
   }
 
   /** Whether deliveries need permits. */
@@ -121,6 +114,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   /** Other limits hold from now on. */
   change(limits: TopicLimits | undefined): void {
     this.#set(limits);
+    this.#hasChanged = this.#sequence > 0;
     this.#calls.poke();
     this.#open();
   }
@@ -135,6 +129,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   /** Asks for nothing more. What is in flight keeps its permits, until {@link stop} or their end. */
   leave(): void {
     this.#stopped = true;
+    this.#broker.giveUp();
     this.#opening?.cancel();
     this.#waiting.clear();
     for (const { answer } of this.#asks.splice(0)) answer(this.#none());
@@ -158,14 +153,17 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#told = Math.max(0, this.#told - 1);
     const { clock } = this.#options.context;
     if (this.#stopped) return this.#none();
-    if (clock.now() < this.#opensAt && this.#usable === 0) {
-      this.#wait(claimant);
-      return this.#none();
+    const isEarly = clock.now() < this.#opensAt && this.#usable === 0;
+    if (!this.#broker.isLate && !isEarly) {
+      return new Promise((answer) => {
+        this.#asks.push({ claimant, wanted, answer });
+        this.#calls.poke();
+      });
     }
-    return new Promise((answer) => {
-      this.#asks.push({ claimant, wanted, answer });
-      this.#calls.poke();
-    });
+    // Whoever comes while an answer is late is told once it is there.
+    if (this.#broker.isLate) this.#waiting.add(claimant);
+    else this.#wait(claimant);
+    return this.#none();
   }
 
   /** A claimant wants nothing any more. */
@@ -204,7 +202,7 @@ export class TopicLimiter implements Startable, PermitOwner {
   }
 
   #none(): Permits {
-    return new Permits(this, { count: 0, permittedAt: 0, beginBy: -Infinity, term: undefined });
+    return new Permits(this, { count: 0, permittedAt: 0, begin: undefined, term: undefined });
   }
 
   /** There may be permits by now. */
@@ -225,9 +223,14 @@ export class TopicLimiter implements Startable, PermitOwner {
   }
 
   #wait(claimant: LimitedClaimant): void {
-    const { clock } = this.#options.context;
     if (this.#stopped) return;
     this.#waiting.add(claimant);
+    this.#openLater();
+  }
+
+  #openLater(): void {
+    const { clock } = this.#options.context;
+    if (this.#stopped) return;
     this.#opening ??= clock.setTimer(Math.max(0, this.#opensAt - clock.now()), () => this.#open());
   }
 
@@ -263,7 +266,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     asks.forEach((ask, i) => {
       const count = shares[i] as number;
       this.#used += count;
-      if (count > 0) ask.answer(new Permits(this, { count, permittedAt: 0, beginBy: Infinity, term: this.#term }));
+      if (count > 0) ask.answer(new Permits(this, { count, permittedAt: 0, begin: undefined, term: this.#term }));
       else unmet.push(ask);
     });
     if (unmet.length === 0) this.#endLimited();
@@ -276,6 +279,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     if (this.#stopped || !this.#limits) return this.#sequence > 0 && (this.#held > this.#used || this.#stopped);
     return (
       this.#isAsked ||
+      this.#hasChanged ||
       this.#returned.size > 0 ||
       clock.now() >= this.#renewAt ||
       (this.#limits.inFlight !== undefined && this.#held > this.#kept(wanted))
@@ -301,38 +305,58 @@ export class TopicLimiter implements Startable, PermitOwner {
     const returned: ReturnedPermits[] = Array.from(this.#returned, ([permittedAt, count]) => ({ permittedAt, count }));
     this.#returned = new Map();
     this.#isAsked = false;
+    this.#hasChanged = false;
     const sentAt = clock.now();
     const sequence = ++this.#sequence;
-    const request = { session: member, sequence, limits, held, idle, wanted, lease, patience, returned };
+    const begin = this.#begins.window;
+    const request = { session: member, sequence, limits, held, idle, wanted, lease, patience, returned, begin };
     try {
-      const error = (): Error => new BrokerUnavailableError(`Permits of topic '${topic}' were not answered`);
-      const reply = await within(clock, TIMEOUT, broker.permit(topic, request), { error });
+      this.#asked = asks;
+      const reply = await this.#broker.permit(request);
       this.#term.endsAt = sentAt + lease;
       this.#held = limits.inFlight === undefined ? 0 : held + Math.max(0, reply.permitted - idle);
       this.#keep = reply.keep ?? Infinity;
       this.#opensAt = reply.wait === undefined ? -Infinity : clock.now() + reply.wait;
       this.#renewAt = this.#held > 0 ? sentAt + lease / RENEWALS : Infinity;
-      this.#hand(asks, reply, sentAt);
+      this.#hand(this.#asked, reply, begin.lead);
       for (const to of reply.sessions) void broker.tell({ to, signal: { kind: 'permits', topic } }).catch(() => {});
     } catch (failure) {
       events.emit('errors', { source: 'limit', topic, error: failure });
       this.#retriesAt = clock.now() + RETRY_PAUSE;
       this.#opensAt = this.#retriesAt;
-      this.#refuse(asks);
+      this.#refuse(this.#asked);
+    } finally {
+      this.#asked = [];
+      if (this.#waiting.size > 0) this.#openLater();
     }
   }
 
-  #hand(asks: readonly Ask[], { permitted, permittedAt, wait }: PermitReply, sentAt: number): void {
-    const beginBy = this.#limits?.rate ? sentAt + PERMIT_LIFE : Infinity;
+  /** Nobody waits for the answer with slots; what it permits is used by whoever asks then, or given back. */
+  #dismiss(): void {
+    for (const { claimant, answer } of [...this.#asked, ...this.#asks.splice(0)]) {
+      this.#waiting.add(claimant);
+      answer(this.#none());
+    }
+    this.#asked = [];
+  }
+
+  #hand(asks: readonly Ask[], { permitted, permittedAt, begins, wait }: PermitReply, lead: number): void {
+    const now = this.#options.context.clock.now();
+    const begin = begins && this.#begins.timesOf(begins, lead, now);
     const term = this.#limits?.inFlight === undefined ? undefined : this.#term;
     const shares = shareOut(permitted, asks);
+    if (asks.length === 0 && permitted > 0) {
+      // Those who have asked have given up waiting, and are told to ask again.
+      this.unused(permittedAt, permitted);
+      return this.#open();
+    }
     if (term) this.#used += permitted;
     if (wait === undefined) this.#endLimited();
     else if (asks.length > 0) this.#beginLimited();
     asks.forEach(({ claimant, answer }, i) => {
       const count = shares[i] as number;
       if (count === 0) this.#wait(claimant);
-      answer(new Permits(this, { count, permittedAt, beginBy, term }));
+      answer(new Permits(this, { count, permittedAt, begin, term }));
     });
   }
 
@@ -365,20 +389,4 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#limitedSince = undefined;
     if (context.events.wants('limited')) context.events.emit('limited', { topic, limited: false });
   }
-}
-
-/** Shares permits out among those who ask, one by one in turn. */
-function shareOut(permits: number, asks: readonly Ask[]): number[] {
-  const shares = asks.map(() => 0);
-  for (let left = permits; left > 0;) {
-    const before = left;
-    for (let i = 0; i < asks.length && left > 0; i++) {
-      const { wanted } = asks[i] as Ask;
-      if ((shares[i] as number) >= wanted) continue;
-      shares[i] = (shares[i] as number) + 1;
-      left--;
-    }
-    if (left === before) break;
-  }
-  return shares;
 }

@@ -1,3 +1,4 @@
+import { isError } from '../checks/kinds.js';
 import { type BrokerOperation, OPERATION_NAMES } from '../broker/broker.interface.js';
 import type { BrokerCall } from '../broker/wrap-broker.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
@@ -35,7 +36,7 @@ export class Faults {
     assertOptions('The options of failNext', options, ['times', 'error', 'lostReply']);
     const { times = 1, lostReply = false, error = lostReply ? lostReplyOf(operation) : failureOf(operation) } = options;
     assertInteger('times', times, { min: 1, max: Number.MAX_SAFE_INTEGER });
-    if (!(error instanceof Error)) throw new InvalidArgumentError(`error must be an Error. Given: ${describe(error)}.`);
+    if (!isError(error)) throw new InvalidArgumentError(`error must be an Error. Given: ${describe(error)}.`);
     const planned = this.#planned.get(operation) ?? [];
     this.#planned.set(operation, [...planned, { error, lostReply, remaining: times }]);
   }

@@ -63,13 +63,13 @@ export function watchCalls(handler: MessageHandler, activity: Activity): Message
   if (once.size === 0) return handler;
   return {
     ...handler,
-    handle: async (messages) => {
+    handle: async (messages, outlived) => {
       const { topic = '' } = messages[0] ?? {};
-      if (!once.has(topic)) return handler.handle(messages);
+      if (!once.has(topic)) return handler.handle(messages, outlived);
       const name = uuidv7();
       activity.began(topic, name);
       try {
-        return await handler.handle(messages);
+        return await handler.handle(messages, outlived);
       } finally {
         activity.ended(name);
         activity.called();

@@ -1,3 +1,4 @@
+import { isDate } from '../checks/kinds.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
 import { ManualClock } from './manual-clock.js';
@@ -73,7 +74,7 @@ export class VirtualTime {
 
 /** @throws InvalidArgumentError if it is no point in time */
 export function toEpoch(name: string, value: unknown): number {
-  const time = value instanceof Date ? value.getTime() : value;
+  const time = isDate(value) ? value.getTime() : value;
   if (typeof time !== 'number' || !Number.isFinite(time) || time < 0) {
     throw new InvalidArgumentError(`${name} must be a valid Date or epoch milliseconds. Given: ${describe(value)}.`);
   }

@@ -1,3 +1,5 @@
+import { isDate, isPlainObject } from '../checks/kinds.js';
+import { adviceOnDate } from '../time/date.js';
 import type { DueTime } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { parseDuration } from '../time/duration.js';
@@ -31,7 +33,8 @@ export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): 
   const at = toEpoch(deliverAt);
   if (typeof at !== 'number' || !Number.isFinite(at)) {
     throw new InvalidArgumentError(
-      `deliverAt must be a valid Date, epoch milliseconds, or { local, timeZone }. Given: ${describe(deliverAt)}.`,
+      `deliverAt must be a valid Date, epoch milliseconds, or { local, timeZone }. Given: ${describe(deliverAt)}.` +
+        adviceOnDate(deliverAt),
     );
   }
   if (at > now + MAX_DELAY) {
@@ -42,8 +45,9 @@ export function optionalDueTime({ delay, deliverAt }: DueOptions, now: number): 
 
 /** Epoch milliseconds, if it is a valid time. */
 function toEpoch(deliverAt: NonNullable<DueOptions['deliverAt']>): number {
-  if (deliverAt instanceof Date) return deliverAt.getTime();
-  return typeof deliverAt === 'object' && deliverAt !== null ? localToEpoch('deliverAt', deliverAt) : deliverAt;
+  if (isDate(deliverAt)) return deliverAt.getTime();
+  const isLocal = typeof deliverAt === 'object' && isPlainObject(deliverAt);
+  return isLocal ? localToEpoch('deliverAt', deliverAt) : (deliverAt as number);
 }
 
 /**

@@ -26,6 +26,8 @@ export interface TopicProgress {
   readonly abandoned: number;
   /** Since when messages wait for a limit of the topic, on the local clock in epoch milliseconds; `undefined` if none do. */
   readonly limitedSince: number | undefined;
+  /** Since when what its limits permit is over before a handler can be called, on the same clock; `undefined` if that is not so. */
+  readonly starvedSince: number | undefined;
 }
 
 /** How far this process has come. Times are epoch milliseconds on the local clock. */

@@ -1,6 +1,6 @@
 import type { DelayQueueAdmin } from '../../lib/admin/delay-queue.admin.js';
 import type { ExplainCause } from '../../lib/admin/explain-causes.js';
-import type { Limits } from '../../lib/broker/broker.interface.js';
+import type { Limits, ProcessState } from '../../lib/broker/broker.interface.js';
 import { SystemClock } from '../../lib/time/clock.js';
 import { ACK, type BrokerBed, DEAD, LONG, PUT_OFF, RETRY, RETRY_LATER, message } from '../support/broker/broker-bed.js';
 import { publishAll } from '../support/broker/ordered-messages.js';
@@ -154,11 +154,7 @@ export const ONE_CAUSE: readonly (readonly [
     'a message whose owner is busy',
     async (bed) => {
       await bed.publishAll([message('0'), message('a')]);
-      await bed.broker.report({
-        session: 'owner',
-        number: 1,
-        state: { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 3, waiting: 1 },
-      });
+      await reportState(bed, { busy: 3, waiting: 1 });
     },
     /^1 message of partition 0 comes before it\. owner has 3 of 3 handler calls under way: raise 'concurrency'/,
   ],
@@ -230,7 +226,33 @@ export const ONE_CAUSE: readonly (readonly [
     },
     /^As many messages of the topic are in flight/,
   ],
+  [
+    ['no-consumer', 'no-owner'],
+    'a message that expires while no process handles its topic',
+    async (bed) => {
+      await bed.broker.release(bed.partition, bed.owner);
+      await bed.broker.leave({ session: 'owner', count: 2, length: LONG, digest: DIGEST });
+      await bed.publishAll([message('a', { envelope: '[1,2,{"e":5}]' })]);
+      await bed.advance(10);
+    },
+    /It has expired at \S+: the next process .* makes it a dead letter\.$/,
+  ],
+  [
+    ['starved'],
+    'a message of a topic whose owner comes too late for what its limits permit',
+    async (bed) => {
+      await bed.publish('a');
+      await reportState(bed, { starved: [bed.partition.topic] });
+    },
+    /^What the limits of topic '.*' permit is over before owner can call its handler/,
+  ],
 ];
+
+/** The owner tells how it is. */
+async function reportState({ broker }: BrokerBed, fields: Partial<ProcessState>): Promise<void> {
+  const state = { since: 1, version: '1', clockOffset: 0, concurrency: 3, busy: 0, waiting: 0, ...fields };
+  await broker.report({ session: 'owner', number: 1, state });
+}
 
 /** The owner has one permit, and waits for another. */
 async function waitForPermits({ broker, partition: { topic } }: BrokerBed, limits: Limits): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type ClaimedMessage, PERMIT_LIFE } from '../../lib/broker/broker.interface.js';
+import { type ClaimedMessage, AT_ONCE } from '../../lib/broker/broker.interface.js';
 import { ACK, type BrokerBed, type BrokerTest, LONG, LONG_AGO, RELEASE, RETRY } from '../support/broker/broker-bed.js';
 import { claimAll, claimable, publishAll } from '../support/broker/ordered-messages.js';
 
@@ -9,7 +9,7 @@ const OTHER = 'other\0l';
 
 /** What a rate of keys is in these tests, and how long its window is, in milliseconds. */
 const PER = 100;
-const WINDOW = PER + PERMIT_LIFE;
+const WINDOW = PER + AT_ONCE.slack;
 
 /** Claims what a limit has let go on, which a claim finds that has nothing else; acknowledges it. */
 async function eventuallyOne(bed: BrokerBed): Promise<ClaimedMessage> {
@@ -109,7 +109,7 @@ export function keyRatesContract(it: BrokerTest): void {
       await bed.publish(B, { due: { after: PER }, onDuplicate: 'earliest' });
       expect(await bed.get(C)).toMatchObject({ blockedBy: B });
       expect(await bed.get(D)).toMatchObject({ blockedBy: B });
-      await bed.advance(3 * PER + PERMIT_LIFE + 5);
+      await bed.advance(3 * PER + AT_ONCE.slack + 5);
 
       expect(await claimAll(bed)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
     });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { Limits, PermitReply, PermitRequest } from '../../lib/broker/broker.interface.js';
-import { PERMIT_LIFE } from '../../lib/broker/broker.interface.js';
+import { AT_ONCE } from '../../lib/broker/broker.interface.js';
 import { type BrokerBed, type BrokerTest, LONG } from '../support/broker/broker-bed.js';
 
 /** A process that asks for permits of a topic of its own. */
@@ -48,7 +48,7 @@ class Asker {
 }
 
 const PER = 100;
-const WINDOW = PER + PERMIT_LIFE;
+const WINDOW = PER + AT_ONCE.slack;
 
 export function permitsContract(it: BrokerTest): void {
   describe('permits of a rate', () => {
@@ -143,9 +143,34 @@ export function permitsContract(it: BrokerTest): void {
       expect(await b.ask(1)).toMatchObject({ permitted: 1 });
     });
 
+    it('are the same for a call that is made again, so that none of them is lost', async ({ bed }) => {
+      const asker = new Asker(bed, { rate: { max: 5, per: LONG } });
+      const { permitted, permittedAt, keep } = await asker.ask(3);
+      expect(await asker.ask(3, { sequence: 1 })).toMatchObject({ permitted, permittedAt, keep });
+      asker.sequence = 1;
+      expect(await asker.ask(3, { returned: [{ permittedAt, count: 3 }] })).toMatchObject({ permitted: 3 });
+    });
+
+    it('begin as long after the call as was asked for, and no window has more', async ({ bed }) => {
+      const begin = { lead: 40, slack: 10 };
+      const asker = new Asker(bed, { rate: { max: 2, per: PER } });
+      const { begins } = await asker.ask(2, { begin });
+      expect(begins?.from).toBeGreaterThan(begin.lead - 20);
+      expect(begins?.from).toBeLessThanOrEqual(begin.lead + 2);
+      expect((begins?.until ?? 0) - (begins?.from ?? 0)).toBe(begin.slack);
+
+      // The next ones may begin a window after the last moment at which those may.
+      const { permitted, wait = 0 } = await asker.ask(1, { begin });
+      expect(permitted).toBe(0);
+      expect(wait).toBeLessThanOrEqual(PER + begin.slack + 3);
+      await bed.advance(wait + 1);
+      expect(await asker.ask(1, { begin })).toMatchObject({ permitted: 1 });
+    });
+
     it('refuse a copy of an older call', async ({ bed }) => {
       const asker = new Asker(bed, { rate: { max: 5, per: LONG }, inFlight: 3 });
       await asker.ask(2);
+      await asker.ask(1);
       await expect(asker.ask(2, { sequence: 1 })).rejects.toThrow(/OUTDATED|delayed/);
     });
 
@@ -225,6 +250,28 @@ export function permitsContract(it: BrokerTest): void {
       expect((await b.ask(5)).permitted).toBe(1);
       await b.end(1, 5);
       expect((await c.ask(5)).permitted).toBe(1);
+    });
+
+    it('are not kept from others by one that was told of room and does not come', async ({ bed }) => {
+      const [a, b, c] = [0, 1, 2].map(() => new Asker(bed, { inFlight: 1 })) as [Asker, Asker, Asker];
+      await a.ask(5);
+      await b.ask(5);
+      expect(await a.end(1)).toMatchObject({ sessions: [b.session] });
+      const { permitted, wait = 0 } = await c.ask(1);
+      expect(permitted).toBe(0);
+      expect(wait).toBeLessThanOrEqual(501);
+      await bed.advance(wait + 1);
+      expect(await c.ask(1)).toMatchObject({ permitted: 1 });
+    });
+
+    it('are fewer as soon as deliveries end, if the limit was lowered, whether others wait or not', async ({ bed }) => {
+      const many = new Asker(bed, { inFlight: 10 });
+      await many.ask(10);
+      const few = new Asker(bed, { inFlight: 3 });
+      const lowered = { limits: { inFlight: 3 } };
+      expect(await many.ask(0, lowered)).toMatchObject({ keep: 3 });
+      expect((await few.ask(1)).permitted).toBe(0);
+      expect(await many.ask(0, lowered)).toMatchObject({ keep: 2 });
     });
 
     it('are counted as their holder says, after a lost reply too', async ({ bed }) => {

@@ -105,7 +105,7 @@ describe(`two processes with ${COUNT} dead letters, operated by a third`, { time
         ] as const) {
           expect(await admin.requeue(WORK, filter, { dryRun: true })).toMatchObject({ matched, requeued: 0 });
         }
-        expect(await admin.remove(WORK, {}, { dryRun: true })).toMatchObject({ matched: COUNT, removed: 0 });
+        expect(await admin.remove(WORK, { all: true }, { dryRun: true })).toMatchObject({ matched: COUNT, removed: 0 });
         expect(await admin.purge(WORK, { dryRun: true })).toEqual({ matched: COUNT, removed: 0 });
       },
     );

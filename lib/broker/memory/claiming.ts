@@ -1,15 +1,18 @@
 import { assertLength } from '../assert-times.js';
 import {
+  AT_ONCE,
+  type BeginWindow,
+  type BeginsIn,
   SUSPECT_ROOM,
   type ClaimRequest,
   type ClaimResult,
   type ClaimedMessage,
-  type Limits,
   epochOf,
   sessionOfOwner,
   tokenOf,
 } from '../broker.interface.js';
 import { conclude } from './delivering.js';
+import type { KeyTerms } from './key-limits.js';
 import type { DeliveryRecord, LatestClaim, MemoryPartition } from './memory-partition.js';
 
 // How messages are handed out: see `claim`.
@@ -19,7 +22,8 @@ const SUSPECT = 2;
 const ALONE = 3;
 
 export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimResult {
-  const { owner, sequence, lease, max, room, finished, order, keyLimits: limits, counts } = request;
+  const { owner, sequence, lease, max, room, finished, order, keyLimits, begin = AT_ONCE } = request;
+  const limits = keyLimits && { ...keyLimits, begin };
   assertLength('The lease', lease);
   const epoch = epochOf(owner);
   const isOwner = partition.owner === owner && sessionOfOwner(owner) !== undefined;
@@ -36,11 +40,24 @@ export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimR
   const deliveries = new Deliveries(partition, { epoch, process, delivered: before, lease, limits });
   if (madeSome) deliveries.repeat(request.delivered, latest.once);
   else if (!isRepeat && status === 'claimed') deliveries.takeDue(max, room);
-  const { messages, delivered, held, grantedAt } = deliveries;
-  if (!isRepeat) partition.latestClaim = { epoch, sequence, delivered, once: lease === 0 ? [...messages] : [] };
-  const next = nextAt(partition, held > 0 && messages.length < max);
-  const due = counts ? dueCount(partition, held) : undefined;
+  const granted = isRepeat ? latest.granted : deliveries.granted;
+  if (!isRepeat) {
+    const once = lease === 0 ? [...deliveries.messages] : [];
+    partition.latestClaim = { epoch, sequence, delivered: deliveries.delivered, once, granted };
+  }
+  const answer = answerOf(partition, status, deliveries, request);
   if (!limits) partition.lines.forgetLimits(partition.now);
+  if (!granted) return answer;
+  return { ...answer, grantedAt: granted.at, begins: beginsIn(granted.beginsAt - partition.nowUp, begin) };
+}
+
+function answerOf(
+  partition: MemoryPartition,
+  status: 'claimed' | 'paused' | 'held',
+  { messages, delivered, held }: Deliveries,
+  { max, counts }: ClaimRequest,
+): Exclude<ClaimResult, { status: 'not-owner' }> {
+  const next = nextAt(partition, held > 0 && messages.length < max);
   return {
     status,
     messages,
@@ -49,14 +66,19 @@ export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimR
     repaired: 0,
     heldBack: held > 0,
     keepsFinished: partition.finished.limits !== undefined,
-    grantedAt,
-    due,
+    grantedAt: undefined,
+    begins: undefined,
+    due: counts ? dueCount(partition, held) : undefined,
   };
+}
+
+function beginsIn(from: number, { slack }: BeginWindow): BeginsIn {
+  return { from, until: from + slack };
 }
 
 /** The latest claim in this epoch. */
 function latestOf({ latestClaim }: MemoryPartition, epoch: string): Omit<LatestClaim, 'epoch'> {
-  return latestClaim.epoch === epoch ? latestClaim : { sequence: 0, delivered: 0, once: [] };
+  return latestClaim.epoch === epoch ? latestClaim : { sequence: 0, delivered: 0, once: [], granted: undefined };
 }
 
 /** How many messages are due but for suspects that are held back. */
@@ -88,7 +110,7 @@ interface DeliveredBy {
   /** 0: at most once. */
   readonly lease: number;
   /** Of each key. */
-  readonly limits: Limits | undefined;
+  readonly limits: KeyTerms | undefined;
 }
 
 /** The deliveries of one claim. */
@@ -106,6 +128,12 @@ class Deliveries {
     this.#partition = partition;
     this.#by = by;
     this.delivered = by.delivered;
+  }
+
+  /** What the logs of keys have of it. */
+  get granted(): LatestClaim['granted'] {
+    if (this.grantedAt === undefined) return undefined;
+    return { at: this.grantedAt, beginsAt: this.#partition.nowUp + (this.#by.limits?.begin.lead ?? 0) };
   }
 
   takeDue(max: number, room = SUSPECT_ROOM): void {

@@ -1,7 +1,12 @@
-import { type Limits, windowOf } from '../broker.interface.js';
+import type { BeginWindow, Limits } from '../broker.interface.js';
 import { keyOf } from './key-of.js';
 import { RateLog } from './rate-log.js';
 import { SortedSet } from './sorted-set.js';
+
+/** What every key may have, and when what its rate grants begins. */
+export interface KeyTerms extends Limits {
+  readonly begin: BeginWindow;
+}
 
 /** What is known of a key. */
 interface KeyRecord {
@@ -38,12 +43,12 @@ export class KeyLimits {
   }
 
   /** Whether a message may begin; takes its place if it may. */
-  admits(storedId: string, limits: Limits | undefined, now: number): boolean {
+  admits(storedId: string, limits: KeyTerms | undefined, now: number): boolean {
     return this.#free(keyOf(storedId), limits, now) > 0 && this.#room(keyOf(storedId), limits) > 0;
   }
 
   /** Lets the key of a message rest that is due and may not begin. Returns until when. */
-  restForRate(storedId: string, limits: Limits | undefined, now: number): number {
+  restForRate(storedId: string, limits: KeyTerms | undefined, now: number): number {
     const key = keyOf(storedId);
     const until = this.#nextTime(key, limits, now);
     this.#resting.set(key, until);
@@ -51,20 +56,22 @@ export class KeyLimits {
   }
 
   /** When a message may begin that may not now by the rate of its key or since that rests; `undefined` if it may. */
-  waitsUntil(storedId: string, limits: Limits | undefined, now: number): number | undefined {
+  waitsUntil(storedId: string, limits: KeyTerms | undefined, now: number): number | undefined {
     const key = keyOf(storedId);
     return this.#free(key, limits, now) > 0 ? undefined : this.#nextTime(key, limits, now);
   }
 
   /** @returns under what time the delivery stands in the log of its key */
-  began(storedId: string, isFresh: boolean, limits: Limits | undefined, now: number): number | undefined {
+  began(storedId: string, isFresh: boolean, limits: KeyTerms | undefined, now: number): number | undefined {
     const key = keyOf(storedId);
     if (isFresh && limits?.inFlight !== undefined) getOrAdd(this.#running, key, () => new Set()).add(storedId);
-    return limits?.rate && this.#record(key).log.add(1, limits.rate, now);
+    if (!limits?.rate) return undefined;
+    const { lead, slack } = limits.begin;
+    return this.#record(key).log.add(1, limits.rate, Math.ceil(now) + lead + slack);
   }
 
   /** Holds a message back that is due. */
-  park(storedId: string, due: number, limits: Limits | undefined, now: number): void {
+  park(storedId: string, due: number, limits: KeyTerms | undefined, now: number): void {
     const key = keyOf(storedId);
     this.#scheduled.delete(storedId);
     this.#parked.set(storedId, due);
@@ -81,7 +88,7 @@ export class KeyLimits {
   wake(
     most: number,
     until: number,
-    { limits, now, take }: { limits: Limits | undefined; now: number; take: (key: string, most: number) => number },
+    { limits, now, take }: { limits: KeyTerms | undefined; now: number; take: (key: string, most: number) => number },
   ): void {
     let left = most;
     for (const { member: key } of this.#resting.upTo(until)) {
@@ -106,7 +113,7 @@ export class KeyLimits {
   }
 
   /** Takes back what a limit would let begin by now, since it has changed. */
-  takeBackAllowed(limits: Limits | undefined, now: number): void {
+  takeBackAllowed(limits: KeyTerms | undefined, now: number): void {
     for (const { member: storedId } of this.#parked.upTo(Infinity)) {
       const key = keyOf(storedId);
       const room = Math.min(this.#room(key, limits), this.#free(key, limits, now));
@@ -143,22 +150,27 @@ export class KeyLimits {
     if (this.#resting.score(key) !== undefined) this.#resting.set(key, Math.floor(now));
   }
 
-  #free(key: string, limits: Limits | undefined, now: number): number {
+  #free(key: string, limits: KeyTerms | undefined, now: number): number {
     const record = this.#records.get(key);
-    if (record && record.restsUntil > Math.floor(now)) return 0;
+    const begin = beginOf(limits, now);
+    if (record && record.restsUntil > begin) return 0;
     if (!limits?.rate) return Infinity;
-    return Math.max(0, limits.rate.max - (record?.log.used(limits.rate, now) ?? 0));
+    return Math.max(0, limits.rate.max - (record?.log.used(limits.rate, begin, now) ?? 0));
   }
 
-  #room(key: string, limits: Limits | undefined): number {
+  #room(key: string, limits: KeyTerms | undefined): number {
     if (limits?.inFlight === undefined) return Infinity;
     return Math.max(0, limits.inFlight - (this.#running.get(key)?.size ?? 0));
   }
 
-  #nextTime(key: string, limits: Limits | undefined, now: number): number {
+  /** When the next one may be claimed. */
+  #nextTime(key: string, limits: KeyTerms | undefined, now: number): number {
     const { restsUntil = 0, log } = this.#records.get(key) ?? {};
-    if (restsUntil > Math.floor(now)) return restsUntil;
-    return limits?.rate ? (log?.first ?? Math.ceil(now)) + windowOf(limits.rate) + 1 : Math.floor(now);
+    const begin = beginOf(limits, now);
+    const lead = limits?.begin.lead ?? 0;
+    if (restsUntil > begin) return Math.max(Math.ceil(now), restsUntil - lead);
+    if (!limits?.rate) return Math.floor(now);
+    return Math.max(Math.ceil(now), (log?.first(limits.rate, begin) ?? begin) + limits.rate.per + 1 - lead);
   }
 
   #record(key: string): KeyRecord {
@@ -171,6 +183,10 @@ export class KeyLimits {
       if (log.total === 0 && restsUntil <= now) this.#records.delete(key);
     }
   }
+}
+
+function beginOf(limits: KeyTerms | undefined, now: number): number {
+  return Math.ceil(now) + (limits?.begin.lead ?? 0);
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {

@@ -1,6 +1,6 @@
-import type { Limits, TopicOrder } from '../broker.interface.js';
+import type { TopicOrder } from '../broker.interface.js';
 import { keyOf } from './key-of.js';
-import { KeyLimits } from './key-limits.js';
+import { KeyLimits, type KeyTerms } from './key-limits.js';
 import { SortedSet } from './sorted-set.js';
 
 /** Where a message stands among those of its key. */
@@ -72,7 +72,7 @@ export class Lines {
   }
 
   /** Takes back what limits have held back and allow by now, of keys whose time to be looked at has come until then. */
-  wake(most: number, until: number, limits: Limits | undefined, now: number): void {
+  wake(most: number, until: number, limits: KeyTerms | undefined, now: number): void {
     const take = (key: string, count: number): number =>
       this.isOrdered ? this.#takeBackHead(key) : this.limits.takeBack(key, count);
     this.limits.wake(most, until, { limits, now, take });

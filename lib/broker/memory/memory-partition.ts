@@ -43,6 +43,8 @@ export interface LatestClaim {
   readonly delivered: number;
   /** What it has handed out at most once. */
   readonly once: readonly ClaimedMessage[];
+  /** What rates of keys have granted: under what time, and when it may begin; epoch milliseconds. */
+  readonly granted?: { readonly at: number; readonly beginsAt: number } | undefined;
 }
 
 /** The handler call that has ended a message, as far as it is known. */

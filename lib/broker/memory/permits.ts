@@ -1,9 +1,12 @@
-import type { Limits, PermitReply, PermitRequest } from '../broker.interface.js';
+import { AT_ONCE, type Limits, type PermitReply, type PermitRequest } from '../broker.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { RateLog } from './rate-log.js';
 
 /** How long whoever waits may take to come once it is its turn, in milliseconds. */
 const GRACE = 100;
+
+/** The same once there is room for it. */
+const PATIENCE = 500;
 
 /** A process that has permits, or waits for some. */
 interface Holder {
@@ -22,15 +25,22 @@ interface Holder {
 export class Permits {
   readonly #log = new RateLog();
   #holders: Holder[] = [];
+  /** When those that have not come since were told that there is room for them. */
+  readonly #toldAt = new Map<string, number>();
+  /** The latest answers. */
+  readonly #answers = new Map<
+    string,
+    { readonly sequence: number; readonly reply: PermitReply; readonly at: number }
+  >();
 
   /** @param clock epoch milliseconds, with fractions */
   permit(request: PermitRequest, clock: number): PermitReply {
     const { session, sequence, limits, wanted, lease, patience } = request;
     const now = Math.floor(clock);
     const own = this.#holders.find((holder) => holder.session === session && holder.endsAt > now);
-    if (own && own.sequence >= sequence) {
-      throw new BrokerUnavailableError('OUTDATED: a later call of the same process was served');
-    }
+    const repeated = this.#repeated(request, clock);
+    if (repeated) return repeated;
+    this.#toldAt.delete(session);
     const alive = this.#holders.filter(({ endsAt }) => endsAt > now);
     const others = alive
       .filter((holder) => holder.session !== session)
@@ -38,23 +48,58 @@ export class Permits {
     const isBehindAll = !own || own.held > 0;
     const position = isBehindAll ? others.length : withoutLostTurns(alive.slice(0, alive.indexOf(own)), now).length;
 
-    const rate = this.#byRate(request, others, isTurnOf(own, now), clock);
-    const flight = byFlight(request, others, position);
+    const { lead, slack } = request.begin ?? AT_ONCE;
+    const begin = Math.ceil(clock) + lead;
+    const rate = this.#byRate(request, others, { isTurn: isTurnOf(own, begin), begin, now });
+    const flight = byFlight(request, others, position, (other) => this.#mayCome(other, now));
     const permitted = Math.min(rate.permitted, flight.permitted);
     const held = limits.inFlight === undefined ? 0 : request.held + Math.max(0, permitted - request.idle);
     const stillWanted = wanted - permitted;
-    const permittedAt = limits.rate && permitted > 0 ? this.#log.add(permitted, limits.rate, clock) : 0;
+    const permittedAt = limits.rate && permitted > 0 ? this.#log.add(permitted, limits.rate, begin + slack) : 0;
     const waitsForRate = stillWanted > 0 && rate.permitted <= flight.permitted;
-    const behind = waitsForRate ? this.#turnBehind(others, request, now) : undefined;
     // Whoever asks before its turn keeps it.
-    const before = permitted === 0 && own?.turn !== undefined && own.turn > now ? own.turn : Infinity;
-    const turn = behind === undefined ? undefined : Math.min(behind, before);
+    const before = permitted === 0 && own?.turn !== undefined && own.turn > begin ? own.turn : Infinity;
+    const turn = waitsForRate ? Math.min(this.#turnBehind(others, request, begin), before) : undefined;
     const mine = { session, sequence, held, endsAt: now + lease, wanted: stillWanted, turn };
     const place = permitted > 0 ? others.length : position;
     this.#holders = others.toSpliced(place, 0, ...(held > 0 || stillWanted > 0 ? [mine] : []));
-    const sessions = [...toldOfRate(others, rate.left, now), ...toldOfFlight(others, mine, limits.inFlight)];
-    const wait = stillWanted > 0 ? Math.min(patience, waitOf(turn, others, now)) : undefined;
-    return { permitted, permittedAt, keep: flight.keep, wait, sessions };
+    const offered = this.#offer(others, mine, limits.inFlight, now);
+    const sessions = [...toldOfRate(others, rate.left, begin), ...toldOfFlight(others, mine, limits.inFlight, offered)];
+    const offers = turn === undefined ? offered.map((one) => (this.#toldAt.get(one) ?? now) + PATIENCE + 1 - now) : [];
+    const waits = [patience, waitOf(turn, others, { now, begin }), ...offers.filter((time) => time > 0)];
+    const wait = stillWanted > 0 ? Math.min(...waits) : undefined;
+    const begins = limits.rate && { from: lead, until: lead + slack };
+    const reply = { permitted, permittedAt, begins, keep: flight.keep, wait, sessions };
+    this.#answers.set(session, { sequence, reply, at: clock });
+    return reply;
+  }
+
+  /** The answer to a call that is made again. */
+  #repeated({ session, sequence }: PermitRequest, clock: number): PermitReply | undefined {
+    const answered = this.#answers.get(session);
+    if (!answered || answered.sequence < sequence) return undefined;
+    if (answered.sequence > sequence) {
+      throw new BrokerUnavailableError('OUTDATED: a later call of the same process was served');
+    }
+    return later(answered.reply, clock - answered.at);
+  }
+
+  /** Whether somebody who waits was not told in vain that there is room for it. */
+  #mayCome({ session }: Holder, now: number): boolean {
+    return now <= (this.#toldAt.get(session) ?? now) + PATIENCE;
+  }
+
+  /** Those for whom there is room. What was offered in vain is offered to the next one, too. */
+  #offer(others: readonly Holder[], own: Holder, inFlight: number | undefined, now: number): string[] {
+    if (inFlight === undefined) return [];
+    const { share } = shareOut(inFlight, [own, ...others].map(wishToBeInFlight));
+    let room = inFlight - own.held - others.reduce((sum, { held }) => sum + held, 0);
+    return others.flatMap((other) => {
+      if (!waitsToBeInFlight(other) || room < 1 || other.held >= Math.ceil(Math.min(share, inFlight))) return [];
+      if (this.#mayCome(other, now)) room--;
+      if (!this.#toldAt.has(other.session)) this.#toldAt.set(other.session, now);
+      return [other.session];
+    });
   }
 
   /** Who waits, and for which limit. */
@@ -66,24 +111,21 @@ export class Permits {
   #byRate(
     { limits: { rate }, wanted, returned }: PermitRequest,
     others: readonly Holder[],
-    isTurn: boolean,
-    clock: number,
+    { isTurn, begin, now }: { isTurn: boolean; begin: number; now: number },
   ): { permitted: number; left: number } {
     if (!rate) return { permitted: wanted, left: Infinity };
-    const now = Math.floor(clock);
-    this.#log.used(rate, clock);
     for (const { permittedAt, count } of returned) this.#log.giveBack(permittedAt, count);
-    const free = Math.max(0, rate.max - this.#log.used(rate, clock));
-    const wishes = others.filter((other) => isTurnOf(other, now)).map((other) => other.wanted);
+    const free = Math.max(0, rate.max - this.#log.used(rate, begin, now));
+    const wishes = others.filter((other) => isTurnOf(other, begin)).map((other) => other.wanted);
     const { share, left } = shareOut(free, isTurn ? [...wishes, wanted] : wishes);
     if (isTurn) return { permitted: Math.min(wanted, Math.ceil(share)), left };
     const permitted = Math.min(wanted, left);
     return { permitted, left: left - permitted };
   }
 
-  #turnBehind(others: readonly Holder[], { limits: { rate } }: PermitRequest, now: number): number {
-    const waiting = others.filter(({ turn = 0 }) => turn > now).length;
-    return (rate && this.#log.timeOfFree(waiting + 1, rate)) ?? now + GRACE;
+  #turnBehind(others: readonly Holder[], { limits: { rate } }: PermitRequest, begin: number): number {
+    const waiting = others.filter(({ turn = 0 }) => turn > begin).length;
+    return (rate && this.#log.timeOfFree(waiting + 1, rate, begin)) ?? begin + GRACE;
   }
 }
 
@@ -91,46 +133,58 @@ function byFlight(
   { limits: { inFlight }, held, idle, wanted }: PermitRequest,
   others: readonly Holder[],
   before: number,
+  mayCome: (other: Holder) => boolean,
 ): { permitted: number; keep: number | undefined } {
   if (inFlight === undefined) return { permitted: wanted, keep: undefined };
   const rivals = others.filter(waitsToBeInFlight);
-  const room = Math.max(0, inFlight - held - others.reduce((sum, other) => sum + other.held, 0));
-  if (rivals.length === 0) return { permitted: Math.min(wanted, idle + room), keep: undefined };
+  const ofOthers = others.reduce((sum, other) => sum + other.held, 0);
+  const room = Math.max(0, inFlight - held - ofOthers);
+  // A limit that was lowered holds as soon as deliveries end.
+  const rest = held + ofOthers > inFlight ? Math.max(0, inFlight - ofOthers) : undefined;
+  if (rivals.length === 0) return { permitted: Math.min(wanted, idle + room), keep: rest };
   const { share } = shareOut(inFlight, [held - idle + wanted, ...others.map(wishToBeInFlight)]);
   const most = Math.min(share, inFlight);
   const least = Math.floor(most);
-  const ahead = others.slice(0, before).filter((other) => waitsToBeInFlight(other) && other.held === 0).length;
+  const isAhead = (other: Holder): boolean => waitsToBeInFlight(other) && other.held === 0 && mayCome(other);
+  const ahead = others.slice(0, before).filter(isAhead).length;
   const own = Math.max(0, Math.min(room - ahead, Math.ceil(most) - held));
   const lacks = rivals.some((rival) => rival.held < Math.max(1, least));
-  return { permitted: Math.min(wanted, idle + own), keep: lacks ? least : undefined };
+  const keep = Math.min(lacks ? least : Infinity, rest ?? Infinity);
+  return { permitted: Math.min(wanted, idle + own), keep: keep === Infinity ? undefined : keep };
 }
 
 /** Those whose turn is not yet, as far as permits are left all the same. */
-function toldOfRate(others: readonly Holder[], left: number, now: number): string[] {
+function toldOfRate(others: readonly Holder[], left: number, begin: number): string[] {
   if (left === Infinity) return [];
   return others
-    .filter(({ turn = 0 }) => turn > now)
+    .filter(({ turn = 0 }) => turn > begin)
     .slice(0, left)
     .map(({ session }) => session);
 }
 
 /** Those for whom there is room; and if this one has too few, those who have too many. */
-function toldOfFlight(others: readonly Holder[], own: Holder, inFlight: number | undefined): string[] {
+function toldOfFlight(
+  others: readonly Holder[],
+  own: Holder,
+  inFlight: number | undefined,
+  offered: readonly string[],
+): string[] {
   if (inFlight === undefined) return [];
   const { share } = shareOut(inFlight, [own, ...others].map(wishToBeInFlight));
   const most = Math.min(share, inFlight);
   const lacks = waitsToBeInFlight(own) && own.held < Math.max(1, Math.floor(most));
-  let room = inFlight - own.held - others.reduce((sum, { held }) => sum + held, 0);
-  return others.flatMap((other) => {
-    const hasRoom = waitsToBeInFlight(other) && room >= 1 && other.held < Math.ceil(most);
-    if (hasRoom) room--;
-    return hasRoom || (lacks && other.held > Math.floor(most)) ? [other.session] : [];
-  });
+  return others
+    .filter(({ session, held }) => offered.includes(session) || (lacks && held > Math.floor(most)))
+    .map(({ session }) => session);
 }
 
 /** Milliseconds until permits come free. */
-function waitOf(turn: number | undefined, others: readonly Holder[], now: number): number {
-  if (turn !== undefined) return Math.max(1, turn - now);
+function waitOf(
+  turn: number | undefined,
+  others: readonly Holder[],
+  { now, begin }: { now: number; begin: number },
+): number {
+  if (turn !== undefined) return Math.max(1, turn - begin);
   const ends = others.filter(({ held }) => held > 0).map(({ endsAt }) => Math.max(1, endsAt - now + 1));
   return Math.min(Infinity, ...ends);
 }
@@ -167,4 +221,9 @@ function withoutLostTurn(holder: Holder, now: number): Holder[] {
 
 function withoutLostTurns(holders: readonly Holder[], now: number): Holder[] {
   return holders.flatMap((holder) => withoutLostTurn(holder, now));
+}
+
+/** An answer that is given again. */
+function later({ begins, ...reply }: PermitReply, passed: number): PermitReply {
+  return { ...reply, sessions: [], begins: begins && { from: begins.from - passed, until: begins.until - passed } };
 }

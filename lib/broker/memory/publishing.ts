@@ -77,12 +77,16 @@ function keptWaiting(
   wanted: number,
 ): PublishResult | undefined {
   if (onDuplicate === 'replace') return undefined;
-  const score = partition.dueOf(storedId);
-  const waiting = waitingPart(partition.deliveries.get(storedId));
-  // What a limit of its key holds back in an order is scheduled for when it may begin.
-  const dueAt = (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score ?? wanted;
+  const dueAt = currentDue(partition, storedId) ?? wanted;
   if (onDuplicate === 'earliest') return { status: 'ignored', dueAt: hasten(partition, storedId, wanted, dueAt) };
   return { status: onDuplicate === 'ignore' ? 'ignored' : 'rejected', dueAt };
+}
+
+/** When a message is due. What a limit of its key holds back in an order is scheduled for when it may begin. */
+function currentDue(partition: MemoryPartition, storedId: string): number | undefined {
+  const score = partition.dueOf(storedId);
+  const waiting = waitingPart(partition.deliveries.get(storedId));
+  return (partition.lines.isOrdered ? undefined : score) ?? waiting?.due ?? score;
 }
 
 /** The answer to a publish of an id whose message has ended and is kept, unless it takes its place. */
@@ -166,8 +170,10 @@ export function reschedule(partition: MemoryPartition, call: CallId, storedId: s
 export function runNow(partition: MemoryPartition, call: CallId, storedId: string): RescheduleResult {
   return partition.once(call, () =>
     partition.waking(() => {
-      const due = partition.dueOf(storedId) ?? Infinity;
-      return move(partition, storedId, Math.min(due, partition.nowUp));
+      const isDue = (currentDue(partition, storedId) ?? Infinity) <= partition.nowUp;
+      // What stays due when it was keeps its place, too.
+      if (isDue && partition.dueOf(storedId) !== undefined) return 'rescheduled';
+      return move(partition, storedId, partition.nowUp);
     }),
   );
 }

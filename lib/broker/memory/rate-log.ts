@@ -1,5 +1,4 @@
 import type { RateLimit } from '../broker.interface.js';
-import { windowOf } from '../broker.interface.js';
 
 /** If more may be granted within a window, times are rounded up, so that a log stays short. */
 const MOST_TIMES = 128;
@@ -9,24 +8,30 @@ interface Entry {
   count: number;
 }
 
-/** When deliveries were granted: see `lua/includes/rate-log.lua`. */
+/** Until when deliveries that were granted may begin: see `lua/includes/rate-log.lua`. */
 export class RateLog {
   #entries: Entry[] = [];
 
-  /** How many were granted within the window; forgets the others. */
-  used(limit: RateLimit, now: number): number {
-    const since = Math.floor(now) - windowOf(limit);
-    this.#entries = this.#entries.filter(({ time, count }) => time >= since && count > 0);
-    return this.total;
+  /**
+   * How many count against deliveries that begin at a time.
+   *
+   * @param begin epoch milliseconds, as is `now`; what counts for nobody any more by then is forgotten
+   */
+  used({ per }: RateLimit, begin: number, now: number): number {
+    this.#entries = this.#entries.filter(({ time, count }) => time >= Math.floor(now) - per && count > 0);
+    return this.#counting(per, begin).reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** @returns under what time that stands in the log */
-  add(count: number, limit: RateLimit, now: number): number {
-    const grain = limit.max > MOST_TIMES ? Math.ceil(windowOf(limit) / MOST_TIMES) : 1;
-    const time = Math.ceil(Math.ceil(now) / grain) * grain;
-    const last = this.#entries.at(-1);
-    if (last?.time === time) last.count += count;
-    else this.#entries.push({ time, count });
+  /**
+   * @param by when they have begun, epoch milliseconds
+   * @returns under what time that stands in the log
+   */
+  add(count: number, { max, per }: RateLimit, by: number): number {
+    const grain = max > MOST_TIMES ? Math.ceil(per / MOST_TIMES) : 1;
+    const time = Math.ceil(by / grain) * grain;
+    const known = this.#entries.find((entry) => entry.time === time);
+    if (known) known.count += count;
+    else this.#entries = [...this.#entries, { time, count }].toSorted((a, b) => a.time - b.time);
     return time;
   }
 
@@ -37,25 +42,31 @@ export class RateLog {
     return entry !== undefined;
   }
 
+  /** All that is known. */
   get total(): number {
     return this.#entries.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The earliest time; `undefined` if nothing was granted. */
-  get first(): number | undefined {
-    return this.#entries[0]?.time;
+  /** The earliest time that counts against deliveries that begin at a time; `undefined` if none does. */
+  first({ per }: RateLimit, begin: number): number | undefined {
+    return this.#counting(per, begin)[0]?.time;
   }
 
-  /** When so many will have come free, if all are taken as soon as they do; `undefined` if nothing was granted. */
-  timeOfFree(count: number, limit: RateLimit): number | undefined {
-    const { total } = this;
+  /** When so many may have begun, if all are taken as soon as they come free; `undefined` if nothing was granted. */
+  timeOfFree(count: number, { per }: RateLimit, begin: number): number | undefined {
+    const counting = this.#counting(per, begin);
+    const total = counting.reduce((all, entry) => all + entry.count, 0);
     if (total === 0) return undefined;
     const rounds = Math.floor((count - 1) / total);
     let sum = 0;
-    for (const { time, count: granted } of this.#entries) {
+    for (const { time, count: granted } of counting) {
       sum += granted;
-      if (sum >= count - rounds * total) return time + (rounds + 1) * (windowOf(limit) + 1);
+      if (sum >= count - rounds * total) return time + (rounds + 1) * (per + 1);
     }
     return undefined;
+  }
+
+  #counting(per: number, begin: number): readonly Entry[] {
+    return this.#entries.filter(({ time, count }) => time >= begin - per && count > 0);
   }
 }

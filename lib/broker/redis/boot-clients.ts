@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
+import { isError } from '../../checks/kinds.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { ConfigurationError } from '../../errors/options.errors.js';
 import type { Clock } from '../../time/clock.js';
@@ -82,7 +83,7 @@ function bootError({ commands, address, timeout }: BootOptions, cause: unknown, 
 function whatToDo(client: RedisClient, cause: unknown): string {
   const [endpoint] = clientEndpoints(client);
   const where = "Its address is set by the option 'redis' of DelayQueueModule.forRoot() or createDelayQueueAdmin().";
-  const isAbsent = cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+  const isAbsent = isError(cause) && 'code' in cause && cause.code === 'ECONNREFUSED';
   if (!isAbsent || client.isCluster || (client as Redis).options.sentinels || !endpoint || !isLocal(endpoint))
     return where;
   return `${where} To start a Redis there: docker run --rm -p ${endpoint.port}:6379 redis:8, or redis-server --port ${endpoint.port}.`;

@@ -3,16 +3,27 @@ import type { Reply } from './script-runner.js';
 
 // What is answered and stored of permits: see `lua/permit.lua`.
 
-export function permitReply(reply: Reply): PermitReply {
-  const [permitted, permittedAt, keep, wait, sessions] = reply as readonly [number, number, number, number, string];
+/** @param now on the clock that the reply goes by, epoch milliseconds */
+export function permitReply(reply: Reply, slack: number, now: number): PermitReply {
+  const [permitted, permittedAt, beginsAt, keep, wait, sessions] = reply as PermitNumbers;
   return {
     permitted,
     permittedAt,
+    begins: beginsAt === 0 ? undefined : { from: beginsAt - now, until: beginsAt - now + slack },
     keep: keep < 0 ? undefined : keep,
     wait: wait < 0 ? undefined : wait,
     sessions: sessions === '' ? [] : sessions.split(' '),
   };
 }
+
+type PermitNumbers = readonly [
+  permitted: number,
+  permittedAt: number,
+  beginsAt: number,
+  keep: number,
+  wait: number,
+  sessions: string,
+];
 
 /**
  * @param text as `lua/permit.lua` describes it
@@ -23,7 +34,8 @@ export function waitingForPermits(
   [seconds]: readonly (number | string)[],
 ): ReadonlyMap<string, keyof Limits> {
   const lines = (text ?? '').split('\n').slice(1);
-  const waiting = lines.flatMap((line): [string, keyof Limits][] => {
+  const processes = lines.filter((line) => !/^[~=]/.test(line));
+  const waiting = processes.flatMap((line): [string, keyof Limits][] => {
     const [session = '', , , endsAt, wanted, turn] = line.split(' ');
     const waits = Number(wanted) > 0 && Number(endsAt) > Number(seconds) * 1000;
     return waits ? [[session, turn === '0' ? 'inFlight' : 'rate']] : [];

@@ -1,5 +1,6 @@
 import { MAX_PARTITIONS } from '../../checks/limits.js';
-import { isPlainObject, isWithin } from '../../checks/validate.js';
+import { isPlainObject } from '../../checks/kinds.js';
+import { isWithin } from '../../checks/validate.js';
 import { isName } from '../../messages/topic.js';
 import { MAX_TIME } from '../../time/date.js';
 import type { Holdings, ProcessState, ReportedWork, TopicWork } from '../broker.interface.js';
@@ -19,11 +20,12 @@ export function encodeReport(number: number, report: ProcessState | Holdings): s
 export function decodeProcessState(text: string | null): ProcessState | undefined {
   const state = reportIn(text);
   if (!isPlainObject(state)) return undefined;
-  const { since, version, clockOffset, concurrency, busy, waiting } = state;
+  const { since, version, clockOffset, concurrency, busy, waiting, starved = [] } = state;
   if (typeof version !== 'string' || version.length > MAX_VERSION_LENGTH) return undefined;
   if (!isWithin(since, 0, MAX_TIME) || !isWithin(clockOffset, -MAX_TIME, MAX_TIME)) return undefined;
   if (!isCount(concurrency) || !isCount(busy) || !isCount(waiting)) return undefined;
-  return { since, version, clockOffset, concurrency, busy, waiting };
+  if (!Array.isArray(starved) || !starved.every(isName)) return undefined;
+  return { since, version, clockOffset, concurrency, busy, waiting, ...(starved.length > 0 && { starved }) };
 }
 
 export function decodeHoldings(text: string | null): Holdings | undefined {

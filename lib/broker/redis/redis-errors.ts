@@ -1,3 +1,4 @@
+import { isError } from '../../checks/kinds.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { DelayQueueError } from '../../errors/delay-queue.error.js';
 
@@ -71,7 +72,7 @@ export function toBrokerError(error: unknown, address: string): DelayQueueError 
 /** What an error means, in one line. */
 export function textOf(error: unknown): string {
   if (isConnectionLoss(error)) return 'the connection was lost';
-  const text = error instanceof Error ? error.message || error.name : String(error);
+  const text = isError(error) ? error.message || error.name : String(error);
   const advice = isRefusedDatabase(error) ? databaseAdvice(error, text) : ADVICE[codeOf(text)];
   return advice ? `${advice} (${text})` : text;
 }
@@ -82,7 +83,7 @@ export function textOf(error: unknown): string {
  * an error stays the error that ioredis made, with its class, code and stack.
  */
 export function withoutSecrets<T>(error: T, seen = new Set<unknown>()): T {
-  if (!(error instanceof Error) || seen.has(error)) return error;
+  if (!isError(error) || seen.has(error)) return error;
   seen.add(error);
   const detailed = error as DetailedError;
   if (detailed.command && !isRefusedDatabase(error)) detailed.command = { name: detailed.command.name };
@@ -108,7 +109,7 @@ function withoutArguments(text: string): string {
  */
 export function rootOf(error: Error): Error {
   const { lastNodeError } = error as DetailedError;
-  if (lastNodeError instanceof Error) return lastNodeError;
+  if (isError(lastNodeError)) return lastNodeError;
   if (!isOfAllSentinels(error)) return error;
   const [, last] = / Last error: (.*)$/s.exec(error.message) ?? [];
   return new Error(last ?? 'the Sentinels answer, and none of them knows a primary of that name', { cause: error });
@@ -142,7 +143,7 @@ export function isWrongType(text: string): boolean {
 
 /** Whether Redis takes no writes since it has reached its maxmemory; scripts with the flag allow-oom can still write. */
 export function isFull(error: unknown): boolean {
-  return error instanceof Error && codeOf(error.message) === 'OOM';
+  return isError(error) && codeOf(error.message) === 'OOM';
 }
 
 /** Whether the server said that its user may not do something. */
@@ -164,7 +165,7 @@ function codeOf(text: string): string {
 
 /** Whether the server answered with an error; everything else is a failed connection. */
 export function isReply(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'ReplyError';
+  return isError(error) && error.name === 'ReplyError';
 }
 
 /** Codes of connections that were ended, which does not say why. */
@@ -200,7 +201,7 @@ function databaseAdvice({ command }: DetailedError, text: string): string {
 
 /** Whether ioredis gave a command up because its connection ended; its own text speaks of options that are ours. */
 export function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!isError(error)) return false;
   // ioredis 5 puts this before what its ready check failed with.
   const text = error.message.replace(/^Ready check failed: /, '');
   return (
@@ -232,5 +233,5 @@ export function isMoved(error: unknown): boolean {
 }
 
 export function isNoScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+  return isError(error) && error.message.startsWith('NOSCRIPT');
 }

@@ -130,14 +130,23 @@ export function asideOf(key: string): string {
   return `${key}:set-aside`;
 }
 
+/**
+ * How a prefix stands in keys. Names may have colons too, so a prefix must not have any there: `shop` with topic `eu:mail` and `shop:eu`
+ * with topic `mail` would have the same keys.
+ */
+export function prefixInKeys(prefix: string): string {
+  return prefix.replaceAll(':', '/');
+}
+
 export class RedisKeys {
   readonly fleet: FleetKeys;
+  /** As it stands in keys. */
   readonly prefix: string;
   readonly #partitions = new Map<string, PartitionKeys[]>();
 
   constructor(prefix: string) {
-    this.prefix = prefix;
-    const tag = `{${prefix}:fleet}`;
+    this.prefix = prefixInKeys(prefix);
+    const tag = `{${this.prefix}:fleet}`;
     this.fleet = {
       sessions: `${tag}:sessions`,
       handled: `${tag}:handled`,

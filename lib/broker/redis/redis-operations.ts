@@ -29,17 +29,18 @@ import {
   type PublishTerms,
   type Receipt,
   type RescheduleResult,
-  type SettleStatus,
+  type SettleAnswer,
   type Settlement,
   type StoredMessage,
   type TagCancelResult,
   addsMemory,
-  windowOf,
+  AT_ONCE,
 } from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
 import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import { RedisDeadLetters } from './redis-dead-letters.js';
+import type { PartitionWatchers } from './partition-watchers.js';
 import * as replies from './replies.js';
 import { permitReply, waitingForPermits } from './permit-records.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
@@ -50,6 +51,7 @@ import type { ScriptName } from './scripts.js';
 const NO_TERMS: PublishTerms = {};
 
 export interface RedisOperationsOptions extends RedisFleetOptions {
+  readonly watchers: PartitionWatchers;
   readonly replicated: ReplicatedCalls;
 }
 
@@ -58,12 +60,17 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   readonly #scripts: ScriptRunner;
   readonly #replicated: ReplicatedCalls;
   readonly #keys: RedisKeys;
+  readonly #watchers: PartitionWatchers;
+  /** The clock of the server that has a key, epoch milliseconds. */
+  readonly #now: (key: string) => number;
 
   constructor(options: RedisOperationsOptions) {
     super(options);
     this.#scripts = options.scripts;
     this.#replicated = options.replicated;
     this.#keys = options.keys;
+    this.#watchers = options.watchers;
+    this.#now = (key) => options.connection.nodes.now(key);
   }
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
@@ -171,7 +178,11 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       finished_limits: encodeRetention(finished),
       terms: encodeTerms(request),
     };
-    return replies.claimResult(await this.#run('claim', partition, given), owner);
+    const reply = await this.#run('claim', partition, given);
+    const result = replies.claimResult(reply, owner);
+    if (result.status === 'not-owner' || result.beginsAt === undefined) return result;
+    const from = result.beginsAt - this.#now(this.#keys.partition(partition).scheduled);
+    return { ...result, begins: { from, until: from + (request.begin ?? AT_ONCE).slack } };
   }
 
   async settle(
@@ -179,9 +190,10 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     call: CallId,
     settlements: readonly Settlement[],
     by?: string,
-  ): Promise<SettleStatus[]> {
+  ): Promise<SettleAnswer[]> {
     assertDelays(settlements);
     const { outcomes, tokens, process, durations, rest } = encodeSettlements(settlements, by);
+    const { channel } = this.#keys.partition(partition);
     const given = {
       answered: this.#answered(partition, call),
       sequence: call.sequence,
@@ -189,9 +201,14 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       durations,
       outcomes,
       tokens,
+      tells: this.#watchers.has(channel) ? 1 : 0,
       rest,
     };
-    return replies.settleStatuses(await this.#run('settle', partition, given, settlements.some(addsMemory)));
+    const { statuses, dueAt } = replies.settled(
+      await this.#run('settle', partition, given, settlements.some(addsMemory)),
+    );
+    if (dueAt !== undefined) this.#watchers.tell(channel, { kind: 'due', at: dueAt });
+    return statuses;
   }
 
   async extend(partition: Partition, lease: number, receipts: readonly Receipt[]): Promise<ExtendStatus[]> {
@@ -223,17 +240,18 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   }
 
   async permit(topic: string, request: PermitRequest): Promise<PermitReply> {
-    const { limits, returned, ...given } = request;
+    const { limits, returned, begin = AT_ONCE, ...given } = request;
     assertLength('The lease', request.lease);
     const { rate, inFlight } = limits;
     const reply = await this.#scripts.run('permit', this.#keys.topic(topic), {
       ...given,
       max_rate: rate?.max ?? 0,
-      window: rate ? windowOf(rate) : 0,
+      window: rate?.per ?? 0,
       most_in_flight: inFlight ?? 0,
       returned: returned.map(({ permittedAt, count }) => `${permittedAt} ${count}`).join(' '),
+      ...begin,
     });
-    return permitReply(reply);
+    return permitReply(reply, begin.slack, this.#now(this.#keys.topic(topic).permits));
   }
 
   async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {

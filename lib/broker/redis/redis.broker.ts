@@ -18,6 +18,7 @@ import { decodeSessionSignal } from './fleet-records.js';
 import type { IoRedis, RedisClient } from './redis-clients.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
+import { PartitionWatchers } from './partition-watchers.js';
 import { RedisKeys } from './redis-keys.js';
 import { RedisOperations } from './redis-operations.js';
 import type { RedisSettings } from './redis-settings.js';
@@ -66,6 +67,7 @@ export class RedisBroker extends RedisOperations implements Broker {
   readonly #replicas: ReplicaRequirement | undefined;
   readonly #role: Role | undefined;
   readonly #keys: RedisKeys;
+  readonly #watchers: PartitionWatchers;
   readonly #log: Log;
 
   constructor(options: RedisBrokerOptions) {
@@ -75,7 +77,8 @@ export class RedisBroker extends RedisOperations implements Broker {
     const scripts = new ScriptRunner({ connection, clock, log, onScript });
     const replicated = new ReplicatedCalls({ connection, clock });
     const keys = new RedisKeys(prefix);
-    super({ connection, scripts, replicated, keys });
+    const watchers = new PartitionWatchers();
+    super({ connection, scripts, replicated, keys, watchers });
     this.#parts = { connection, scripts, subscriber, keys, clock, role };
     this.#connection = connection;
     this.#subscriber = subscriber;
@@ -83,6 +86,7 @@ export class RedisBroker extends RedisOperations implements Broker {
     this.#replicas = replicas;
     this.#role = role;
     this.#keys = keys;
+    this.#watchers = watchers;
     this.#log = log;
     this.eventLog = new RedisEventLog({ connection, scripts, keys, clock });
     this.link = {
@@ -94,6 +98,10 @@ export class RedisBroker extends RedisOperations implements Broker {
       },
       ping: async () => connection.send(() => connection.nodes.ask()),
       listen: () => subscriber.confirm(),
+      // Without sharded pub/sub they cross the bus of the cluster, which drops what it cannot send.
+      get losesSignals() {
+        return connection.commands.isCluster && !connection.isSharded(keys.fleet.channel);
+      },
       rebuild: (which) => connection.rebuild(which === 'calls' ? 'commands' : 'subscriber'),
     };
   }
@@ -141,7 +149,13 @@ export class RedisBroker extends RedisOperations implements Broker {
       const signal = decodeSignal(message);
       if (signal) listener(signal);
     };
-    return this.#subscriber.subscribe(this.#keys.partition(partition).channel, onMessage, onListening);
+    const { channel } = this.#keys.partition(partition);
+    const forget = this.#watchers.add(channel, listener);
+    const unsubscribe = this.#subscriber.subscribe(channel, onMessage, onListening);
+    return async () => {
+      forget();
+      await unsubscribe();
+    };
   }
 
   watchSession(session: string, listener: (signal: SessionSignal) => void, onListening?: () => void): Unsubscribe {

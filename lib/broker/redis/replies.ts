@@ -24,7 +24,7 @@ import {
   type Limits,
   type PublishResult,
   type RescheduleResult,
-  type SettleStatus,
+  type SettleAnswer,
   type StoredMessage,
   type PeekedState,
   type TagCancelResult,
@@ -51,11 +51,12 @@ const OCCURRENCE_RESULT = {
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
 const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
 const RESCHEDULE_RESULT = ['not-found', 'rescheduled', 'in-flight'] as const;
-const SETTLE_STATUS: Readonly<Record<string, SettleStatus>> = {
+const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
   0: 'stale',
   1: 'settled',
   2: 'cancelled',
   3: 'replaced',
+  4: 'later',
 };
 const EXTEND_STATUS: Readonly<Record<string, ExtendStatus>> = { 0: 'lost', 1: 'extended', 2: 'cancelled' };
 
@@ -123,7 +124,7 @@ export function occurrenceResult([status, more]: Reply): OccurrenceResult {
 }
 
 /** @param claimant the owner that has claimed; its epoch is part of all tokens */
-export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
+export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly beginsAt?: number | undefined } {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
   const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished] = reply as ClaimHead;
   const epoch = epochOf(claimant);
@@ -151,8 +152,8 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult {
     keepsFinished: keepsFinished === 1,
   };
   if (granted === '') return result;
-  const [grantedAt, due] = granted.split(',').map(Number);
-  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due) };
+  const [grantedAt, due, beginsAt] = granted.split(',').map(Number);
+  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), beginsAt: beginsAt || undefined };
 }
 
 type ClaimHead = readonly [number, number, number, number, string, string, string, number];
@@ -166,8 +167,10 @@ function readSuspects(text: string): [held: boolean, weights: ReadonlyMap<number
   return [held === 1, weights];
 }
 
-export function settleStatuses([digits]: Reply): SettleStatus[] {
-  return Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleStatus);
+/** `dueAt`: something is due from then on that was not before, and the owner, which has made the call, has got no signal; epoch milliseconds. */
+export function settled([digits, due]: Reply): { statuses: SettleAnswer[]; dueAt: number | undefined } {
+  const statuses = Array.from(String(digits), (digit) => SETTLE_STATUS[digit] as SettleAnswer);
+  return { statuses, dueAt: due === undefined || Number(due) < 0 ? undefined : Number(due) };
 }
 
 export function extendStatuses([digits]: Reply): ExtendStatus[] {

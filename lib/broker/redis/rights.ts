@@ -1,3 +1,4 @@
+import { prefixInKeys } from './redis-keys.js';
 import { SCRIPTS } from './lua/script-table.js';
 import type { ScriptName } from './scripts.js';
 
@@ -118,7 +119,8 @@ export interface AclOptions extends RightsOptions {
 /** What gives a user of Redis all that a role needs and nothing else, but for a password. */
 export function aclRule(role: Role, { user, prefix, ...options }: AclOptions): string {
   const commands = commandsOf(role, options).map((command) => `+${command.toLowerCase()}`);
-  return [`ACL SETUSER ${user} on resetkeys resetchannels ~{${prefix}:* &{${prefix}:* -@all`, ...commands].join(' ');
+  const names = `{${prefixInKeys(prefix)}:*`;
+  return [`ACL SETUSER ${user} on resetkeys resetchannels ~${names} &${names} -@all`, ...commands].join(' ');
 }
 
 /**

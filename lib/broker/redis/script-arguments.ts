@@ -7,7 +7,7 @@ import {
   type Outcome,
   type RetentionLimits,
   type Settlement,
-  windowOf,
+  AT_ONCE,
 } from '../broker.interface.js';
 import type { Argument } from './lua/script-table.js';
 
@@ -96,10 +96,11 @@ export function encodeRetention(limits: RetentionLimits | undefined): string {
 }
 
 /** Order and limits of a topic, as `lua/claim.lua` reads them; nothing if it has none, and nothing is to be counted. */
-export function encodeTerms({ order, keyLimits, counts = false }: ClaimRequest): string {
+export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE }: ClaimRequest): string {
   if (!order && !keyLimits && !counts) return '';
   const { inFlight = 0, rate } = keyLimits ?? {};
-  return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate ? windowOf(rate) : 0} ${counts ? 1 : 0}`;
+  const { lead, slack } = begin;
+  return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack}`;
 }
 
 /** As `lua/includes/due-time.lua` reads it. */

@@ -56,6 +56,9 @@ export interface ScriptRunOptions {
   readonly adds?: boolean | undefined;
 }
 
+/** Scripts that only look, and leave alone what they meet. */
+const READING: ReadonlySet<ScriptName> = new Set(['get', 'explain', 'stats', 'list', 'list-tagged', 'count-due']);
+
 /** Runs scripts by their hash; a server that does not have one (restarted, or flushed) is sent the source. */
 export class ScriptRunner {
   readonly #connection: RedisConnection;
@@ -121,6 +124,7 @@ export class ScriptRunner {
       return await this.#send(client, script, values);
     } catch (error) {
       const keys = values.slice(0, script.keys.length) as string[];
+      if (READING.has(name)) throw this.#connection.toError(error, keys[0]);
       return this.#mend(keys, error, () => this.#send(client, script, values));
     }
   }

@@ -19,10 +19,12 @@ import {
   type RescheduleResult,
   type RetentionLimits,
   type SettleStatus,
+  type Settlement,
   type StoredMessage,
   type TagCancelResult,
   type TopicOrder,
 } from '../../../lib/broker/broker.interface.js';
+import { settleAll } from '../../../lib/broker/settle-all.js';
 import type { Failure } from '../../../lib/messages/failure.js';
 import { type ClaimFields, type ServedClaim, Claimant } from './claimant.js';
 import { Received } from './received.js';
@@ -188,7 +190,8 @@ export class BrokerBed {
 
   async settleAll(outcomes: readonly (readonly [Receipt, Outcome])[], call = this.nextCall()): Promise<SettleStatus[]> {
     const settlements = outcomes.map(([{ storedId, token }, outcome]) => ({ storedId, token, outcome }));
-    return this.broker.settle(this.partition, call, settlements);
+    const callFor = (all: readonly Settlement[]): CallId => (all === settlements ? call : this.nextCall());
+    return settleAll(settlements, (all) => this.broker.settle(this.partition, callFor(all), all));
   }
 
   async get(storedId: string): Promise<StoredMessage | undefined> {

@@ -38,6 +38,7 @@ export class TestProcess implements FleetMember {
   shares = 0;
   reports = 0;
   restores = 0;
+  looks = 0;
   verifications = 0;
   hearsSignals = true;
   /** Answers its calls. */
@@ -105,6 +106,10 @@ export class TestProcess implements FleetMember {
 
   released(partitions: readonly Partition[]): void {
     this.inherited.push(...partitions);
+  }
+
+  lookAgain(): void {
+    this.looks++;
   }
 
   restore(): void {

@@ -8,6 +8,7 @@ import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
 import { LeaseEnds } from '../../../lib/consumer/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { SuspectQuota } from '../../../lib/consumer/suspect-quota.js';
+import { StarvationWatch } from '../../../lib/consumer/starvation-watch.js';
 import { TopicHold } from '../../../lib/consumer/topic-hold.js';
 import { TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
 import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
@@ -64,6 +65,7 @@ const IDLE_MEMBER: FleetMember = {
   released: () => {},
   verify: () => {},
   restore: () => {},
+  lookAgain: () => {},
   wanted: () => {},
   permitsMoved: () => {},
   limitsChanged: () => {},
@@ -115,6 +117,7 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
     leaseEnds: new LeaseEnds(context.clock),
     suspects: new SuspectQuota(),
     log: new TopicLog(consumption, topic),
+    starvation: new StarvationWatch(context.clock, () => {}),
     work: new WorkMeter(topic),
     limiter: new TopicLimiter({ context, topic, lease, patience: HEARTBEAT, limits: options.limits }),
     hold: new TopicHold({ context, topic, partitions: 8 }),

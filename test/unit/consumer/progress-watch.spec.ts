@@ -63,7 +63,17 @@ class WatchBed implements Watched {
       renewedAt: this.renewedAt,
       failedAt: undefined,
       unansweredSince: this.heartbeatSince,
-      topics: [{ topic: 'jobs', stopped: false, owned, inFlight: 0, abandoned: 0, limitedSince: undefined }],
+      topics: [
+        {
+          topic: 'jobs',
+          stopped: false,
+          owned,
+          inFlight: 0,
+          abandoned: 0,
+          limitedSince: undefined,
+          starvedSince: undefined,
+        },
+      ],
     };
   }
 

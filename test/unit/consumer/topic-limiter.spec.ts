@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type PermitRequest, PERMIT_LIFE, type TopicLimits } from '../../../lib/broker/broker.interface.js';
+import { EXACTNESS } from '../../../lib/consumer/begin-estimate.js';
+import { AT_ONCE, type PermitRequest, type TopicLimits } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
-import type { Permits } from '../../../lib/consumer/permits.js';
-import { type LimitedClaimant, TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
+import type { LimitedClaimant, Permits } from '../../../lib/consumer/permits.js';
+import { TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { HEARTBEAT, testContext } from '../../support/units/handling.js';
@@ -122,8 +123,8 @@ describe('a limiter', () => {
   it('gives permits that are of use for a while only', async () => {
     const process = limited(RATE);
     const permits = await process.take(1);
-    expect(permits.beginBy).toBe(bed.clock.now() + PERMIT_LIFE);
-    expect((await limited(FLIGHT).take(1)).beginBy).toBe(Infinity);
+    expect(permits.begin?.until).toBe(bed.clock.now() + AT_ONCE.slack - EXACTNESS);
+    expect((await limited(FLIGHT).take(1)).begin).toBeUndefined();
   });
 
   it('returns permits that led to no handler call, together', async () => {
@@ -255,9 +256,12 @@ describe('a limiter', () => {
     const process = limited(FLIGHT);
     process.isAway = true;
     const waiting = new Partition();
-    expect((await process.take(1, waiting)).count).toBe(0);
+    const taken = process.take(1, waiting);
+    await bed.clock.advance(100);
+    // It keeps no slot while it waits for an answer.
+    expect((await taken).count).toBe(0);
     process.isAway = false;
-    await bed.clock.advance(300);
+    await bed.clock.advance(2000);
     expect(waiting.looks).toBe(1);
     expect((await process.take(1, waiting)).count).toBe(1);
   });

@@ -9,7 +9,8 @@
 --       whole_room (what it is while no suspect runs),
 --       finished_limits (what is to be kept of finished messages from now on, see includes/finished.lua; '' for nothing),
 --       terms ('' for a topic without order or limits; else
---       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>', 0 for no limit)
+--       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>
+--       <lead, ms> <slack, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`)
 -- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, then 2 a message: stored id, envelope},
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
@@ -17,13 +18,14 @@
 --       records  4 numbers a message with spaces: number of the delivery, delivery, attempt, due ms; commas between messages
 --       suspects '' mostly; else with commas 1 if some were held back, or 0, and 2 numbers for each one that takes room: its
 --                place among the messages, from 0, and the room it takes
---       granted  '' mostly; else with a comma the time under which the deliveries stand in the logs of their keys, ms or 0, and how many
---                messages are still due, -1 if that was not asked for
+--       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many
+--                messages are still due, -1 if that was not asked for, and when the deliveries may begin, epoch ms or 0
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
 -- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
 --
 -- A delivery's token is the claimant's epoch, a dot and the number of the delivery. `claim` of meta is the latest claim:
--- '<epoch> <sequence> <number of its latest delivery>'.
+-- '<epoch> <sequence> <number of its latest delivery>', and behind that, if rates of keys have granted something, the time under which it
+-- stands in their logs, and when it may begin.
 --
 -- A message whose delivery ended with its lease may have killed its process, and is a suspect from the second time on. Suspects
 -- of two crashes run in groups, and those of more alone, so that the crash of a group is not held against the innocent: only
@@ -56,11 +58,17 @@ if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then as
 -- @include finished
 -- @include finish
 -- @include rate-log
-local order_of_topic, key_max, key_rate, key_window, counts_due = string.match(terms, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
+local order_of_topic, key_max, key_rate, key_window, counts_due, key_lead, key_slack = string.match(
+  terms,
+  '^(%S+) (%d+) (%d+) (%d+) (%d) (%d+) (%d+)$'
+)
 key_max, key_rate, key_window = tonumber(key_max) or 0, tonumber(key_rate) or 0, tonumber(key_window) or 0
+key_lead, key_slack = tonumber(key_lead) or 0, tonumber(key_slack) or 0
 local is_limited = key_max > 0 or key_rate > 0
 local is_blocking = redis.call('ZCARD', blocked) > 0
-local stored_mode = redis.call('HGET', places, 'mode')
+-- The limits of the latest claim, and how far what they held back was looked at since they have changed.
+local known_mode = redis.call('HMGET', places, 'mode', 'terms', 'relook')
+local stored_mode = known_mode[1]
 -- If something is blocked, there was an order, or a limit.
 local order_mode = stored_mode
 if not order_mode and (is_blocking or is_limited) then
@@ -106,14 +114,14 @@ if held_until and (held_until <= now or held_until > now + LONGEST) then held_un
 -- The sequence of the latest claim in this epoch and the number of its latest delivery; 0 and 0 if there was none, or if what is
 -- stored of it is damaged.
 local function latest_claim()
-  local by, nth, latest_delivery = string.match(state[4] or '', '^([^ ]+) (%d+) (%d+)$')
+  local by, nth, latest_delivery, granted, begins = string.match(state[4] or '', '^([^ ]+) (%d+) (%d+) ?(%d*) ?(%d*)$')
   if by ~= epoch then return 0, 0 end
   nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
   if nth > MAX_TIME or latest_delivery > MAX_TIME then return 0, 0 end
-  return nth, latest_delivery
+  return nth, latest_delivery, tonumber(granted) or 0, tonumber(begins) or 0
 end
 
-local latest, highest = latest_claim()
+local latest, highest, granted_before, began_before = latest_claim()
 if order < latest then return { now_us, 0, stored_owner } end
 local is_repeat = order == latest
 -- As includes/types.lua, without a function for each. The type of `inflight` shows before the first write.
@@ -127,7 +135,7 @@ if has_keys then
   for _, key in ipairs({ running, rated, resting }) do redis.call('ZCARD', key) end
 end
 local is_once = lease_ms == 0
-local handed_before = is_once and redis.call('GET', handed) or ''
+local handed_before = is_once and is_repeat and redis.call('GET', handed) or ''
 -- What is kept is copied.
 local max_bytes = is_once and keeps and MAX_KEPT_BYTES or MAX_BYTES
 -- Of the latest delivery. A number is never used again, whether the owner or this partition knows of it.
@@ -340,6 +348,8 @@ end
 
 -- @include claim-mending
 if look_at_held_back then look_at_held_back() end
+-- @include claim-relook
+if look_anew then look_anew() end
 if has_keys and not is_repeat then store_states() end
 
 -- A lease that ends later than any lease can was not given here, and nobody will settle its delivery: so it ends now.
@@ -352,6 +362,7 @@ end
 if is_once and taken > 0 and not is_repeat then keep_handed() end
 if not is_repeat then
   local this_claim = string.format('%s %d %d', epoch, order, number)
+  if granted_at > 0 then this_claim = string.format('%s %d %d', this_claim, granted_at, begins_at) end
   if asked[1] and asked[1] ~= limits_before then
     redis.call('HSET', meta, 'claim', this_claim, 'finished', asked[1])
   else
@@ -375,16 +386,18 @@ local next_lease = redis.call('ZRANGEBYSCORE', inflight, is_all_held and '(' .. 
 next_due, next_lease = next_due and to_time(next_due), next_lease and to_time(next_lease)
 local next_at = math.min(next_due or math.huge, next_lease or math.huge)
 if has_keys then next_at = math.min(next_at, next_rest(next_at == math.huge) or math.huge) end
+if relook then next_at = math.min(next_at, now) end
 if next_at == math.huge then next_at = order_mode and redis.call('ZCARD', blocked) > 0 and now + TRY_AGAIN or -1 end
 reply[4] = reply[2] == 3 and held_until or next_at
+if is_repeat then granted_at, begins_at = granted_before or 0, began_before or 0 end
 if granted_at > 0 or counts_due == '1' then
   -- Suspects that are held back wait for room, not for a permit.
   local still_due = counts_due == '1'
     and redis.call('ZCOUNT', scheduled, '-inf', now) + math.max(0, redis.call('ZCOUNT', inflight, '-inf', now) - held)
-  reply[8] = string.format('%d,%d', granted_at, still_due or -1)
+  reply[8] = string.format('%d,%d,%d', granted_at, still_due or -1, begins_at)
 end
 if order_mode == 'limits' and not is_limited and not is_repeat and redis.call('ZCARD', blocked) == 0 then
   local knows = redis.call('ZCARD', running) + redis.call('HLEN', rates) + redis.call('ZCARD', resting)
-  if knows == 0 then redis.call('HDEL', places, 'mode') end
+  if knows == 0 then redis.call('HDEL', places, 'mode', 'terms') end
 end
 return reply

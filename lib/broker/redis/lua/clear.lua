@@ -33,7 +33,8 @@ local order_mode = redis.call('HGET', places, 'mode')
 
 local LIMIT = 100
 
-local removed = tonumber(earlier_answer())
+-- A page that was not full has all there is; what it keeps is copied, so it may be too much for one call.
+local removed, are_more = string.match(earlier_answer() or '', '^(%d+) (%d)$')
 if not removed then
   assert_removable()
   local page = order_mode and set == scheduled and redis.call('ZRANGE', blocked, 0, LIMIT - 1, 'WITHSCORES') or {}
@@ -52,8 +53,7 @@ if not removed then
     if #ids > 0 then add(counter, #ids) end
   end
   removed = #ids
-  remember(removed)
+  are_more = (#page == 2 * LIMIT or removed < #page / 2) and 1 or 0
+  remember(removed .. ' ' .. are_more)
 end
--- Fewer are removed together if they are kept.
-local are_more = removed == LIMIT or keeps and redis.call('ZCARD', set) > 0
-return { now_us, removed, are_more and 1 or 0 }
+return { now_us, tonumber(removed), tonumber(are_more) }

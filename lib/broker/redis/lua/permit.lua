@@ -4,9 +4,11 @@
 -- ARGV  session, sequence (of its calls), held (permits to be in flight that it keeps), idle (those of them that no delivery uses),
 --       wanted (deliveries), lease (ms, after which its permits to be in flight are over), max_rate (0 for no limit), window (ms),
 --       most_in_flight (0 for no limit), patience (ms, after which it asks again in any case),
---       returned (permits of the rate that led to no handler call: '<ms> <count> …')
--- Reply {now_us, permitted, permitted_at, keep, wait, sessions}
+--       returned (permits of the rate that led to no handler call: '<ms> <count> …'),
+--       lead (ms after which what a rate permits begins at the earliest), slack (ms for which it may begin then)
+-- Reply {now_us, permitted, permitted_at, begins_at, keep, wait, sessions}
 --       permitted_at  under what time they stand in the log, ms; to return them
+--       begins_at     when what a rate permits may begin, epoch ms; 0 for at once
 --       keep          how many permits to be in flight it should keep, since others have too few; -1 for any
 --       wait          ms until it should ask again; -1 if it has what it wanted
 --       sessions      those that should ask now, with spaces
@@ -14,26 +16,38 @@
 --
 -- `permits` is a log, see includes/rate-log.lua, and then a line for each such process, in the order in which they wait:
 -- '<session> <sequence> <held> <until when they are its own, ms> <wanted> <when it is its turn, ms, 0 if it waits to be in flight>'.
+-- Behind them there are lines '~<session> <when it was told that there is room for it, ms>' of those that have not come since, and
+-- '=<session> <sequence> <permitted> <permitted_at> <begins_at> <keep> <wait> <until when that is kept, ms>' with the latest answers.
 --
 -- What comes free is shared out among those whose turn it is, each getting as many as it wants if that leaves as many for the others. Whoever
 -- waits for the rate is told when it is its turn, by when permits come free; whoever has not come GRACE ms later has none. Permits to be in
--- flight are shared in the same way, and whoever has more than its share while others have too few gives them back as deliveries end.
+-- flight are shared in the same way, and whoever has more than its share while others have too few gives them back as deliveries end. Whoever
+-- was told that there is room for it and has not come PATIENCE ms later, such as since it was killed, keeps nobody else waiting.
 --
--- A process says what it keeps, so a call whose reply was lost does no harm. A copy of an older call is refused.
+-- A process says what it keeps. A call that is made again gets the first answer, so that what it has permitted is used, or comes back. A copy of
+-- an older call is refused.
 
 -- @include now
 -- @include times
 -- @include rate-log
 
-local GRACE = 100
+local GRACE, PATIENCE = 100, 500
+-- For how many ms an answer is kept for a repeat of the call.
+local KEEP_ANSWER = 60000
 
 local nth, keeps, unused, wants, lease_ms = tonumber(sequence), tonumber(held), tonumber(idle), tonumber(wanted), tonumber(lease)
 local max, window_ms, most, patience_ms = tonumber(max_rate), tonumber(window), tonumber(most_in_flight), tonumber(patience)
-for _, number in ipairs({ nth or -1, keeps or -1, unused or -1, wants or -1, lease_ms or -1, max or -1, window_ms or -1, most or -1, patience_ms or -1 }) do
+local lead_ms, slack_ms = tonumber(lead), tonumber(slack)
+local numbers = { nth, keeps, unused, wants, lease_ms, max, window_ms, most, patience_ms, lead_ms, slack_ms }
+for i = 1, 11 do
+  local number = numbers[i] or -1
   if not (number >= 0 and number <= MAX_TIME) then
     return redis.error_reply('REFUSED a number of a call for permits is none')
   end
 end
+
+-- What a rate permits now begins then, and is not older than that for those that come after it.
+local begin = now_up + lead_ms
 
 local stored = redis.call('GET', permits) or ''
 local log, lines = string.match(stored, '^([%d ]*)\n(.*)$')
@@ -42,14 +56,27 @@ local log, lines = string.match(stored, '^([%d ]*)\n(.*)$')
 
 -- The others in their order, and how many of them come before this one: all, if it had permits when it asked last.
 local others, before, is_turn, turn_before = {}, nil, false, 0
+local told_at, answers, is_repeat = {}, {}, false
 for line in string.gmatch(lines or '', '[^\n]+') do
+  local told, since = string.match(line, '^~(%S+) (%d+)$')
+  if told and told ~= session then told_at[told] = math.min(tonumber(since), now) end
+  local asked, nth_of, answer, ends = string.match(line, '^=(%S+) (%d+) (%d+ %d+ %d+ %-?%d+ %-?%d+) (%d+)$')
+  if asked == session and tonumber(nth_of) > nth then
+    return redis.error_reply('OUTDATED a later call of the same process was served')
+  elseif asked == session and tonumber(nth_of) == nth then
+    local permitted, at, begins, kept, waits = string.match(answer, '^(%d+) (%d+) (%d+) (%-?%d+) (%-?%d+)$')
+    return { now_us, tonumber(permitted), tonumber(at), tonumber(begins), tonumber(kept), tonumber(waits), '' }
+  elseif asked and asked ~= session and tonumber(ends) > now and tonumber(ends) <= now + KEEP_ANSWER then
+    answers[#answers + 1] = line
+  end
   local name, number, has, ends_at, more, at = string.match(line, '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   number, has, ends_at, more, at = tonumber(number), tonumber(has), tonumber(ends_at), tonumber(more), tonumber(at)
   local is_alive = name and ends_at > now and ends_at <= now + LONGEST and math.max(number, has, more, at) <= MAX_TIME
   if is_alive and name == session then
-    if number >= nth then return redis.error_reply('OUTDATED a later call of the same process was served') end
-    before, is_turn = has == 0 and #others or nil, more > 0 and at > 0 and at <= now
-    turn_before = at > now and at or 0
+    if number > nth then return redis.error_reply('OUTDATED a later call of the same process was served') end
+    is_repeat = number == nth
+    before, is_turn = has == 0 and #others or nil, more > 0 and at > 0 and at <= begin
+    turn_before = at > begin and at or 0
   elseif is_alive then
     -- Its turn is over.
     if at > 0 and now > at + GRACE then more, at = 0, 0 end
@@ -58,6 +85,7 @@ for line in string.gmatch(lines or '', '[^\n]+') do
     end
   end
 end
+if is_repeat then return redis.error_reply('OUTDATED the answer to this call is not kept any more') end
 before = before or #others
 
 -- Shares so many out among those who want so much: how many each gets at most, and how many are left once all have what they want.
@@ -80,13 +108,14 @@ local times, counts, free, by_rate = {}, {}, math.huge, wants
 local left_of_rate = math.huge
 if max > 0 then
   local used
-  times, counts, used = read_log(log, max, window_ms)
+  times, counts, used = read_log(log, max, window_ms, begin)
   for time, count in string.gmatch(returned, '(%d+) (%d+)') do
     time, count = tonumber(time), tonumber(count)
     for i = 1, #times do
       if times[i] == time then
         local back = math.min(count, counts[i])
-        counts[i], used = counts[i] - back, used - back
+        counts[i] = counts[i] - back
+        if time >= begin - window_ms then used = used - back end
         break
       end
     end
@@ -94,7 +123,7 @@ if max > 0 then
   free = math.max(0, max - used)
   local wishes = {}
   for i = 1, #others do
-    if others[i].at > 0 and others[i].at <= now then wishes[#wishes + 1] = others[i].wants end
+    if others[i].at > 0 and others[i].at <= begin then wishes[#wishes + 1] = others[i].wants end
   end
   if is_turn then wishes[#wishes + 1] = wants end
   local share
@@ -114,7 +143,8 @@ if most > 0 then
     used = used + other.has
     wishes[#wishes + 1] = other.has + (waits and other.wants or 0)
     if waits then rivals = rivals + 1 end
-    if waits and other.has == 0 and i <= before then ahead = ahead + 1 end
+    local has_come = not told_at[other.name] or now <= told_at[other.name] + PATIENCE
+    if waits and other.has == 0 and i <= before and has_come then ahead = ahead + 1 end
   end
   local room = math.max(0, most - used)
   if rivals > 0 then
@@ -125,6 +155,11 @@ if most > 0 then
       if others[i].wants > 0 and others[i].at == 0 and others[i].has < math.max(1, least) then keep = least end
     end
   end
+  -- A limit that was lowered holds as soon as deliveries end.
+  if used > most then
+    local rest = math.max(0, most - (used - keeps))
+    keep = keep < 0 and rest or math.min(keep, rest)
+  end
   by_flight = math.min(wants, unused + room)
 end
 
@@ -133,18 +168,21 @@ end
 local permitted = math.min(by_rate, by_flight)
 local has = most > 0 and keeps + math.max(0, permitted - unused) or 0
 local still_wants = wants - permitted
-local permitted_at = 0
-if max > 0 and permitted > 0 then permitted_at = add_to_log(times, counts, permitted, max, window_ms) end
+local permitted_at, begins_at = 0, max > 0 and begin or 0
+if max > 0 and permitted > 0 then permitted_at = add_to_log(times, counts, permitted, max, window_ms, begin + slack_ms) end
 
--- When so many permits of the rate will have come free from now on, if all are taken as soon as they do.
+-- When so many deliveries may have begun from now on, if all permits of the rate are taken as soon as they come free.
 local function time_of_free(count)
   local sum, total = 0, 0
-  for i = 1, #times do total = total + counts[i] end
+  local counted = begin - window_ms
+  for i = 1, #times do
+    if times[i] >= counted then total = total + counts[i] end
+  end
   -- All are kept for others whose turn it is.
-  if total == 0 then return now + GRACE end
+  if total == 0 then return begin + GRACE end
   local rounds = math.floor((count - 1) / total)
   for i = 1, #times do
-    sum = sum + counts[i]
+    if times[i] >= counted then sum = sum + counts[i] end
     if sum >= count - rounds * total then return times[i] + (rounds + 1) * (window_ms + 1) end
   end
 end
@@ -155,12 +193,12 @@ if still_wants > 0 then
   if by_rate <= by_flight then
     local waiting = 0
     for i = 1, #others do
-      if others[i].at > now then waiting = waiting + 1 end
+      if others[i].at > begin then waiting = waiting + 1 end
     end
     turn = time_of_free(waiting + 1)
     -- Whoever asks before its turn keeps it.
     if permitted == 0 and turn_before > 0 then turn = math.min(turn, turn_before) end
-    wait = math.min(wait, math.max(1, turn - now))
+    wait = math.min(wait, math.max(1, turn - begin))
   else
     for i = 1, #others do
       if others[i].has > 0 then wait = math.min(wait, math.max(1, others[i].ends_at - now + 1)) end
@@ -171,7 +209,7 @@ end
 -- Permits are left for those who wait, or this one has too few since others have too many.
 if left_of_rate < math.huge then
   for i = 1, #others do
-    if others[i].at > now and left_of_rate >= 1 then
+    if others[i].at > begin and left_of_rate >= 1 then
       left_of_rate = left_of_rate - 1
       tell(others[i])
     end
@@ -189,7 +227,12 @@ if most > 0 then
   for i = 1, #others do
     local other = others[i]
     if other.wants > 0 and other.at == 0 and room >= 1 and other.has < math.ceil(share) then
-      room = room - 1
+      -- What was offered in vain is offered to the next one, too.
+      if not told_at[other.name] or now <= told_at[other.name] + PATIENCE then room = room - 1 end
+      told_at[other.name] = told_at[other.name] or now
+      if still_wants > 0 and turn == 0 and now <= told_at[other.name] + PATIENCE then
+        wait = math.min(wait, told_at[other.name] + PATIENCE + 1 - now)
+      end
       tell(other)
     elseif lacks and other.has > math.floor(share) then
       tell(other)
@@ -201,7 +244,7 @@ end
 
 -- Another limit may hold for this process by now than for those that the log is of.
 local parts = { max > 0 and format_log(times, counts) or log or '' }
-local last_end = now + (max > 0 and window_ms or math.max(0, redis.call('PTTL', permits)))
+local last_end = now + (max > 0 and window_ms + lead_ms + slack_ms or math.max(0, redis.call('PTTL', permits)))
 local function add_line(other)
   last_end = math.max(last_end, other.ends_at)
   parts[#parts + 1] =
@@ -214,8 +257,13 @@ for i = 0, #others do
   if i > 0 then add_line(others[i]) end
   if i == place and (has > 0 or still_wants > 0) then add_line(own) end
 end
-local text = table.concat(parts, '\n') .. '\n'
-if text ~= '\n' or stored ~= '' then
-  redis.call('SET', permits, text, 'PX', string.format('%d', last_end - now + 1000))
+for i = 1, #others do
+  local since = told_at[others[i].name]
+  if since then parts[#parts + 1] = string.format('~%s %d', others[i].name, since) end
 end
-return { now_us, permitted, permitted_at, keep, wait, table.concat(must_ask, ' ') }
+for i = 1, #answers do parts[#parts + 1] = answers[i] end
+last_end = math.max(last_end, now + KEEP_ANSWER)
+parts[#parts + 1] =
+  string.format('=%s %d %d %d %d %d %d %d', session, nth, permitted, permitted_at, begins_at, keep, wait, now + KEEP_ANSWER)
+redis.call('SET', permits, table.concat(parts, '\n') .. '\n', 'PX', string.format('%d', last_end - now + 1000))
+return { now_us, permitted, permitted_at, begins_at, keep, wait, table.concat(must_ask, ' ') }

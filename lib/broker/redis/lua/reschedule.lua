@@ -45,8 +45,14 @@ elseif redis.call('ZSCORE', inflight, id) then
   result = IN_FLIGHT
 end
 
-if result == RESCHEDULED then
-  if when == 'earlier' then due = math.min(due, to_time(score)) end
+-- What a limit of its key holds back in an order is in `scheduled` for when it may begin.
+local function current_due()
+  local _, _, _, last_due = parse_record(redis.call('HGET', deliveries, id))
+  return order_mode and order_mode ~= 'limits' and last_due or to_time(score)
+end
+
+-- What stays due when it was keeps its place, too.
+if result == RESCHEDULED and (when ~= 'earlier' or due < current_due()) then
   local head_before = head_due()
   move(id, due)
   wake(head_before, head_due())

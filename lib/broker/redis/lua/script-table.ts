@@ -216,7 +216,7 @@ export interface ScriptParameters {
     is_known: Argument;
   };
   'count-due': { scheduled: string; blocked: string; rest: readonly Argument[] };
-  'due-schedules': { schedules: string; occurrences: string; limit: Argument };
+  'due-schedules': { schedules: string; occurrences: string; limit: Argument; ahead: Argument; skip: Argument };
   edit: {
     scheduled: string;
     blocked: string;
@@ -313,6 +313,8 @@ export interface ScriptParameters {
     most_in_flight: Argument;
     patience: Argument;
     returned: Argument;
+    lead: Argument;
+    slack: Argument;
   };
   probe: { key: string; wake_command: Argument; channel: Argument };
   publish: {
@@ -511,6 +513,7 @@ export interface ScriptParameters {
     tags: string;
     tagged: string;
     answered: string;
+    owner: string;
     wake_command: Argument;
     channel: Argument;
     sequence: Argument;
@@ -518,6 +521,7 @@ export interface ScriptParameters {
     durations: Argument;
     outcomes: Argument;
     tokens: Argument;
+    tells: Argument;
     rest: readonly Argument[];
   };
   stats: {

@@ -2,17 +2,20 @@
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, rates HASH, rated ZSET, resting ZSET, finished ZSET, endings HASH,
---       tags HASH, tagged ZSET, answered STRING (the caller's latest call)
+--       tags HASH, tagged ZSET, answered STRING (the caller's latest call), owner STRING
 -- ARGV  wake_command, channel, sequence, process (whose deliveries they are; '' if finished messages are not kept), durations (of the handler
 --         calls, ms with commas, one a delivery; '' in the same case),
 --       outcomes (a letter for all, or one a delivery; a ack, r retry, d dead, u dead without spending the attempt,
 --         x the same since it expired, b back at once, p put off, k put off with all others of its key),
 --       tokens (one a delivery, each with a space behind),
+--       tells (1: whoever calls follows the signals of the partition, and need not get one of its own call; 0),
 --       ... (1 a delivery: stored id; then 2 a delivery whose outcome is no ack: delay ms, failure JSON; with b, u and x in place of the delay
 --         the time under which it stands in the log of its key if its handler was not called, else 0)
--- Reply {now_us, one digit a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and
---       its delivery did not succeed}
--- Cost  O(n log size), n <= 200
+-- Reply {now_us, digits, due}
+--       digits   one a delivery: 1 settled, 0 stale, 2 the message was cancelled, 3 the message was replaced and its delivery did not
+--                succeed, 4 nothing was done about it: to be sent again, by another call
+--       due      when something is due that was not before, epoch ms; -1 if nothing is, or a signal was sent
+-- Cost  O(n log size), n <= 200; if finished messages are kept it stops early once the envelopes add up to 256 KiB, since they are copied
 --
 -- Arguments that it cannot use, such as a delay that is not a number, are refused before anything is written. So is a call with
 -- an outcome that is no ack if Redis is full, unless the script may write all the same.
@@ -38,8 +41,8 @@ local order_mode = redis.call('HGET', places, 'mode')
 -- @include order
 -- @include limits
 
-local answer = earlier_answer()
-if answer then return { now_us, answer } end
+local answered_digits, answered_due = string.match(earlier_answer() or '', '^(%d+) (%-?%d+)$')
+if answered_digits then return { now_us, answered_digits, tonumber(answered_due) } end
 
 local tokens_of = {}
 
@@ -212,7 +215,8 @@ local function is_plain(record, token)
   return record and token ~= '0 ' and string.find(record, token, 1, true) == 1
 end
 
-for n = 1, total do
+local served = keeps and keepable(ids) or total
+for n = 1, served do
   local id, token = ids[n], tokens_of[n]
   local outcome = #outcomes == 1 and outcomes or string.sub(outcomes, n, n)
   if outcome == 'a' and not ended[id] and is_plain(records[n], token) then
@@ -246,7 +250,16 @@ end
 for counter, n in pairs(counts) do
   if n > 0 then add(counter, n) end
 end
-statuses = table.concat(statuses)
-remember(statuses)
-wake(head_before, earliest)
-return { now_us, statuses }
+statuses = table.concat(statuses) .. string.rep('4', total - served)
+-- The owner learns from the answer what is due: signals may get lost.
+local function is_of_owner()
+  local epoch, stored = string.match(tokens, '^([^ ]+)%.%d+ '), redis.pcall('GET', owner)
+  return tells == '1' and epoch and type(stored) == 'string' and string.match(stored, '^([^ ]+) ') == epoch
+end
+
+local due = -1
+if earliest and (not head_before or earliest < head_before) then
+  if is_of_owner() then due = earliest else wake(head_before, earliest) end
+end
+remember(string.format('%s %d', statuses, due))
+return { now_us, statuses, due }

@@ -38,13 +38,13 @@ export const limitMutations = [
   {
     guard: 'returned permits: what led to no handler call may begin elsewhere',
     file: 'broker/redis/lua/permit.lua',
-    find: 'counts[i], used = counts[i] - back, used - back',
-    replace: 'counts[i], used = counts[i], used',
+    find: 'if time >= begin - window_ms then used = used - back end',
+    replace: '',
     spec: 'test/contract/redis-broker.spec.ts',
   },
   {
     guard: 'shares: the partitions of a process share its permits',
-    file: 'consumer/topic-limiter.ts',
+    file: 'consumer/permits.ts',
     find: 'for (let i = 0; i < asks.length && left > 0; i++) {',
     replace: 'for (let i = 0; i < 1 && left > 0; i++) {',
     spec: 'test/unit/consumer/topic-limiter.spec.ts',

@@ -162,8 +162,8 @@ export const protocolMutations = [
   {
     guard: 'lost session: a process that finds its own gone says again what it knows',
     file: 'fleet/session.ts',
-    find: 'if (isNew && this.#announced !== undefined) {',
-    replace: 'if (isNew && this.#count === 0) {',
+    find: 'if (isLost) member.restore();',
+    replace: 'if (isLost && this.#count === 0) member.restore();',
     scenario: 'flushed-redis',
   },
   {
@@ -190,8 +190,8 @@ export const protocolMutations = [
   {
     guard: 'late heartbeat: a process looks whether others have taken its partitions',
     file: 'fleet/session.ts',
-    find: '} else if (wasLate) {',
-    replace: '} else if (wasLate && this.#count === 0) {',
+    find: 'else if (wasLate || (isNew',
+    replace: 'else if ((wasLate && this.#count === 0) || (isNew',
     spec: 'test/unit/fleet/session.spec.ts',
   },
 

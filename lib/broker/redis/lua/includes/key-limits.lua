@@ -1,10 +1,12 @@
 -- Needs: now, now_up, scheduled, blocked, queues, places, running, deliveries, rates, rated, resting, key_max, key_rate, key_window,
--- has_keys, order_mode, LONGEST, NO_TOKEN, to_time, parse_record, format_record, head_field, key_of, in_queue, take_back, and the
+-- key_lead, key_slack, has_keys, order_mode, LONGEST, NO_TOKEN, to_time, parse_record, format_record, head_field, key_of, in_queue, take_back, and the
 -- functions of rate-log.
 -- What limits of their key say about messages that are due.
 local load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest
 -- When deliveries that are granted now stand in the logs; 0 if keys have no rate.
 local granted_at = 0
+-- When they begin.
+local begins_at = now_up + key_lead
 
 if has_keys then
   -- By key: how many deliveries may begin now by its rate (`free`), and how many more may be in flight (`room`).
@@ -32,22 +34,23 @@ if has_keys then
     for i = 1, #keys do
       local key = keys[i]
       local rests_until, log = string.match(records[i] or '', '^(%d+)(.*)$')
-      local times, counts, used, is_ahead = read_log(log, key_rate, key_window)
+      local times, counts, used, is_ahead, first = read_log(log, key_rate, key_window, begins_at)
       if is_ahead then must_store[key] = true end
-      local state = { times = times, counts = counts, granted = 0, begun = 0, free = math.huge, room = math.huge }
+      local state = { times = times, counts = counts, first = first, granted = 0, begun = 0, free = math.huge, room = math.huge }
       state.rests_until = tonumber(rests_until) or 0
       if state.rests_until > now + LONGEST then state.rests_until = 0 end
       if key_rate > 0 then state.free = math.max(0, key_rate - used) end
-      if state.rests_until > now then state.free = 0 end
+      if state.rests_until > begins_at then state.free = 0 end
       set_room(key, state)
       states[key] = state
     end
   end
 
-  -- When the next delivery of a key may begin of which none may now.
+  -- When the next delivery of a key may be claimed of which none may now.
   local function next_time(state)
-    if state.rests_until > now then return state.rests_until end
-    return (state.times[1] or now_up) + key_window + 1
+    local begins = state.rests_until
+    if begins <= begins_at then begins = (state.first or begins_at) + key_window + 1 end
+    return math.max(now_up, begins - key_lead)
   end
 
   local function rest(members)
@@ -169,7 +172,7 @@ if has_keys then
     if key_rate > 0 then
       for key in pairs(must_store) do
         local state = states[key]
-        granted_at = add_to_log(state.times, state.counts, state.granted, key_rate, key_window)
+        granted_at = add_to_log(state.times, state.counts, state.granted, key_rate, key_window, begins_at + key_slack)
         fields[#fields + 1] = key
         fields[#fields + 1] = string.format('%d ', state.rests_until) .. format_log(state.times, state.counts)
         ends[#ends + 1] = string.format('%d', math.max(granted_at + key_window, state.rests_until))
@@ -181,7 +184,7 @@ if has_keys then
       redis.call('ZADD', rated, unpack(ends))
     end
     if #running_members > 0 then redis.call('ZADD', running, unpack(running_members)) end
-    local over = redis.call('ZRANGEBYSCORE', rated, '-inf', '(' .. now, 'LIMIT', 0, #fields + 10)
+    local over = redis.call('ZRANGEBYSCORE', rated, '-inf', '(' .. now, 'LIMIT', 0, #fields > 0 and #fields + 10 or 500)
     if #over > 0 then
       redis.call('HDEL', rates, unpack(over))
       redis.call('ZREM', rated, unpack(over))
@@ -193,6 +196,7 @@ if has_keys then
     local at = redis.call('ZRANGE', resting, 0, 0, 'WITHSCORES')[2]
     if at then return math.min(to_time(at), now + LONGEST) end
     at = is_idle and redis.call('ZREVRANGE', rated, 0, 0, 'WITHSCORES')[2]
-    return at and tonumber(at) <= now + LONGEST and to_time(at) + 1 or nil
+    -- Nothing is late that is only forgotten.
+    return at and tonumber(at) <= now + LONGEST and math.max(to_time(at) + 1, now + 1000) or nil
   end
 end

@@ -1,34 +1,42 @@
--- Needs: now, now_up.
--- When deliveries were granted, as '<ms> <count> <ms> <count> …', the earliest first. It stays short: if more may be granted within the
--- window of a limit than MOST_TIMES, times are rounded up.
+-- Needs: now.
+-- Until when deliveries that were granted may begin, as '<ms> <count> <ms> <count> …', the earliest first. It stays short: if more may be
+-- granted within the window of a limit than MOST_TIMES, times are rounded up.
 local MOST_TIMES = 128
+-- How far a time may lie ahead: MAX_BEGIN_WINDOW and a grain. Beyond, the clock was set back.
+local MOST_AHEAD = 120000
 
 local function grain_of(max, window) return max > MOST_TIMES and math.ceil(window / MOST_TIMES) or 1 end
 
--- What a log has within the window: times, counts, their sum, and whether it has to be stored anew, since the clock was set back: a time
--- that lies ahead is one of now.
-local function read_log(text, max, window)
-  local since, latest = now - window, now_up + grain_of(max, window)
-  local times, counts, sum, is_ahead = {}, {}, 0, false
+-- What a log has that may count: times, counts, the sum of those that count against deliveries that begin at a time, whether the log has to be
+-- stored anew, and the first time that counts.
+local function read_log(text, max, window, begin)
+  local oldest, since, latest = now - window, begin - window, now + MOST_AHEAD
+  local times, counts, sum, is_ahead, first = {}, {}, 0, false, nil
   for time, count in string.gmatch(text or '', '(%d+) (%d+)') do
     time, count = tonumber(time), math.min(tonumber(count), max)
     if time > latest then
-      time, is_ahead = latest, true
+      time, is_ahead = begin, true
     end
-    if time >= since and count > 0 and #times < 2 * MOST_TIMES then
+    if time >= oldest and count > 0 and #times < 2 * MOST_TIMES then
       times[#times + 1], counts[#counts + 1] = time, count
-      sum = sum + count
+      if time >= since then
+        sum, first = sum + count, first or time
+      end
     end
   end
-  return times, counts, sum, is_ahead
+  return times, counts, sum, is_ahead, first
 end
 
--- Notes that so many were granted now. Answers the time under which that stands in the log.
-local function add_to_log(times, counts, granted, max, window)
+-- Notes that so many were granted that begin by then. Answers the time under which that stands in the log.
+local function add_to_log(times, counts, granted, max, window, by)
   local grain = grain_of(max, window)
-  local time = math.ceil(now_up / grain) * grain
-  if times[#times] ~= time then times[#times + 1], counts[#times + 1] = time, 0 end
-  counts[#times] = counts[#times] + granted
+  local time, at = math.ceil(by / grain) * grain, #times + 1
+  while at > 1 and times[at - 1] >= time do at = at - 1 end
+  if times[at] ~= time then
+    table.insert(times, at, time)
+    table.insert(counts, at, 0)
+  end
+  counts[at] = counts[at] + granted
   return time
 end
 
