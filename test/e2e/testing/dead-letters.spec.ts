@@ -91,7 +91,7 @@ describe('requeue', () => {
   });
 
   it.each<{ what: string; filter: DeadLetterFilter; ids: string[] }>([
-    { what: 'nothing, all', filter: {}, ids: ['a', 'b', 'c', 'x'] },
+    { what: 'all', filter: { all: true }, ids: ['a', 'b', 'c', 'x'] },
     { what: 'its reason', filter: { reason: 'failed' }, ids: ['a', 'b', 'c', 'x'] },
     { what: 'another reason, none', filter: { reason: 'expired' }, ids: [] },
     { what: 'its key', filter: { key: 'customer-7' }, ids: ['x'] },
@@ -217,13 +217,28 @@ describe('what cannot be done', () => {
     { what: 'a time that is none', which: { since: new Date(NaN) }, says: 'since must be a valid Date' },
     { what: 'times the wrong way round', which: { since: 5, until: 5 }, says: 'since must be before until' },
     { what: 'a fingerprint that is none', which: { fingerprint: 'abc' }, says: 'fingerprint must be' },
-    { what: 'an unknown option', which: {}, options: { rates: 5 }, says: "no option 'rates'" },
-    { what: 'a rate of nothing', which: {}, options: { rate: 0 }, says: 'rate must be a number' },
-    { what: 'an endless rate', which: {}, options: { rate: Infinity }, says: 'rate must be a number' },
-    { what: 'a signal that is none', which: {}, options: { signal: {} }, says: 'signal must be an AbortSignal' },
-    { what: 'dryRun as a string', which: {}, options: { dryRun: 'no' }, says: 'dryRun must be true or false' },
-    { what: 'a delay of 11 years', which: {}, options: { delay: '11y' }, says: 'delay must be between' },
-    { what: 'one payload for many', which: {}, options: { payload: 1 }, says: 'payload is for a single dead letter' },
+    { what: 'an unknown option', which: { all: true }, options: { rates: 5 }, says: "no option 'rates'" },
+    { what: 'a rate of nothing', which: { all: true }, options: { rate: 0 }, says: 'rate must be a number' },
+    { what: 'an endless rate', which: { all: true }, options: { rate: Infinity }, says: 'rate must be a number' },
+    {
+      what: 'a signal that is none',
+      which: { all: true },
+      options: { signal: {} },
+      says: 'signal must be an AbortSignal',
+    },
+    {
+      what: 'dryRun as a string',
+      which: { all: true },
+      options: { dryRun: 'no' },
+      says: 'dryRun must be true or false',
+    },
+    { what: 'a delay of 11 years', which: { all: true }, options: { delay: '11y' }, says: 'delay must be between' },
+    {
+      what: 'one payload for many',
+      which: { all: true },
+      options: { payload: 1 },
+      says: 'payload is for a single dead letter',
+    },
   ])('is refused before anything is changed: $what', async ({ which, options, says }) => {
     const { admin, die, dead } = await start();
     await die(['a']);

@@ -75,9 +75,11 @@ describe.each([Plain, Intercepted])('what a handler returns: %o', (Handlers) => 
 
 @Injectable()
 class Impatient implements NestInterceptor {
-  readonly gaveUp = new Subject<never>();
+  /** Of the latest call. */
+  gaveUp = new Subject<never>();
 
   intercept(_: unknown, next: CallHandler): Observable<unknown> {
+    this.gaveUp = new Subject();
     return merge(next.handle(), this.gaveUp);
   }
 }
