@@ -47,6 +47,7 @@ describe('DelayQueueHealth.check() if all is well', () => {
           stalled: false,
           saturated: false,
           limited: false,
+          starved: false,
         },
       ],
       unhandled: [],
