@@ -1,11 +1,11 @@
 import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../errors/handling.errors.js';
 import type { PartitionProgress } from '../topics/progress.js';
-import { whenPermitted } from './begin-estimate.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import { DeliveryReporter } from './delivery-reporter.js';
 import { type Destination, HandlerDestination } from './handler-destination.js';
+import { untilPermitted } from './late-permits.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { waitForEarlierRun } from './earlier-run.js';
@@ -192,9 +192,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
     const sifted = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
-    const begin = whenPermitted(this.#handling.context.clock, sifted);
+    const permitted = untilPermitted(this.#handling, sifted);
     // Mostly nothing has to be waited for.
-    if (begin) await begin;
+    if (permitted) await permitted;
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 

@@ -131,8 +131,9 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#stopped = true;
     this.#broker.giveUp();
     this.#opening?.cancel();
-    this.#waiting.clear();
     for (const { answer } of this.#asks.splice(0)) answer(this.#none());
+    // Whoever waits learns that there is nothing more.
+    this.#wake();
     this.#endLimited();
     if (this.#sequence > 0) this.#calls.poke();
   }

@@ -250,6 +250,31 @@ export function finishedContract(it: BrokerTest): void {
       expect(await bed.publish('a')).toMatchObject({ finishedAs: 'acked' });
     });
 
+    it('stay for as long as was promised if the next owner keeps none, and nothing more is kept', async ({ bed }) => {
+      await keep(bed, { maxAge: LONG, maxCount: 1 });
+      await bed.settled('a', ACK);
+      bed.finished = undefined;
+      expect(await bed.claim({ max: 0 })).toMatchObject({ keepsFinished: true });
+      await bed.settled('b', ACK);
+
+      expect(await bed.broker.trimFinished(bed.partition)).toBeGreaterThan(0);
+      expect(await idsOf(bed)).toEqual(['a']);
+      expect(await outcomeOf(bed, 'a')).toBe('acked');
+      expect(await bed.publish('a')).toMatchObject({ status: 'rejected', finishedAs: 'acked' });
+    });
+
+    it('are removed by the next owner if it keeps none, and no time was promised', async ({ bed }) => {
+      await keep(bed, { maxCount: 9 });
+      await bed.settled('a', ACK);
+      bed.finished = undefined;
+      expect(await bed.claim({ max: 0 })).toMatchObject({ keepsFinished: true });
+
+      expect(await outcomeOf(bed, 'a')).toBeUndefined();
+      expect(await bed.publish('a')).toMatchObject({ status: 'created' });
+      await bed.broker.trimFinished(bed.partition);
+      expect(await idsOf(bed)).toEqual([]);
+    });
+
     it('free their key in an ordered topic', async ({ bed }) => {
       bed.order = 'continue';
       await keep(bed);

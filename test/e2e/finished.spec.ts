@@ -136,8 +136,8 @@ describe('finished messages', () => {
     expect((await bed.keys()).filter((key) => /:(finished|endings|keyed)$/.test(key))).toEqual([]);
   });
 
-  it('are removed by the next owner if it keeps none', async () => {
-    const app = await start({ finished: { maxAge: '1h' } });
+  it('are removed by the next owner if it keeps none, and no time was promised', async () => {
+    const app = await start({ finished: { maxCount: 1000 } });
     await app.producer.publishMany(
       TOPIC,
       Array.from({ length: 1000 }, (_, i) => ({ payload: `message ${i}` })),

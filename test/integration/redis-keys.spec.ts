@@ -232,7 +232,8 @@ describe('the keys of Redis', () => {
 
     expect(await broker.removeSchedule(partition, bed.nextCall(), 'tick')).toBe(true);
 
-    // An owner that keeps nothing of what has ended.
+    // An owner that keeps nothing of what has ended, after one that has promised nothing in time.
+    await bed.claimant.claim({ max: 0, finished: { maxCount: 9 } });
     await bed.claimant.claim();
     await broker.trimFinished(partition);
 

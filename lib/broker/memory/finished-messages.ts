@@ -16,9 +16,14 @@ export class FinishedMessages {
     return this.limits !== undefined && this.limits.maxCount !== 0;
   }
 
+  /** Whether anything may be left, also if nothing more is kept: it stays for as long as it was promised. */
+  get #hasKept(): boolean {
+    return this.keeps || this.limits?.maxAge !== undefined;
+  }
+
   /** What the owner who claims wants. */
   want(limits: RetentionLimits | undefined): void {
-    this.limits = limits ?? (this.limits && { maxCount: 0 });
+    this.limits = limits ?? (this.limits && { ...this.limits, maxCount: 0 });
   }
 
   add(storedId: string, now: number, message: EndedMessage): void {
@@ -33,7 +38,7 @@ export class FinishedMessages {
   find(storedId: string, now: number): EndedMessage | undefined {
     const at = this.set.score(storedId);
     const { maxAge = Infinity } = this.limits ?? {};
-    return this.keeps && at !== undefined && at + maxAge > now ? this.#endings.get(storedId) : undefined;
+    return this.#hasKept && at !== undefined && at + maxAge > now ? this.#endings.get(storedId) : undefined;
   }
 
   /** The same, however old it is. */
@@ -55,13 +60,14 @@ export class FinishedMessages {
     const { maxAge = Infinity } = this.limits;
     this.#drop(this.set.upTo(now - maxAge));
     this.#drop(this.#excess());
-    if (!this.keeps) this.limits = undefined;
+    if (!this.keeps && this.set.size === 0) this.limits = undefined;
     const oldest = this.set.first;
     return oldest && maxAge !== Infinity ? oldest.score + maxAge : undefined;
   }
 
   #excess(most = Infinity): Entry[] {
-    const { maxCount = Infinity } = this.limits ?? {};
+    const { maxAge, maxCount = Infinity } = this.limits ?? {};
+    if (maxCount === 0 && maxAge !== undefined) return [];
     return this.set.upTo(Infinity, Math.min(most, Math.max(0, this.set.size - maxCount)));
   }
 

@@ -51,10 +51,9 @@ local asked = state
 -- @include tags
 -- @include forget
 -- @include count
--- What this owner wants holds from now on.
-local KEEPS_NOTHING = '-1 0'
+-- What this owner wants holds from now on. If it wants nothing, what was kept stays for as long as it was promised.
 local limits_before = asked[1] or ''
-if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = KEEPS_NOTHING end
+if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then asked[1] = (string.match(asked[1], '^%d+ ') or '-1 ') .. '0' end
 -- @include finished
 -- @include finish
 -- @include rate-log
@@ -79,7 +78,7 @@ end
 -- @include order
 -- @include limits
 
-local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES, MAX_KEPT_BYTES = 100, 12, 6, 1048576, 262144
+local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES, MAX_KEPT_BYTES = 100, 5, 3, 1048576, 262144
 -- From how many crashes on a message is a suspect, and a suspect runs alone.
 local SUSPECT, ALONE = 2, 3
 -- For how many ms what was handed out at most once is kept for a repeat of the claim.

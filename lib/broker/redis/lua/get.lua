@@ -20,7 +20,7 @@ local asked = redis.call('HMGET', meta, 'finished')
 local envelope = redis.call('HGET', messages, id)
 if not envelope then
   local score = redis.call('ZSCORE', finished, id)
-  local ending = keeps and is_kept(score) and redis.call('HGET', endings, id)
+  local ending = has_kept and is_kept(score) and redis.call('HGET', endings, id)
   return ending and { now_us, 'finished', score, ending } or { now_us }
 end
 

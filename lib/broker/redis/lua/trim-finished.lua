@@ -24,7 +24,7 @@ local function trim(ids)
 end
 
 if greatest_age >= 0 then trim(redis.call('ZRANGEBYSCORE', finished, '-inf', now - greatest_age, 'LIMIT', 0, LIMIT)) end
-if greatest_count >= 0 then
+if greatest_count > 0 or greatest_count == 0 and greatest_age < 0 then
   local excess = math.min(redis.call('ZCARD', finished) - greatest_count, LIMIT)
   if excess > 0 then trim(redis.call('ZRANGE', finished, 0, excess - 1)) end
 end

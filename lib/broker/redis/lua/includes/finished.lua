@@ -5,7 +5,8 @@
 --   duration  of the last handler call, in ms; - if it is not known
 --   process   that has handled the message; - if it is not known
 -- `finished` of meta, which is asked[1], has the limits: '<greatest age, ms> <greatest number>', -1 for none. With a greatest number of 0
--- nothing is kept, and what is left of an earlier owner's is being removed. What is too old counts as gone, also before it is removed.
+-- nothing more is kept, and what is left of an earlier owner's stays until it is too old, or is being removed if there is no greatest age. What is
+-- too old counts as gone, also before it is removed.
 local greatest_age, greatest_count, is_kept, drop
 -- Other partitions do without all this.
 if asked[1] then
@@ -13,6 +14,7 @@ if asked[1] then
   greatest_age, greatest_count = tonumber(greatest_age), tonumber(greatest_count)
 end
 local keeps = greatest_count ~= nil and greatest_count ~= 0
+local has_kept = keeps or greatest_count ~= nil and greatest_age >= 0
 if greatest_count then
   redis.call('ZCARD', finished)
   redis.call('HLEN', endings)
@@ -21,7 +23,7 @@ if greatest_count then
 
   -- Whether what ended at this score is kept.
   function is_kept(score)
-    return keeps and score and (greatest_age < 0 or to_time(score) + greatest_age > now)
+    return has_kept and score and (greatest_age < 0 or to_time(score) + greatest_age > now)
   end
 
   -- Removes what is kept of the given messages; at most 400 at a time. Another message may have the id by now.

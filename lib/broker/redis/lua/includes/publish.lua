@@ -97,7 +97,7 @@ end
 
 -- The id is not that of a message; it may still be taken by one that has ended.
 local function store_unless_ended(n, id, envelope, due, on_duplicate, max_wait)
-  if keeps then
+  if has_kept then
     local rejected, last_due = ending_of(id)
     if rejected and on_duplicate == 'e' then return rejected, last_due end
     if rejected and on_duplicate ~= 'r' then return IGNORED, last_due end
@@ -205,7 +205,7 @@ if on_duplicates ~= 'n' then
   local ids = {}
   for at = FIRST, #ARGV, 2 do ids[#ids + 1] = ARGV[at] end
   known = redis.call('HMGET', messages, unpack(ids))
-  ended = keeps and redis.call('ZMSCORE', finished, unpack(ids))
+  ended = has_kept and redis.call('ZMSCORE', finished, unpack(ids))
 end
 
 local total, created, longest = 0, 0, 0
