@@ -144,7 +144,7 @@ export type {
   QueueEvents,
 } from './events/queue-events.interface.js';
 export type { FailedAttempt } from './messages/failed-attempt.js';
-export type { Failure, FailureReason } from './messages/failure.js';
+export type { Failure, FailureCause, FailureReason } from './messages/failure.js';
 export type { PayloadIssue } from './checks/payload-issues.js';
 
 // Errors

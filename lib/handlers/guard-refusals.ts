@@ -6,6 +6,9 @@ import { CONTEXT_TYPE } from './delay-queue-context.js';
 /** The message of Nest's exception for a guard that answered `false`. */
 const REFUSAL = 'Forbidden resource';
 
+/** Its status: that of `ForbiddenException`. */
+const FORBIDDEN = 403;
+
 /** By the error, the guard that was asked last before it was thrown. */
 const guards = new WeakMap<object, CanActivate>();
 
@@ -36,8 +39,13 @@ export function rememberingGuards(creator: ExternalContextCreator): ExternalCont
 }
 
 export function isRefusal(error: unknown): error is Error {
-  // The application may have another copy of Nest.
-  return isError(error) && error.name === 'ForbiddenException' && error.message === REFUSAL;
+  // The application may have another copy of Nest, or a bundler that shortens the names of classes.
+  return isError(error) && error.message === REFUSAL && statusOf(error) === FORBIDDEN;
+}
+
+/** What an exception of Nest answers a request with. */
+function statusOf(error: Error & { readonly getStatus?: unknown }): unknown {
+  return typeof error.getStatus === 'function' ? error.getStatus() : undefined;
 }
 
 /** Which guard has refused, and what to do if it should not have. */
