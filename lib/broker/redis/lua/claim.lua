@@ -21,7 +21,8 @@
 --       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many
 --                messages are still due, -1 if that was not asked for, and when the deliveries may begin, epoch ms or 0
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
--- Cost  O(max log size), max <= 200; stops early once the envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
+-- Cost  O(max log size), max <= 200; looks at 400 messages at most, those that limits hold back among them, and stops early once the
+--       envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
 --
 -- A delivery's token is the claimant's epoch, a dot and the number of the delivery. `claim` of meta is the latest claim:
 -- '<epoch> <sequence> <number of its latest delivery>', and behind that, if rates of keys have granted something, the time under which it
@@ -78,7 +79,7 @@ end
 -- @include order
 -- @include limits
 
-local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES, MAX_KEPT_BYTES = 100, 5, 3, 1048576, 262144
+local CHUNK, ROUNDS, ENDED_ROUNDS, MAX_BYTES, MAX_KEPT_BYTES = 100, 4, 3, 1048576, 262144
 -- From how many crashes on a message is a suspect, and a suspect runs alone.
 local SUSPECT, ALONE = 2, 3
 -- For how many ms what was handed out at most once is kept for a repeat of the claim.
