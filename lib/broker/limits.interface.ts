@@ -39,18 +39,22 @@ export interface BeginWindow {
   readonly lead: number;
   /** For how long after that they may begin, in milliseconds. */
   readonly slack: number;
+  /** How long before it can be served the next call is to be made, to be there in time; in milliseconds. One may come that early. */
+  readonly ahead: number;
 }
 
 /** For a process that is as near as can be. */
-export const AT_ONCE: BeginWindow = { lead: 0, slack: 50 };
+export const AT_ONCE: BeginWindow = { lead: 0, slack: 50, ahead: 0 };
 
 /** The longest {@link BeginWindow}, lead and slack together, in milliseconds. */
 export const MAX_BEGIN_WINDOW = 60_000;
 
-/** When deliveries may begin, from when it was answered; in milliseconds, and below 0 if that has passed. */
-export interface BeginsIn {
+/** When deliveries may begin, in epoch milliseconds on the local clock. */
+export interface Begins {
   readonly from: number;
   readonly until: number;
+  /** How long after it was answered `from` is, in milliseconds; the answer has taken some of that to come. */
+  readonly lead: number;
 }
 
 /** Permits of a rate that led to no handler call. */
@@ -87,7 +91,7 @@ export interface PermitReply {
   /** Under what time they stand in the log of the rate, to return them. */
   readonly permittedAt: number;
   /** When they may begin, if a rate permits them. */
-  readonly begins: BeginsIn | undefined;
+  readonly begins: Begins | undefined;
   /** How many permits to be in flight to keep, since others have too few; `undefined` for any. */
   readonly keep: number | undefined;
   /** When to ask again, in milliseconds from now; `undefined` if it got what it wanted. */

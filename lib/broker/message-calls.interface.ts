@@ -4,7 +4,7 @@ import type { Failure } from '../messages/failure.js';
 import type { RateLimitScope } from '../errors/handling.errors.js';
 import type { ReplicaRequirement } from '../messages/replicas.js';
 import type { SettleStatus } from '../messages/settle-status.js';
-import type { BeginWindow, BeginsIn, Limits } from './limits.interface.js';
+import type { BeginWindow, Begins, Limits } from './limits.interface.js';
 import type { Owner } from './owner.js';
 import type { RetentionLimits } from './stored-message.interface.js';
 
@@ -191,7 +191,7 @@ export type ClaimResult =
       /** Under what time the deliveries stand in the logs of their keys, to {@link Outcome give them back}; `undefined`: in none. */
       readonly grantedAt?: number | undefined;
       /** When they may begin, if the rates of their keys have granted them. */
-      readonly begins?: BeginsIn | undefined;
+      readonly begins?: Begins | undefined;
       /** How many messages are still due, and may be claimed; if that was asked for. */
       readonly due?: number | undefined;
     }

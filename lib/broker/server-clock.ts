@@ -41,6 +41,11 @@ export class ServerClock {
     return this.#clock.now() + this.#offset;
   }
 
+  /** Estimated local time at a time of the server; both in epoch milliseconds. */
+  toLocal(serverTime: number): number {
+    return serverTime - this.#offset;
+  }
+
   /**
    * @param serverTime what the server's clock said, epoch milliseconds with fractions
    * @param sentAt local time just before the request was sent

@@ -1,16 +1,6 @@
-import { AT_ONCE, type BeginWindow, type BeginsIn, MAX_BEGIN_WINDOW } from '../broker/broker.interface.js';
+import { AT_ONCE, type BeginWindow, type Begins, MAX_BEGIN_WINDOW } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { sleep } from '../time/sleep.js';
-
-/** When a limit lets handlers be called; epoch milliseconds on the local clock. */
-export interface BeginTimes {
-  readonly from: number;
-  readonly until: number;
-  /** How long after the call that has permitted it `from` is, in milliseconds. */
-  readonly lead: number;
-  /** What that was asked for by. */
-  readonly estimate: BeginEstimate;
-}
 
 /** The least for which deliveries may begin, in milliseconds: timers are not exact. */
 const LEAST_SLACK = 20;
@@ -31,26 +21,71 @@ const MARGIN = 1.2;
 export class BeginEstimate {
   #way = 0;
   #delay = Math.floor(AT_ONCE.slack / MARGIN);
+  /** How long calls take that take least. */
+  #call = 0;
 
-  /** What to ask for. */
+  /** What to ask for permits with, of which the next are asked for so long after this call as it is told. */
   get window(): BeginWindow {
     const slack = Math.min(MAX_BEGIN_WINDOW / 2, Math.max(LEAST_SLACK, Math.ceil(this.#delay * MARGIN)));
-    return { lead: Math.min(MAX_BEGIN_WINDOW - slack, Math.ceil(this.#way * MARGIN)), slack };
+    return {
+      lead: Math.min(MAX_BEGIN_WINDOW - slack, Math.ceil(this.#way * MARGIN)),
+      slack,
+      ahead: Math.round(slack / MARGIN),
+    };
   }
 
-  /** @param now when what was asked for with this lead is answered, epoch milliseconds on the local clock */
-  timesOf({ from, until }: BeginsIn, lead: number, now: number): BeginTimes {
-    return { from: now + from, until: now + until - EXACTNESS, lead, estimate: this };
+  /** What to claim with, if the next claim is made at the time that it is told, by the clock of Redis. */
+  get claimWindow(): BeginWindow {
+    const { ahead, ...window } = this.window;
+    return { ...window, ahead: ahead + Math.round(this.#call / 2) };
   }
 
-  /** Deliveries could begin now; epoch milliseconds on the local clock. */
-  ready({ from, lead }: BeginTimes, now: number): void {
-    this.#way = followed(this.#way, Math.max(0, now - (from - lead)));
+  /** A call was answered after so many milliseconds. */
+  answered(duration: number): void {
+    this.#call = this.#call === 0 || duration < this.#call ? duration : mixed(this.#call, duration);
+  }
+
+  /** Deliveries could begin so many milliseconds after that was permitted. */
+  ready(way: number): void {
+    this.#way = followed(this.#way, way);
   }
 
   /** Deliveries begin, so many milliseconds after the first moment at which they could and might. */
   began(delay: number): void {
     this.#delay = followed(this.#delay, delay);
+  }
+}
+
+/** When a limit lets handlers be called; epoch milliseconds on the local clock. What is measured of it is measured once. */
+export class BeginTimes {
+  readonly from: number;
+  readonly until: number;
+  readonly #lead: number;
+  readonly #estimate: BeginEstimate;
+  #isReady = false;
+  #hasBegun = false;
+
+  /**
+   * @param estimate what that was asked for by
+   * @param begins as it was answered
+   */
+  constructor(estimate: BeginEstimate, begins: Begins) {
+    this.#estimate = estimate;
+    this.from = begins.from;
+    this.until = begins.until - EXACTNESS;
+    this.#lead = begins.lead;
+  }
+
+  /** Deliveries could begin now; epoch milliseconds on the local clock. */
+  ready(now: number): void {
+    if (!this.#isReady) this.#estimate.ready(Math.max(0, now - (this.from - this.#lead)));
+    this.#isReady = true;
+  }
+
+  /** See {@link BeginEstimate.began}. */
+  began(delay: number): void {
+    if (!this.#hasBegun) this.#estimate.began(delay);
+    this.#hasBegun = true;
   }
 }
 
@@ -67,17 +102,21 @@ export function whenPermitted(
   const times = new Set(of.flatMap(({ delivery }) => delivery.begin ?? []));
   if (times.size === 0) return undefined;
   const now = clock.now();
-  for (const one of times) one.estimate.ready(one, now);
+  for (const one of times) one.ready(now);
   const at = Math.max(...Array.from(times, ({ from }) => from));
   return at > now ? begun(clock, at, times) : undefined;
 }
 
 async function begun(clock: Clock, at: number, times: ReadonlySet<BeginTimes>): Promise<void> {
   for (let now = clock.now(); now < at; now = clock.now()) await sleep(clock, Math.ceil(at - now));
-  for (const { estimate } of times) estimate.began(clock.now() - at);
+  for (const one of times) one.began(clock.now() - at);
 }
 
-/** At once up, and slowly down. */
-function followed(before: number, measured: number): number {
-  return measured >= before ? measured : before * (1 - FORGETTING) + measured * FORGETTING;
+/** What is expected after a measurement: at once up, and slowly down. */
+export function followed(before: number, measured: number): number {
+  return measured >= before ? measured : mixed(before, measured);
+}
+
+function mixed(before: number, measured: number): number {
+  return before * (1 - FORGETTING) + measured * FORGETTING;
 }

@@ -1,5 +1,5 @@
 import type { ClaimResult, Partition } from '../broker/broker.interface.js';
-import type { BeginEstimate } from './begin-estimate.js';
+import { type BeginEstimate, BeginTimes } from './begin-estimate.js';
 import { Delivery } from './delivery.js';
 import type { Permits } from './permits.js';
 import type { HandledTopic } from './message-handler.interface.js';
@@ -16,36 +16,27 @@ export interface AnsweredClaim {
   /** How many messages it asked for. */
   readonly max: number;
   readonly sentAt: number;
-  /** The lead that was asked for, in milliseconds. */
-  readonly lead: number;
   readonly room: SuspectRoom;
 }
 
 /** How a claim was sent; times are epoch milliseconds on the local clock. */
 export interface SentClaim {
   readonly sentAt: number;
-  /** The lead that was asked for, if a rate of keys limits it, in milliseconds. */
-  readonly lead: number;
-  /** What that was asked for by. */
+  /** What begin was asked for by, if a rate of keys limits it. */
   readonly estimate: BeginEstimate;
   readonly permits: Permits | undefined;
 }
 
-/**
- * The deliveries that a claim has brought, with what limits say of them.
- *
- * @param now epoch milliseconds on the local clock
- */
+/** The deliveries that a claim has brought, with what limits say of them. */
 export function deliveriesOf(
   { settings }: Pick<HandledTopic, 'settings'>,
   partition: Partition,
   { messages, grantedAt, begins }: Claimed,
-  { sentAt, lead, estimate, permits }: SentClaim,
-  now: number,
+  { sentAt, estimate, permits }: SentClaim,
 ): Delivery[] {
   // Nobody else gets what is delivered at most once, however late its call is.
   const leaseEndsAt = settings.lease === 0 ? Infinity : sentAt + settings.lease;
-  const granted = begins && estimate.timesOf(begins, lead, now);
+  const granted = begins && new BeginTimes(estimate, begins);
   const limits = [permits?.begin, granted].filter((times) => times !== undefined);
   return messages.map((message) => {
     const delivery = new Delivery(partition, message, leaseEndsAt);

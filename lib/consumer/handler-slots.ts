@@ -123,8 +123,8 @@ export class HandlerSlots {
   readonly #outranked = new Set<Claimant>();
   /** By priority: those that have asked for slots, until they have what they wanted. */
   readonly #hungry: Set<Claimant>[] = [];
-  /** Those that may ask. */
-  readonly #members = new Set<Claimant>();
+  /** By priority: those that may ask. */
+  readonly #members: Set<Claimant>[] = [];
 
   constructor(pool: SlotPool, limit: number) {
     this.#pool = pool;
@@ -148,12 +148,12 @@ export class HandlerSlots {
 
   /** From now on a claimant may ask. */
   join(claimant: Claimant): void {
-    this.#members.add(claimant);
+    setOf(this.#members, claimant).add(claimant);
   }
 
   /** A claimant does not ask any more. */
   quit(claimant: Claimant): void {
-    this.#members.delete(claimant);
+    this.#members[claimant.priority]?.delete(claimant);
     this.withdraw(claimant);
   }
 
@@ -161,16 +161,12 @@ export class HandlerSlots {
   request(claimant: Claimant): void {
     this.#parked.delete(claimant);
     this.#outranked.delete(claimant);
-    this.#hungryOf(claimant).add(claimant);
+    setOf(this.#hungry, claimant).add(claimant);
     // Of what is due in the same millisecond, the timer of a later topic may be the first.
-    for (const other of this.#members) {
-      if (other.priority < claimant.priority && other.isAboutToAsk) this.#hungryOf(other).add(other);
+    for (let earlier = 0; earlier < claimant.priority; earlier++) {
+      for (const other of this.#members[earlier] ?? []) if (other.isAboutToAsk) setOf(this.#hungry, other).add(other);
     }
     this.#pool.enter(claimant, this);
-  }
-
-  #hungryOf({ priority }: Claimant): Set<Claimant> {
-    return (this.#hungry[priority] ??= new Set());
   }
 
   /** Ends a request: it is taken back, or was met. Until then it holds the later topics of its handler back. */
@@ -236,4 +232,8 @@ export class HandlerSlots {
     this.#pool.enterSoon(waiting, this);
     waiting.clear();
   }
+}
+
+function setOf(sets: Set<Claimant>[], { priority }: Claimant): Set<Claimant> {
+  return (sets[priority] ??= new Set());
 }

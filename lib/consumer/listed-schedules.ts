@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Broker, Partition } from '../broker/broker.interface.js';
+import { ChangeLane } from '../topics/change-lane.js';
+import type { ConsumerContext } from './consumer-context.js';
+
+/** For how long a removal is tried, in milliseconds; the next look tries again. */
+const TIMEOUT = 5000;
 
 /**
  * Sees that the list of all schedules leads to those that a partition publishes. One that it does not lead to is shown nowhere and cannot be
@@ -8,14 +13,14 @@ import type { Broker, Partition } from '../broker/broker.interface.js';
 export class ListedSchedules {
   readonly #broker: Broker;
   readonly #partition: Partition;
-  readonly #caller = randomUUID();
-  #sequence = 0;
+  readonly #removals: ChangeLane;
   /** Those that were looked for. */
   readonly #known = new Set<string>();
 
-  constructor(broker: Broker, partition: Partition) {
+  constructor({ broker, clock }: Pick<ConsumerContext, 'broker' | 'clock'>, partition: Partition) {
     this.#broker = broker;
     this.#partition = partition;
+    this.#removals = new ChangeLane({ clock, caller: randomUUID(), partition, timeout: TIMEOUT });
   }
 
   /**
@@ -46,8 +51,7 @@ export class ListedSchedules {
       await this.#broker.indexSchedule({ id, topic, key });
       return undefined;
     }
-    const call = { caller: this.#caller, sequence: ++this.#sequence };
-    await this.#broker.removeSchedule(this.#partition, call, id);
+    await this.#removals.send((partition, call) => this.#broker.removeSchedule(partition, call, id));
     return place.topic;
   }
 }

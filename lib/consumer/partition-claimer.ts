@@ -5,6 +5,7 @@ import { repeatUntilServed } from '../broker/serve.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { PartitionProgress } from '../topics/progress.js';
 import { BeginEstimate } from './begin-estimate.js';
+import { ClaimSize } from './claim-size.js';
 import { type AnsweredClaim, type Claimed, type NotOwner, deliveriesOf } from './claimed-deliveries.js';
 import type { Delivery } from './delivery.js';
 import { DueTimer, localClock } from './due-timer.js';
@@ -14,9 +15,6 @@ import { setFirstAside } from './set-first-aside.js';
 import type { SettleListener } from './settler.js';
 import type { SuspectTaker } from './suspect-quota.js';
 import type { TopicHandling } from './topic-handling.js';
-
-/** How many messages a claim has slots for if it is not known how much is due: few, to leave some for other partitions. */
-const FIRST_CLAIM = 16;
 
 /** For how long a claim that is not answered keeps its slots, in milliseconds: other partitions can use them. */
 const KEEPS_SLOTS = 1000;
@@ -62,12 +60,11 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
   readonly #stop = new AbortController();
   readonly #owner: Owner;
   readonly #begins = new BeginEstimate();
+  readonly #size: ClaimSize;
   /** Counts the claims. */
   #sequence = 0;
   /** How many deliveries the claims have made. */
   #delivered = 0;
-  /** The last claim took all it asked for, so there is more. */
-  #backlog = false;
   /** How many messages the last claim has left that are due, if the topic is limited. */
   #due = 0;
   /** Something may have become due while the claim was under way. */
@@ -89,6 +86,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     this.#handling = handling;
     this.#taker = taker;
     this.#batch = handling.handler.batch ?? 1;
+    this.#size = new ClaimSize(this.#batch);
     this.#owner = owner;
     const { clock, broker } = handling.context;
     this.#answeredAt = clock.now();
@@ -105,7 +103,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     const { limiter, slots } = this.#handling;
     // Nobody should ask for permits that it has no use for.
     if (limiter.isLimited) return Math.min(Math.ceil(this.#wantedPermits / this.#batch), limiter.shareOf(slots.free));
-    return this.#backlog ? Math.floor(MAX_BATCH / this.#batch) : Math.ceil(FIRST_CLAIM / this.#batch);
+    return this.#size.slots(slots.free);
   }
 
   get isAboutToAsk(): boolean {
@@ -216,11 +214,11 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       }
       if (result.status === 'claimed') hold.ended(knownHold);
       delivered = result.messages.length;
-      this.#backlog = delivered > 0 && delivered >= max;
+      this.#size.claimed(delivered, max);
       this.#due = result.due ?? 0;
       this.#answeredAt = claim.sentAt;
       const sent = { ...claim, estimate: this.#begins, permits };
-      const deliveries = deliveriesOf(this.#handling.handled, this.#taker.partition, result, sent, context.clock.now());
+      const deliveries = deliveriesOf(this.#handling.handled, this.#taker.partition, result, sent);
       // It may have lost them while it waited for its answer.
       this.#slots += slots.takeNow(Math.max(0, Math.ceil(delivered / this.#batch) - this.#slots));
       this.#slots -= this.#taker.take(deliveries, this.#slots);
@@ -288,7 +286,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
     const { broker, clock, log } = context;
     const { partition } = this.#taker;
     const room = suspects.enter();
-    const begin = this.#begins.window;
+    const begins = this.#begins;
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
@@ -297,17 +295,18 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
       keyLimits: limiter.keyLimits,
-      begin,
+      begin: begins.claimWindow,
       counts: limiter.isLimited,
       ...room,
     };
     const answered = repeatUntilServed(
       async () => {
         const sentAt = clock.now();
-        const isInTime = sentAt <= (permits?.begin?.until ?? Infinity);
+        const isInTime = permits?.mayBegin(sentAt) ?? true;
         const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
-        const answer = this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
-        return { max: wanted, sentAt, lead: begin.lead, room, result: await answer };
+        const result = await this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
+        begins.answered(clock.now() - sentAt);
+        return { max: wanted, sentAt, room, result };
       },
       {
         clock,

@@ -40,6 +40,16 @@ export class Permits {
     return this.#term?.endsAt ?? Infinity;
   }
 
+  /**
+   * Whether it is not too late at this time, on the local clock in epoch milliseconds. If it is, what was asked for was too early: that counts as
+   * measured, since nothing else would come of it.
+   */
+  mayBegin(now: number): boolean {
+    if (!this.begin || now <= this.begin.until) return true;
+    this.begin.ready(now);
+    return false;
+  }
+
   /** To be called once it is known how many deliveries the claim has brought. */
   claimed(deliveries: number): void {
     const left = this.count - deliveries;

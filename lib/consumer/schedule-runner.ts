@@ -90,7 +90,7 @@ export class ScheduleRunner implements Startable {
     const { context, partition } = options;
     const { broker, clock } = context;
     this.#reporter = new ScheduleReporter(context, partition);
-    this.#listed = new ListedSchedules(broker, partition);
+    this.#listed = new ListedSchedules(context, partition);
     const brokerClock = { now: () => broker.now(partition), onStep: broker.onClockStep.bind(broker) };
     this.#timer = new DueTimer(clock, brokerClock, () => this.#looks.poke());
     this.#looks = new Loop({ clock, run: () => this.#look() });

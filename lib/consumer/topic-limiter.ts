@@ -10,7 +10,7 @@ import type { Timer } from '../time/clock.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { ConsumerContext } from './consumer-context.js';
-import { BeginEstimate } from './begin-estimate.js';
+import { BeginEstimate, BeginTimes } from './begin-estimate.js';
 import { PermitCalls } from './permit-calls.js';
 import { type Ask, type LimitedClaimant, type PermitOwner, Permits, type Term, shareOut } from './permits.js';
 
@@ -317,9 +317,10 @@ export class TopicLimiter implements Startable, PermitOwner {
       this.#term.endsAt = sentAt + lease;
       this.#held = limits.inFlight === undefined ? 0 : held + Math.max(0, reply.permitted - idle);
       this.#keep = reply.keep ?? Infinity;
-      this.#opensAt = reply.wait === undefined ? -Infinity : clock.now() + reply.wait;
+      // From when it was sent, since the next call takes as long until it is there.
+      this.#opensAt = reply.wait === undefined ? -Infinity : sentAt + reply.wait;
       this.#renewAt = this.#held > 0 ? sentAt + lease / RENEWALS : Infinity;
-      this.#hand(this.#asked, reply, begin.lead);
+      this.#hand(this.#asked, reply);
       for (const to of reply.sessions) void broker.tell({ to, signal: { kind: 'permits', topic } }).catch(() => {});
     } catch (failure) {
       events.emit('errors', { source: 'limit', topic, error: failure });
@@ -341,9 +342,8 @@ export class TopicLimiter implements Startable, PermitOwner {
     this.#asked = [];
   }
 
-  #hand(asks: readonly Ask[], { permitted, permittedAt, begins, wait }: PermitReply, lead: number): void {
-    const now = this.#options.context.clock.now();
-    const begin = begins && this.#begins.timesOf(begins, lead, now);
+  #hand(asks: readonly Ask[], { permitted, permittedAt, begins, wait }: PermitReply): void {
+    const begin = begins && new BeginTimes(this.#begins, begins);
     const term = this.#limits?.inFlight === undefined ? undefined : this.#term;
     const shares = shareOut(permitted, asks);
     if (asks.length === 0 && permitted > 0) {

@@ -34,6 +34,49 @@ export function keyRatesContract(it: BrokerTest): void {
       expect(await claimable(bed)).toEqual([C, D]);
     });
 
+    it('is there for a claim that comes early by no more than its slack, and what it brings begins when it may', async ({
+      bed,
+    }) => {
+      const begin = { lead: 0, slack: 60, ahead: 0 };
+      bed.keyLimits = { rate: { max: 1, per: PER } };
+      await publishAll(bed, A, B);
+      const { grantedAt = 0 } = await bed.claim({ begin });
+      const { nextAt = 0 } = await bed.claim({ begin });
+      await bed.advance(nextAt - (await bed.time()) - begin.slack / 2);
+
+      const early = await bed.claim({ begin });
+      expect(early.messages).toMatchObject([{ storedId: B }]);
+      expect(early.grantedAt).toBeGreaterThanOrEqual(grantedAt + PER + 1 + begin.slack);
+    });
+
+    it('has the next claim made as early as the claimant wants', async ({ bed }) => {
+      bed.keyLimits = { rate: { max: 1, per: LONG } };
+      await publishAll(bed, A, B);
+      await bed.settle(await bed.claimOne(), ACK);
+      const { nextAt = 0 } = await bed.claim();
+      expect(await bed.claim({ begin: { ...AT_ONCE, ahead: 30 } })).toMatchObject({ nextAt: nextAt - 30 });
+    });
+
+    it('has what comes free at nearly the same time claimed together', async ({ bed }) => {
+      const begin = { ...AT_ONCE, ahead: 5000 };
+      bed.keyLimits = { rate: { max: 2, per: LONG } };
+      await publishAll(bed, A, B, C);
+      await bed.settle(await bed.claimOne({ begin }), ACK);
+      await bed.advance(20);
+      const second = await bed.claim({ begin });
+      for (const message of second.messages) await bed.settle(message, ACK);
+      const { nextAt } = await bed.claim({ begin });
+      expect(nextAt).toBe((second.grantedAt ?? 0) + LONG + 1 - begin.ahead);
+    });
+
+    it('takes nothing back when a delivery ends, but when more of its key may begin', async ({ bed }) => {
+      bed.keyLimits = { rate: { max: 1, per: LONG } };
+      await publishAll(bed, A, B);
+      const { messages } = await bed.claim();
+      for (const message of messages) await bed.settle(message, ACK);
+      expect(await bed.claim({ max: 0, counts: true })).toMatchObject({ due: 0 });
+    });
+
     it('keeps the due times of what waits', async ({ bed }) => {
       bed.keyLimits = { rate: { max: 1, per: PER } };
       await publishAll(bed, A, B);
@@ -177,6 +220,18 @@ export function keyRatesContract(it: BrokerTest): void {
       expect(nextAt).toBeGreaterThan(await bed.time());
       await bed.advance(90);
       expect((await claimable(bed)).toSorted()).toEqual([A, B, C]);
+    });
+
+    it('lets nothing begin before whatever else limits it, and however early the claimant wants to ask', async ({
+      bed,
+    }) => {
+      bed.keyLimits = { inFlight: 5 };
+      const claimed = await bed.deliver(A);
+      await bed.settle(claimed, { kind: 'put-off', delay: LONG, scope: 'key' });
+      await bed.publish(B);
+      const answer = await bed.claim({ begin: { lead: 2 * LONG, slack: LONG, ahead: LONG } });
+      expect(answer.messages).toEqual([]);
+      expect(answer.nextAt).toBeGreaterThan(await bed.time());
     });
 
     it('spends no attempt of the message', async ({ bed }) => {

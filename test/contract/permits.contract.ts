@@ -152,12 +152,14 @@ export function permitsContract(it: BrokerTest): void {
     });
 
     it('begin as long after the call as was asked for, and no window has more', async ({ bed }) => {
-      const begin = { lead: 40, slack: 10 };
+      const begin = { lead: 40, slack: 10, ahead: 0 };
       const asker = new Asker(bed, { rate: { max: 2, per: PER } });
+      const asked = await bed.time();
       const { begins } = await asker.ask(2, { begin });
-      expect(begins?.from).toBeGreaterThan(begin.lead - 20);
-      expect(begins?.from).toBeLessThanOrEqual(begin.lead + 2);
+      expect(begins?.from).toBeGreaterThan(asked + begin.lead - 20);
+      expect(begins?.from).toBeLessThanOrEqual((await bed.time()) + begin.lead + 20);
       expect((begins?.until ?? 0) - (begins?.from ?? 0)).toBe(begin.slack);
+      expect(begins?.lead).toBe(begin.lead);
 
       // The next ones may begin a window after the last moment at which those may.
       const { permitted, wait = 0 } = await asker.ask(1, { begin });
@@ -165,6 +167,21 @@ export function permitsContract(it: BrokerTest): void {
       expect(wait).toBeLessThanOrEqual(PER + begin.slack + 3);
       await bed.advance(wait + 1);
       expect(await asker.ask(1, { begin })).toMatchObject({ permitted: 1 });
+    });
+
+    it('are there for a call that comes early by no more than its slack, and begin when they come free', async ({
+      bed,
+    }) => {
+      const begin = { lead: 0, slack: 40, ahead: 30 };
+      const asker = new Asker(bed, { rate: { max: 2, per: PER } });
+      const first = await asker.ask(2, { begin });
+      const { permitted, wait = 0 } = await asker.ask(1, { begin });
+      expect(permitted).toBe(0);
+      expect(wait).toBeLessThanOrEqual(PER + begin.slack + 3 - begin.ahead);
+      await bed.advance(wait + 1);
+      const early = await asker.ask(1, { begin });
+      expect(early.permitted).toBe(1);
+      expect(early.permittedAt).toBeGreaterThanOrEqual(first.permittedAt + PER + 1 + begin.slack);
     });
 
     it('refuse a copy of an older call', async ({ bed }) => {

@@ -2,7 +2,6 @@ import { assertLength } from '../assert-times.js';
 import {
   AT_ONCE,
   type BeginWindow,
-  type BeginsIn,
   SUSPECT_ROOM,
   type ClaimRequest,
   type ClaimResult,
@@ -12,7 +11,7 @@ import {
   tokenOf,
 } from '../broker.interface.js';
 import { conclude } from './delivering.js';
-import type { KeyTerms } from './key-limits.js';
+import { type KeyTerms, NO_RATE, beginOf } from './key-limits.js';
 import type { DeliveryRecord, LatestClaim, MemoryPartition } from './memory-partition.js';
 
 // How messages are handed out: see `claim`.
@@ -23,7 +22,7 @@ const ALONE = 3;
 
 export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimResult {
   const { owner, sequence, lease, max, room, finished, order, keyLimits, begin = AT_ONCE } = request;
-  const limits = keyLimits && { ...keyLimits, begin };
+  const limits = keyLimits && partition.lines.limits.termsAt(partition.nowUp, keyLimits, begin);
   assertLength('The lease', lease);
   const epoch = epochOf(owner);
   const isOwner = partition.owner === owner && sessionOfOwner(owner) !== undefined;
@@ -48,16 +47,17 @@ export function claim(partition: MemoryPartition, request: ClaimRequest): ClaimR
   const answer = answerOf(partition, status, deliveries, request);
   if (!limits) partition.lines.forgetLimits(partition.now);
   if (!granted) return answer;
-  return { ...answer, grantedAt: granted.at, begins: beginsIn(granted.beginsAt - partition.nowUp, begin) };
+  const { at, beginsAt: from } = granted;
+  return { ...answer, grantedAt: at, begins: { from, until: from + begin.slack, lead: from - partition.nowUp } };
 }
 
 function answerOf(
   partition: MemoryPartition,
   status: 'claimed' | 'paused' | 'held',
   { messages, delivered, held }: Deliveries,
-  { max, counts }: ClaimRequest,
+  { max, counts, keyLimits, begin = AT_ONCE }: ClaimRequest,
 ): Exclude<ClaimResult, { status: 'not-owner' }> {
-  const next = nextAt(partition, held > 0 && messages.length < max);
+  const next = nextAt(partition, held > 0 && messages.length < max, keyLimits?.rate ? begin : NO_RATE);
   return {
     status,
     messages,
@@ -70,10 +70,6 @@ function answerOf(
     begins: undefined,
     due: counts ? dueCount(partition, held) : undefined,
   };
-}
-
-function beginsIn(from: number, { slack }: BeginWindow): BeginsIn {
-  return { from, until: from + slack };
 }
 
 /** The latest claim in this epoch. */
@@ -91,9 +87,13 @@ function statusOf({ paused, heldUntil, now }: MemoryPartition): 'claimed' | 'pau
 }
 
 /** @param isAllHeld whether the deliveries whose leases have ended are all held back */
-function nextAt({ nextDueAt, inflight, lines, now }: MemoryPartition, isAllHeld: boolean): number | undefined {
+function nextAt(
+  { nextDueAt, inflight, lines, now }: MemoryPartition,
+  isAllHeld: boolean,
+  { lead, ahead }: BeginWindow,
+): number | undefined {
   const nextLease = [...inflight].find(({ score }) => !isAllHeld || score > now)?.score;
-  const at = Math.min(nextDueAt ?? Infinity, nextLease ?? Infinity, lines.limits.nextAt ?? Infinity);
+  const at = Math.min(nextDueAt ?? Infinity, nextLease ?? Infinity, (lines.limits.nextAt ?? Infinity) - lead - ahead);
   return at === Infinity ? undefined : at;
 }
 
@@ -133,13 +133,13 @@ class Deliveries {
   /** What the logs of keys have of it. */
   get granted(): LatestClaim['granted'] {
     if (this.grantedAt === undefined) return undefined;
-    return { at: this.grantedAt, beginsAt: this.#partition.nowUp + (this.#by.limits?.begin.lead ?? 0) };
+    return { at: this.grantedAt, beginsAt: beginOf(this.#by.limits, this.#partition.nowUp) };
   }
 
   takeDue(max: number, room = SUSPECT_ROOM): void {
     const { now, nowUp, inflight, deliveries, lines } = this.#partition;
     let free = room;
-    lines.wake(max, now, this.#by.limits, nowUp);
+    lines.wake(max, beginOf(this.#by.limits, now), this.#by.limits, nowUp);
     for (const { member: storedId } of inflight.upTo(now)) {
       if (this.messages.length === max) return;
       const record = deliveries.get(storedId) as DeliveryRecord;

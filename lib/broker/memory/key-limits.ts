@@ -6,7 +6,12 @@ import { SortedSet } from './sorted-set.js';
 /** What every key may have, and when what its rate grants begins. */
 export interface KeyTerms extends Limits {
   readonly begin: BeginWindow;
+  /** When what is granted begins, epoch milliseconds. */
+  readonly beginsAt: number;
 }
+
+/** Without a rate whatever is delivered begins at once. */
+export const NO_RATE: BeginWindow = { lead: 0, slack: 0, ahead: 0 };
 
 /** What is known of a key. */
 interface KeyRecord {
@@ -25,16 +30,33 @@ export class KeyLimits {
   readonly #scheduled: SortedSet;
   /** What is due and held back, by due time. */
   readonly #parked: SortedSet;
+  readonly #now: () => number;
 
-  constructor(scheduled: SortedSet, parked: SortedSet) {
+  /** @param now epoch milliseconds */
+  constructor(scheduled: SortedSet, parked: SortedSet, now: () => number) {
     this.#scheduled = scheduled;
     this.#parked = parked;
+    this.#now = now;
   }
 
   /** Whether nothing is known of any key. */
   isIdle(now: number): boolean {
     this.#forgetOld(now);
     return this.#parked.size + this.#resting.size + this.#running.size + this.#records.size === 0;
+  }
+
+  /**
+   * What holds for a claim: one that finds nothing due and comes a little early waits for the first key that rests.
+   *
+   * @param now epoch milliseconds, rounded up
+   */
+  termsAt(now: number, limits: Limits, window: BeginWindow): KeyTerms {
+    const begin = limits.rate ? window : NO_RATE;
+    const earliest = now + begin.lead;
+    const { score: at = earliest } = this.#resting.first ?? {};
+    const { score: dueAt = Infinity } = this.#scheduled.first ?? {};
+    const waits = dueAt > this.#now() && at > earliest && at <= earliest + Math.max(begin.slack, begin.ahead);
+    return { ...limits, begin, beginsAt: waits ? at : earliest };
   }
 
   /** When a key is to be looked at again. */
@@ -47,18 +69,18 @@ export class KeyLimits {
     return this.#free(keyOf(storedId), limits, now) > 0 && this.#room(keyOf(storedId), limits) > 0;
   }
 
-  /** Lets the key of a message rest that is due and may not begin. Returns until when. */
+  /** Lets the key of a message rest that is due and may not begin. Returns when it may be claimed. */
   restForRate(storedId: string, limits: KeyTerms | undefined, now: number): number {
     const key = keyOf(storedId);
     const until = this.#nextTime(key, limits, now);
     this.#resting.set(key, until);
-    return until;
+    return claimedFrom(until, limits, now);
   }
 
   /** When a message may begin that may not now by the rate of its key or since that rests; `undefined` if it may. */
   waitsUntil(storedId: string, limits: KeyTerms | undefined, now: number): number | undefined {
     const key = keyOf(storedId);
-    return this.#free(key, limits, now) > 0 ? undefined : this.#nextTime(key, limits, now);
+    return this.#free(key, limits, now) > 0 ? undefined : claimedFrom(this.#nextTime(key, limits, now), limits, now);
   }
 
   /** @returns under what time the delivery stands in the log of its key */
@@ -66,8 +88,7 @@ export class KeyLimits {
     const key = keyOf(storedId);
     if (isFresh && limits?.inFlight !== undefined) getOrAdd(this.#running, key, () => new Set()).add(storedId);
     if (!limits?.rate) return undefined;
-    const { lead, slack } = limits.begin;
-    return this.#record(key).log.add(1, limits.rate, Math.ceil(now) + lead + slack);
+    return this.#record(key).log.add(1, limits.rate, beginOf(limits, now) + limits.begin.slack);
   }
 
   /** Holds a message back that is due. */
@@ -121,13 +142,14 @@ export class KeyLimits {
     }
   }
 
-  /** A message is done, or is to be placed anew; another one of its key may be claimed in its place. */
+  /** A message is done, or is to be placed anew; another one of its key may be claimed in its place, unless the key rests. */
   leave(storedId: string): void {
     const key = keyOf(storedId);
     const running = this.#running.get(key);
     running?.delete(storedId);
     if (running?.size === 0) this.#running.delete(key);
-    if (!this.#parked.delete(storedId)) this.takeBack(key, 1);
+    const isParked = this.#parked.delete(storedId);
+    if (!isParked && (this.#resting.score(key) ?? 0) <= this.#now()) this.takeBack(key, 1);
   }
 
   /** Whether the key of this message waits for its rate, or was told to rest. */
@@ -163,14 +185,14 @@ export class KeyLimits {
     return Math.max(0, limits.inFlight - (this.#running.get(key)?.size ?? 0));
   }
 
-  /** When the next one may be claimed. */
+  /** When the next one may begin. */
   #nextTime(key: string, limits: KeyTerms | undefined, now: number): number {
     const { restsUntil = 0, log } = this.#records.get(key) ?? {};
+    const { slack, ahead } = limits?.begin ?? NO_RATE;
     const begin = beginOf(limits, now);
-    const lead = limits?.begin.lead ?? 0;
-    if (restsUntil > begin) return Math.max(Math.ceil(now), restsUntil - lead);
+    if (restsUntil > begin) return restsUntil;
     if (!limits?.rate) return Math.floor(now);
-    return Math.max(Math.ceil(now), (log?.first(limits.rate, begin) ?? begin) + limits.rate.per + 1 - lead);
+    return (log?.opens(limits.rate, begin, 2 * ahead) ?? begin + slack) + limits.rate.per + 1;
   }
 
   #record(key: string): KeyRecord {
@@ -185,8 +207,14 @@ export class KeyLimits {
   }
 }
 
-function beginOf(limits: KeyTerms | undefined, now: number): number {
-  return Math.ceil(now) + (limits?.begin.lead ?? 0);
+/** When what may begin then may be claimed; epoch milliseconds. */
+function claimedFrom(time: number, limits: KeyTerms | undefined, now: number): number {
+  return Math.max(Math.ceil(now), time - (limits?.begin.lead ?? 0));
+}
+
+/** When what is granted now begins, epoch milliseconds. */
+export function beginOf(limits: KeyTerms | undefined, now: number): number {
+  return limits?.beginsAt ?? Math.ceil(now);
 }
 
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {

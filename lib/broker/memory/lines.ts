@@ -19,6 +19,8 @@ export interface LinesOptions {
   readonly dueOf: (storedId: string) => number | undefined;
   /** Whether the message waits, runs, or is a dead letter that blocks. */
   readonly leads: (storedId: string) => boolean;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
 /** Which messages of each key may be claimed: see `lua/includes/order.lua` and `lua/includes/limits.lua`. */
@@ -37,7 +39,7 @@ export class Lines {
 
   constructor(options: LinesOptions) {
     this.#options = options;
-    this.limits = new KeyLimits(options.scheduled, this.blocked);
+    this.limits = new KeyLimits(options.scheduled, this.blocked, options.now);
   }
 
   /** Whether messages of a key are handed out one at a time. */

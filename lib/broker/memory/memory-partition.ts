@@ -76,6 +76,7 @@ export class MemoryPartition {
   readonly occurrences = new SortedSet();
   readonly lines: Lines = new Lines({
     scheduled: this.scheduled,
+    now: () => this.now,
     deliveriesOf: (storedId) => this.deliveries.get(storedId)?.delivery ?? 0,
     dueOf: (storedId) => this.deliveries.get(storedId)?.due,
     leads: (storedId) => this.#leads(storedId),

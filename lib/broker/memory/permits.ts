@@ -48,8 +48,9 @@ export class Permits {
     const isBehindAll = !own || own.held > 0;
     const position = isBehindAll ? others.length : withoutLostTurns(alive.slice(0, alive.indexOf(own)), now).length;
 
-    const { lead, slack } = request.begin ?? AT_ONCE;
-    const begin = Math.ceil(clock) + lead;
+    const { lead, slack, ahead } = request.begin ?? AT_ONCE;
+    const earliest = Math.ceil(clock) + lead;
+    const begin = this.#beginOf(request, { earliest, slack });
     const rate = this.#byRate(request, others, { isTurn: isTurnOf(own, begin), begin, now });
     const flight = byFlight(request, others, position, (other) => this.#mayCome(other, now));
     const permitted = Math.min(rate.permitted, flight.permitted);
@@ -66,9 +67,13 @@ export class Permits {
     const offered = this.#offer(others, mine, limits.inFlight, now);
     const sessions = [...toldOfRate(others, rate.left, begin), ...toldOfFlight(others, mine, limits.inFlight, offered)];
     const offers = turn === undefined ? offered.map((one) => (this.#toldAt.get(one) ?? now) + PATIENCE + 1 - now) : [];
-    const waits = [patience, waitOf(turn, others, { now, begin }), ...offers.filter((time) => time > 0)];
+    const waits = [
+      patience,
+      waitOf(turn, others, { now, from: earliest + ahead }),
+      ...offers.filter((time) => time > 0),
+    ];
     const wait = stillWanted > 0 ? Math.min(...waits) : undefined;
-    const begins = limits.rate && { from: lead, until: lead + slack };
+    const begins = limits.rate && { from: begin, until: begin + slack, lead: begin - Math.ceil(clock) };
     const reply = { permitted, permittedAt, begins, keep: flight.keep, wait, sessions };
     this.#answers.set(session, { sequence, reply, at: clock });
     return reply;
@@ -109,18 +114,27 @@ export class Permits {
   }
 
   #byRate(
-    { limits: { rate }, wanted, returned }: PermitRequest,
+    { limits: { rate }, wanted }: PermitRequest,
     others: readonly Holder[],
     { isTurn, begin, now }: { isTurn: boolean; begin: number; now: number },
   ): { permitted: number; left: number } {
     if (!rate) return { permitted: wanted, left: Infinity };
-    for (const { permittedAt, count } of returned) this.#log.giveBack(permittedAt, count);
     const free = Math.max(0, rate.max - this.#log.used(rate, begin, now));
     const wishes = others.filter((other) => isTurnOf(other, begin)).map((other) => other.wanted);
     const { share, left } = shareOut(free, isTurn ? [...wishes, wanted] : wishes);
     if (isTurn) return { permitted: Math.min(wanted, Math.ceil(share)), left };
     const permitted = Math.min(wanted, left);
     return { permitted, left: left - permitted };
+  }
+
+  /** Whoever asks early by no more than its slack gets what comes free by then. */
+  #beginOf(
+    { limits: { rate }, returned }: PermitRequest,
+    { earliest, slack }: { earliest: number; slack: number },
+  ): number {
+    if (!rate) return earliest;
+    for (const { permittedAt, count } of returned) this.#log.giveBack(permittedAt, count);
+    return this.#log.opensBy(rate, earliest, slack);
   }
 
   #turnBehind(others: readonly Holder[], { limits: { rate } }: PermitRequest, begin: number): number {
@@ -182,9 +196,9 @@ function toldOfFlight(
 function waitOf(
   turn: number | undefined,
   others: readonly Holder[],
-  { now, begin }: { now: number; begin: number },
+  { now, from }: { now: number; from: number },
 ): number {
-  if (turn !== undefined) return Math.max(1, turn - begin);
+  if (turn !== undefined) return Math.max(1, turn - from);
   const ends = others.filter(({ held }) => held > 0).map(({ endsAt }) => Math.max(1, endsAt - now + 1));
   return Math.min(Infinity, ...ends);
 }
@@ -225,5 +239,5 @@ function withoutLostTurns(holders: readonly Holder[], now: number): Holder[] {
 
 /** An answer that is given again. */
 function later({ begins, ...reply }: PermitReply, passed: number): PermitReply {
-  return { ...reply, sessions: [], begins: begins && { from: begins.from - passed, until: begins.until - passed } };
+  return { ...reply, sessions: [], begins: begins && { ...begins, lead: begins.lead - passed } };
 }

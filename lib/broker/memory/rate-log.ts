@@ -47,9 +47,30 @@ export class RateLog {
     return this.#entries.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The earliest time that counts against deliveries that begin at a time; `undefined` if none does. */
-  first({ per }: RateLimit, begin: number): number | undefined {
-    return this.#counting(per, begin)[0]?.time;
+  /**
+   * The earliest time that counts against deliveries that begin at a time, or the last one that is no later by more than `gather`, in milliseconds;
+   * `undefined` if none does.
+   */
+  opens({ per }: RateLimit, begin: number, gather: number): number | undefined {
+    const counting = this.#counting(per, begin);
+    return counting.findLast(({ time }) => time <= (counting[0]?.time ?? 0) + gather)?.time;
+  }
+
+  /**
+   * When one more may begin of which none may at a time, if that is soon; else that time.
+   *
+   * @param slack how soon, in milliseconds
+   */
+  opensBy({ max, per }: RateLimit, begin: number, slack: number): number {
+    const counting = this.#counting(per, begin);
+    let used = counting.reduce((sum, { count }) => sum + count, 0);
+    let opensAt = begin;
+    for (const { time, count } of counting) {
+      if (used < max || time + per + 1 > begin + slack) break;
+      opensAt = time + per + 1;
+      used -= count;
+    }
+    return opensAt;
   }
 
   /** When so many may have begun, if all are taken as soon as they come free; `undefined` if nothing was granted. */

@@ -4,12 +4,13 @@ import type { Reply } from './script-runner.js';
 // What is answered and stored of permits: see `lua/permit.lua`.
 
 /** @param now on the clock that the reply goes by, epoch milliseconds */
-export function permitReply(reply: Reply, slack: number, now: number): PermitReply {
-  const [permitted, permittedAt, beginsAt, keep, wait, sessions] = reply as PermitNumbers;
+export function permitReply(reply: Reply, slack: number, toLocal: (time: number) => number): PermitReply {
+  const [permitted, permittedAt, beginsAt, lead, keep, wait, sessions] = reply as PermitNumbers;
+  const from = toLocal(beginsAt);
   return {
     permitted,
     permittedAt,
-    begins: beginsAt === 0 ? undefined : { from: beginsAt - now, until: beginsAt - now + slack },
+    begins: beginsAt === 0 ? undefined : { from, until: from + slack, lead },
     keep: keep < 0 ? undefined : keep,
     wait: wait < 0 ? undefined : wait,
     sessions: sessions === '' ? [] : sessions.split(' '),
@@ -20,6 +21,7 @@ type PermitNumbers = readonly [
   permitted: number,
   permittedAt: number,
   beginsAt: number,
+  lead: number,
   keep: number,
   wait: number,
   sessions: string,

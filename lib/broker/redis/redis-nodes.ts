@@ -80,6 +80,11 @@ export class RedisNodes {
     return this.of(key).clock.now();
   }
 
+  /** The local time at a time of the node that holds a key; both in epoch milliseconds. */
+  toLocal(key: string, time: number): number {
+    return this.of(key).clock.toLocal(time);
+  }
+
   /** Calls the listener when a clock has stepped, or keys may be at another node. */
   onStep(listener: () => void): () => void {
     this.#stepListeners.add(listener);

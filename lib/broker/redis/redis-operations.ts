@@ -39,6 +39,7 @@ import {
 import type { Argument } from './lua/script-table.js';
 import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
+import type { RedisNodes } from './redis-nodes.js';
 import { RedisDeadLetters } from './redis-dead-letters.js';
 import type { PartitionWatchers } from './partition-watchers.js';
 import * as replies from './replies.js';
@@ -61,8 +62,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   readonly #replicated: ReplicatedCalls;
   readonly #keys: RedisKeys;
   readonly #watchers: PartitionWatchers;
-  /** The clock of the server that has a key, epoch milliseconds. */
-  readonly #now: (key: string) => number;
+  readonly #nodes: RedisNodes;
 
   constructor(options: RedisOperationsOptions) {
     super(options);
@@ -70,7 +70,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     this.#replicated = options.replicated;
     this.#keys = options.keys;
     this.#watchers = options.watchers;
-    this.#now = (key) => options.connection.nodes.now(key);
+    this.#nodes = options.connection.nodes;
   }
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
@@ -179,10 +179,10 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       terms: encodeTerms(request),
     };
     const reply = await this.#run('claim', partition, given);
-    const result = replies.claimResult(reply, owner);
-    if (result.status === 'not-owner' || result.beginsAt === undefined) return result;
-    const from = result.beginsAt - this.#now(this.#keys.partition(partition).scheduled);
-    return { ...result, begins: { from, until: from + (request.begin ?? AT_ONCE).slack } };
+    const { begin, ...result } = replies.claimResult(reply, owner);
+    if (result.status === 'not-owner' || !begin) return result;
+    const from = this.#nodes.toLocal(this.#keys.partition(partition).scheduled, begin.at);
+    return { ...result, begins: { from, until: from + (request.begin ?? AT_ONCE).slack, lead: begin.lead } };
   }
 
   async settle(
@@ -251,7 +251,8 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       returned: returned.map(({ permittedAt, count }) => `${permittedAt} ${count}`).join(' '),
       ...begin,
     });
-    return permitReply(reply, begin.slack, this.#now(this.#keys.topic(topic).permits));
+    const { permits } = this.#keys.topic(topic);
+    return permitReply(reply, begin.slack, (time) => this.#nodes.toLocal(permits, time));
   }
 
   async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {

@@ -123,8 +123,14 @@ export function occurrenceResult([status, more]: Reply): OccurrenceResult {
   return OCCURRENCE_RESULT[status as 2 | 3 | 4];
 }
 
+/** When deliveries may begin: on the server's clock, in epoch milliseconds, and how long after the reply that is, in milliseconds. */
+interface Begin {
+  readonly at: number;
+  readonly lead: number;
+}
+
 /** @param claimant the owner that has claimed; its epoch is part of all tokens */
-export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly beginsAt?: number | undefined } {
+export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { readonly begin?: Begin | undefined } {
   if (reply[0] === 0) return { status: 'not-owner', owner: (reply[1] as Owner) || undefined };
   const [status, delivered, nextAt, repaired, records, suspects, granted, keepsFinished] = reply as ClaimHead;
   const epoch = epochOf(claimant);
@@ -152,8 +158,9 @@ export function claimResult(reply: Reply, claimant: Owner): ClaimResult & { read
     keepsFinished: keepsFinished === 1,
   };
   if (granted === '') return result;
-  const [grantedAt, due, beginsAt] = granted.split(',').map(Number);
-  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), beginsAt: beginsAt || undefined };
+  const [grantedAt = 0, due, at = 0, lead = 0] = granted.split(',').map(Number);
+  const begin = at === 0 ? undefined : { at, lead };
+  return { ...result, grantedAt: grantedAt || undefined, due: timeOrNone(due), begin };
 }
 
 type ClaimHead = readonly [number, number, number, number, string, string, string, number];

@@ -99,8 +99,8 @@ export function encodeRetention(limits: RetentionLimits | undefined): string {
 export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE }: ClaimRequest): string {
   if (!order && !keyLimits && !counts) return '';
   const { inFlight = 0, rate } = keyLimits ?? {};
-  const { lead, slack } = begin;
-  return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack}`;
+  const { lead, slack, ahead } = begin;
+  return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack} ${ahead}`;
 }
 
 /** As `lua/includes/due-time.lua` reads it. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { BeginEstimate } from '../../../lib/consumer/begin-estimate.js';
 import { renewPermits } from '../../../lib/consumer/late-permits.js';
 import { type LimitedClaimant, Permits } from '../../../lib/consumer/permits.js';
+import { beginTimes } from '../../support/units/begin-times.js';
 import { RunBed } from '../../support/units/run-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
 
@@ -18,7 +18,7 @@ class Source {
   }
 
   permits(count: number, until: number): Permits {
-    const begin = { from: 0, until, lead: 0, estimate: new BeginEstimate() };
+    const begin = beginTimes({ until });
     return new Permits(OWNER, { count, permittedAt: 1, begin, term: undefined });
   }
 

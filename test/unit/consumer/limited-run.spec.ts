@@ -1,20 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { BeginEstimate, type BeginTimes } from '../../../lib/consumer/begin-estimate.js';
 import { RateLimitedError } from '../../../lib/errors/handling.errors.js';
+import { beginTimes } from '../../support/units/begin-times.js';
 import { RunBed } from '../../support/units/run-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
-
-function until(time: number): BeginTimes {
-  return { from: 0, until: time, lead: 0, estimate: new BeginEstimate() };
-}
 
 describe('a delivery of a limited topic', () => {
   it('is given back if its permit is of no use any more, and its handler is not called', async () => {
     const bed = new RunBed();
     const late = bed.delivery('late');
-    late.begin = [until(bed.clock.now() - 1)];
+    late.begin = [beginTimes({ until: bed.clock.now() - 1 })];
     const inTime = bed.delivery('in time');
-    inTime.begin = [until(bed.clock.now())];
+    inTime.begin = [beginTimes({ until: bed.clock.now() })];
     bed.hand(late, inTime);
 
     expect(bed.called).toEqual([['in time']]);
@@ -25,7 +21,7 @@ describe('a delivery of a limited topic', () => {
   it('is left out of its batch then', async () => {
     const bed = new RunBed({ batch: 2 });
     const late = bed.delivery('late');
-    late.begin = [until(bed.clock.now() - 1)];
+    late.begin = [beginTimes({ until: bed.clock.now() - 1 })];
     bed.hand(late, bed.delivery('other'));
 
     expect(bed.called).toEqual([['other']]);
@@ -34,7 +30,7 @@ describe('a delivery of a limited topic', () => {
   it('does not count against the rate of its key if its handler was not called', async () => {
     const bed = new RunBed();
     const [late, called] = [bed.delivery('late'), bed.delivery('called')];
-    late.begin = [until(bed.clock.now() - 1)];
+    late.begin = [beginTimes({ until: bed.clock.now() - 1 })];
     for (const delivery of [late, called]) delivery.grantedAt = 7;
     bed.hand(late, called);
     bed.call(0).resolve();

@@ -11,8 +11,9 @@ describe('the list of schedules', () => {
   let listed: ListedSchedules;
 
   beforeEach(async () => {
-    broker = new MemoryBroker(new ManualClock(1_000_000));
-    listed = new ListedSchedules(broker, PARTITION);
+    const clock = new ManualClock(1_000_000);
+    broker = new MemoryBroker(clock);
+    listed = new ListedSchedules({ broker, clock }, PARTITION);
     const content = { definition: '{}', envelope: '[1,null]' };
     await broker.putSchedule(PARTITION, { id: 'daily', expected: undefined, state: 's', content, nextAt: 2_000_000 });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimResult, MAX_BATCH } from '../../../lib/broker/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
-import { type PendingClaim, ClaimBed, claimed } from '../../support/units/claim-bed.js';
+import { type PendingClaim, ClaimBed, claimed, idle } from '../../support/units/claim-bed.js';
 import { turns } from '../../support/units/test-claimant.js';
 
 /** Two claimers of a handler that have asked for slots. */
@@ -53,6 +53,21 @@ describe('PartitionClaimer', () => {
       expect(later).toBeLessThanOrEqual(MAX_BATCH);
     },
   );
+
+  it('has slots at once for as much as claims have brought in a row, as far as many are free', async () => {
+    const { bed, claimer } = await idle(claimed(16, 0));
+    bed.claimOf('jobs').answer(claimed(34));
+    await turns();
+    bed.slots.release(50);
+    claimer.wake(0);
+    expect(bed.claims.map(({ max }) => max)).toEqual([16, 200, 50]);
+
+    const [taken] = [bed.slots.takeNow(850)];
+    bed.claimOf('jobs').answer(claimed(0));
+    await turns();
+    claimer.wake(0);
+    expect(bed.claims.at(-1)?.max).toBe(Math.floor((1000 - taken) / 4));
+  });
 
   it('claims no more than it has slots for', () => {
     const bed = new ClaimBed(4);

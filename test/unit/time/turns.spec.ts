@@ -20,7 +20,7 @@ it('gives way between pieces of work that many ask for at once, one after the ot
   clearInterval(timer);
 
   expect(order.filter((one) => one !== 'timer')).toEqual([0, 1, 2, 3, 4, 5].map((i) => `work ${i}`));
-  expect(order.indexOf('timer')).toBeLessThan(order.indexOf('work 3'));
+  expect(order.slice(0, order.indexOf('work 3'))).toContain('timer');
 });
 
 it('hands on what a piece throws, and goes on with the next', async () => {

@@ -1,7 +1,7 @@
 -- Cancels some of the messages that carry a tag, each as `cancel` does. Dead letters stay.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
---       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, tag, after_id (it begins behind this stored id; '' at the first)
 -- Reply {now_us, '<cancelled> <in flight> <1 there may be more | 0 these were the last> <stored id of the last one it has looked at>'}

@@ -1,7 +1,7 @@
 -- Cancels a message: removes it if it waits, marks it if it is in flight.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET,
---       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       meta HASH, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id
 -- Reply {now_us, 1 cancelled | 2 in flight | 0 not found}

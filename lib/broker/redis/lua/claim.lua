@@ -10,7 +10,8 @@
 --       finished_limits (what is to be kept of finished messages from now on, see includes/finished.lua; '' for nothing),
 --       terms ('' for a topic without order or limits; else
 --       '<order, - for none> <most in flight of a key> <most of a key within the window> <window, ms> <1 to count what is due>
---       <lead, ms> <slack, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`)
+--       <lead, ms> <slack, ms> <ahead, ms>', 0 for no limit; lead and slack say when what a rate grants begins, as for `permit`, and
+--       `ahead` how long before a key may go on it wants to be told to claim, so that the claim is there in time)
 -- Reply {now_us, status, delivered, next, repaired, records, suspects, granted, keeps_finished, then 2 a message: stored id, envelope},
 --       or {now_us, 0, the owner that is stored, '' for none} if the claimant is not the owner, or has claimed since
 --       status   1 claimed, 2 paused, 3 held: nothing of the topic begins before next
@@ -19,7 +20,7 @@
 --       suspects '' mostly; else with commas 1 if some were held back, or 0, and 2 numbers for each one that takes room: its
 --                place among the messages, from 0, and the room it takes
 --       granted  '' mostly; else with commas the time under which the deliveries stand in the logs of their keys, ms or 0, how many
---                messages are still due, -1 if that was not asked for, and when the deliveries may begin, epoch ms or 0
+--                messages are still due, -1 if that was not asked for, when the deliveries may begin, epoch ms or 0, and in how many ms that is
 --       keeps_finished 1 if finished messages are kept, or some are left | 0
 -- Cost  O(max log size), max <= 200; looks at 400 messages at most, those that limits hold back among them, and stops early once the
 --       envelopes add up to 1 MiB, or 256 KiB if what is handed out is kept as finished
@@ -58,12 +59,14 @@ if finished_limits ~= '' then asked[1] = finished_limits elseif asked[1] then as
 -- @include finished
 -- @include finish
 -- @include rate-log
-local order_of_topic, key_max, key_rate, key_window, counts_due, key_lead, key_slack = string.match(
+local order_of_topic, key_max, key_rate, key_window, counts_due, key_lead, key_slack, key_ahead = string.match(
   terms,
-  '^(%S+) (%d+) (%d+) (%d+) (%d) (%d+) (%d+)$'
+  '^(%S+) (%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+)$'
 )
 key_max, key_rate, key_window = tonumber(key_max) or 0, tonumber(key_rate) or 0, tonumber(key_window) or 0
-key_lead, key_slack = tonumber(key_lead) or 0, tonumber(key_slack) or 0
+key_lead, key_slack, key_ahead = tonumber(key_lead) or 0, tonumber(key_slack) or 0, tonumber(key_ahead) or 0
+-- Without a rate whatever is delivered begins at once.
+if key_rate == 0 then key_lead, key_slack, key_ahead = 0, 0, 0 end
 local is_limited = key_max > 0 or key_rate > 0
 local is_blocking = redis.call('ZCARD', blocked) > 0
 -- The limits of the latest claim, and how far what they held back was looked at since they have changed.
@@ -85,7 +88,7 @@ local SUSPECT, ALONE = 2, 3
 -- For how many ms what was handed out at most once is kept for a repeat of the claim.
 local KEEP_HANDED = 120000
 -- At how many keys that have rested long enough a claim looks.
-local CHUNK_OF_KEYS = 50
+local CHUNK_OF_KEYS = 100
 -- How many of the blocked messages a claim tries, and after how many ms to try more if nothing else waits: in an ordered topic all wait
 -- behind dead letters then.
 local TRIED, TRY_AGAIN = 3, order_mode == 'limits' and 30000 or 300000
@@ -306,7 +309,7 @@ elseif held_until then
   reply[2] = 3
 elseif not is_repeat then
   if order_mode == 'limits' and not stored_mode then redis.call('HSET', places, 'mode', order_mode) end
-  if has_keys then wake_keys(redis.call('ZRANGEBYSCORE', resting, '-inf', now, 'LIMIT', 0, CHUNK_OF_KEYS), most) end
+  if has_keys then wake_keys(redis.call('ZRANGEBYSCORE', resting, '-inf', begins_at, 'LIMIT', 0, CHUNK_OF_KEYS), most) end
   while rounds < ENDED_ROUNDS and proceed() do
     local limit = math.min(CHUNK, most - taken)
     local ids = redis.call('ZRANGEBYSCORE', inflight, '-inf', now, 'LIMIT', held, limit)
@@ -394,7 +397,8 @@ if granted_at > 0 or counts_due == '1' then
   -- Suspects that are held back wait for room, not for a permit.
   local still_due = counts_due == '1'
     and redis.call('ZCOUNT', scheduled, '-inf', now) + math.max(0, redis.call('ZCOUNT', inflight, '-inf', now) - held)
-  reply[8] = string.format('%d,%d,%d', granted_at, still_due or -1, begins_at)
+  local starts_at = granted_at > 0 and begins_at or 0
+  reply[8] = string.format('%d,%d,%d,%d', granted_at, still_due or -1, starts_at, starts_at - now_up)
 end
 if order_mode == 'limits' and not is_limited and not is_repeat and redis.call('ZCARD', blocked) == 0 then
   local knows = redis.call('ZCARD', running) + redis.call('HLEN', rates) + redis.call('ZCARD', resting)

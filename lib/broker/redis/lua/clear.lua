@@ -1,7 +1,7 @@
 -- Removes messages of one state: those that wait behind others of their key, and then the first ones.
 --
 -- KEYS  set ZSET (scheduled or dead), messages HASH, deliveries HASH, errors HASH, keyed ZSET, meta HASH,
---       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH,
+--       scheduled ZSET, inflight ZSET, dead ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH,
 --       tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, counter (of meta, that counts those that are cancelled; '' if they are dead)

@@ -5,12 +5,14 @@
 --       wanted (deliveries), lease (ms, after which its permits to be in flight are over), max_rate (0 for no limit), window (ms),
 --       most_in_flight (0 for no limit), patience (ms, after which it asks again in any case),
 --       returned (permits of the rate that led to no handler call: '<ms> <count> …'),
---       lead (ms after which what a rate permits begins at the earliest), slack (ms for which it may begin then)
--- Reply {now_us, permitted, permitted_at, begins_at, keep, wait, sessions}
+--       lead (ms after which what a rate permits begins at the earliest), slack (ms for which it may begin then),
+--       ahead (ms by which it should ask earlier than it can be served, to be there in time)
+-- Reply {now_us, permitted, permitted_at, begins_at, begins_in, keep, wait, sessions}
 --       permitted_at  under what time they stand in the log, ms; to return them
 --       begins_at     when what a rate permits may begin, epoch ms; 0 for at once
+--       begins_in     in how many ms that is
 --       keep          how many permits to be in flight it should keep, since others have too few; -1 for any
---       wait          ms until it should ask again; -1 if it has what it wanted
+--       wait          ms from this call until it should ask again; -1 if it has what it wanted
 --       sessions      those that should ask now, with spaces
 -- Cost  O(n log n) in the number of processes that wait or have permits
 --
@@ -18,6 +20,8 @@
 -- '<session> <sequence> <held> <until when they are its own, ms> <wanted> <when it is its turn, ms, 0 if it waits to be in flight>'.
 -- Behind them there are lines '~<session> <when it was told that there is room for it, ms>' of those that have not come since, and
 -- '=<session> <sequence> <permitted> <permitted_at> <begins_at> <keep> <wait> <until when that is kept, ms>' with the latest answers.
+--
+-- Whoever asks early, by no more than its slack, gets what comes free by then, to begin when it does.
 --
 -- What comes free is shared out among those whose turn it is, each getting as many as it wants if that leaves as many for the others. Whoever
 -- waits for the rate is told when it is its turn, by when permits come free; whoever has not come GRACE ms later has none. Permits to be in
@@ -37,9 +41,9 @@ local KEEP_ANSWER = 60000
 
 local nth, keeps, unused, wants, lease_ms = tonumber(sequence), tonumber(held), tonumber(idle), tonumber(wanted), tonumber(lease)
 local max, window_ms, most, patience_ms = tonumber(max_rate), tonumber(window), tonumber(most_in_flight), tonumber(patience)
-local lead_ms, slack_ms = tonumber(lead), tonumber(slack)
-local numbers = { nth, keeps, unused, wants, lease_ms, max, window_ms, most, patience_ms, lead_ms, slack_ms }
-for i = 1, 11 do
+local lead_ms, slack_ms, ahead_ms = tonumber(lead), tonumber(slack), tonumber(ahead)
+local numbers = { nth, keeps, unused, wants, lease_ms, max, window_ms, most, patience_ms, lead_ms, slack_ms, ahead_ms }
+for i = 1, 12 do
   local number = numbers[i] or -1
   if not (number >= 0 and number <= MAX_TIME) then
     return redis.error_reply('REFUSED a number of a call for permits is none')
@@ -47,10 +51,34 @@ for i = 1, 11 do
 end
 
 -- What a rate permits now begins then, and is not older than that for those that come after it.
-local begin = now_up + lead_ms
+local earliest = now_up + lead_ms
+local begin = earliest
 
 local stored = redis.call('GET', permits) or ''
 local log, lines = string.match(stored, '^([%d ]*)\n(.*)$')
+
+local times, counts, used = {}, {}, 0
+if max > 0 then
+  times, counts, used = read_log(log, max, window_ms, begin)
+  for time, count in string.gmatch(returned, '(%d+) (%d+)') do
+    time, count = tonumber(time), tonumber(count)
+    for i = 1, #times do
+      if times[i] == time then
+        local back = math.min(count, counts[i])
+        counts[i] = counts[i] - back
+        if time >= begin - window_ms then used = used - back end
+        break
+      end
+    end
+  end
+  local i = 1
+  while used >= max and times[i] and times[i] + window_ms + 1 <= begin + slack_ms do
+    if counts[i] > 0 and times[i] >= begin - window_ms then
+      begin, used = times[i] + window_ms + 1, used - counts[i]
+    end
+    i = i + 1
+  end
+end
 
 -- ── what is known of the processes ──────────────────────────────────────────────────────────────────────────────────
 
@@ -65,7 +93,8 @@ for line in string.gmatch(lines or '', '[^\n]+') do
     return redis.error_reply('OUTDATED a later call of the same process was served')
   elseif asked == session and tonumber(nth_of) == nth then
     local permitted, at, begins, kept, waits = string.match(answer, '^(%d+) (%d+) (%d+) (%-?%d+) (%-?%d+)$')
-    return { now_us, tonumber(permitted), tonumber(at), tonumber(begins), tonumber(kept), tonumber(waits), '' }
+    begins = tonumber(begins)
+    return { now_us, tonumber(permitted), tonumber(at), begins, begins - now_up, tonumber(kept), tonumber(waits), '' }
   elseif asked and asked ~= session and tonumber(ends) > now and tonumber(ends) <= now + KEEP_ANSWER then
     answers[#answers + 1] = line
   end
@@ -104,22 +133,9 @@ local function tell(other) must_ask[#must_ask + 1] = other.name end
 
 -- ── the rate ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-local times, counts, free, by_rate = {}, {}, math.huge, wants
+local free, by_rate = math.huge, wants
 local left_of_rate = math.huge
 if max > 0 then
-  local used
-  times, counts, used = read_log(log, max, window_ms, begin)
-  for time, count in string.gmatch(returned, '(%d+) (%d+)') do
-    time, count = tonumber(time), tonumber(count)
-    for i = 1, #times do
-      if times[i] == time then
-        local back = math.min(count, counts[i])
-        counts[i] = counts[i] - back
-        if time >= begin - window_ms then used = used - back end
-        break
-      end
-    end
-  end
   free = math.max(0, max - used)
   local wishes = {}
   for i = 1, #others do
@@ -198,7 +214,7 @@ if still_wants > 0 then
     turn = time_of_free(waiting + 1)
     -- Whoever asks before its turn keeps it.
     if permitted == 0 and turn_before > 0 then turn = math.min(turn, turn_before) end
-    wait = math.min(wait, math.max(1, turn - begin))
+    wait = math.min(wait, math.max(1, turn - earliest - ahead_ms))
   else
     for i = 1, #others do
       if others[i].has > 0 then wait = math.min(wait, math.max(1, others[i].ends_at - now + 1)) end
@@ -266,4 +282,4 @@ last_end = math.max(last_end, now + KEEP_ANSWER)
 parts[#parts + 1] =
   string.format('=%s %d %d %d %d %d %d %d', session, nth, permitted, permitted_at, begins_at, keep, wait, now + KEEP_ANSWER)
 redis.call('SET', permits, table.concat(parts, '\n') .. '\n', 'PX', string.format('%d', last_end - now + 1000))
-return { now_us, permitted, permitted_at, begins_at, keep, wait, table.concat(must_ask, ' ') }
+return { now_us, permitted, permitted_at, begins_at, begins_at - now_up, keep, wait, table.concat(must_ask, ' ') }

@@ -2,7 +2,7 @@
 -- has seen it. Both or neither: so no crash loses an occurrence, and none comes twice.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call), owner STRING, schedules HASH, occurrences ZSET
 -- ARGV  wake_command, channel, sequence, order_mode (as for `publish`), due_specs (epoch ms), on_duplicates (i: an id that exists
 --       stays as it is), max_waits ('': there is none), tag_lists ('': there are none),

@@ -1,7 +1,7 @@
 -- Stores new messages and schedules them.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, finished ZSET, endings HASH, tags HASH, tagged ZSET,
 --       answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, order_mode ('' none, or what a dead letter does to its key: continue, block),
 --       due_specs (one for all, or one a message with commas; '+ms' from now, or epoch ms),

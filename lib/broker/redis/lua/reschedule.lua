@@ -1,7 +1,7 @@
 -- Moves a message that waits to another due time. All else of it stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET,
---       blocked ZSET, queues ZSET, places HASH, running ZSET, answered STRING (the caller's latest call)
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
 --       when ('earlier': only if that is earlier; or 'always')
 -- Reply {now_us, 1 rescheduled | 2 in flight | 0 not found}

@@ -115,6 +115,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     finished: string;
     endings: string;
     tags: string;
@@ -138,6 +139,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     finished: string;
     endings: string;
     tags: string;
@@ -195,6 +197,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     finished: string;
     endings: string;
     tags: string;
@@ -315,6 +318,7 @@ export interface ScriptParameters {
     returned: Argument;
     lead: Argument;
     slack: Argument;
+    ahead: Argument;
   };
   probe: { key: string; wake_command: Argument; channel: Argument };
   publish: {
@@ -330,6 +334,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     finished: string;
     endings: string;
     tags: string;
@@ -358,6 +363,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     finished: string;
     endings: string;
     tags: string;
@@ -409,6 +415,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     meta: string;
     tags: string;
     tagged: string;
@@ -442,6 +449,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     tags: string;
     tagged: string;
     answered: string;
@@ -461,6 +469,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     answered: string;
     wake_command: Argument;
     channel: Argument;
@@ -483,6 +492,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     wake_command: Argument;
     channel: Argument;
     id: Argument;
@@ -545,6 +555,7 @@ export interface ScriptParameters {
     queues: string;
     places: string;
     running: string;
+    resting: string;
     meta: string;
     tags: string;
     tagged: string;

@@ -1,7 +1,7 @@
 -- Makes a dead letter of a message that cannot be claimed or settled, whatever is stored of it. Its envelope stays as it is.
 --
 -- KEYS  scheduled ZSET, inflight ZSET, messages HASH, deliveries HASH, dead ZSET, errors HASH, keyed ZSET, meta HASH,
---       blocked ZSET, queues ZSET, places HASH, running ZSET
+--       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET
 -- ARGV  wake_command, channel, id, token (of its delivery; '0' for none: it is due, or its lease has ended), failure (JSON)
 -- Reply {now_us, 1 set aside | 0 the delivery is not the current one, or it is neither due nor has its lease ended,
 --       the stored id that it has now, '' for none}

@@ -1,7 +1,7 @@
 -- Removes dead letters that are too old or too many.
 --
 -- KEYS  dead ZSET, messages HASH, deliveries HASH, errors HASH, keyed ZSET,
---       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, meta HASH, tags HASH, tagged ZSET
+--       scheduled ZSET, inflight ZSET, blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, meta HASH, tags HASH, tagged ZSET
 -- ARGV  wake_command, channel, max_age (ms, -1 for any), max_count (-1 for any)
 -- Reply {now_us, removed, next ms}
 --       next: when to call again; -1 if nothing is left that will expire

@@ -1,5 +1,5 @@
 -- Needs: now, now_up, scheduled, blocked, queues, places, running, deliveries, rates, rated, resting, key_max, key_rate, key_window,
--- key_lead, key_slack, has_keys, order_mode, LONGEST, NO_TOKEN, to_time, parse_record, format_record, head_field, key_of, in_queue, take_back, and the
+-- key_lead, key_slack, key_ahead, has_keys, order_mode, LONGEST, NO_TOKEN, to_time, parse_record, format_record, head_field, key_of, in_queue, take_back, and the
 -- functions of rate-log.
 -- What limits of their key say about messages that are due.
 local load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest
@@ -9,6 +9,13 @@ local granted_at = 0
 local begins_at = now_up + key_lead
 
 if has_keys then
+  -- A claim that finds nothing due and comes a little early waits for the first key that rests: the next one would be late.
+  local early = math.max(key_slack, key_ahead)
+  local first_rest = early > 0 and tonumber(redis.call('ZRANGE', resting, 0, 0, 'WITHSCORES')[2])
+  if first_rest and first_rest > begins_at and first_rest <= begins_at + early then
+    if #redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'LIMIT', 0, 1) == 0 then begins_at = math.ceil(first_rest) end
+  end
+
   -- By key: how many deliveries may begin now by its rate (`free`), and how many more may be in flight (`room`).
   local states, must_store = {}, {}
   local running_members = {}
@@ -34,9 +41,10 @@ if has_keys then
     for i = 1, #keys do
       local key = keys[i]
       local rests_until, log = string.match(records[i] or '', '^(%d+)(.*)$')
-      local times, counts, used, is_ahead, first = read_log(log, key_rate, key_window, begins_at)
+      -- What comes free while a claim is on its way and back is claimed together: else each part of it takes a claim again and again.
+      local times, counts, used, is_ahead, opens = read_log(log, key_rate, key_window, begins_at, 2 * key_ahead)
       if is_ahead then must_store[key] = true end
-      local state = { times = times, counts = counts, first = first, granted = 0, begun = 0, free = math.huge, room = math.huge }
+      local state = { times = times, counts = counts, opens = opens, granted = 0, begun = 0, free = math.huge, room = math.huge }
       state.rests_until = tonumber(rests_until) or 0
       if state.rests_until > now + LONGEST then state.rests_until = 0 end
       if key_rate > 0 then state.free = math.max(0, key_rate - used) end
@@ -46,12 +54,15 @@ if has_keys then
     end
   end
 
-  -- When the next delivery of a key may be claimed of which none may now.
+  -- When the next delivery of a key may begin of which none may now.
   local function next_time(state)
-    local begins = state.rests_until
-    if begins <= begins_at then begins = (state.first or begins_at) + key_window + 1 end
-    return math.max(now_up, begins - key_lead)
+    if state.rests_until > begins_at then return state.rests_until end
+    -- Without a log it is this claim that grants what its rate allows.
+    return (state.opens or begins_at + key_slack) + key_window + 1
   end
+
+  -- When it may be claimed then, if it is in no set but one that claims go through by time.
+  local function claimed_from(time) return math.max(now_up, time - key_lead) end
 
   local function rest(members)
     if #members > 0 then redis.call('ZADD', resting, unpack(members)) end
@@ -75,10 +86,10 @@ if has_keys then
         state.free, state.room = state.free - 1, state.room - 1
         allowed[#allowed + 1], allowed_dues[#allowed_dues + 1] = id, dues[i]
       elseif order_mode ~= 'limits' then
-        local may_begin_at = string.format('%d', next_time(state))
+        local may_begin_at = next_time(state)
         keep_due(id, to_time(dues[i]))
-        later[#later + 1], later[#later + 2] = may_begin_at, id
-        rests[#rests + 1], rests[#rests + 2] = may_begin_at, key
+        later[#later + 1], later[#later + 2] = string.format('%d', claimed_from(may_begin_at)), id
+        rests[#rests + 1], rests[#rests + 2] = string.format('%d', may_begin_at), key
       else
         local due = to_time(dues[i])
         parked[#parked + 1], parked[#parked + 2] = string.format('%d', due), id
@@ -98,7 +109,7 @@ if has_keys then
   -- Whether a message whose lease has ended may be delivered again; else answers when. It is in flight, whatever its key allows.
   function may_come_again(id)
     local state = states[key_of(id)]
-    if state.free <= 0 then return false, next_time(state) end
+    if state.free <= 0 then return false, claimed_from(next_time(state)) end
     state.free = state.free - 1
     return true
   end
@@ -191,10 +202,10 @@ if has_keys then
     end
   end
 
-  -- When a key is to be looked at again; if nothing waits for that, when all that is known of keys can be forgotten. nil for never.
+  -- When to claim again for a key; if nothing waits for that, when all that is known of keys can be forgotten. nil for never.
   function next_rest(is_idle)
     local at = redis.call('ZRANGE', resting, 0, 0, 'WITHSCORES')[2]
-    if at then return math.min(to_time(at), now + LONGEST) end
+    if at then return math.min(math.max(0, to_time(at) - key_lead - key_ahead), now + LONGEST) end
     at = is_idle and redis.call('ZREVRANGE', rated, 0, 0, 'WITHSCORES')[2]
     -- Nothing is late that is only forgotten.
     return at and tonumber(at) <= now + LONGEST and math.max(to_time(at) + 1, now + 1000) or nil

@@ -1,9 +1,10 @@
--- Needs: scheduled, blocked, queues, running, order_mode, key_of, in_queue, to_time, line_up, leave_line, leave_lines, PLACE_LENGTH.
+-- Needs: now, LONGEST, scheduled, blocked, queues, running, resting, order_mode, key_of, in_queue, to_time, line_up, leave_line, leave_lines, PLACE_LENGTH.
 -- In a topic without an order, what is due and is held back by a limit of its key is parked: it is in `blocked` and `queues`, with arrival 0.
 -- `running` has '<key> NUL <stored id>' of each delivery that counts against what may be in flight of its key, all with score 0. Claims park
--- messages and take them back; the end of a delivery takes back one.
+-- messages and take them back; the end of a delivery takes back one,
+-- unless its key rests.
 -- `rates` has of a key '<until when nothing of it may begin, ms><a space and its log, see rate-log.lua>', 0 if it may; `rated` until when that
--- counts. `resting` has of a key, of which messages wait for that, when to look again.
+-- counts. `resting` has of a key, of which messages wait for that, when the next one may begin.
 local take_back
 
 if order_mode == 'limits' then
@@ -52,9 +53,14 @@ if order_mode == 'limits' then
         others[#others + 1] = key_of(ids[i])
       end
     end
+    local rests = #others > 0 and redis.call('ZMSCORE', resting, unpack(others)) or {}
     for i = 1, #others do
-      local _, due = take_back(others[i], 1)
-      if due and (not earliest or due < earliest) then earliest = due end
+      local rests_until = tonumber(rests[i] or 0)
+      -- The end of its rest takes back what may begin then.
+      if rests_until <= now or rests_until > now + LONGEST then
+        local _, due = take_back(others[i], 1)
+        if due and (not earliest or due < earliest) then earliest = due end
+      end
     end
     return earliest
   end

@@ -8,10 +8,10 @@ local MOST_AHEAD = 120000
 local function grain_of(max, window) return max > MOST_TIMES and math.ceil(window / MOST_TIMES) or 1 end
 
 -- What a log has that may count: times, counts, the sum of those that count against deliveries that begin at a time, whether the log has to be
--- stored anew, and the first time that counts.
-local function read_log(text, max, window, begin)
+-- stored anew, and the first time that counts, or the last one that is no later than that by more than `gather`.
+local function read_log(text, max, window, begin, gather)
   local oldest, since, latest = now - window, begin - window, now + MOST_AHEAD
-  local times, counts, sum, is_ahead, first = {}, {}, 0, false, nil
+  local times, counts, sum, is_ahead, first, last = {}, {}, 0, false, nil, nil
   for time, count in string.gmatch(text or '', '(%d+) (%d+)') do
     time, count = tonumber(time), math.min(tonumber(count), max)
     if time > latest then
@@ -21,10 +21,11 @@ local function read_log(text, max, window, begin)
       times[#times + 1], counts[#counts + 1] = time, count
       if time >= since then
         sum, first = sum + count, first or time
+        if time <= first + (gather or 0) then last = time end
       end
     end
   end
-  return times, counts, sum, is_ahead, first
+  return times, counts, sum, is_ahead, last
 end
 
 -- Notes that so many were granted that begin by then. Answers the time under which that stands in the log.
