@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { quoted } from '../log.js';
 import type { DeadLetter } from '../messages/dead-letter.interface.js';
 import { toFailure } from '../messages/failure.js';
@@ -40,12 +41,18 @@ export class DeadLetterNotifier {
   readonly #waiting: NewDeath[] = [];
   #running = 0;
   #dropped = 0;
-  #closed = false;
+  readonly #closing = new AbortController();
   #onIdle: (() => void)[] = [];
 
   constructor(context: ConsumerContext, hooks: readonly DeadLetterHook[]) {
     this.#context = context;
+    // As many calls wait for it as run.
+    setMaxListeners(0, this.#closing.signal);
     for (const hook of hooks) this.#hooks.set(hook.topic, [...(this.#hooks.get(hook.topic) ?? []), hook]);
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** Dead letters whose hooks have not ended, but for those that take too long. */
@@ -56,7 +63,7 @@ export class DeadLetterNotifier {
   /** @param serializer of the topic */
   notify(delivery: Delivery, outcome: DeadOutcome, serializer?: PayloadSerializer): void {
     const hooks = this.#hooks.get(delivery.partition.topic);
-    if (!hooks || this.#closed) return;
+    if (!hooks || this.#isClosed) return;
     if (this.#waiting.length >= MAX_WAITING) {
       this.#drop(delivery);
       return;
@@ -72,7 +79,7 @@ export class DeadLetterNotifier {
 
   /** Calls no hook any more; those that run are left to themselves. */
   close(): void {
-    this.#closed = true;
+    this.#closing.abort();
     this.#waiting.length = 0;
   }
 
@@ -92,7 +99,7 @@ export class DeadLetterNotifier {
   async #callAll({ hooks, ...death }: NewDeath): Promise<void> {
     try {
       const letter = await this.#letterOf(death);
-      if (!this.#closed) await Promise.all(hooks.map(async (hook) => this.#call(hook, letter)));
+      if (!this.#isClosed) await Promise.all(hooks.map(async (hook) => this.#call(hook, letter)));
     } catch (error) {
       const { id, partition } = death.delivery;
       const place = { topic: partition.topic, partition: partition.index };
@@ -107,8 +114,10 @@ export class DeadLetterNotifier {
     const which = `for dead letter ${quoted(letter.id)} of topic '${letter.topic}'`;
     const call = this.#callSafely(hook, letter, which);
     try {
-      await within(this.#context.clock, PATIENCE, call);
+      await within(this.#context.clock, PATIENCE, call, this.#closing);
     } catch (error) {
+      // Nobody waits for it any more.
+      if (this.#isClosed) return;
       this.#report(`${hook.name} has not ended ${which}; the others go on without waiting for it`, letter, error);
     }
   }

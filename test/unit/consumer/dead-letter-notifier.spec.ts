@@ -90,6 +90,20 @@ describe('DeadLetterNotifier', () => {
     );
   });
 
+  it('waits for no hook any more once it is closed, and says nothing of those that hang', async () => {
+    let calls = 0;
+    const { notifier, errors, clock } = build(() => {
+      calls++;
+      return new Promise(() => {});
+    });
+    notifier.notify(delivery('a'), { kind: 'dead', failure: FAILURE });
+    await expect.poll(() => calls).toBe(1);
+    notifier.close();
+    await notifier.idle();
+    await clock.advance(30_000);
+    expect(errors).toEqual([]);
+  });
+
   it('survives a hook that throws what cannot be looked at', async () => {
     const { notifier, errors } = build(() => {
       const { proxy, revoke } = Proxy.revocable({}, {});
