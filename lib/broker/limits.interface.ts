@@ -94,7 +94,7 @@ export interface PermitReply {
   readonly begins: Begins | undefined;
   /** How many permits to be in flight to keep, since others have too few; `undefined` for any. */
   readonly keep: number | undefined;
-  /** When to ask again, in milliseconds from now; `undefined` if it got what it wanted. */
+  /** When to ask again, in milliseconds from when this call was made; `undefined` if it got what it wanted. */
   readonly wait: number | undefined;
   /** Sessions that should ask now. */
   readonly sessions: readonly string[];

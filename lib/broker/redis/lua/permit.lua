@@ -260,7 +260,7 @@ end
 
 -- Another limit may hold for this process by now than for those that the log is of.
 local parts = { max > 0 and format_log(times, counts) or log or '' }
-local last_end = now + (max > 0 and window_ms + lead_ms + slack_ms or math.max(0, redis.call('PTTL', permits)))
+local last_end = now + (max > 0 and begin - now + slack_ms + window_ms or math.max(0, redis.call('PTTL', permits)))
 local function add_line(other)
   last_end = math.max(last_end, other.ends_at)
   parts[#parts + 1] =
