@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { ClaimedMessage, Limits, PermitReply } from '../../lib/broker/broker.interface.js';
+import { AT_ONCE, type ClaimedMessage, type Limits, type PermitReply } from '../../lib/broker/broker.interface.js';
 import type { PartitionKeys } from '../../lib/broker/redis/redis-keys.js';
 import type { ClaimFields } from '../support/broker/claimant.js';
 import { ACK, LONG, LONG_AGO, message } from '../support/broker/broker-bed.js';
@@ -128,7 +128,7 @@ describe('limits in Redis', () => {
   describe('of a topic, where another program has written', () => {
     let sequence = 0;
 
-    async function permit(limits: Limits, wanted = 5): Promise<PermitReply> {
+    async function permit(limits: Limits, wanted = 5, begin = AT_ONCE): Promise<PermitReply> {
       return bed.broker.permit('orders', {
         session: 'host:1:me',
         sequence: ++sequence,
@@ -139,6 +139,7 @@ describe('limits in Redis', () => {
         lease: LONG,
         patience: LONG,
         returned: [],
+        begin,
       });
     }
 
@@ -179,6 +180,15 @@ describe('limits in Redis', () => {
     it('permits are gone once they count no more, and no repeat of a call can ask for its answer', async () => {
       await permit({ rate: { max: 3, per: 100 } }, 1);
       expect(await bed.redis.pttl(permitsKey(bed.prefix))).toBeLessThanOrEqual(61_000);
+    });
+
+    it('permits are kept until they count no more, also such as begin later than was asked for', async () => {
+      const per = 60_000;
+      const begin = { lead: 0, slack: 5000, ahead: 0 };
+      await bed.redis.set(permitsKey(bed.prefix), `${Math.round(await serverTime(bed.redis)) - per + 3000} 1\n`);
+      const { begins } = await permit({ rate: { max: 1, per } }, 1, begin);
+      const counts = (begins?.until ?? Infinity) + per - (await serverTime(bed.redis));
+      expect(await bed.redis.pttl(permitsKey(bed.prefix))).toBeGreaterThan(counts);
     });
 
     it('permits of 300 processes are shared in a few milliseconds', async () => {
