@@ -49,6 +49,14 @@ export function keyRatesContract(it: BrokerTest): void {
       expect(early.grantedAt).toBeGreaterThanOrEqual(grantedAt + PER + 1 + begin.slack);
     });
 
+    it('has the next claim made when more may begin, and not while what it has just granted may', async ({ bed }) => {
+      const begin = { lead: 0, slack: 60, ahead: 0 };
+      bed.keyLimits = { rate: { max: 1, per: LONG } };
+      await publishAll(bed, A, B, OTHER);
+      const { grantedAt = 0, nextAt } = await bed.claim({ begin, max: 2, lease: 2 * LONG });
+      expect(nextAt).toBe(grantedAt + LONG + 1);
+    });
+
     it('has the next claim made as early as the claimant wants', async ({ bed }) => {
       bed.keyLimits = { rate: { max: 1, per: LONG } };
       await publishAll(bed, A, B);
