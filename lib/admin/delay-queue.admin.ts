@@ -291,7 +291,7 @@ export class DelayQueueAdmin {
    * await admin.requeue('order.timeout', { reason: 'failed', since: Date.now() - 3_600_000 }, { rate: 50 });
    * ```
    *
-   * @param which `{}` means every dead letter
+   * @param which `{ all: true }` means every dead letter; a filter that says nothing is refused
    * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
@@ -328,7 +328,7 @@ export class DelayQueueAdmin {
    * Removes dead letters for good: one by its id, or by id and key, or all that a filter fits; in steps, like
    * {@link requeue}.
    *
-   * @param which `{}` means every dead letter
+   * @param which `{ all: true }` means every dead letter; a filter that says nothing is refused
    * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol

@@ -143,15 +143,15 @@ export class NoShutdownHooksError extends DelayQueueError {
   readonly code = 'NO_SHUTDOWN_HOOKS';
 
   /**
-   * @param lease after which messages come again at the latest, in milliseconds
+   * @param lease after which messages come again at the latest, in milliseconds; 0: all are delivered at most once
    * @param session after which partitions are taken over at the latest, in milliseconds
    */
   constructor(lease: number, session: number) {
+    const again = lease > 0 ? `come again up to ${lease / 1000} s later, counted as crashed, or ` : '';
     super(
       `Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ` +
-        `handlers: their messages come again up to ${lease / 1000} s later, with an attempt spent, and its ` +
-        `partitions wait up to ${session / 1000} s for another process. Call app.enableShutdownHooks() ` +
-        `before app.listen().`,
+        `handlers: their messages ${again}are lost if they are delivered at most once, and its partitions wait up to ` +
+        `${session / 1000} s for another process. Call app.enableShutdownHooks() before app.listen().`,
     );
   }
 }

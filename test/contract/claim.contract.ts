@@ -7,6 +7,7 @@ import {
   ownerOf,
   tokenOf,
 } from '../../lib/broker/broker.interface.js';
+import { NoShutdownHooksError } from '../../lib/errors/operation.errors.js';
 import { type BrokerTest, ACK, LONG, LONG_AGO, RETRY, message } from '../support/broker/broker-bed.js';
 
 export function claimContract(it: BrokerTest): void {
@@ -106,6 +107,19 @@ export function claimContract(it: BrokerTest): void {
       const second = await bed.claimOne();
 
       expect(second).toEqual({ ...first, token: bed.token(2), delivery: 2 });
+    });
+
+    it('counts a crash and no attempt when a lease has ended, as is told where a SIGTERM would end the process', async ({
+      bed,
+    }) => {
+      const { attempt } = await bed.deliver('a', { lease: 5 });
+      await bed.advance(5);
+      expect(await bed.claimOne()).toMatchObject({ attempt });
+      expect(await bed.broker.explain(bed.partition, 'a')).toMatchObject({ attempts: attempt, crashes: 1 });
+
+      const { message: told } = new NoShutdownHooksError(5, 10_000);
+      expect(told).toContain('their messages come again up to 0.005 s later, counted as crashed,');
+      expect(told).not.toContain('attempt');
     });
 
     it('spends an attempt by an ended lease only once the message runs as the only suspect', async ({ bed }) => {

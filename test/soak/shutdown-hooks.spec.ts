@@ -22,8 +22,8 @@ describe('an application that consumes', () => {
     expect(lines[0]).toMatch(/WARN/);
     expect(lines[0]).toContain(
       'Nothing in this process listens to SIGTERM, so a SIGTERM, as of a deployment, ends it in the middle of its ' +
-        'handlers: their messages come again up to 20 s later, with an attempt spent, and its partitions wait up to 4 s ' +
-        'for another process. Call app.enableShutdownHooks() before app.listen().',
+        'handlers: their messages come again up to 20 s later, counted as crashed, or are lost if they are delivered at ' +
+        'most once, and its partitions wait up to 4 s for another process. Call app.enableShutdownHooks() before app.listen().',
     );
   });
 

@@ -84,6 +84,31 @@ describe('requeue and remove of one dead letter', () => {
   });
 });
 
+describe('requeue and remove of dead letters', () => {
+  const group: { fingerprint: string } | undefined = [].at(0);
+
+  it.each<[object | undefined]>([
+    [{}],
+    [{ fingerprint: group?.fingerprint }],
+    [{ reason: undefined, key: undefined, since: undefined }],
+    [undefined],
+    [{ all: undefined }],
+    [{ all: false }],
+    [{ all: true, reason: 'failed' }],
+  ])('refuse what does not say which are meant, and touch none: %o', async (which) => {
+    const { admin, broker, publish, written } = await open();
+    const partition = await publish('a');
+    const failure = { reason: 'failed', name: 'Error', message: 'no' } as const;
+    await broker.setAside(partition, { storedId: 'a', token: NO_TOKEN }, failure);
+    for (const options of [{}, { dryRun: true }]) {
+      await expect(admin.requeue('orders', which as object, options)).rejects.toThrow(InvalidArgumentError);
+      await expect(admin.remove('orders', which as object, options)).rejects.toThrow(InvalidArgumentError);
+    }
+    expect(written).toEqual([]);
+    expect(await admin.stats('orders')).toMatchObject({ dead: 1 });
+  });
+});
+
 describe('requeue of one dead letter by its name', () => {
   it('sends no record, unless it has another payload', async () => {
     const { admin, broker, publish } = await open();

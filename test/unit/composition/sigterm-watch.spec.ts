@@ -40,8 +40,12 @@ describe('SignalWatch', () => {
     await clock.advance(5000);
 
     expect(lines).toEqual([
-      expect.stringContaining('up to 30 s later, with an attempt spent, and its partitions wait up to 10 s'),
+      expect.stringMatching(/messages come again up to 30 s later, [^.]* and its partitions wait up to 10 s/),
     ]);
     expect(emitted).toEqual([{ source: 'shutdown', error: expect.any(NoShutdownHooksError) as unknown }]);
+  });
+
+  it('says of a process that delivers at most once alone that messages are lost', () => {
+    expect(new NoShutdownHooksError(0, 1000).message).toMatch(/: their messages are lost if they are delivered at most/);
   });
 });
