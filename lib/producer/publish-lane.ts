@@ -173,7 +173,7 @@ export class PublishLane {
   #expire(late: number): void {
     const { clock } = this.#options;
     const now = clock.now();
-    if (late > BUSY) this.#putOff(late);
+    if (late > BUSY) this.#putOff(now);
     const isOver = ({ deadline }: PendingPublish): boolean => deadline <= now;
     const sent = this.#sent;
     const overdue = [...sent.filter(isOver), ...this.#queue.splice(0, countWhile(this.#queue, isOver))];
@@ -184,10 +184,10 @@ export class PublishLane {
     if (next) this.#expireIn(next.deadline - now);
   }
 
-  /** Once for each of them. */
-  #putOff(time: number): void {
+  /** Once for each of them, by its whole time: how long the event loop was busy before is not known. */
+  #putOff(now: number): void {
     for (const publish of [...this.#sent, ...this.#queue]) {
-      if (!publish.isPutOff) publish.deadline += time;
+      if (!publish.isPutOff) publish.deadline = now + this.#options.timeout;
       publish.isPutOff = true;
     }
   }

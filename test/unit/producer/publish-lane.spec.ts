@@ -72,6 +72,12 @@ function inOrder(count: number): Map<number, PublishResult> {
   return new Map(results(count, 0).map((result, n) => [n, result]));
 }
 
+/** Lets time pass in which no timer fires. */
+function blockFor(clock: ManualClock, milliseconds: number): void {
+  const now = clock.now.bind(clock);
+  clock.now = () => now() + milliseconds;
+}
+
 describe('PublishLane', () => {
   it('sends messages beyond the limit of a call in several, one after another, and reports each by its place', async () => {
     const { calls, lane } = setUp();
@@ -216,5 +222,24 @@ describe('PublishLane', () => {
     await turn();
     expect(later.results).toEqual(inOrder(2));
     expect(told.results.size).toBe(0);
+  });
+
+  it('gives those anew all of their time, once, for which this process itself had none', async () => {
+    const { clock, calls, lane } = setUp();
+    const [answered, unanswered] = [new Told(), new Told()];
+    lane.publish(newMessages('a', 1), answered);
+    lane.publish(newMessages('b', 200), unanswered);
+    blockFor(clock, 5 * TIMEOUT);
+    await clock.advance(TIMEOUT);
+    expect([answered.errors.size, unanswered.errors.size]).toEqual([0, 0]);
+
+    await clock.advance(TIMEOUT - 1);
+    calls[0]?.answer(results(1, 0));
+    await turn();
+    expect(answered.results).toEqual(inOrder(1));
+    expect([calls.length, unanswered.errors.size]).toEqual([2, 0]);
+    blockFor(clock, 5 * TIMEOUT);
+    await clock.advance(1);
+    expect(unanswered.errors.size).toBe(200);
   });
 });
