@@ -123,7 +123,9 @@ export class RateLimitedError extends RetryLaterError {
 /** Milliseconds; `undefined` if the header says nothing that can be waited for. */
 function retryAfterOf(header: string | null | undefined): number | undefined {
   const text = header?.trim() ?? '';
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, Date.parse(text) - Date.now());
+  // JavaScript reads nearly everything with a digit as a date, such as '1.5' as one of 2001; those of the header have a time of day.
+  const until = /\d:\d\d/.test(text) ? Date.parse(text) : NaN;
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, until - Date.now());
   return wait <= MAX_DELAY ? wait : undefined;
 }
 
