@@ -68,9 +68,9 @@ export class ScheduleReporter {
     );
   }
 
-  /** A schedule waits for another process, or for another rule. */
+  /** A schedule cannot be served; another process, another rule or another look may help. */
   setAside(schedule: string, error: Error): void {
-    this.#tellAside(schedule, 'waits until another process owns its partition or its rule is changed', error);
+    this.#tellAside(schedule, 'is tried again at least every five minutes', error);
   }
 
   #tellAside(schedule: string, consequence: string, error: Error): void {

@@ -239,11 +239,28 @@ describe('ScheduleRunner', () => {
     expect(one.of('errors')).toMatchObject([{ source: 'schedule', topic: 'jobs', partition: 0 }]);
     expect(one.lines).toEqual([
       expect.stringMatching(
-        /^Schedule 'bad' of topic 'jobs' is set aside, and waits until another process owns its partition or its rule is changed: /,
+        /^Schedule 'bad' of topic 'jobs' is set aside, and is tried again at least every five minutes: /,
       ),
     ]);
     const [stored] = await one.memory.getSchedules(PARTITION, ['bad']);
     expect(stored).toMatchObject({ state: damaged.state, definition: content.definition, nextAt: START });
+  });
+
+  it('tries again what was set aside as often as it says', async () => {
+    const one = await world();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    await one.start();
+    let refusals = 1;
+    one.instead = async (call) => {
+      if (call.operation === 'publishOccurrence' && refusals-- > 0) {
+        throw new BrokerUnavailableError('NOPERM', { transient: false, refused: true });
+      }
+      return call.run();
+    };
+    await one.clock.advance(10 * SECOND);
+    expect([one.published, one.lines]).toEqual([[], [expect.stringContaining('again at least every five minutes')]]);
+    await one.clock.advance(300 * SECOND);
+    expect(one.published).not.toEqual([]);
   });
 
   it('goes on with the next look if something else fails, and says what', async () => {
