@@ -18,6 +18,14 @@ async function json(...args: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
+/** What is told of the options that the message below is published with. */
+const OPTIONS = {
+  maxAttempts: 3,
+  backoff: { type: 'fixed', delay: 60_000 },
+  timeout: 5000,
+  expireAfter: 3_600_000,
+};
+
 describe('publish', () => {
   it('stores a message with all options', async () => {
     const options = [
@@ -42,8 +50,13 @@ describe('publish', () => {
     expect(await bed.admin.get(TOPIC, { id: '42', key: 'k' })).toMatchObject({
       payload: { orderId: '42' },
       headers: { a: 'b', c: 'd=e' },
-      raw: text(/"fixed"|60000/),
+      ...OPTIONS,
     });
+    expect((await bed.admin.peek(TOPIC, 'scheduled')).messages).toMatchObject([OPTIONS]);
+    expect(await json('get', TOPIC, '42')).toMatchObject(OPTIONS);
+    expect((await run('get', TOPIC, '42')).stdout).toMatch(
+      /^attempts +0 of 3\nbackoff +\{"type":"fixed","delay":60000[^}]*\}\ntimeout +5s\nexpires +1h after it is due$/m,
+    );
   });
 
   it('takes the payload from a file and from the standard input, and says what became of it', async () => {
@@ -239,4 +252,26 @@ describe('dead letters are', () => {
     const piped = await run('requeue', TOPIC, '--all', '--rate', '100');
     expect(piped.stderr).toBe('');
   });
+});
+
+it('whatever changes something says in the audit log who did it', async () => {
+  await bed.publish(['dead', 'too', 'left'].map((id) => ({ payload: { fail: 'x' }, options: { id } })));
+  await bed.publish(['1', '2'].map((id) => ({ payload: {}, options: { id, delay: '1h' } })));
+  const commands = [
+    ['pause', TOPIC],
+    ['reschedule', TOPIC, '1', '--delay', '2h'],
+    ['edit', TOPIC, '1', '{}'],
+    ['run-now', TOPIC, '1'],
+    ['cancel', TOPIC, '1'],
+    ['requeue', TOPIC, '--id', 'dead', '--delay', '1h'],
+    ['remove', TOPIC, '--id', 'too', '--yes'],
+    ['drain', TOPIC, '--yes'],
+    ['purge', TOPIC, '--yes'],
+    ['resume', TOPIC],
+  ];
+  for (const args of commands) expect(await run(...args, '--actor', `Ann's ${args[0]}`)).toMatchObject({ code: 0 });
+  const { entries } = await bed.admin.audit({ limit: 200 });
+  const told = entries.map(({ action, actor }) => `${action}: ${actor}`);
+  const expected = commands.map(([name]) => `${name === 'run-now' ? 'runNow' : name}: Ann's ${name}`);
+  expect(new Set(told)).toEqual(new Set(expected));
 });

@@ -128,6 +128,20 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       });
     });
 
+    it('are looked at by the doctor, who names the one that is away', async () => {
+      await broker.connect();
+      const names = async (): Promise<string[]> => {
+        const findings = await broker.inspect(500);
+        return findings.flatMap(({ check, level, message }) =>
+          check === 'connection' && level === 'error' ? [message] : [],
+        );
+      };
+      expect(await names()).toEqual([]);
+      await second().stop();
+      await until('it to be missed', () => broker.link.unreachable.length === 1);
+      expect(await names()).toEqual([expect.stringContaining(second().address)]);
+    });
+
     it('are known to be there again', async () => {
       await broker.connect();
       expect(broker.link.unreachable).toEqual([]);

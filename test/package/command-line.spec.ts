@@ -28,6 +28,15 @@ describe('the program of the packed library, without Nest and without any option
     expect(await run('cancel', 'jobs', 'a')).toEqual({ code: 0, stdout: "Message 'a' is cancelled.\n", stderr: '' });
   });
 
+  it('goes on although nobody reads its standard error any more', async () => {
+    const { code, stdout } = await program.shell(
+      `exec 3> >(:); wait $!; nestjs-delay-queue publish cut 1 --id a --delay 1h 2>&3`,
+      { env },
+    );
+    expect(stdout).toMatch(/^Message 'a' is due /);
+    expect(code).toBe(0);
+  });
+
   it('says what is wrong with a URL whose password is not encoded', async () => {
     const { code, stderr } = await run('stats', '--redis', 'redis://me:50%@127.0.0.1:1');
     expect(code).toBe(2);

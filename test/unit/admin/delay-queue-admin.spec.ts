@@ -85,11 +85,9 @@ describe('requeue and remove of one dead letter', () => {
 });
 
 describe('requeue and remove of dead letters', () => {
-  const group: { fingerprint: string } | undefined = [].at(0);
-
   it.each<[object | undefined]>([
     [{}],
-    [{ fingerprint: group?.fingerprint }],
+    [{ fingerprint: undefined }],
     [{ reason: undefined, key: undefined, since: undefined }],
     [undefined],
     [{ all: undefined }],

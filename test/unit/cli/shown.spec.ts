@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Cli } from '../../../lib/cli/cli.js';
+import type { GlobalOptions } from '../../../lib/cli/program.js';
+import { FakeTerminal } from '../../support/cli/fake-terminal.js';
 import { cut, shown, shownCount, shownLines, shownValue } from '../../../lib/cli/text.js';
 import { relative, shownDuration, shownTime } from '../../../lib/cli/times.js';
 import { toJson } from '../../../lib/cli/json.js';
@@ -61,6 +64,28 @@ describe('a text of somebody else', () => {
 
   it('is cut with a sign that it was', () => {
     expect([cut('abcdef', 6), cut('abcdef', 4), cut('abcdef', 0)]).toEqual(['abcdef', 'abc…', '…']);
+  });
+});
+
+describe('whatever is printed', () => {
+  const evil = 'a\u001B]0;title\u0007\u009B31m\u001B[31m\rb\nc';
+  const safe = 'a\\u001b]0;title\\u0007\\u009b31m\\u001b[31m\\u000db\nc';
+
+  it.each([
+    { isTTY: false, printed: safe },
+    { isTTY: true, printed: safe.replace('\\u001b[31m', '\u001B[31m') },
+  ])('does nothing to the terminal but colours, if it is one: $isTTY', async ({ isTTY, printed }) => {
+    const terminal = new FakeTerminal({ isTTY });
+    const cli = new Cli(terminal, () => ({ color: true }) as GlobalOptions);
+    cli.print({}, () => [evil]);
+    cli.note(evil);
+    await new Promise(setImmediate);
+    expect([terminal.output, terminal.errors]).toEqual([`${printed}\n`, `${printed}\n`]);
+  });
+
+  it('has no control character in JSON, and means the same', () => {
+    expect(toJson({ [evil]: evil })).not.toMatch(/\p{Cc}/u);
+    expect(JSON.parse(toJson({ [evil]: evil }))).toEqual({ [evil]: evil });
   });
 });
 

@@ -46,6 +46,8 @@ describe('SignalWatch', () => {
   });
 
   it('says of a process that delivers at most once alone that messages are lost', () => {
-    expect(new NoShutdownHooksError(0, 1000).message).toMatch(/: their messages are lost if they are delivered at most/);
+    expect(new NoShutdownHooksError(0, 1000).message).toMatch(
+      /: their messages are lost if they are delivered at most/,
+    );
   });
 });

@@ -62,9 +62,21 @@ describe('FleetReader', () => {
     ]);
   });
 
-  it('continues after an unreadable entry, and reports it', () => {
+  it.each([
+    'damaged',
+    'null',
+    '{}',
+    '[5,7]',
+    `[${AT},null]`,
+    `[${AT},[0,0,"jobs",0]]`,
+    `[${AT},[0,0,"jobs",0,"id","soon",0]]`,
+    `[${AT},[1,0,"jobs",0,"id",null,1]]`,
+    `[${AT},[10,0,"jobs",0,"tick","outage","many",0,0]]`,
+    `[${AT},[8,1e300,"jobs",0,"id",null,1]]`,
+    `["now",[8,0,"jobs",0,"id",null,1]]`,
+  ])('continues after an unreadable entry, and reports it: %s', (events) => {
     const { give, told, errors } = start();
-    give(entry('a', 1, { events: 'damaged' }));
+    give(entry('a', 1, { events }));
     give(entry('a', 2));
     expect(told()).toEqual([{ kind: 'gap', missed: 1, process: 'a' }, 'a 2']);
     expect(errors).toHaveLength(1);

@@ -213,6 +213,14 @@ describe('a cron expression', () => {
     expect(() => cron(expression)).toThrow(/^cron must be a cron expression of five or six fields/);
   });
 
+  it.each([
+    ['0 0 * 13 *', 'Invalid value for month: 13'],
+    ['0 0 32 * *', 'Invalid value for day: 32'],
+    ['61 * * * *', 'Invalid value for minute: 61'],
+  ])('is refused with the number that it has: %j', (expression, reason) => {
+    expect(() => cron(expression)).toThrow(reason);
+  });
+
   it('is refused if it never occurs', () => {
     expect(() => cron('0 0 30 2 *')).toThrow("cron has no time at which it occurs. Given: '0 0 30 2 *'.");
   });

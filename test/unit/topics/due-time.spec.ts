@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DueTime } from '../../../lib/broker/broker.interface.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
+import { optionalTime } from '../../../lib/time/date.js';
 import { optionalDueTime, requiredDueTime } from '../../../lib/topics/due-time.js';
 import { shown } from '../../support/shown.js';
 
@@ -74,6 +75,18 @@ for (const [name, dueTime] of Object.entries(CHECKS)) {
     }
   });
 }
+
+describe('a date of another library', () => {
+  it.each([
+    ['luxon', { toJSDate() {} }, 'toJSDate()'],
+    ['moment or dayjs', { toDate() {} }, 'toDate()'],
+    ['Temporal', { epochMilliseconds: NOW }, 'epochMilliseconds'],
+  ])('is refused with the way to convert it: %s', (_, members, way) => {
+    const date = Object.create(members) as Date;
+    expect(() => requiredDueTime({ deliverAt: date }, NOW)).toThrow(`. Give its ${way}.`);
+    expect(() => optionalTime('since', date)).toThrow(`. Give its ${way}.`);
+  });
+});
 
 describe('if neither delay nor deliverAt is given', () => {
   for (const when of [{}, { delay: undefined }, { delay: undefined, deliverAt: undefined }]) {
