@@ -62,6 +62,39 @@ describe('a handler that has met a rate limit', () => {
     expect(bed.called).toEqual([['a'], ['c']]);
   });
 
+  it('goes on at once when its topic is resumed, and tells of a shorter hold then', async () => {
+    const bed = new RunBed();
+    bed.own();
+    bed.take('a');
+    bed.call(0).reject(new RateLimitedError('10s'));
+    await turns(3);
+    const before = bed.sent.length;
+    bed.signal({ kind: 'due', at: bed.clock.now() });
+    await turns(3);
+    expect(bed.sent.slice(before)).toEqual(['claim']);
+    bed.take('b');
+    expect(bed.called).toEqual([['a'], ['b']]);
+
+    bed.call(1).reject(new RateLimitedError('5s'));
+    await turns(3);
+    expect(bed.holds).toEqual([10_000, 5000]);
+    expect(await bed.outcomes()).toEqual([
+      ['a', 'put-off'],
+      ['b', 'put-off'],
+    ]);
+  });
+
+  it('lets nothing begin that was claimed before its partition knew of that', async () => {
+    const bed = new RunBed();
+    bed.own();
+    bed.take('a', 'b');
+    bed.call(0).reject(new RateLimitedError('10s'));
+    bed.signal({ kind: 'due', at: bed.clock.now() });
+    await turns(3);
+    bed.take('c');
+    expect(bed.called).toEqual([['a'], ['b']]);
+  });
+
   it('holds nothing else if it concerns its message or its key alone', async () => {
     const bed = new RunBed();
     bed.take('a', 'b');
