@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ClaimedMessage, Outcome } from '../../lib/broker/broker.interface.js';
+import type { ClaimedMessage, Limits, Outcome } from '../../lib/broker/broker.interface.js';
 import {
   ACK,
   type BrokerTest,
@@ -10,6 +10,7 @@ import {
   RELEASE,
   RETRY,
   RETRY_LATER,
+  message,
 } from '../support/broker/broker-bed.js';
 import { claimAll, claimable, publishAll } from '../support/broker/ordered-messages.js';
 
@@ -163,6 +164,32 @@ export function keyLimitsContract(it: BrokerTest): void {
       bed.keyLimits = undefined;
       await bed.claim();
       expect(await claimable(bed)).toHaveLength(2);
+    });
+
+    it.for<{ what: string; before: Limits; after?: Limits }>([
+      { what: 'a rate that is gone', before: { rate: { max: 1, per: LONG } } },
+      {
+        what: 'a rate that was raised',
+        before: { rate: { max: 1, per: LONG } },
+        after: { rate: { max: 20, per: LONG } },
+      },
+      { what: 'more that may be in flight', before: { inFlight: 1 }, after: { inFlight: 20 } },
+    ])('lets all go on soon, though each claim takes all that has come free: $what', async (given, { bed }) => {
+      bed.keyLimits = given.before;
+      for (const id of ['a', 'b']) {
+        await bed.publishAll(Array.from({ length: 110 }, (_, key) => message(`${id}\0${key}`)));
+      }
+      expect(await claimable(bed)).toHaveLength(110);
+      bed.keyLimits = given.after;
+      let claimed = 0;
+      for (let nextAt: number | undefined = 0; nextAt !== undefined && nextAt <= (await bed.time());) {
+        const answer = await bed.claim({ max: 1 });
+        claimed += answer.messages.length;
+        nextAt = answer.nextAt;
+        await bed.advance(1);
+      }
+
+      expect(claimed).toBe(110);
     });
 
     it('does not change what an order allows', async ({ bed }) => {
