@@ -143,6 +143,19 @@ export function finishedContract(it: BrokerTest): void {
       expect(await idsOf(bed)).toEqual(['a', 'b']);
     });
 
+    it('are all that was drained, what was held back too, however large it is', async ({ bed }) => {
+      await keep(bed);
+      bed.keyLimits = { inFlight: 1 };
+      const envelope = `[1,"${'x'.repeat(100_000)}"]`;
+      await bed.publishAll(['a\0k', 'b\0k', 'c\0k', 'd\0k', 'e\0k'].map((id) => message(id, { envelope })));
+      await bed.claim();
+      for (let more = true; more;) {
+        ({ more } = await bed.broker.clear(bed.partition, bed.nextCall(), 'scheduled'));
+      }
+
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 0, inFlight: 1, finished: 4 });
+    });
+
     it('are no dead letters, and nothing that was replaced', async ({ bed }) => {
       await keep(bed);
       await bed.settled('dead', DEAD);

@@ -243,6 +243,17 @@ describe('Redis under load', () => {
       expect(time).toBeLessThan(LONGEST_BLOCK);
     });
 
+    it('that are kept, a settle stops at about 256 KiB, whoever sends it, and does nothing about the rest', async () => {
+      await publishLarge(0, 3);
+      const claimed: ClaimedMessage[] = [];
+      while (claimed.length < 3) claimed.push(...(await bed.claimant.claim({ finished: { maxCount: 10 } })).messages);
+      const settlements = claimed.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
+
+      const answers = await bed.broker.settle(bed.partition, bed.nextCall(), settlements);
+      expect(answers).toEqual(['settled', 'later', 'later']);
+      expect(await bed.broker.stats(bed.partition)).toMatchObject({ finished: 1, inFlight: 2 });
+    });
+
     it('that are gone, a claim returns as many small ones as before', async () => {
       await publishLarge(0, 1);
       const [large] = (await bed.claimant.claim()).messages;
