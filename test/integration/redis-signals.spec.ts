@@ -1,10 +1,12 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { PartitionSignal } from '../../lib/broker/broker.interface.js';
 import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
 import { SignalSubscriber } from '../../lib/broker/redis/signal-subscriber.js';
 import { SystemClock } from '../../lib/time/clock.js';
-import { SILENT } from '../support/broker/redis-bed.js';
+import { ACK, LONG_AGO, message } from '../support/broker/broker-bed.js';
+import { SILENT, newRedisBroker, openRedisBed } from '../support/broker/redis-bed.js';
 import { Received } from '../support/broker/received.js';
 import { until } from '../support/waiting.js';
 import { type PrivateRedis, startRedis } from '../support/servers/redis-server.js';
@@ -140,5 +142,42 @@ describe('subscriptions', () => {
 
     expect(connection.subscriber).toBe(broken);
     expect(begun.all).toEqual([]);
+  });
+});
+
+describe('what a settle makes due', () => {
+  it.each([
+    { follows: true, how: 'by the answer, if it follows the partition', signals: [1] },
+    { follows: false, how: 'by a signal, if it does not', signals: [LONG_AGO, 1] },
+  ])('is told to the owner $how', async ({ follows, signals }) => {
+    const bed = await openRedisBed(inject('redisUrl'));
+    const other = newRedisBroker(inject('redisUrl'), bed.prefix);
+    try {
+      await other.connect();
+      await bed.claimant.acquire();
+      const publish = (...ids: string[]): Promise<unknown> =>
+        bed.broker.publish(
+          bed.partition,
+          bed.nextCall(),
+          ids.map((id) => message(id)),
+          { order: 'continue' },
+        );
+      await publish('a\0k', 'b\0k');
+      const { messages } = await bed.claimant.claim({ order: 'continue' });
+      const [own, others] = [new Received<PartitionSignal>(), new Received<PartitionSignal>()];
+      if (follows) bed.broker.watchPartition(bed.partition, own.listener);
+      other.watchPartition(bed.partition, others.listener);
+      for (const broker of [bed.broker, other]) await broker.link.listen();
+
+      const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome: ACK }));
+      expect(await bed.broker.settle(bed.partition, bed.nextCall(), settlements)).toEqual(['settled']);
+      expect(own.all).toEqual(follows ? [{ kind: 'due', at: LONG_AGO }] : []);
+      // What is sent last shows what was sent before.
+      await bed.broker.publish(bed.partition, bed.nextCall(), [message('last', { due: { at: 1 } })]);
+      expect(await others.atLeast(signals.length)).toEqual(signals.map((at) => ({ kind: 'due', at })));
+    } finally {
+      await other.close();
+      await bed.close();
+    }
   });
 });
