@@ -38,6 +38,17 @@ export function claimRepeatContract(it: BrokerTest): void {
       expect((await bed.claim()).messages).toMatchObject([{ storedId: 'a', token: bed.token(1) }]);
     });
 
+    it('says when they may begin by the rates of their keys, as the first call has granted it', async ({ bed }) => {
+      bed.keyLimits = { rate: { max: 1, per: LONG } };
+      await bed.publish('a');
+      const lost = await bed.claim({ begin: { lead: 5000, slack: 20, ahead: 0 } });
+      await bed.advance(5);
+      const { grantedAt, begins } = await bed.repeatClaim();
+
+      expect(grantedAt).toBe(lost.grantedAt);
+      expect(begins?.lead).toBeLessThanOrEqual((lost.begins?.lead ?? NaN) - 5);
+    });
+
     it('returns no delivery that is known already', async ({ bed }) => {
       await bed.deliver('known');
       await bed.publish('lost');

@@ -34,28 +34,32 @@ export function keyRatesContract(it: BrokerTest): void {
       expect(await claimable(bed)).toEqual([C, D]);
     });
 
-    it('is there for a claim that comes early by no more than its slack, and what it brings begins when it may', async ({
-      bed,
-    }) => {
-      const begin = { lead: 0, slack: 60, ahead: 0 };
-      bed.keyLimits = { rate: { max: 1, per: PER } };
-      await publishAll(bed, A, B);
-      const { grantedAt = 0 } = await bed.claim({ begin });
-      const { nextAt = 0 } = await bed.claim({ begin });
-      await bed.advance(nextAt - (await bed.time()) - begin.slack / 2);
+    it.for([{ lead: 0 }, { lead: 40 }])(
+      'is there for a claim that comes early by no more than its slack, and what it brings begins when it may: %o',
+      async ({ lead }, { bed }) => {
+        const begin = { lead, slack: 60, ahead: 0 };
+        bed.keyLimits = { rate: { max: 1, per: PER } };
+        await publishAll(bed, A, B);
+        const { grantedAt = 0 } = await bed.claim({ begin });
+        const { nextAt = 0 } = await bed.claim({ begin });
+        await bed.advance(nextAt - (await bed.time()) - begin.slack / 2);
 
-      const early = await bed.claim({ begin });
-      expect(early.messages).toMatchObject([{ storedId: B }]);
-      expect(early.grantedAt).toBeGreaterThanOrEqual(grantedAt + PER + 1 + begin.slack);
-    });
+        const early = await bed.claim({ begin });
+        expect(early.messages).toMatchObject([{ storedId: B }]);
+        expect(early.grantedAt).toBeGreaterThanOrEqual(grantedAt + PER + 1 + begin.slack);
+      },
+    );
 
-    it('has the next claim made when more may begin, and not while what it has just granted may', async ({ bed }) => {
-      const begin = { lead: 0, slack: 60, ahead: 0 };
-      bed.keyLimits = { rate: { max: 1, per: LONG } };
-      await publishAll(bed, A, B, OTHER);
-      const { grantedAt = 0, nextAt } = await bed.claim({ begin, max: 2, lease: 2 * LONG });
-      expect(nextAt).toBe(grantedAt + LONG + 1);
-    });
+    it.for([{ lead: 0 }, { lead: 5000 }])(
+      'has the next claim made when more may begin, and not while what it has just granted may: %o',
+      async ({ lead }, { bed }) => {
+        const begin = { lead, slack: 60, ahead: 0 };
+        bed.keyLimits = { rate: { max: 1, per: LONG } };
+        await publishAll(bed, A, B, OTHER);
+        const { grantedAt = 0, nextAt } = await bed.claim({ begin, max: 2, lease: 2 * LONG });
+        expect(nextAt).toBe(grantedAt + LONG + 1 - lead);
+      },
+    );
 
     it('has the next claim made as early as the claimant wants', async ({ bed }) => {
       bed.keyLimits = { rate: { max: 1, per: LONG } };
@@ -163,6 +167,19 @@ export function keyRatesContract(it: BrokerTest): void {
       await bed.advance(3 * PER + AT_ONCE.slack + 5);
 
       expect(await claimAll(bed)).toMatchObject([{ storedId: B, dueAt: LONG_AGO }]);
+    });
+
+    it('leaves the first of an ordered key its place if it is to run now', async ({ bed }) => {
+      bed.order = 'continue';
+      bed.keyLimits = { rate: { max: 1, per: LONG } };
+      await publishAll(bed, A, B, C);
+      await bed.settle(await bed.claimOne(), ACK);
+      expect(await claimable(bed)).toEqual([]);
+      expect(await bed.broker.runNow(bed.partition, bed.nextCall(), B)).toBe('rescheduled');
+
+      expect(await bed.get(C)).toMatchObject({ blockedBy: B });
+      bed.keyLimits = undefined;
+      expect(await eventuallyOne(bed)).toMatchObject({ storedId: B, dueAt: LONG_AGO });
     });
 
     it.for([{ order: undefined }, { order: 'continue' as const }])(

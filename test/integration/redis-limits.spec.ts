@@ -237,6 +237,22 @@ describe('limits in Redis', () => {
       expect((await bed.broker.stats(bed.partition)).blocked).toBeLessThan(19_999);
     });
 
+    it('a claim parks 400 at most', async () => {
+      await publish(...Array.from({ length: 600 }, (_, i) => `m${i}\0hot`));
+      expect(await claim({ inFlight: 1 })).toHaveLength(1);
+      expect((await bed.broker.stats(bed.partition)).blocked).toBeLessThan(400);
+    });
+
+    it('a claim forgets many keys of which nothing counts, and asks for no claim at once for the others', async () => {
+      const keys = Array.from({ length: 700 }, (_, i) => `k${i}`);
+      await bed.redis.hset(bed.keys.rates, ...keys.flatMap((key) => [key, '0 5 1']));
+      await bed.redis.zadd(bed.keys.rated, ...keys.flatMap((key) => ['6', key]));
+      const before = Math.floor(await serverTime(bed.redis));
+      const { nextAt } = await bed.claimant.claim({ keyLimits: { rate: { max: 1, per: 1 } } });
+      expect(await bed.redis.hlen(bed.keys.rates)).toBe(200);
+      expect(nextAt).toBeGreaterThanOrEqual(before + 1000);
+    });
+
     it('hands out what was due first first', async () => {
       for (let i = 0; i < 5; i++) {
         await bed.broker.publish(bed.partition, bed.nextCall(), [message(`m${i}\0k`, { due: { at: LONG_AGO - i } })]);

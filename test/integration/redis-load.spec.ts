@@ -210,6 +210,19 @@ describe('Redis under load', () => {
     expect(time).toBeLessThan(LONGEST_BLOCK);
   });
 
+  it('what a claim has handed out at most once is read for a repeat of it alone', async () => {
+    await bed.broker.publish(bed.partition, bed.nextCall(), [message('a')]);
+    const reads = async (claim: () => Promise<unknown>): Promise<number> => {
+      await bed.redis.config('RESETSTAT');
+      await claim();
+      const [, calls] = /cmdstat_get:calls=(\d+)/.exec(await bed.redis.info('commandstats')) ?? [];
+      return Number(calls);
+    };
+    const first = await reads(() => bed.claimant.claim({ lease: 0 }));
+    expect(await reads(() => bed.claimant.claim({ lease: 0 }))).toBe(first);
+    expect(await reads(() => bed.claimant.repeat())).toBe(first + 1);
+  });
+
   describe('with large messages', () => {
     it('of 1 MiB each, a claim stops at about 1 MiB, and the rest follows', async () => {
       await publishLarge(0, 50);

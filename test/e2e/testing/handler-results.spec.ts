@@ -1,4 +1,4 @@
-import { type CallHandler, Injectable, type NestInterceptor, UseInterceptors } from '@nestjs/common';
+import { type CallHandler, Inject, Injectable, type NestInterceptor, Scope, UseInterceptors } from '@nestjs/common';
 import { DelayedHandler, type DelayedMessage, OnDeadLetter } from 'nestjs-delay-queue';
 import { EMPTY, type Observable, Subject, defer, merge } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -85,32 +85,57 @@ class Impatient implements NestInterceptor {
 }
 
 @Injectable()
-class Slow {
+class Calls {
   readonly messages: DelayedMessage[] = [];
   end: () => void = () => {};
 
-  @UseInterceptors(Impatient)
-  @DelayedHandler('slow', { backoff: { type: 'fixed', delay: '1s' } })
-  async handle(_: unknown, message: DelayedMessage): Promise<void> {
+  async add(message: DelayedMessage): Promise<void> {
     this.messages.push(message);
     if (message.attempt === 1) await new Promise<void>((resolve) => (this.end = resolve));
   }
 }
 
+@Injectable()
+class Slow {
+  constructor(@Inject(Calls) private readonly calls: Calls) {}
+
+  @UseInterceptors(Impatient)
+  @DelayedHandler('slow', { backoff: { type: 'fixed', delay: '1s' } })
+  handle(_: unknown, message: DelayedMessage): Promise<void> {
+    return this.calls.add(message);
+  }
+
+  @UseInterceptors(Impatient)
+  @DelayedHandler('timed', { timeout: '1s', backoff: { type: 'fixed', delay: '1s' } })
+  handleInTime(_: unknown, message: DelayedMessage): Promise<void> {
+    return this.calls.add(message);
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class Scoped extends Slow {}
+
 describe('an interceptor that gives up', () => {
-  it('fails the attempt and aborts its signal, and the next one waits until the method has ended', async () => {
-    const { app, harness, producer } = await boot({ providers: [Slow, Impatient] });
-    const { messages, ...slow } = { messages: app.get(Slow).messages, end: () => app.get(Slow).end() };
-    await producer.publish('slow', null);
-    await harness.advance(0);
-    app.get(Impatient).gaveUp.error(new Error('timeout has occurred'));
-    await harness.advance('10s');
+  it.each([
+    { topic: 'slow', after: 0, code: 'GIVEN_UP', Handlers: Slow },
+    { topic: 'slow', after: 0, code: 'GIVEN_UP', Handlers: Scoped },
+    { topic: 'timed', after: '2s', code: 'HANDLER_TIMEOUT', Handlers: Slow },
+  ] as const)(
+    'fails the attempt and aborts its signal, and the next one waits until the method has ended: %o',
+    async ({ topic, after, code, Handlers }) => {
+      const { app, harness, producer } = await boot({ providers: [Handlers, Impatient, Calls] });
+      const calls = app.get(Calls);
+      await producer.publish(topic, null);
+      await harness.advance(after);
+      app.get(Impatient).gaveUp.error(new Error('timeout has occurred'));
+      await harness.advance('10s');
 
-    expect(messages.map(({ attempt }) => attempt)).toEqual([1]);
-    expect(messages[0]?.signal.reason).toMatchObject({ code: 'GIVEN_UP' });
+      expect(calls.messages.map(({ attempt }) => attempt)).toEqual([1]);
+      expect(calls.messages[0]?.signal.reason).toMatchObject({ code });
 
-    slow.end();
-    await harness.advance('1m');
-    expect(messages.map(({ attempt }) => attempt)).toEqual([1, 2]);
-  });
+      calls.end();
+      await harness.advance('1m');
+      expect(calls.messages.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    },
+  );
 });

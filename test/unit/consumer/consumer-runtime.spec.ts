@@ -9,6 +9,7 @@ import type { MessageHandler } from '../../../lib/consumer/message-handler.inter
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
+import type { TopicOptions } from '../../../lib/composition/delay-queue-options.interface.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { testRegistry } from '../../support/units/handling.js';
 import { turns } from '../../support/units/test-claimant.js';
@@ -37,7 +38,11 @@ function slowBroker(): MemoryBroker {
 }
 
 /** A runtime with one handler for the topics 'first' and 'second'. */
-function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): ConsumerRuntime {
+function runtimeOn(
+  broker: MemoryBroker,
+  handle: MessageHandler['handle'],
+  defaults: TopicOptions = {},
+): ConsumerRuntime {
   const context: ConsumerContext = {
     broker,
     clock,
@@ -45,7 +50,7 @@ function runtimeOn(broker: MemoryBroker, handle: MessageHandler['handle']): Cons
     events: { wants: () => false, emit: () => {} },
     member: 'me',
   };
-  const options = resolveOptions({ defaults: { partitions: 2 } }) as ConsumingOptions;
+  const options = resolveOptions({ defaults: { partitions: 2, ...defaults } }) as ConsumingOptions;
   const topics = testRegistry(context, { settingsOf: options.topicSettings });
   const handler = resolveHandler('Jobs.work', ['first', 'second'], { concurrency: 3 }, options);
   return new ConsumerRuntime({
@@ -102,5 +107,19 @@ describe('ConsumerRuntime', () => {
       inFlight: 0,
       counters: { acked: 1 },
     });
+  });
+
+  it('is known to wait for permits for a while, though what is delivered at most once has no lease', async () => {
+    const leases = new Set<number>();
+    const broker = wrapBroker(new MemoryBroker(clock), async (call) => {
+      if (call.operation === 'permit') leases.add(call.args[1].lease);
+      return call.run();
+    });
+    const runtime = runtimeOn(broker, () => {}, { delivery: 'at-most-once', rateLimit: { max: 1, per: '1h' } });
+    await runtime.start();
+    await turns(20);
+    await runtime.stop();
+
+    expect([...leases]).toEqual([30_000]);
   });
 });

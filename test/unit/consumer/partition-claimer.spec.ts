@@ -69,6 +69,18 @@ describe('PartitionClaimer', () => {
     expect(bed.claims.at(-1)?.max).toBe(Math.floor((1000 - taken) / 4));
   });
 
+  it('is told of the next claim earlier by half of what a call takes', async () => {
+    const bed = new ClaimBed();
+    const claimer = bed.claimer('jobs');
+    claimer.start();
+    await bed.clock.advance(40);
+    bed.claimOf('jobs').answer(claimed(0));
+    await turns();
+    claimer.wake(0);
+    const [first, second] = bed.claims.map(({ begin }) => begin?.ahead ?? NaN) as [number, number];
+    expect(second).toBe(first + 20);
+  });
+
   it('claims no more than it has slots for', () => {
     const bed = new ClaimBed(4);
     bed.claimer('jobs', { batch: 5 }).start();
@@ -122,6 +134,22 @@ describe('PartitionClaimer', () => {
       await turns();
 
       expect(bed.claimed).toEqual(['earlier', 'later', 'earlier']);
+    });
+
+    it('if both fall due at once, whichever timer is the first', async () => {
+      const { bed, earlier } = startBoth();
+      const at = bed.clock.now() + 1000;
+      bed.claimOf('earlier').answer(claimed(0));
+      await turns();
+      bed.claimOf('later').answer(claimed(0, at));
+      await turns();
+      earlier.wake(at);
+      await bed.clock.advance(1000);
+      expect(bed.claimed).toEqual(['earlier', 'later', 'earlier']);
+      bed.claimOf('earlier').answer(claimed(1));
+      await turns();
+
+      expect(bed.claimed).toEqual(['earlier', 'later', 'earlier', 'later']);
     });
 
     it.each<{ what: string; end: (claim: PendingClaim) => void }>([

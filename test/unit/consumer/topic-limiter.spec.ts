@@ -278,6 +278,14 @@ describe('a limiter', () => {
     expect(process.limiter.isLimited).toBe(false);
   });
 
+  it('tells of other limits at once, though it asks for nothing', async () => {
+    const process = limited(FLIGHT);
+    (await process.take(4)).claimed(4);
+    process.limiter.change({ inFlight: { topic: 3 } });
+    await turns(3);
+    expect(process.calls.at(-1)).toMatchObject({ limits: { inFlight: 3 }, held: 4, wanted: 0 });
+  });
+
   it('gives back what it has when it stops, and nobody else has to wait for its lease', async () => {
     const [a, b] = [limited(FLIGHT), limited(FLIGHT)];
     const permits = await a.take(4);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { handleWithin, resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
+import { turns } from '../../support/units/test-claimant.js';
 import type { DelayQueueMiddleware } from '../../../lib/middleware/middleware.interface.js';
 
 const message = { id: 'a', headers: { 'correlation-id': 'x' } } as unknown as DelayedMessage;
@@ -44,6 +45,28 @@ describe('handleWithin', () => {
     expect(wrapped).toMatchObject({ name: 'Jobs.work', concurrency: 3, topics: [] });
     expect(await wrapped.handle([message])).toBe('done');
     expect(steps).toEqual([[message], [message], 'done']);
+  });
+
+  it('tells of a handler that still runs when a middleware has given up, and when it has ended', async () => {
+    let end = (): void => {};
+    const handler = handlerThat(() => new Promise<void>((resolve) => (end = resolve)));
+    const impatient: DelayQueueMiddleware['handle'] = async (_, next) => {
+      void next();
+      throw new Error('gave up');
+    };
+    const told: string[] = [];
+    const outlived = (ended: Promise<void>): void => {
+      told.push('runs');
+      void ended.then(() => told.push('has ended'));
+    };
+    await expect(withMiddleware(handler, [{ handle: impatient }]).handle([message], outlived)).rejects.toThrow(
+      'gave up',
+    );
+    await turns();
+    expect(told).toEqual(['runs']);
+    end();
+    await turns();
+    expect(told).toEqual(['runs', 'has ended']);
   });
 
   it('calls the handler in the context of the middleware, and continues outside of it after the call', async () => {
