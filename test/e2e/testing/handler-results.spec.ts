@@ -106,7 +106,7 @@ class Slow {
   }
 
   @UseInterceptors(Impatient)
-  @DelayedHandler('timed', { timeout: '1s', backoff: { type: 'fixed', delay: '1s' } })
+  @DelayedHandler('timed', { timeout: '1s', attempts: 20, backoff: { type: 'fixed', delay: '1s' } })
   handleInTime(_: unknown, message: DelayedMessage): Promise<void> {
     return this.calls.add(message);
   }
@@ -121,21 +121,21 @@ describe('an interceptor that gives up', () => {
     { topic: 'slow', after: 0, code: 'GIVEN_UP', Handlers: Scoped },
     { topic: 'timed', after: '2s', code: 'HANDLER_TIMEOUT', Handlers: Slow },
   ] as const)(
-    'fails the attempt and aborts its signal, and the next one waits until the method has ended: %o',
+    'fails the attempt and aborts its signal, and the next one waits until the method has ended: $topic, $Handlers.name',
     async ({ topic, after, code, Handlers }) => {
       const { app, harness, producer } = await boot({ providers: [Handlers, Impatient, Calls] });
       const calls = app.get(Calls);
       await producer.publish(topic, null);
       await harness.advance(after);
       app.get(Impatient).gaveUp.error(new Error('timeout has occurred'));
-      await harness.advance('10s');
+      await harness.advance('5s');
 
-      expect(calls.messages.map(({ attempt }) => attempt)).toEqual([1]);
+      expect(calls.messages).toHaveLength(1);
       expect(calls.messages[0]?.signal.reason).toMatchObject({ code });
 
       calls.end();
-      await harness.advance('1m');
-      expect(calls.messages.map(({ attempt }) => attempt)).toEqual([1, 2]);
+      await harness.advance('5s');
+      expect(calls.messages).toHaveLength(2);
     },
   );
 });

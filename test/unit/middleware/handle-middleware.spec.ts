@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { Subject, lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
 import { handleWithin, resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
@@ -48,23 +49,27 @@ describe('handleWithin', () => {
   });
 
   it('tells of a handler that still runs when a middleware has given up, and when it has ended', async () => {
-    let end = (): void => {};
-    const handler = handlerThat(() => new Promise<void>((resolve) => (end = resolve)));
-    const impatient: DelayQueueMiddleware['handle'] = async (_, next) => {
-      void next();
-      throw new Error('gave up');
-    };
+    const work = new Subject<void>();
+    const wrapped = withMiddleware(
+      handlerThat(() => lastValueFrom(work, { defaultValue: undefined })),
+      [
+        {
+          handle: async (_, next) => {
+            void next();
+            throw new Error('gave up');
+          },
+        },
+      ],
+    );
     const told: string[] = [];
     const outlived = (ended: Promise<void>): void => {
       told.push('runs');
       void ended.then(() => told.push('has ended'));
     };
-    await expect(withMiddleware(handler, [{ handle: impatient }]).handle([message], outlived)).rejects.toThrow(
-      'gave up',
-    );
+    await expect(wrapped.handle([message], outlived)).rejects.toThrow('gave up');
     await turns();
     expect(told).toEqual(['runs']);
-    end();
+    work.complete();
     await turns();
     expect(told).toEqual(['runs', 'has ended']);
   });
