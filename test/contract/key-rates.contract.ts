@@ -40,8 +40,7 @@ export function keyRatesContract(it: BrokerTest): void {
         const begin = { lead, slack: 60, ahead: 0 };
         bed.keyLimits = { rate: { max: 1, per: PER } };
         await publishAll(bed, A, B);
-        const { grantedAt = 0 } = await bed.claim({ begin });
-        const { nextAt = 0 } = await bed.claim({ begin });
+        const { grantedAt = 0, nextAt = 0 } = await bed.claim({ begin });
         await bed.advance(nextAt - (await bed.time()) - begin.slack / 2);
 
         const early = await bed.claim({ begin });
