@@ -2,7 +2,10 @@ import { Injectable } from '@nestjs/common';
 import {
   type DelayedMessage,
   ConfigurationError,
+  DelayQueueAdmin,
+  DelayQueueConsumers,
   DelayQueueModule,
+  type DelayQueueModuleOptions,
   DelayQueueSchedules,
   InvalidArgumentError,
   RecurringHandler,
@@ -35,9 +38,13 @@ function reporterOf(options: RecurringHandlerOptions) {
 }
 
 /** Boots an application with such a handler, on a harness of its own or on one that others use, too. */
-async function reporting(options: RecurringHandlerOptions, harness = new DelayQueueHarness({ now: START })) {
+async function reporting(
+  options: RecurringHandlerOptions,
+  harness = new DelayQueueHarness({ now: START }),
+  given: DelayQueueModuleOptions = {},
+) {
   const Reporter = reporterOf(options);
-  const { module } = await boot({ imports: [DelayQueueModule.forRoot()], providers: [Reporter] }, harness);
+  const { module } = await boot({ imports: [DelayQueueModule.forRoot(given)], providers: [Reporter] }, harness);
   return { app: module, harness, schedules: module.get(DelayQueueSchedules), dueAt: module.get(Reporter).dueAt };
 }
 
@@ -112,6 +119,19 @@ describe('DelayQueueSchedules', () => {
     expect(jobs.calls).toHaveLength(4);
   });
 
+  it.each(['pause', 'remove'] as const)('takes back what was published ahead of its time: %s', async (change) => {
+    const { app, harness, admin, jobs } = await start();
+    const schedules = app.get(DelayQueueSchedules);
+    await schedules.upsert({ id: 'tick', topic: 'jobs', payload: 7, every: 500 });
+    await harness.advance(750);
+    expect(await admin.stats('jobs')).toMatchObject({ scheduled: 4 });
+    await schedules[change]('tick');
+    expect(await admin.stats('jobs')).toMatchObject({ scheduled: 0 });
+    await harness.advance('1m');
+
+    expect(jobs.calls).toHaveLength(1);
+  });
+
   it('publishes one more now, also of one that is paused', async () => {
     const { app, harness, jobs } = await start();
     const schedules = app.get(DelayQueueSchedules);
@@ -184,6 +204,15 @@ describe('DelayQueueSchedules', () => {
     expect(await schedules.list()).toEqual([]);
   });
 
+  it('refuses to skip occurrences of a topic that is delivered at most once', async () => {
+    const { app } = await start({ options: { topics: { mails: { delivery: 'at-most-once' } } } });
+    const schedules = app.get(DelayQueueSchedules);
+    const given = { id: 'tick', topic: 'mails', payload: null, every: '1m' } as const;
+
+    await expect(schedules.upsert({ ...given, overlap: 'skip' })).rejects.toThrow("overlap 'skip' has no meaning");
+    expect(await schedules.upsert(given)).toMatchObject({ overlap: 'allow' });
+  });
+
   it('refuses to move one to another topic or key', async () => {
     const { app } = await start();
     const schedules = app.get(DelayQueueSchedules);
@@ -208,6 +237,33 @@ describe('@RecurringHandler', () => {
 
     expect(await second.schedules.prune()).toEqual(['report']);
     expect((await second.schedules.list()).map(({ id }) => id)).toEqual(['report.hourly']);
+  });
+
+  it.each([
+    { what: 'is stopped', consumer: {} },
+    { what: 'was never started', consumer: { autoStart: false } },
+  ])('is not pruned by a process without its topic while the intake $what', async ({ consumer }) => {
+    const { app, harness } = await reporting({ every: '1h' }, undefined, { consumer });
+    const { module } = await boot({ imports: [DelayQueueModule.forRoot()] }, harness);
+    const schedules = module.get(DelayQueueSchedules);
+    await app.get(DelayQueueConsumers).stop('report');
+    await harness.settle();
+    expect(await schedules.prune()).toEqual([]);
+
+    await app.close();
+    expect(await schedules.prune()).toEqual(['report']);
+  });
+
+  it('has its messages tagged, as any other schedule', async () => {
+    const rule = { every: '1h' as const, options: { tags: ['nightly'] } };
+    const { app, harness, schedules } = await reporting(rule);
+    await schedules.upsert({ id: 'report.more', topic: 'report', payload: null, ...rule });
+    await harness.advance('59m 59s');
+
+    for (const id of ['report', 'report.more']) {
+      const occurrence = { id: `${id}@2026-01-01T01:00:00.000Z`, key: id };
+      expect(await app.get(DelayQueueAdmin).get('report', occurrence)).toMatchObject({ tags: ['nightly'] });
+    }
   });
 
   it.each([

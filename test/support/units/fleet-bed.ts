@@ -41,14 +41,20 @@ export class TestProcess implements FleetMember {
   looks = 0;
   verifications = 0;
   hearsSignals = true;
+  /** What the broker says of signals that come from other servers. */
+  losesSignals = false;
   /** Answers its calls. */
   around: Around = async ({ run }) => run();
   /** What the broker tells when signals begin to come. */
   onListening: (() => void) | undefined;
 
   constructor({ broker, clock }: FleetBed, id: string, topics: readonly string[]) {
+    const losesSignals = (): boolean => this.losesSignals;
     const link = {
       ...broker.link,
+      get losesSignals() {
+        return losesSignals();
+      },
       ping: async () => void this.pings++,
       rebuild: (connection: string) => void this.rebuilt.push(connection),
     };

@@ -47,6 +47,18 @@ describe('Session', () => {
       expect([me.rebuilt, me.lines]).toEqual([[], []]);
     });
 
+    it('and looks into its partitions each time, if those of other servers can get lost all the same', async () => {
+      const { bed, me } = await joined();
+      await bed.clock.advance(20 * HEARTBEAT);
+      expect(me.looks).toBe(0);
+      me.losesSignals = true;
+      me.calls.length = 0;
+      await bed.clock.advance(20 * HEARTBEAT);
+
+      expect(me.looks).toBeGreaterThanOrEqual(6);
+      expect(me.looks).toBe(me.told.filter((kind) => kind === 'echo').length);
+    });
+
     it('and waits for it no more once it is stopped', async () => {
       const { bed, me } = await joined();
       me.hearsSignals = false;
