@@ -171,6 +171,22 @@ describe('a topic is stored twice', () => {
     expect(await bed.redis.hgetall(config)).toEqual({ partitions: '4', protocol: '1' });
   });
 
+  it('and words that a later version has added to either are no damage', async () => {
+    const limits = 'burst=9,rate=50/1000,flight=10,later=3,keyflight=2';
+    const known = {
+      ...ours,
+      order: 'block',
+      limits: { rate: { max: 50, per: 1000, by: 'topic' }, inFlight: { topic: 10, key: 2 } },
+    };
+    await bed.redis.hset(fleet.topics, 'orders', `16 ${PROTOCOL_VERSION} block ${limits} more=1 words`);
+    expect(await bed.broker.configsOf(['orders'])).toEqual([known]);
+
+    await bed.redis.hset(config, { ...ours, order: 'block', limits, more: 'words' });
+    expect(await bed.broker.configOf('orders')).toEqual(known);
+    expect(await bed.broker.configure('orders', 8)).toEqual(known);
+    expect(await bed.redis.hgetall(config)).toMatchObject({ limits, more: 'words' });
+  });
+
   it('and names that no topic can have are left out', async () => {
     await bed.broker.configure('orders', 16);
     await bed.redis.hset(fleet.topics, { 'a}b': '8 2', '': '8 2', [`x${'y'.repeat(128)}`]: '8 2', 'a b': '' });

@@ -27,7 +27,7 @@ it('a single server has a clock, and is missed while it is away', async () => {
   try {
     await broker.connect();
     expect(broker.now({ topic: TOPIC, index: 0 }) - Date.now()).toBeGreaterThan(50_000);
-    expect(broker.link.unreachable).toEqual([]);
+    expect([broker.link.unreachable, broker.link.losesSignals]).toEqual([[], false]);
     await server.stop();
     await until('it to be missed', () => broker.link.unreachable.length === 1);
     expect(broker.link.unreachable).toMatchObject([{ address: server.address }]);
@@ -235,6 +235,13 @@ describe.each(servesClusters ? [3] : [])('the %i nodes of a cluster', (size) => 
       subscriber.close();
       connection.close();
     }
+  });
+
+  it.each([true, false])('lose signals on their bus, unless each keeps its own: %s', async (shardedPubSub) => {
+    for (const node of cluster.nodes) node.traits = { scriptFlags: true, shardedPubSub };
+    await broker.connect();
+
+    expect(broker.link.losesSignals).toBe(!shardedPubSub);
   });
 
   describe('that can do different things, though they tell the same version', () => {

@@ -251,6 +251,13 @@ describe('FleetView', () => {
     expect(bed.view.nextEnd).toBe(Infinity);
   });
 
+  it('is not hurried by a session that is shorter than its own', () => {
+    const bed = seen('other');
+    bed.renew('shorter', { length: LENGTH / 10 });
+    bed.look();
+    expect(bed.view.nextEnd).toBe(LENGTH);
+  });
+
   it('names for forgetting what is stored, and is over or was left for three sessions', () => {
     const bed = seen('ended', 'vanished', 'alive');
     bed.renew('left', { left: true });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MOST_COUNTED, Recurrence, type StoredRule } from '../../../lib/schedules/recurrence.js';
 import { SeededRandom } from '../../support/random.js';
 
@@ -65,6 +65,16 @@ describe('an interval', () => {
     const last = recurrence.lastUntil(100, 365 * 24 * HOUR + 50);
     expect(last).toBe(365 * 24 * HOUR);
     expect(recurrence.count(100, last)).toBe(10 * 365 * 24 * 3600);
+  });
+});
+
+describe('a rule that is stored', () => {
+  it('is read once, and again when a thousand others have come', () => {
+    const ruleOf = (every: number): StoredRule => ({ every, anchor: 0, ...UNBOUNDED });
+    const first = Recurrence.of(ruleOf(SECOND));
+    expect(Recurrence.of(ruleOf(SECOND))).toBe(first);
+    for (let i = 1; i <= 1000; i++) Recurrence.of(ruleOf(SECOND + i));
+    expect(Recurrence.of(ruleOf(SECOND))).not.toBe(first);
   });
 });
 
@@ -197,6 +207,18 @@ describe('a cron expression', () => {
         expect(recurrence.count(first, last)).toBe(Math.min(expected, MOST_COUNTED));
       }
     }
+  });
+
+  it.each([
+    { expression: '* * * * *', from: '2026-06-01T22:00:00Z', to: '2026-06-02T14:00:00Z', times: 961, steps: 17 },
+    { expression: '*/5 * * * *', from: '2026-06-01T22:00:00Z', to: '2026-06-04T22:00:00Z', times: 865, steps: 4 },
+    { expression: '* 8-17 * * *', from: '2026-06-01T06:00:00Z', to: '2026-06-02T06:00:00Z', times: 601, steps: 2 },
+    { expression: '*/4 * * * * *', from: '2026-06-01T10:00:00Z', to: '2026-06-01T11:00:00Z', times: 901, steps: 2 },
+  ])('counts whole days and hours in one step each: $expression', ({ expression, from, to, times, steps }) => {
+    const recurrence = cron(expression);
+    const step = vi.spyOn(recurrence, 'from');
+    expect(recurrence.count(at(from), at(to))).toBe(times);
+    expect(step.mock.calls.length).toBeLessThanOrEqual(steps);
   });
 
   it.each([

@@ -48,6 +48,23 @@ describe('a schedule as it is stored', () => {
     expect(state).toMatchObject({ paused: false, next: 5, last: undefined, missed: 0 });
   });
 
+  it.each([CRON, INTERVAL])(
+    'reads a definition to which a later version has added words, and keeps them: $key',
+    (defined) => {
+      const others = { jitter: 5, more: { of: 'it' } };
+      const text = stored(encodeState(STATE), JSON.stringify({ ...others, ...JSON.parse(encodeDefinition(defined)) }));
+      const read = readSchedule(text);
+      expect(read).toMatchObject(defined);
+      expect(isSameContent({ ...text, definition: encodeDefinition(read) }, text)).toBe(true);
+      expect(isSameContent({ ...text, definition: encodeDefinition(defined) }, text)).toBe(false);
+    },
+  );
+
+  it('keeps what a later version has added to the state', () => {
+    const { state } = readSchedule(stored('rev active 5 - 0 more words', encodeDefinition(CRON)));
+    expect(encodeState({ ...state, last: 5 })).toMatch(/ active 5 5 0 more words$/);
+  });
+
   it('has another state with each write', () => {
     expect(encodeState(STATE)).not.toBe(encodeState(STATE));
   });
