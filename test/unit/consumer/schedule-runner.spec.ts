@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ownerOf } from '../../../lib/broker/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { Turns } from '../../../lib/time/turns.js';
 import { OWNER, PARTITION, SECOND, START, every, second, world } from '../../support/units/schedule-world.js';
 
 /** How many seconds ahead of their time occurrences are published. */
@@ -261,6 +262,29 @@ describe('ScheduleRunner', () => {
     expect([one.published, one.lines]).toEqual([[], [expect.stringContaining('again at least every five minutes')]]);
     await one.clock.advance(300 * SECOND);
     expect(one.published).not.toEqual([]);
+  });
+
+  it('publishes no more of a schedule that the list has for another topic, and says so', async () => {
+    const one = await world();
+    await one.store('tick', every(10), {}, START + 10 * SECOND);
+    await one.memory.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
+    await one.start();
+    await one.clock.advance(60 * SECOND);
+    expect(one.published).toEqual([second(10)]);
+    expect(await one.stateOf('tick')).toBeUndefined();
+    expect(one.lines).toEqual([expect.stringMatching(/^Schedule 'tick' of topic 'jobs' .*'others'/)]);
+  });
+
+  it('has what many have missed counted in turns with everything else of the process', async () => {
+    const one = await world();
+    for (let i = 0; i < 20; i++) await one.store(`tick ${i}`, every(60), {}, START + 60 * SECOND);
+    one.clock.moveTo(START + 3600 * SECOND);
+    const turns = vi.spyOn(Turns.prototype, 'take');
+    await one.start();
+    expect(one.of('published')).toHaveLength(20);
+    // One to tell what was missed, and one to publish the latest.
+    expect(turns).toHaveBeenCalledTimes(40);
+    turns.mockRestore();
   });
 
   it('goes on with the next look if something else fails, and says what', async () => {

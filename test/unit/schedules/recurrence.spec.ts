@@ -18,6 +18,10 @@ function interval(every: number, anchor: number, bounds: Partial<StoredRule> = {
   return new Recurrence({ every, anchor, ...UNBOUNDED, ...bounds });
 }
 
+function ruleEvery(milliseconds: number): StoredRule {
+  return { every: milliseconds, anchor: 0, ...UNBOUNDED };
+}
+
 /** The next occurrences, as they are in UTC. */
 function list(recurrence: Recurrence, from: string, count: number): string[] {
   const times: string[] = [];
@@ -70,11 +74,10 @@ describe('an interval', () => {
 
 describe('a rule that is stored', () => {
   it('is read once, and again when a thousand others have come', () => {
-    const ruleOf = (every: number): StoredRule => ({ every, anchor: 0, ...UNBOUNDED });
-    const first = Recurrence.of(ruleOf(SECOND));
-    expect(Recurrence.of(ruleOf(SECOND))).toBe(first);
-    for (let i = 1; i <= 1000; i++) Recurrence.of(ruleOf(SECOND + i));
-    expect(Recurrence.of(ruleOf(SECOND))).not.toBe(first);
+    const first = Recurrence.of(ruleEvery(SECOND));
+    expect(Recurrence.of(ruleEvery(SECOND))).toBe(first);
+    for (let i = 1; i <= 1000; i++) Recurrence.of(ruleEvery(SECOND + i));
+    expect(Recurrence.of(ruleEvery(SECOND))).not.toBe(first);
   });
 });
 

@@ -1,8 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { assertTimeZone, localToEpoch } from '../../../lib/time/local-time.js';
 
 function utc(local: string, timeZone: string): string {
   return new Date(localToEpoch('deliverAt', { local, timeZone })).toISOString();
+}
+
+/** Another one for each number: its bits say which letters are capitals. */
+function spelling(word: string, number: number): string {
+  return Array.from(word, (letter, i) => ((number >> i) & 1 ? letter.toUpperCase() : letter)).join('');
 }
 
 describe('localToEpoch', () => {
@@ -82,6 +87,19 @@ describe('localToEpoch', () => {
       /^deliverAt\.timeZone must be a time zone of the IANA database, such as 'Europe\/Berlin' or 'UTC'\. Given: /,
     );
     expect(() => assertTimeZone('timeZone', timeZone)).toThrow(/^timeZone must be/);
+  });
+
+  it('remembers a thousand spellings of time zones at most', () => {
+    const made = vi.spyOn(Intl, 'DateTimeFormat');
+    const zone = 'Asia/Dhaka';
+    assertTimeZone('timeZone', zone);
+    assertTimeZone('timeZone', zone);
+    expect(made).toHaveBeenCalledTimes(1);
+    for (let i = 0; i < 1001; i++) assertTimeZone('timeZone', `Africa/${spelling('johannesburg', i)}`);
+    made.mockClear();
+    assertTimeZone('timeZone', zone);
+    expect(made).toHaveBeenCalledTimes(1);
+    made.mockRestore();
   });
 
   it('refuses what it does not know', () => {
