@@ -24,7 +24,7 @@ import { extraId, occurrenceId } from './occurrence-ids.js';
 import { type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
 import type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
-import { anchorOf, firstFrom, startedState, upcoming } from './starting-state.js';
+import { anchorOf, firstFrom, pausedState, startedState, timesAhead, upcoming } from './starting-state.js';
 import { toSchedule } from './to-schedule.js';
 import {
   type DefinedSchedule,
@@ -171,15 +171,13 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * From now on it publishes nothing, until {@link resume}. What it has published stays.
+   * From now on nothing of it occurs, until {@link resume}. What has occurred stays.
    *
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async pause(id: string): Promise<boolean> {
-    const found = await this.#change(id, ({ state }) =>
-      state.paused ? state : { ...state, paused: true, next: undefined },
-    );
+    const found = await this.#change(id, ({ state }, now) => (state.paused ? state : pausedState(state, now)));
     if (found) await this.#takeBack(found);
     return found !== undefined;
   }
@@ -198,7 +196,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Removes it. What it has published stays. A `@RecurringHandler()` that declares it stores it again at its next boot.
+   * Removes it. What has occurred stays. A `@RecurringHandler()` that declares it stores it again at its next boot.
    *
    * @returns whether there was a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -333,15 +331,12 @@ export class DelayQueueSchedules {
   }
 
   /** Cancels the occurrences that were published ahead of their time. */
-  async #takeBack({ partition, record: { id, rule, key, state } }: PlacedSchedule): Promise<void> {
+  async #takeBack({ partition, record }: PlacedSchedule): Promise<void> {
     const { store } = this.#dependencies;
-    const { last = 0 } = state;
     const lane = this.#lanes.get(partition.topic, partition.index);
-    const recurrence = Recurrence.of(rule);
-    for (let time = recurrence.from(this.#found.now(partition)); time !== undefined && time <= last;) {
-      const storedId = toStoredId(occurrenceId(id, time), key);
+    for (const time of timesAhead(record, this.#found.now(partition))) {
+      const storedId = toStoredId(occurrenceId(record.id, time), record.key);
       await lane.send((_, call) => store.cancel(partition, call, storedId));
-      time = recurrence.after(time);
     }
   }
 

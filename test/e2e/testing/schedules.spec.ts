@@ -132,6 +132,20 @@ describe('DelayQueueSchedules', () => {
     expect(jobs.calls).toHaveLength(1);
   });
 
+  it('misses no occurrence that comes after it was paused and resumed', async () => {
+    const { app, harness, jobs } = await start();
+    const schedules = app.get(DelayQueueSchedules);
+    await schedules.upsert({ id: 'tick', topic: 'jobs', payload: 7, every: 500 });
+    await harness.advance(750);
+    await schedules.pause('tick');
+    await schedules.resume('tick');
+    const [next] = await schedules.next('tick');
+    await harness.advance(500);
+
+    expect(next).toEqual(new Date(START.getTime() + 1000));
+    expect(jobs.calls).toHaveLength(2);
+  });
+
   it('publishes one more now, also of one that is paused', async () => {
     const { app, harness, jobs } = await start();
     const schedules = app.get(DelayQueueSchedules);

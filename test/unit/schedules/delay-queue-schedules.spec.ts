@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { type Around, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { DeclaredSchedules } from '../../../lib/schedules/declared-schedules.js';
@@ -38,6 +38,36 @@ describe('upsert', () => {
     expect(partitions).toBeGreaterThan(0);
   });
 });
+
+it.each(['pause', 'remove'] as const)(
+  'a rule that this process cannot read keeps nobody from it: %s',
+  async (change) => {
+    const { schedules, memory, clock } = setUp();
+    const { partition } = await schedules.upsert(TICK);
+    const place = { topic: 'jobs', index: partition };
+    const [stored] = await memory.getSchedules(place, ['tick']);
+    const definition =
+      stored?.definition.replace(/"every":.*?,"anchor":\d+/, '"cron":"? of later","timeZone":"UTC"') ?? '';
+    // One occurrence was published ahead.
+    const state = `later active ${clock.now() + 2000} ${clock.now() + 1000} 0`;
+    const content = { definition, envelope: '[1,7]' };
+    await memory.putSchedule(place, {
+      id: 'tick',
+      expected: stored?.state,
+      state,
+      content,
+      nextAt: clock.now() + 2000,
+    });
+    const cancelled: string[] = [];
+    vi.spyOn(memory, 'cancel').mockImplementation(async (_, __, storedId) => {
+      cancelled.push(storedId);
+      return 'cancelled';
+    });
+
+    expect(await schedules[change]('tick')).toBe(true);
+    expect(cancelled).toEqual([expect.stringContaining('tick@')]);
+  },
+);
 
 describe('the schedules that handlers declare', () => {
   it('are stored again after a loss of data if they are gone, and stay as they are if not', async () => {
