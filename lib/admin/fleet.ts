@@ -1,4 +1,10 @@
-import { MINUTE, MINUTES_KEPT, type ReportedProcess, type ReportedWork } from '../broker/broker.interface.js';
+import {
+  MINUTE,
+  MINUTES_KEPT,
+  type ReportedProcess,
+  type ReportedWork,
+  type TopicWork,
+} from '../broker/broker.interface.js';
 import { assertInteger, assertOptions } from '../checks/validate.js';
 import { Lateness } from '../fleet/lateness.js';
 import { type LiveProcess, liveProcesses } from '../fleet/live-sessions.js';
@@ -56,6 +62,8 @@ export interface FleetProcess {
   readonly busy: number | undefined;
   /** Of its partitions, those that waited for a handler call to end, or for Redis to have room. */
   readonly waiting: number | undefined;
+  /** Whether it publishes its events for the fleet, see the module's option `fleetEvents`. */
+  readonly fleetEvents: boolean | undefined;
   /** What it handles, sorted by topic. */
   readonly topics: readonly ProcessTopic[];
   /** What it did, minute by minute, the one under way last. */
@@ -85,14 +93,14 @@ export interface FleetTopic {
 }
 
 /**
- * What was done in a minute.
+ * What was done in a minute, or in a longer span of the history.
  *
  * @publicApi
  */
 export interface WorkMinute {
   /** Its begin, on the Redis server's clock. */
   readonly at: Date;
-  /** How much of it has passed, in seconds: 60, or less of the one under way. */
+  /** How much of it has passed, in seconds: of a minute 60, or less of the one under way. */
   readonly seconds: number;
   /** Messages that were handed to a handler; each attempt counts. */
   readonly delivered: number;
@@ -127,9 +135,8 @@ export async function lookAtFleet(dependencies: AdminDependencies, options: Flee
   const { minutes = DEFAULT_MINUTES } = options;
   assertInteger('minutes', minutes, { min: 0, max: MINUTES_KEPT });
   const topic = options.topic === undefined ? undefined : checkedTopicName(options.topic);
-  const { broker, clock, timeout, reportOwn } = dependencies;
-  // What cannot be told now makes this no worse than the look of another process.
-  if (reportOwn) await within(clock, timeout, reportOwn()).catch(() => {});
+  const { broker } = dependencies;
+  await tellOwn(dependencies);
   const processes = await served(dependencies, () => liveProcesses(broker));
   const sessions = processes.map(({ session }) => session.session);
   const reported = await served(dependencies, () => broker.reportedProcesses(sessions));
@@ -144,6 +151,11 @@ export async function lookAtFleet(dependencies: AdminDependencies, options: Flee
       .toSorted()
       .map((name) => ({ topic: name, minutes: work.map((minute) => toMinute(minute, minute.byTopic.get(name))) })),
   };
+}
+
+/** Tells what this process did, so that it is seen at once. What cannot be told now makes a look no worse than that of another process. */
+export async function tellOwn({ clock, timeout, reportOwn }: AdminDependencies): Promise<void> {
+  if (reportOwn) await within(clock, timeout, reportOwn()).catch(() => {});
 }
 
 /** What was done in a minute, by whom and for what. */
@@ -201,12 +213,17 @@ function toProcess(
     concurrency: state?.concurrency,
     busy: state?.busy,
     waiting: state?.waiting,
+    fleetEvents: state && state.fleetEvents === true,
     topics: topics.toSorted().map((topic) => ({ topic, partitions: holdings?.[topic] ?? [] })),
   };
 }
 
-function toMinute({ at, seconds }: WorkOfMinute, work: readonly ReportedWork[] = []): WorkMinute {
-  const sum = (value: (one: ReportedWork) => number): number => work.reduce((total, one) => total + value(one), 0);
+/** Sums up what was done within a time. */
+export function toMinute(
+  { at, seconds }: Pick<WorkOfMinute, 'at' | 'seconds'>,
+  work: readonly TopicWork[] = [],
+): WorkMinute {
+  const sum = (value: (one: TopicWork) => number): number => work.reduce((total, one) => total + value(one), 0);
   const all = new Lateness();
   for (const { lateness, maxLateness } of work) all.merge(lateness, maxLateness);
   const [p50, p99] = [all.quantile(0.5), all.quantile(0.99)];

@@ -38,7 +38,7 @@ import type {
   TopicOrder,
 } from './message-calls.interface.js';
 import type { Owner } from './owner.js';
-import type { ProcessReport, ReportedProcess, ReportedWork, WorkReport } from './reports.interface.js';
+import type { ProcessReport, ReportedProcess, ReportedWork, SpanOfWork, WorkReport } from './reports.interface.js';
 import type {
   DueSchedules,
   ScheduleLook,
@@ -260,7 +260,7 @@ export interface BrokerOperations {
    * @returns whether its session is stored; without one nothing is noted
    */
   report(report: ProcessReport): Promise<boolean>;
-  /** Notes what a process did in a minute. It is kept for `MINUTES_KEPT` minutes. */
+  /** Notes what a process did in a minute. It is kept for `MINUTES_KEPT` minutes, and summed up in the history if there is one. */
   reportWork(report: WorkReport): Promise<void>;
   /** What the processes of these sessions have said of themselves, in their order. */
   reportedProcesses(sessions: readonly string[]): Promise<ReportedProcess[]>;
@@ -270,6 +270,12 @@ export interface BrokerOperations {
    * @param topic only for this one
    */
   reportedWork(minute: number, topic?: string): Promise<ReportedWork[]>;
+  /**
+   * What the history tells of a topic, in no order. Of the buckets of lateness, four are joined to one.
+   *
+   * @param minute the last one, since the epoch
+   */
+  historyOf(topic: string, minute: number): Promise<SpanOfWork[]>;
   /** Writes down what an operator did; about the latest 10,000 records are kept. */
   appendAudit(record: AuditRecord): Promise<void>;
   /** What operators did, the latest first. */
@@ -340,6 +346,7 @@ export const OPERATIONS = {
   reportWork: 'all',
   reportedProcesses: 'all',
   reportedWork: 'all',
+  historyOf: 'topic',
   appendAudit: 'all',
   auditRecords: 'all',
   tell: 'all',

@@ -16,6 +16,8 @@ export interface ProcessState {
   readonly waiting: number;
   /** Topics of which it calls no handler, since what their limits permit is over before it can. */
   readonly starved?: readonly string[];
+  /** Present if it publishes its events for the fleet. */
+  readonly fleetEvents?: true;
 }
 
 /** The partitions that a process owns, by topic; of each that it handles. */
@@ -49,6 +51,9 @@ export interface TopicWork {
 /** Most topics of one {@link WorkReport}. */
 export const MAX_REPORTED_TOPICS = 200;
 
+/** Most topics of one with a history: adding to it takes some 50 µs a topic. */
+export const MAX_REPORTED_WITH_HISTORY = 20;
+
 /** For so many minutes work is kept, the one under way included. */
 export const MINUTES_KEPT = 15;
 
@@ -62,6 +67,27 @@ export interface WorkReport {
   readonly minute: number;
   /** 1 to {@link MAX_REPORTED_TOPICS}. */
   readonly work: readonly TopicWork[];
+  /** `undefined`: no history is kept. */
+  readonly history?: HistorySettings | undefined;
+}
+
+/** Most spans of a history, the one under way included: with at most 400 bytes for a record and 128 for its topic, that is less than 64 KiB. */
+export const MAX_SPANS = 97;
+
+/** How the work of topics is remembered beyond {@link MINUTES_KEPT}. */
+export interface HistorySettings {
+  /** Minutes that are counted together. */
+  readonly span: number;
+  /** For how long, in milliseconds. */
+  readonly keep: number;
+}
+
+/** What was done for a topic within a span of its history. */
+export interface SpanOfWork extends TopicWork {
+  /** Of its begin, since the epoch. */
+  readonly minute: number;
+  /** Its length, in minutes. */
+  readonly span: number;
 }
 
 /** What a process has reported of a minute. */

@@ -51,12 +51,30 @@ export interface DelayQueueModuleOptions {
    */
   fleetEvents?: boolean | FleetEventsOptions;
   /**
+   * Keeps in Redis what the fleet did for each topic over days, for `DelayQueueAdmin.history()` and the dashboard. It is written with
+   * heartbeats that are sent anyway. Give it to all processes that handle: each adds what it has done itself. @defaultValue none is kept
+   */
+  history?: HistoryOptions;
+  /**
    * Takes payloads into JSON and back, for all topics that have none of their own. Every process that publishes to a topic,
    * handles it, or looks at its payloads needs the same. Give it to those that handle first: a message that was published
    * with a serializer becomes a dead letter (`'undecodable'`) in a process without one. The other way round does no harm: what
    * was published without one is left as it is. @defaultValue none: plain JSON
    */
   serializer?: PayloadSerializer;
+}
+
+/**
+ * How long the history of topics is kept.
+ *
+ * @publicApi
+ */
+export interface HistoryOptions {
+  /**
+   * 1 hour to 1 year. It is divided into at most 97 spans, of 15 minutes for a day, 2 hours for a week and 8 hours for 30 days, so a
+   * topic takes at most 64 KiB.
+   */
+  keep: Duration;
 }
 
 /**

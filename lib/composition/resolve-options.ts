@@ -1,9 +1,9 @@
-import type { RetentionLimits, TopicLimits } from '../broker/broker.interface.js';
+import type { HistorySettings, RetentionLimits, TopicLimits } from '../broker/broker.interface.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
 import { isPlainObject } from '../checks/kinds.js';
-import { asConfiguration, assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertBoolean, assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
@@ -22,6 +22,7 @@ import type {
   RateLimitOptions,
   TopicOptions,
 } from './delay-queue-options.interface.js';
+import { resolveHistory } from './resolve-history.js';
 import {
   MAX_CONCURRENCY,
   optionalDuration,
@@ -47,6 +48,8 @@ export interface ResolvedOptions {
   readonly metrics: DelayQueueMetrics | undefined;
   /** `undefined`: this process does not tell the fleet what it does. */
   readonly fleetEvents: { readonly maxLength: number } | undefined;
+  /** `undefined`: none is kept. */
+  readonly history: HistorySettings | undefined;
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;
@@ -78,6 +81,7 @@ const MODULE_OPTIONS = [
   'middleware',
   'metrics',
   'fleetEvents',
+  'history',
   'serializer',
 ] as const;
 /** They are needed when the module is imported, so they are given to `forRoot()`, or beside a factory. */
@@ -138,7 +142,7 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
   assertNotFromFactory(options);
   const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', replicas } = options;
   const publishTimeout = resolveTimeout('publishTimeout', options.publishTimeout);
-  const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false } = options;
+  const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false, history } = options;
   const serializer = optionalSerializer('serializer', options.serializer);
   assertName('prefix', prefix);
   assertRedis(redis);
@@ -154,6 +158,7 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     middleware: resolveMiddleware(middleware),
     metrics: resolveMetrics(metrics),
     fleetEvents: resolveFleetEvents(fleetEvents),
+    history: history === undefined ? undefined : resolveHistory(history),
     topics: [...own.keys()],
     topicSettings: (topic: string) => own.get(topic) ?? base,
   });
@@ -299,9 +304,7 @@ function resolveConsumer(options: ConsumerOptions): ConsumerSettings {
   assertOptions('consumer', options, CONSUMER_OPTIONS);
   const { concurrency = 100, lease = '30s', autoStart = true, shutdownTimeout = '10s', maxIdleWait = '5s' } = options;
   assertInteger('consumer.concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
-  if (typeof autoStart !== 'boolean') {
-    throw new InvalidArgumentError(`consumer.autoStart must be true or false. Given: ${describe(autoStart)}.`);
-  }
+  assertBoolean('consumer.autoStart', autoStart);
   return Object.freeze({
     concurrency,
     lease: resolveLease(lease),

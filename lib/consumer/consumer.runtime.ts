@@ -1,5 +1,5 @@
 import { repeatUntilServed } from '../broker/serve.js';
-import { type ProcessLook, ProcessReporter } from '../fleet/process-reporter.js';
+import { type ProcessLook, ProcessReporter, type ReportSettings } from '../fleet/process-reporter.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
@@ -37,6 +37,7 @@ export interface ConsumerRuntimeOptions {
   readonly handlers: readonly MessageHandler[];
   readonly intakes: Intakes;
   readonly hooks: readonly DeadLetterHook[];
+  readonly reports?: ReportSettings;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
 }
@@ -64,11 +65,11 @@ export class ConsumerRuntime implements Startable, Watched {
   /** @throws ConfigurationError if the intake of a topic without a handler was to be started or stopped */
   constructor(options: ConsumerRuntimeOptions) {
     this.#options = options;
-    const { context, settings, handlers, hooks, intakes, onDataLost, topics: registry } = options;
+    const { context, settings, handlers, hooks, intakes, reports, onDataLost, topics: registry } = options;
     const topics = handlers.flatMap((handler) => topicsOf(handler));
     this.#pool = new SlotPool(settings.concurrency);
     const { broker, clock, events, member: session } = context;
-    this.#reporter = new ProcessReporter({ broker, clock, events, session, look: () => this.#look() });
+    this.#reporter = new ProcessReporter({ broker, clock, events, session, look: () => this.#look(), ...reports });
     const { heartbeat } = settings;
     // The intakes say which topics it takes part in.
     this.#sharing = new PartitionSharing({

@@ -1,7 +1,9 @@
 import {
   type Broker,
+  type HistorySettings,
   type Holdings,
   MAX_REPORTED_TOPICS,
+  MAX_REPORTED_WITH_HISTORY,
   MINUTE,
   MINUTES_KEPT,
   type ProcessState,
@@ -21,7 +23,15 @@ export interface ProcessLook extends Pick<ProcessState, 'concurrency' | 'busy' |
   readonly holdings: Holdings;
 }
 
-export interface ProcessReporterOptions {
+/** What a process tells beside its state. */
+export interface ReportSettings {
+  /** Whether it publishes its events for the fleet. @defaultValue false */
+  readonly fleetEvents?: boolean;
+  /** @defaultValue none is kept */
+  readonly history?: HistorySettings | undefined;
+}
+
+export interface ProcessReporterOptions extends ReportSettings {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly events: EventSink;
@@ -87,9 +97,9 @@ export class ProcessReporter {
   }
 
   async #tellState(): Promise<void> {
-    const { broker, session, look } = this.#options;
+    const { broker, session, look, fleetEvents = false } = this.#options;
     const { holdings, starved = [], ...own } = look();
-    const load = starved.length > 0 ? { ...own, starved } : own;
+    const load = { ...own, ...(starved.length > 0 && { starved }), ...(fleetEvents && { fleetEvents }) };
     this.#since ??= Math.floor(broker.now());
     const state = { since: this.#since, version: VERSION, clockOffset: Math.round(broker.now() - Date.now()), ...load };
     const text = JSON.stringify(holdings);
@@ -104,22 +114,23 @@ export class ProcessReporter {
   }
 
   async #tellWork(): Promise<void> {
-    const { broker } = this.#options;
+    const { broker, history } = this.#options;
+    const most = history ? MAX_REPORTED_WITH_HISTORY : MAX_REPORTED_TOPICS;
     const oldest = Math.floor(broker.now() / MINUTE) - MINUTES_KEPT;
     const untold = [...this.#meters.values()].flatMap((meter) => meter.untold).filter(({ minute }) => minute > oldest);
     for (const minute of new Set(untold.map((one) => one.minute))) {
       const all = untold.filter((one) => one.minute === minute);
-      for (let begin = 0; begin < all.length; begin += MAX_REPORTED_TOPICS) {
-        await this.#tellMinute(minute, all.slice(begin, begin + MAX_REPORTED_TOPICS));
+      for (let begin = 0; begin < all.length; begin += most) {
+        await this.#tellMinute(minute, all.slice(begin, begin + most));
       }
     }
   }
 
   async #tellMinute(minute: number, told: readonly MinuteOfWork[]): Promise<void> {
-    const { broker, session } = this.#options;
+    const { broker, session, history } = this.#options;
     for (const one of told) one.untold = false;
     try {
-      await broker.reportWork({ session, number: ++this.#number, minute, work: told.map(({ work }) => work) });
+      await broker.reportWork({ session, number: ++this.#number, minute, work: told.map(({ work }) => work), history });
     } catch (error) {
       for (const one of told) one.untold = true;
       throw error;

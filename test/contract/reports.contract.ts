@@ -106,6 +106,37 @@ export function reportsContract(it: BrokerTest): void {
       expect(await bed.broker.reportedWork(MINUTE)).toEqual([{ ...WORK, acked: 10, session: 'a' }]);
     });
 
+    it('adds what is new to the history, whichever process did it and however often it is told', async ({ bed }) => {
+      const history = { span: 10, keep: 3_600_000 };
+      const begin = MINUTE - (MINUTE % 10);
+      const report = async (session: string, number: number, minute: number, work: Partial<TopicWork> = {}) =>
+        bed.broker.reportWork({ session, number, minute, work: [{ ...WORK, ...work }], history });
+      await report('a', 1, begin);
+      await report('a', 2, begin, { delivered: 20, acked: 16, maxLateness: 5, lateness: [0, 3, 16, 2, 17, 15] });
+      await report('b', 1, begin + 9, { maxLateness: 9_000_000, lateness: [8, 1, 9, 1, 96, 1, 97, 1] });
+      await report('b', 2, begin + 10, { lateness: [] });
+      // One that keeps no history adds nothing.
+      await bed.broker.reportWork({ session: 'c', number: 1, minute: begin, work: [WORK] });
+
+      const spans = await bed.broker.historyOf('jobs', begin + 10);
+      expect(spans.toSorted((a, b) => a.minute - b.minute)).toEqual([
+        {
+          topic: 'jobs',
+          minute: begin,
+          span: 10,
+          delivered: 32,
+          acked: 25,
+          retried: 4,
+          dead: 2,
+          maxLateness: 9_000_000,
+          lateness: [8, 4, 12, 1, 16, 2, 20, 15, 96, 1, 164, 1],
+        },
+        { ...WORK, minute: begin + 10, span: 10, lateness: [] },
+      ]);
+      expect(await bed.broker.historyOf('jobs', begin + 9)).toHaveLength(1);
+      expect(await bed.broker.historyOf('mails', begin + 10)).toEqual([]);
+    });
+
     it('takes as many topics as a call has room for', async ({ bed }) => {
       const work = Array.from({ length: 200 }, (_, i) => ({ ...WORK, topic: `topic-${i}` }));
       for (let number = 1; number <= 10; number++) {

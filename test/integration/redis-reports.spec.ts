@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { MAX_SPANS } from '../../lib/broker/broker.interface.js';
 import { type FleetKeys, RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { LONG } from '../support/broker/broker-bed.js';
 import { type RedisBed, openRedisBed } from '../support/broker/redis-bed.js';
@@ -85,6 +86,67 @@ describe('reports of processes', () => {
       expect(await bed.broker.reportedProcesses([session])).toEqual([{ state: STATE, holdings: {} }]);
       expect(await bed.broker.reportedWork(5)).toHaveLength(1);
     }
+  });
+
+  describe('the history', () => {
+    const HISTORY = { span: 120, keep: 7 * 86_400_000 };
+    const MINUTE = 29_454_480;
+    const SPAN = MINUTE / 120;
+
+    function report(number: number, work: object = {}, history = HISTORY): Promise<void> {
+      return bed.broker.reportWork({ session: 's', number, minute: MINUTE, work: [{ ...WORK, ...work }], history });
+    }
+
+    it('is stored as the documents say, for as long as it is kept', async () => {
+      await report(1);
+      const key = new RedisKeys(bed.prefix).history(120, SPAN);
+      expect(await bed.redis.hgetall(key)).toEqual({ jobs: '[0,1,1,0,0,1,[8,1]]' });
+      expect(await bed.redis.hgetall(new RedisKeys(bed.prefix).spans)).toEqual({ 120: String(HISTORY.keep) });
+      const ttl = await bed.redis.pttl(key);
+      expect(ttl).toBeGreaterThan(HISTORY.keep - 60_000);
+      expect(ttl).toBeLessThanOrEqual(HISTORY.keep + 120 * 60_000);
+    });
+
+    it('shows what was kept by other spans too, after its length was changed', async () => {
+      await report(1);
+      await report(2, { delivered: 3 }, { span: 480, keep: 30 * 86_400_000 });
+      const spans = await bed.broker.historyOf('jobs', MINUTE);
+      expect(spans.toSorted((a, b) => a.span - b.span).map(({ span, delivered }) => [span, delivered])).toEqual([
+        [120, 1],
+        [480, 2],
+      ]);
+    });
+
+    it('goes on after what another program wrote there', async () => {
+      const key = new RedisKeys(bed.prefix).history(120, SPAN);
+      await bed.redis.hset(new RedisKeys(bed.prefix).spans, { x: '1', '-5': '7', 1: 'x' });
+      for (const text of ['', 'x', '{}', '[1,[2]]', '1.2.3']) {
+        await bed.redis.hset(key, 'jobs', text);
+        await bed.redis.del(new RedisKeys(bed.prefix).work(MINUTE));
+        await report(1, { acked: 5 });
+        expect(await bed.broker.historyOf('jobs', MINUTE), text).toHaveLength(1);
+      }
+    });
+
+    it('takes at most 64 KiB a topic', async () => {
+      const topic = 't'.repeat(128);
+      const count = 98_765_432;
+      const lateness = Array.from({ length: 165 }, (_, bucket) => [bucket, count]).flat();
+      const work = {
+        ...WORK,
+        topic,
+        delivered: 1e9,
+        acked: 1e9,
+        retried: 1e9,
+        dead: 1e9,
+        maxLateness: 123_456_789.123,
+        lateness,
+      };
+      await bed.broker.reportWork({ session: 's', number: 1, minute: MINUTE, work: [work], history: HISTORY });
+      const before = await bed.redis.hstrlen(new RedisKeys(bed.prefix).history(120, SPAN), topic);
+      // A field of a hash takes two strings and an entry: some 70 bytes beside its text.
+      expect(MAX_SPANS * (before + topic.length + 70)).toBeLessThan(65_536);
+    });
   });
 
   it('are set aside if another program has made something else of their keys', async () => {

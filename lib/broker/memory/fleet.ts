@@ -15,6 +15,7 @@ import {
   type ReportedWork,
   type SchedulePlace,
   type SessionRecord,
+  type SpanOfWork,
   type Limits,
   type PermitReply,
   type PermitRequest,
@@ -25,6 +26,7 @@ import {
   type WorkReport,
   released,
 } from '../broker.interface.js';
+import { addedToHistory } from './history.js';
 import type { MemoryPartition } from './memory-partition.js';
 import { Permits } from './permits.js';
 
@@ -42,6 +44,8 @@ export interface MemoryFleet {
   readonly processes: Map<string, ReportedProcess>;
   /** What they did, by minute, and then by session and topic. */
   readonly work: Map<number, Map<string, ReportedWork>>;
+  /** The history, by topic. */
+  readonly history: Map<string, SpanOfWork[]>;
   /** What operators did, in its order. */
   readonly audit: (AuditRecord & { readonly at: number; readonly place: string })[];
   /** Where each schedule is kept. */
@@ -137,11 +141,16 @@ export function report({ sessions: all, processes }: MemoryFleet, given: Process
   return true;
 }
 
-export function reportWork({ work: minutes }: MemoryFleet, { session, minute, work }: WorkReport): void {
+export function reportWork({ work: minutes, history: kept }: MemoryFleet, given: WorkReport): void {
+  const { session, minute, work, history } = given;
   for (const old of minutes.keys()) if (old <= minute - MINUTES_KEPT) minutes.delete(old);
   let all = minutes.get(minute);
   if (!all) minutes.set(minute, (all = new Map()));
-  for (const one of work) all.set(`${session} ${one.topic}`, { ...one, session });
+  for (const one of work) {
+    const name = `${session} ${one.topic}`;
+    if (history) kept.set(one.topic, addedToHistory(kept.get(one.topic) ?? [], one, all.get(name), minute, history));
+    all.set(name, { ...one, session });
+  }
 }
 
 export function reportedProcesses({ processes }: MemoryFleet, sessionNames: readonly string[]): ReportedProcess[] {
@@ -151,6 +160,10 @@ export function reportedProcesses({ processes }: MemoryFleet, sessionNames: read
 export function reportedWork({ work }: MemoryFleet, minute: number, topic?: string): ReportedWork[] {
   const all = [...(work.get(minute)?.values() ?? [])];
   return topic === undefined ? all : all.filter((one) => one.topic === topic);
+}
+
+export function historyOf({ history }: MemoryFleet, topic: string, minute: number): SpanOfWork[] {
+  return (history.get(topic) ?? []).filter((one) => one.minute <= minute);
 }
 
 export function appendAudit({ audit, clock }: MemoryFleet, { id, text }: AuditRecord): void {

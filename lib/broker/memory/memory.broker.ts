@@ -36,6 +36,7 @@ import {
   reportWork,
   reportedProcesses,
   reportedWork,
+  historyOf,
   rememberedTopics,
   sessions,
   setLimits,
@@ -116,6 +117,7 @@ export class MemoryBroker implements Broker {
   reportWork = this.#onFleet(reportWork);
   reportedProcesses = this.#onFleet(reportedProcesses);
   reportedWork = this.#onFleet(reportedWork);
+  historyOf = this.#onFleet(historyOf);
   appendAudit = this.#onFleet(appendAudit);
   auditRecords = this.#onFleet(auditRecords);
   tell = this.#onFleet(tell);
@@ -163,6 +165,7 @@ export class MemoryBroker implements Broker {
       handled: new Map(),
       processes: new Map(),
       work: new Map(),
+      history: new Map(),
       audit: [],
       schedules: new Map(),
       signal: ({ to, signal }) =>

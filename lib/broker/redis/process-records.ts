@@ -20,12 +20,21 @@ export function encodeReport(number: number, report: ProcessState | Holdings): s
 export function decodeProcessState(text: string | null): ProcessState | undefined {
   const state = reportIn(text);
   if (!isPlainObject(state)) return undefined;
-  const { since, version, clockOffset, concurrency, busy, waiting, starved = [] } = state;
+  const { since, version, clockOffset, concurrency, busy, waiting, starved = [], fleetEvents } = state;
   if (typeof version !== 'string' || version.length > MAX_VERSION_LENGTH) return undefined;
   if (!isWithin(since, 0, MAX_TIME) || !isWithin(clockOffset, -MAX_TIME, MAX_TIME)) return undefined;
   if (!isCount(concurrency) || !isCount(busy) || !isCount(waiting)) return undefined;
   if (!Array.isArray(starved) || !starved.every(isName)) return undefined;
-  return { since, version, clockOffset, concurrency, busy, waiting, ...(starved.length > 0 && { starved }) };
+  return {
+    since,
+    version,
+    clockOffset,
+    concurrency,
+    busy,
+    waiting,
+    ...(starved.length > 0 && { starved }),
+    ...(fleetEvents === true && { fleetEvents }),
+  };
 }
 
 export function decodeHoldings(text: string | null): Holdings | undefined {
@@ -45,11 +54,16 @@ export function encodeWork(number: number, work: TopicWork): string {
 /** @param field session and topic */
 export function decodeWork(field: string, text: string): ReportedWork | undefined {
   const [session = '', topic, ...rest] = field.split(' ');
+  const work = rest.length === 0 && isName(topic) ? decodeTopicWork(topic, text) : undefined;
+  return work && { session, ...work };
+}
+
+export function decodeTopicWork(topic: string, text: string | null): TopicWork | undefined {
   const [, delivered, acked, retried, dead, maxLateness, lateness] = listIn(text);
-  if (!isName(topic) || rest.length > 0 || !isLateness(lateness)) return undefined;
+  if (!isLateness(lateness)) return undefined;
   if (!isCount(delivered) || !isCount(acked) || !isCount(retried) || !isCount(dead)) return undefined;
   if (!isWithin(maxLateness, 0, MAX_TIME)) return undefined;
-  return { session, topic, delivered, acked, retried, dead, maxLateness, lateness };
+  return { topic, delivered, acked, retried, dead, maxLateness, lateness };
 }
 
 function isLateness(counts: unknown): counts is number[] {

@@ -114,6 +114,8 @@ const TYPES: Readonly<Record<string, 'ZSET' | 'HASH' | 'STRING'>> = {
   processes: 'HASH',
   holdings: 'HASH',
   work: 'HASH',
+  history: 'HASH',
+  spans: 'HASH',
 };
 
 /**
@@ -161,6 +163,16 @@ export class RedisKeys {
   /** HASH with PX: session and topic, with a space between → what the process did for the topic in this minute since the epoch */
   work(minute: number | string): string {
     return `{${this.prefix}:fleet}:work:${minute}`;
+  }
+
+  /** HASH: minutes of a span → for how long the history by such spans is kept, in milliseconds */
+  get spans(): string {
+    return `{${this.prefix}:fleet}:spans`;
+  }
+
+  /** HASH with PX: topic → what the fleet did for it in this span, counted from the epoch */
+  history(span: number, number: number | string): string {
+    return `{${this.prefix}:fleet}:history:${span}:${number}`;
   }
 
   /**

@@ -3,15 +3,25 @@ import {
   type AuditQuery,
   type AuditRecord,
   type BrokerOperations,
+  type HistorySettings,
+  MAX_SPANS,
   MINUTE,
   MINUTES_KEPT,
   type ProcessReport,
   type ReportedProcess,
   type ReportedWork,
+  type SpanOfWork,
   type WorkReport,
 } from '../broker.interface.js';
 import { fieldsOf, scanFields } from './hash-fields.js';
-import { decodeHoldings, decodeProcessState, decodeWork, encodeReport, encodeWork } from './process-records.js';
+import {
+  decodeHoldings,
+  decodeProcessState,
+  decodeTopicWork,
+  decodeWork,
+  encodeReport,
+  encodeWork,
+} from './process-records.js';
 import type { RedisKeys } from './redis-keys.js';
 import type { ScriptRunner } from './script-runner.js';
 
@@ -21,12 +31,16 @@ const REPORTS_PER_CALL = 20;
 /** About how many entries the audit log keeps. */
 const AUDIT_LENGTH = 10_000;
 
+/** What a report says if there is no history. */
+const NO_HISTORY: HistorySettings = { span: 0, keep: 0 };
+
 export interface RedisReportsOptions {
   readonly scripts: ScriptRunner;
   readonly keys: RedisKeys;
 }
 
-type ReportOperation = 'report' | 'reportWork' | 'reportedProcesses' | 'reportedWork' | 'appendAudit' | 'auditRecords';
+type ReportOperation =
+  'report' | 'reportWork' | 'reportedProcesses' | 'reportedWork' | 'historyOf' | 'appendAudit' | 'auditRecords';
 
 /** What processes say of themselves, and what operators did: for those who look, and nothing else depends on it. */
 export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
@@ -49,10 +63,13 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
     return noted === 1;
   }
 
-  async reportWork({ session, number, minute, work }: WorkReport): Promise<void> {
+  async reportWork({ session, number, minute, work, history = NO_HISTORY }: WorkReport): Promise<void> {
+    const { span, keep } = history;
     const rest = work.flatMap((one) => [one.topic, encodeWork(number, one)]);
-    const given = { session, number, keep: (MINUTES_KEPT + 1) * MINUTE, rest };
-    await this.#scripts.run('report-work', { work: this.#keys.work(minute) }, given);
+    const given = { session, number, keep: (MINUTES_KEPT + 1) * MINUTE, span, keep_history: keep, rest };
+    const spanOfMinute = this.#keys.history(span, Math.floor(minute / Math.max(1, span)));
+    const keys = { work: this.#keys.work(minute), history: spanOfMinute, spans: this.#keys.spans };
+    await this.#scripts.run('report-work', keys, given);
   }
 
   async reportedProcesses(sessions: readonly string[]): Promise<ReportedProcess[]> {
@@ -71,6 +88,30 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
     const pattern = topic === undefined ? '*' : `* ${topic}`;
     const fields = await scanFields(this.#scripts, key, pattern);
     return [...fields].flatMap(([field, text]) => decodeWork(field, text) ?? []);
+  }
+
+  async historyOf(topic: string, minute: number): Promise<SpanOfWork[]> {
+    const { spans } = this.#keys;
+    const kept = await this.#scripts.call([spans], (redis) => redis.hgetall(spans));
+    const all = Object.entries(kept).map(([span, keep]) =>
+      this.#historyBy(topic, { span: Number(span), keep: Number(keep) }, minute),
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  async #historyBy(topic: string, { span, keep }: HistorySettings, minute: number): Promise<SpanOfWork[]> {
+    // Another program may have written there.
+    if (!Number.isInteger(span) || span < 1 || !(keep > 0)) return [];
+    const last = Math.floor(minute / span);
+    const count = Math.min(MAX_SPANS, Math.ceil(keep / (span * MINUTE)) + 1);
+    const numbers = Array.from({ length: count }, (_, i) => last - i);
+    const found = numbers.map(async (number) => {
+      const key = this.#keys.history(span, number);
+      const text = await this.#scripts.call([key], (redis) => redis.hget(key, topic));
+      const work = decodeTopicWork(topic, text);
+      return work ? [{ ...work, minute: number * span, span }] : [];
+    });
+    return (await Promise.all(found)).flat();
   }
 
   async appendAudit({ id, text }: AuditRecord): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { HistorySettings } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
@@ -15,7 +16,7 @@ const IDLE: ProcessLook = { concurrency: 10, busy: 0, waiting: 0, holdings: { jo
 
 afterEach(() => void vi.restoreAllMocks());
 
-async function open() {
+async function open(history?: HistorySettings) {
   const clock = new ManualClock(START);
   // The clock of this machine is right.
   vi.spyOn(Date, 'now').mockImplementation(() => clock.now());
@@ -39,6 +40,7 @@ async function open() {
       emit: (_kind, event) => void errors.push((event as BackgroundError).error),
     },
     look: () => bed.look,
+    history,
   });
   /** A heartbeat was answered; answers which calls followed. */
   const beat = async (): Promise<string[]> => {
@@ -152,6 +154,16 @@ describe('ProcessReporter', () => {
 
     expect(await memory.reportedWork(MINUTE)).toMatchObject([{ delivered: 2 }]);
     expect(errors).toEqual([]);
+  });
+
+  it('adds its work to the history, in small calls', async () => {
+    const { memory, beat, handed } = await open({ span: 15, keep: 86_400_000 });
+    for (let i = 0; i < 45; i++) handed(`topic-${i}`, 2);
+    expect(await beat()).toEqual(['report', 'reportWork', 'reportWork', 'reportWork']);
+    handed('topic-44', 2);
+    await beat();
+
+    expect(await memory.historyOf('topic-44', MINUTE)).toMatchObject([{ span: 15, delivered: 2 }]);
   });
 
   it('lets nobody wait for what is out of date by then', async () => {

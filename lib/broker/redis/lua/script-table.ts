@@ -435,7 +435,17 @@ export interface ScriptParameters {
     state: Argument;
     held: Argument;
   };
-  'report-work': { work: string; session: Argument; number: Argument; keep: Argument; rest: readonly Argument[] };
+  'report-work': {
+    work: string;
+    history: string;
+    spans: string;
+    session: Argument;
+    number: Argument;
+    keep: Argument;
+    span: Argument;
+    keep_history: Argument;
+    rest: readonly Argument[];
+  };
   'requeue-dead': {
     scheduled: string;
     inflight: string;
