@@ -7,7 +7,7 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 /** Types alone, so every folder may. */
 const EVERYWHERE = ['@standard-schema/spec'];
 
-const BELOW_RUNTIME = ['fleet', 'topics', 'events', 'broker', 'middleware', 'messages'];
+const BELOW_RUNTIME = ['audit', 'fleet', 'topics', 'events', 'broker', 'middleware', 'messages'];
 const RUNTIME = ['producer', 'consumer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
 
 /**
@@ -28,6 +28,7 @@ const LAYERS = {
   'broker/memory': { folders: ['broker', 'messages'] },
   'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
   events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
+  audit: { folders: ['events', 'broker', 'messages'], packages: ['uuid'] },
   topics: { folders: ['broker', 'messages'] },
   fleet: { folders: ['events', 'broker'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
@@ -46,6 +47,8 @@ const LAYERS = {
     folders: ['handlers', 'decorators', 'composition', ...RUNTIME],
     packages: ['@nestjs/common', '@nestjs/core'],
   },
+  // What is served by HTTP stands on it.
+  http: {},
   index: { folders: ['module', 'handlers', 'decorators', 'composition', ...RUNTIME] },
   // The entries. The testing kit works with any test runner and depends on none.
   testing: {
@@ -55,10 +58,29 @@ const LAYERS = {
   terminus: { folders: ['decorators', 'monitoring'], packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'] },
   // It needs no Nest, and nothing else needs it.
   cli: {
-    folders: ['composition', 'admin', 'events', 'broker', 'broker/redis', 'messages'],
+    folders: [
+      'composition',
+      'dashboard',
+      'admin',
+      'audit',
+      'schedules',
+      'events',
+      'broker',
+      'broker/redis',
+      'messages',
+    ],
     packages: ['@commander-js/extra-typings', 'rxjs'],
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
+  dashboard: {
+    folders: ['http', 'decorators', 'admin', 'audit', 'broker', 'schedules', 'events', 'messages'],
+    packages: ['@nestjs/common', 'rxjs'],
+  },
+  // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
+  'dashboard/browser': {
+    folders: ['dashboard', 'admin', 'audit', 'schedules', 'events', 'messages'],
+    packages: ['preact', '@preact/signals', 'uplot', 'cronstrue', 'vite'],
+  },
   opentelemetry: { folders: ['middleware', 'messages'], packages: ['@opentelemetry/api'] },
 };
 

@@ -10,6 +10,7 @@ export type {
   DelayQueueModuleOptions,
   FinishedOptions,
   FleetEventsOptions,
+  HistoryOptions,
   MaxInFlightOptions,
   RateLimitOptions,
   RedisSettings,
@@ -60,7 +61,7 @@ export {
   type RecurringHandlerOptions,
   type RecurringPayload,
 } from './decorators/recurring-handler.decorator.js';
-export type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedules/schedule.interface.js';
+export type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } from './schedules/schedule.interface.js';
 export type { LocalTime } from './time/local-time.js';
 
 // Around publishing, handling and settling
@@ -69,8 +70,15 @@ export type { SettleStatus } from './messages/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
-export type { ActionOptions, AuditEntries, AuditEntry, AuditOptions, AuditedAction } from './admin/audit-log.js';
-export type { Agenda, AgendaBucket, AgendaCounts, AgendaOptions, TopicAgenda } from './admin/agenda.js';
+export type { ActionOptions, AuditEntries, AuditEntry, AuditOptions, AuditedAction } from './audit/audit-log.js';
+export type {
+  Agenda,
+  AgendaBucket,
+  AgendaCounts,
+  AgendaOptions,
+  TopicAgenda,
+  UnreachablePartitions,
+} from './admin/agenda.js';
 export {
   checkRedis,
   ConnectedDelayQueueAdmin,
@@ -78,14 +86,19 @@ export {
   type DelayQueueAdminOptions,
 } from './composition/create-delay-queue-admin.js';
 export type {
+  BulkOptions,
   BulkProgress,
+  BulkResult,
+  CancelManyOptions,
+  CancelManyResult,
   ClearCounts,
   ClearOptions,
-  DeadLetterCounts,
   RemoveOptions,
   RemoveResult,
   RequeueOptions,
   RequeueResult,
+  RescheduleManyResult,
+  RunNowManyResult,
 } from './admin/bulk-options.js';
 export type { DeadLetterFilter } from './admin/dead-letter-filter.js';
 export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.js';
@@ -103,6 +116,8 @@ export type {
   WorkMinute,
 } from './admin/fleet.js';
 export type { MessageDetails } from './admin/message-details.js';
+export type { MessageFilter } from './admin/message-filter.js';
+export type { SearchOptions, SearchPage } from './admin/search.js';
 export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
 export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
 

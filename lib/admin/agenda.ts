@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { optionalTime, toDate } from '../time/date.js';
 import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
+import { askPartitions, partitionsToAsk } from './ask-partitions.js';
 
 /**
  * Of which time `agenda()` tells, and how finely.
@@ -60,6 +61,22 @@ export interface Agenda extends AgendaCounts {
   readonly buckets: readonly AgendaBucket[];
   /** The same by topic, of those in which something waits. */
   readonly topics: readonly TopicAgenda[];
+  /**
+   * The partitions that have not answered in time, since their shard of a Redis Cluster is away: what waits there is in none of the counts.
+   * Empty if the counts are complete.
+   */
+  readonly unreachable: readonly UnreachablePartitions[];
+}
+
+/**
+ * Partitions of a topic that have not answered in time.
+ *
+ * @publicApi
+ */
+export interface UnreachablePartitions {
+  readonly topic: string;
+  /** Ascending. */
+  readonly partitions: readonly number[];
 }
 
 /**
@@ -77,9 +94,6 @@ const HOUR = 3_600_000;
 const DEFAULT_BUCKETS = 60;
 const MAX_BUCKETS = 200;
 
-/** Partitions that are counted at a time: a fleet of thousands must not keep other calls waiting. */
-const AT_ONCE = 32;
-
 /**
  * Counts what falls due when, with one short call for each partition.
  *
@@ -92,7 +106,7 @@ export async function agendaOf(
   options: AgendaOptions,
 ): Promise<Agenda> {
   const times = timesOf(options, dependencies.broker.now());
-  const topics = await countTopics(dependencies, topic, times);
+  const { topics, unreachable } = await countTopics(dependencies, topic, times);
   const sum = (value: (of: TopicAgenda) => number): number => topics.reduce((total, of) => total + value(of), 0);
   return {
     from: toDate(times[0] as number),
@@ -107,6 +121,7 @@ export async function agendaOf(
       count: sum(({ counts }) => counts[i] as number),
     })),
     topics,
+    unreachable,
   };
 }
 
@@ -130,22 +145,26 @@ async function countTopics(
   dependencies: AdminDependencies,
   topic: string | undefined,
   times: readonly number[],
-): Promise<TopicAgenda[]> {
+): Promise<Pick<Agenda, 'topics' | 'unreachable'>> {
   const { broker } = dependencies;
   const topics = topic === undefined ? await served(dependencies, () => broker.topics()) : [topic];
-  const configs = await served(dependencies, async () =>
-    topic === undefined ? broker.configsOf(topics) : [await broker.configOf(topic)],
-  );
-  const partitions = topics.flatMap((name, i) => partitionsOf(name, configs[i]?.partitions ?? 0));
+  const partitions = await served(dependencies, async () => {
+    if (topic !== undefined) return partitionsToAsk(broker, topic);
+    const configs = await broker.configsOf(topics);
+    return topics.flatMap((name, i) => partitionsOf(name, configs[i]?.partitions ?? 0));
+  });
+  const counted = await askPartitions(dependencies, partitions, (_, partition) => broker.countDue(partition, times));
   const agendas = new Map<string, TopicAgenda>();
-  for (let begin = 0; begin < partitions.length; begin += AT_ONCE) {
-    const counted = partitions.slice(begin, begin + AT_ONCE).map(async (partition) => {
-      const counts = await served(dependencies, () => broker.countDue(partition, times));
-      if (counts.scheduled > 0) agendas.set(partition.topic, added(agendas.get(partition.topic), partition, counts));
-    });
-    await Promise.all(counted);
+  for (const [partition, counts] of counted.answers) {
+    if (counts.scheduled > 0) agendas.set(partition.topic, added(agendas.get(partition.topic), partition, counts));
   }
-  return topics.flatMap((name) => agendas.get(name) ?? []);
+  return {
+    topics: topics.flatMap((name) => agendas.get(name) ?? []),
+    unreachable: topics.flatMap((name) => {
+      const away = counted.unreachable.filter((partition) => partition.topic === name);
+      return away.length === 0 ? [] : [{ topic: name, partitions: away.map(({ index }) => index) }];
+    }),
+  };
 }
 
 /** What waits in a topic, with that of one more of its partitions. */

@@ -1,10 +1,11 @@
 import { isAbortSignal } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';
-import { assertOptions } from '../checks/validate.js';
+import { assertBoolean, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, parseDuration } from '../time/duration.js';
-import { type ActionOptions, assertActor } from './audit-log.js';
+import { type ActionOptions, assertActor } from '../audit/audit-log.js';
+import type { MessageDetails } from './message-details.js';
 
 /**
  * How far a call that changes many messages has come.
@@ -19,53 +20,41 @@ export interface BulkProgress {
 }
 
 /**
+ * How messages are changed that a filter means.
+ *
+ * @publicApi
+ */
+export interface BulkOptions extends ActionOptions {
+  /** Counts the messages that are meant, with up to three examples, and changes nothing. @defaultValue false */
+  readonly dryRun?: boolean | undefined;
+  /** Most messages a second, above 0; less than one is possible. @defaultValue as fast as it goes */
+  readonly rate?: number | undefined;
+  /** Ends the call after the step under way; what was changed by then stays so. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each step. */
+  readonly onProgress?: ((progress: BulkProgress) => void) | undefined;
+}
+
+/**
  * How `drain()` and `purge()` remove messages.
  *
  * @publicApi
  */
-export interface ClearOptions extends ActionOptions {
-  /** Counts what would be removed, and removes nothing. @defaultValue false */
-  dryRun?: boolean;
-  /** Ends the call after the step under way; what was removed by then stays removed. */
-  signal?: AbortSignal | undefined;
-  /** Called after each step. */
-  onProgress?: ((progress: BulkProgress) => void) | undefined;
-}
-
-/**
- * What `drain()` and `purge()` have done.
- *
- * @publicApi
- */
-export interface ClearCounts {
-  /** How many messages there were when the turn of their partition came first. */
-  readonly matched: number;
-  /** How many were removed. Others may have come or gone meanwhile, so it need not be {@link matched}. */
-  readonly removed: number;
-}
+export type ClearOptions = Omit<BulkOptions, 'rate'>;
 
 /**
  * How dead letters are removed.
  *
  * @publicApi
  */
-export interface RemoveOptions extends ActionOptions {
-  /** Counts the dead letters that are meant, and changes nothing. @defaultValue false */
-  readonly dryRun?: boolean;
-  /** Most messages a second, above 0; less than one is possible. @defaultValue as fast as it goes */
-  readonly rate?: number;
-  /** Ends the call after the step under way. */
-  readonly signal?: AbortSignal;
-  /** Called after each step. */
-  readonly onProgress?: (progress: BulkProgress) => void;
-}
+export type RemoveOptions = BulkOptions;
 
 /**
  * How dead letters are requeued.
  *
  * @publicApi
  */
-export interface RequeueOptions extends RemoveOptions {
+export interface RequeueOptions extends BulkOptions {
   /** Time from the requeue until they are due, 0 to 10 years. @defaultValue 0 */
   readonly delay?: Duration;
   /** Replaces the payload, if a single message is named. Headers and options stay as they are. */
@@ -73,15 +62,27 @@ export interface RequeueOptions extends RemoveOptions {
 }
 
 /**
- * What became of a call for dead letters.
+ * How messages are cancelled that a filter means.
  *
  * @publicApi
  */
-export interface DeadLetterCounts {
-  /** Dead letters that were meant. */
+export interface CancelManyOptions extends BulkOptions {
+  /** Whether those in flight are meant too: their signals abort, and no retry follows. @defaultValue false */
+  readonly inFlight?: boolean | undefined;
+}
+
+/**
+ * What became of a call that changes the messages that a filter means.
+ *
+ * @publicApi
+ */
+export interface BulkResult {
+  /** Messages that were meant. */
   readonly matched: number;
   /** Whether the signal ended the call before all were looked at. */
   readonly aborted: boolean;
+  /** Of a dry run: up to three of the messages. */
+  readonly examples: readonly MessageDetails[] | undefined;
 }
 
 /**
@@ -89,7 +90,7 @@ export interface DeadLetterCounts {
  *
  * @publicApi
  */
-export interface RequeueResult extends DeadLetterCounts {
+export interface RequeueResult extends BulkResult {
   /** Those that wait again; fewer than matched if others were quicker, and 0 in a dry run. */
   readonly requeued: number;
 }
@@ -99,8 +100,52 @@ export interface RequeueResult extends DeadLetterCounts {
  *
  * @publicApi
  */
-export interface RemoveResult extends DeadLetterCounts {
+export interface RemoveResult extends BulkResult {
   /** Those that are gone; fewer than matched if others were quicker, and 0 in a dry run. */
+  readonly removed: number;
+}
+
+/**
+ * What became of a call to cancel the messages that a filter means.
+ *
+ * @publicApi
+ */
+export interface CancelManyResult extends BulkResult {
+  /** Those that waited and are gone; 0 in a dry run. */
+  readonly cancelled: number;
+  /** Those whose handlers ran, also if they had waited when they were met: their signals abort, and no retry follows. 0 in a dry run. */
+  readonly inFlight: number;
+}
+
+/**
+ * What became of a call to move the messages that a filter means to another time.
+ *
+ * @publicApi
+ */
+export interface RescheduleManyResult extends BulkResult {
+  /** Those that were moved; fewer than matched if others were quicker, and 0 in a dry run. */
+  readonly rescheduled: number;
+}
+
+/**
+ * What became of a call to make the messages due that a filter means.
+ *
+ * @publicApi
+ */
+export interface RunNowManyResult extends BulkResult {
+  /** Those that are due now; fewer than matched if others were quicker, and 0 in a dry run. */
+  readonly due: number;
+}
+
+/**
+ * What `drain()` and `purge()` have done.
+ *
+ * @publicApi
+ */
+export interface ClearCounts extends Pick<BulkResult, 'examples'> {
+  /** How many messages there were when the turn of their partition came first. */
+  readonly matched: number;
+  /** How many were removed. Others may have come or gone meanwhile, so it need not be {@link matched}. */
   readonly removed: number;
 }
 
@@ -114,8 +159,9 @@ export interface CheckedBulkOptions {
 }
 
 const CLEAR_OPTIONS: readonly (keyof ClearOptions)[] = ['actor', 'dryRun', 'signal', 'onProgress'];
-const REMOVE_OPTIONS: readonly (keyof RemoveOptions)[] = ['actor', 'dryRun', 'rate', 'signal', 'onProgress'];
-const REQUEUE_OPTIONS: readonly (keyof RequeueOptions)[] = [...REMOVE_OPTIONS, 'delay', 'payload'];
+const BULK_OPTIONS: readonly (keyof BulkOptions)[] = [...CLEAR_OPTIONS, 'rate'];
+const CANCEL_OPTIONS: readonly (keyof CancelManyOptions)[] = [...BULK_OPTIONS, 'inFlight'];
+const REQUEUE_OPTIONS: readonly (keyof RequeueOptions)[] = [...BULK_OPTIONS, 'delay', 'payload'];
 
 /** @throws InvalidArgumentError also for an unknown option: a misspelt dry run would be none */
 export function checkedClearOptions(options: ClearOptions): CheckedBulkOptions {
@@ -123,10 +169,21 @@ export function checkedClearOptions(options: ClearOptions): CheckedBulkOptions {
   return checkedBulkOptions(options);
 }
 
-/** @throws InvalidArgumentError */
-export function checkedRemoveOptions(options: RemoveOptions): CheckedBulkOptions {
-  assertOptions('The options of remove', options, REMOVE_OPTIONS);
+/**
+ * @param method that is given them
+ * @throws InvalidArgumentError
+ */
+export function checkedOptionsOf(method: 'remove' | 'reschedule' | 'runNow', options: BulkOptions): CheckedBulkOptions {
+  assertOptions(`The options of ${method}`, options, BULK_OPTIONS);
   return checkedBulkOptions(options);
+}
+
+/** @throws InvalidArgumentError */
+export function checkedCancelOptions(options: CancelManyOptions): CheckedBulkOptions & { readonly inFlight: boolean } {
+  assertOptions('The options of cancel', options, CANCEL_OPTIONS);
+  const { inFlight = false } = options;
+  assertBoolean('inFlight', inFlight);
+  return { ...checkedBulkOptions(options), inFlight };
 }
 
 /**
@@ -144,11 +201,9 @@ function checkedBulkOptions({
   rate,
   signal = new AbortController().signal,
   onProgress,
-}: Pick<RemoveOptions, 'actor' | 'dryRun' | 'rate'> & Pick<ClearOptions, 'signal' | 'onProgress'>): CheckedBulkOptions {
+}: BulkOptions): CheckedBulkOptions {
   assertActor(actor);
-  if (typeof dryRun !== 'boolean') {
-    throw new InvalidArgumentError(`dryRun must be true or false. Given: ${describe(dryRun)}.`);
-  }
+  assertBoolean('dryRun', dryRun);
   if (rate !== undefined && (typeof rate !== 'number' || !Number.isFinite(rate) || rate <= 0)) {
     throw new InvalidArgumentError(
       `rate must be a number of messages a second, greater than 0. Given: ${describe(rate)}.`,

@@ -3,27 +3,38 @@ import { MAX_BATCH, type CallId } from '../broker/broker.interface.js';
 import { sleep } from '../time/sleep.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import type { CheckedBulkOptions } from './bulk-options.js';
+import type { MessageDetails } from './message-details.js';
 
 /** Steps a second if a rate is given: a bulk operation goes on in small portions. */
 const STEPS_PER_SECOND = 10;
 
-/** What one call of a bulk operation can do. */
+/** Most examples of a dry run. */
+const MAX_EXAMPLES = 3;
+
+/** What a bulk operation does at a time. */
 export interface BulkStep {
   /** Messages that are met with this step for the first time. */
   readonly matched: number;
   /**
-   * Makes the call. It is repeated under the same name until it is served.
+   * Makes the calls, one after the other.
    *
-   * @returns how many messages it has changed
+   * @returns how many messages they have changed
    */
-  readonly apply: (call: CallId) => Promise<number>;
+  readonly apply: (send: Send) => Promise<number>;
+  /** Some of the messages, for a dry run: at most so many. */
+  readonly examples: (most: number) => Promise<readonly MessageDetails[]>;
 }
+
+/** Makes a call that changes something. It is repeated under the same name until it is served. */
+export type Send = <T>(change: (call: CallId) => Promise<T>) => Promise<T>;
 
 export interface BulkCounts {
   readonly matched: number;
   readonly changed: number;
   /** Whether the signal ended it before all steps were taken. */
   readonly aborted: boolean;
+  /** Of a dry run. */
+  readonly examples: readonly MessageDetails[] | undefined;
 }
 
 /** Most messages of one step. */
@@ -50,27 +61,36 @@ export async function runBulk(
   // A caller of its own, so that operations under way at the same time are not taken for each other's repeats.
   const caller = uuidv7();
   let sequence = 0;
+  const send: Send = async (change) => {
+    const call: CallId = { caller, sequence: ++sequence };
+    return served(dependencies, () => change(call));
+  };
   let [matched, changed] = [0, 0];
+  const examples: MessageDetails[] = [];
   /** When the rate allows the next step. */
   let nextAt = 0;
+  let hasBegun = false;
+  let aborted = false;
   for await (const step of byTurns(partitions)) {
     const now = clock.now();
     const startAt = Math.max(now, nextAt);
     if (startAt > now) await sleep(clock, startAt - now, signal);
-    if (signal.aborted) return { matched, changed, aborted: true };
+    aborted = signal.aborted;
+    if (aborted) break;
     matched += step.matched;
     if (dryRun) {
-      onProgress?.({ matched, changed });
-      continue;
+      const missing = MAX_EXAMPLES - examples.length;
+      if (missing > 0) examples.push(...(await step.examples(missing)));
+    } else {
+      if (!hasBegun) await begin?.();
+      hasBegun = true;
+      const changedNow = await step.apply(send);
+      changed += changedNow;
+      nextAt = startAt + (changedNow / rate) * 1000;
     }
-    if (sequence === 0) await begin?.();
-    const call: CallId = { caller, sequence: ++sequence };
-    const changedNow = await served(dependencies, () => step.apply(call));
-    changed += changedNow;
     onProgress?.({ matched, changed });
-    nextAt = startAt + (changedNow / rate) * 1000;
   }
-  return { matched, changed, aborted: false };
+  return { matched, changed, aborted, examples: dryRun ? examples : undefined };
 }
 
 /** The next value of each generator in turn, until all have ended. */

@@ -3,6 +3,8 @@ import { existingPartitions } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkStep, runBulk } from './bulk.js';
 import { type ClearCounts, type ClearOptions, checkedClearOptions } from './bulk-options.js';
+import { type MessageDetails, toDetails } from './message-details.js';
+import { MAX_PAGE_LENGTH } from './merged-list.js';
 
 /** States that can be cleared. */
 type ClearedState = 'scheduled' | 'dead';
@@ -23,8 +25,8 @@ export async function clearTopic(
   const checked = checkedClearOptions(options);
   const partitions = await served(dependencies, () => existingPartitions(dependencies.broker, topic));
   const steps = partitions.map((partition) => stepsOf(dependencies, partition, state));
-  const { matched, changed } = await runBulk(dependencies, steps, checked, begin);
-  return { matched, removed: changed };
+  const { matched, changed, examples } = await runBulk(dependencies, steps, checked, begin);
+  return { matched, removed: changed, examples };
 }
 
 async function* stepsOf(
@@ -42,12 +44,25 @@ async function* stepsOf(
     more = false;
     yield {
       matched,
-      apply: async (call) => {
-        const result = await broker.clear(partition, call, state);
+      examples: async (most) => firstOf(dependencies, partition, state, most),
+      apply: async (send) => {
+        const result = await send((call) => broker.clear(partition, call, state));
         more = result.more;
         return result.removed;
       },
     };
     matched = 0;
   } while (more);
+}
+
+async function firstOf(
+  dependencies: AdminDependencies,
+  partition: Partition,
+  state: ClearedState,
+  most: number,
+): Promise<MessageDetails[]> {
+  const { broker, serializerOf } = dependencies;
+  const request = { state, limit: most, maxBytes: MAX_PAGE_LENGTH };
+  const { messages } = await served(dependencies, () => broker.peek(partition, request));
+  return messages.map((stored) => toDetails(partition, stored, serializerOf(partition.topic)));
 }

@@ -7,6 +7,7 @@ import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { optionalTime } from '../time/date.js';
 import { fingerprintOf } from './fingerprint.js';
+import { assertSaysWhich } from './message-filter.js';
 
 /**
  * Which dead letters are meant: those that fit all that is given, at least one property. `{ all: true }` means every dead letter of the
@@ -72,7 +73,7 @@ export function isMeant({ storedId, failure }: ListedDeadLetter, { reason, key, 
 function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
   assertOptions('The filter of dead letters', filter, PROPERTIES);
   const { all, ...rest } = filter;
-  assertNotEmpty(all, rest);
+  assertSaysWhich('dead letters', all, rest);
   const { reason, since, until, key, fingerprint } = rest;
   if (reason !== undefined) assertOneOf('reason', reason, FAILURE_REASONS);
   if (key !== undefined) assertId('key', key);
@@ -86,14 +87,4 @@ function checkedFilter(filter: DeadLetterFilter): CheckedFilter {
     throw new InvalidArgumentError(`since must be before until. Given: ${describe(since)} and ${describe(until)}.`);
   }
   return { ...rest, ...times };
-}
-
-/** A value that was looked up and is not there must not widen what is meant to all there is. */
-function assertNotEmpty(all: unknown, rest: DeadLetterFilter): void {
-  const isFilter = Object.values(rest).some((value) => value !== undefined);
-  if (all === undefined ? isFilter : all === true && !isFilter) return;
-  throw new InvalidArgumentError(
-    `Say which dead letters are meant: one by its id or { id, key }, those that fit a filter with at least one property, or ` +
-      `{ all: true } alone for every one of the topic. Given: ${describe({ ...(all !== undefined && { all }), ...rest })}.`,
-  );
 }

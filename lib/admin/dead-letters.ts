@@ -22,7 +22,7 @@ import {
   type RemoveResult,
   type RequeueOptions,
   type RequeueResult,
-  checkedRemoveOptions,
+  checkedOptionsOf,
   checkedRequeueOptions,
 } from './bulk-options.js';
 import {
@@ -35,6 +35,7 @@ import {
 } from './dead-letter-filter.js';
 import { DeadLetterGrouping, type DeadLetterGroups } from './dead-letter-groups.js';
 import { editedEnvelope } from './edit-payload.js';
+import { toDetails } from './message-details.js';
 
 /** A dead letter that is to be changed. */
 interface MeantDeadLetter extends Death {
@@ -91,7 +92,7 @@ export class DeadLetters {
   ): Promise<RemoveResult> {
     const name = checkedTopicName(topic);
     const selection = checkedSelection(which);
-    const checked = checkedRemoveOptions(options);
+    const checked = checkedOptionsOf('remove', options);
     const { broker } = this.#dependencies;
     const { changed, ...counts } = await this.#change(
       name,
@@ -149,7 +150,7 @@ export class DeadLetters {
       async (partition, storedId) => {
         const stored = await this.#served(() => broker.get(partition, storedId));
         if (stored?.state !== 'dead') return undefined;
-        return toStep(partition, [{ storedId, diedAt: stored.at, envelope: stored.envelope }], change);
+        return this.#toStep(partition, [{ storedId, diedAt: stored.at, envelope: stored.envelope }], change);
       },
     );
     if (found) yield found;
@@ -165,7 +166,7 @@ export class DeadLetters {
       // Without the failures, which may be long: every partition's page is kept while the others have their turn.
       const deaths = page.map(({ storedId, diedAt }): Death => ({ storedId, diedAt }));
       for (let from = 0; from < deaths.length; from += size) {
-        yield toStep(partition, deaths.slice(from, from + size), change);
+        yield this.#toStep(partition, deaths.slice(from, from + size), change);
       }
     }
   }
@@ -198,16 +199,24 @@ export class DeadLetters {
     } while (after !== undefined);
   }
 
+  #toStep(partition: Partition, letters: readonly MeantDeadLetter[], change: Change): BulkStep {
+    return {
+      matched: letters.length,
+      examples: async (most) => {
+        const { broker, serializerOf } = this.#dependencies;
+        const some = letters.slice(0, most).map(({ storedId }) => this.#served(() => broker.get(partition, storedId)));
+        const serializer = serializerOf(partition.topic);
+        return (await Promise.all(some)).flatMap((stored) =>
+          stored ? [toDetails(partition, stored, serializer)] : [],
+        );
+      },
+      apply: async (send) => (await send((call) => change(partition, call, letters))).filter(Boolean).length,
+    };
+  }
+
   #served<T>(call: () => Promise<T>): Promise<T> {
     return served(this.#dependencies, call);
   }
-}
-
-function toStep(partition: Partition, letters: readonly MeantDeadLetter[], change: Change): BulkStep {
-  return {
-    matched: letters.length,
-    apply: async (call) => (await change(partition, call, letters)).filter(Boolean).length,
-  };
 }
 
 /** @param replacement another payload, for a letter that was looked up by its name */

@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Broker, CancelResult, Partition } from '../broker/broker.interface.js';
+import { serveWithin } from '../broker/serve.js';
 import { shareClass } from '../package-copies.js';
-import { assertMessageName } from '../messages/assert-id.js';
+import { type MessageName, assertMessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
@@ -17,14 +18,19 @@ import {
   type AuditOptions,
   type AuditedAction,
   actorOf,
-} from './audit-log.js';
+} from '../audit/audit-log.js';
 import type {
+  BulkOptions,
+  CancelManyOptions,
+  CancelManyResult,
   ClearCounts,
   ClearOptions,
   RemoveOptions,
   RemoveResult,
   RequeueOptions,
   RequeueResult,
+  RescheduleManyResult,
+  RunNowManyResult,
 } from './bulk-options.js';
 import { clearTopic } from './clear-topic.js';
 import type { DeadLetterFilter } from './dead-letter-filter.js';
@@ -33,10 +39,14 @@ import { DeadLetters } from './dead-letters.js';
 import { type DoctorReport, doctor } from './doctor.js';
 import { editPayload } from './edit-payload.js';
 import { type Explanation, explain } from './explain.js';
-import { type Fleet, type FleetOptions, lookAtFleet } from './fleet.js';
+import { type Fleet, type FleetOptions, type WorkMinute, lookAtFleet } from './fleet.js';
+import { historyOf } from './history.js';
 import { type MessageDetails, toDetails } from './message-details.js';
+import type { MessageFilter } from './message-filter.js';
 import { type PeekOptions, type PeekPage, type PeekState, peek } from './peek.js';
-import { type TopicStats, countTopic } from './topic-stats.js';
+import { type SearchOptions, type SearchPage, search } from './search.js';
+import { type CountedTopic, type TopicStats, countTopic, countTopics } from './topic-stats.js';
+import { WaitingMessages } from './waiting-messages.js';
 
 /**
  * Looks into topics, and acts on what they hold: messages that wait, and dead letters. Inject it anywhere.
@@ -54,6 +64,7 @@ export class DelayQueueAdmin {
   readonly #dependencies: AdminDependencies;
   readonly #changes: MessageChanges;
   readonly #deadLetters: DeadLetters;
+  readonly #waiting: WaitingMessages;
   readonly #audit: AuditLog;
 
   /** @internal */
@@ -68,6 +79,7 @@ export class DelayQueueAdmin {
       partitionsOf: (topic) => this.#served(() => partitionCount(broker, topic)),
     });
     this.#deadLetters = new DeadLetters(dependencies);
+    this.#waiting = new WaitingMessages(dependencies);
     this.#audit = new AuditLog(dependencies);
   }
 
@@ -81,13 +93,35 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts what a topic holds, with one short call for each partition. A topic that was never used has no partitions.
+   * Counts what a topic holds, with one short call for each partition. A topic that was never used has no partitions. Partitions whose shard of a
+   * Cluster is away are named in `unreachable`, and are in no count.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async stats(topic: TopicRef): Promise<TopicStats> {
     const name = checkedTopicName(topic);
-    return this.#served(() => countTopic(this.#dependencies.broker, name));
+    return countTopic(this.#dependencies, name);
+  }
+
+  /**
+   * Counts many topics. One that cannot be counted has its error.
+   *
+   * @throws BrokerUnavailableError if it cannot be told which processes live
+   * @internal
+   */
+  async statsOf(topics: readonly string[]): Promise<CountedTopic[]> {
+    return countTopics(this.#dependencies, topics);
+  }
+
+  /**
+   * Waits until the broker answers, for at most `timeout` milliseconds.
+   *
+   * @throws BrokerUnavailableError that says why it does not
+   * @internal
+   */
+  async reach(timeout: number): Promise<void> {
+    const { broker, clock } = this.#dependencies;
+    await serveWithin(clock, timeout, () => broker.link.ping());
   }
 
   /**
@@ -135,8 +169,31 @@ export class DelayQueueAdmin {
   }
 
   /**
+   * Looks for messages that a filter means. There is no index but for ids, keys and tags, so it looks at one message after the other, in
+   * short calls: at most `maxRead` with each call. Show how far it is, and go on with its `cursor` for as long as it is worth it. Each
+   * message that keeps its state and its place is looked at exactly once.
+   *
+   * @example
+   * ```ts
+   * let [cursor, looked] = [undefined as string | undefined, 0];
+   * do {
+   *   const page = await admin.search('order.timeout', { field: { path: 'customer.id', value: 7 } }, { cursor });
+   *   for (const { id, state, at } of page.messages) console.log(id, state, at);
+   *   console.log(`${(looked += page.read)} looked at`);
+   *   cursor = page.cursor;
+   * } while (cursor !== undefined);
+   * ```
+   *
+   * @throws InvalidArgumentError also if the cursor is not one that was returned for this topic, tag and states
+   * @throws BrokerUnavailableError
+   */
+  async search(topic: TopicRef, filter: MessageFilter, options: SearchOptions = {}): Promise<SearchPage> {
+    return search(this.#dependencies, checkedTopicName(topic), filter, options);
+  }
+
+  /**
    * Counts when the messages that wait fall due, in one topic or in all of them: exactly, with one short call for each partition,
-   * however many messages there are.
+   * however many messages there are. Partitions whose shard of a Cluster is away are named in `unreachable`, and are in no count.
    *
    * @example
    * ```ts
@@ -167,6 +224,24 @@ export class DelayQueueAdmin {
    */
   async fleet(options: FleetOptions = {}): Promise<Fleet> {
     return lookAtFleet(this.#dependencies, options);
+  }
+
+  /**
+   * Tells what the fleet did for a topic over days: how many messages were handled, failed and died, and how late they were. It is kept
+   * if the processes that handle the topic have the module's option `history`.
+   *
+   * @example
+   * ```ts
+   * for (const { at, seconds, acked, dead, lateness } of await admin.history('order.timeout')) {
+   *   console.log(at, `${acked / seconds}/s`, dead, lateness?.p99);
+   * }
+   * ```
+   *
+   * @returns the earliest span first; spans in which nothing was done are left out. Lateness is up to twice too high.
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async history(topic: TopicRef): Promise<WorkMinute[]> {
+    return historyOf(this.#dependencies, checkedTopicName(topic));
   }
 
   /**
@@ -215,9 +290,37 @@ export class DelayQueueAdmin {
   async cancel(
     topic: TopicRef,
     id: string | { id: string; key: string },
-    options: ActionOptions = {},
-  ): Promise<CancelResult> {
-    return this.#act('cancel', topic, nameOf(id), options, () => this.#changes.cancel(topic, id));
+    options?: ActionOptions,
+  ): Promise<CancelResult>;
+  /**
+   * Cancels the messages that wait and that a filter means; with the option `inFlight` also those that are being handled. The call goes in
+   * steps of at most 200 messages of a partition, each partition in turn, with a short call for each message. One that begins between the
+   * look and its call is stopped as the other form does it, and counted as `inFlight`. What is published meanwhile may be cancelled as
+   * well. If the call fails or its process dies, what was cancelled stays so: make it again.
+   *
+   * @example
+   * ```ts
+   * const filter = { field: { path: 'customer.id', value: 7 } };
+   * const { matched, examples } = await admin.cancel('order.timeout', filter, { dryRun: true });
+   * await admin.cancel('order.timeout', filter, { rate: 100, actor: 'ann@example.com' });
+   * ```
+   *
+   * @param filter `{ all: true }` means every message that waits; a filter that says nothing is refused
+   * @throws InvalidArgumentError also if the topic was never used: nothing was sent
+   * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
+   */
+  async cancel(topic: TopicRef, filter: MessageFilter, options?: CancelManyOptions): Promise<CancelManyResult>;
+  async cancel(
+    topic: TopicRef,
+    which: MessageName | MessageFilter,
+    options: CancelManyOptions = {},
+  ): Promise<CancelResult | CancelManyResult> {
+    if (isOne(which))
+      return this.#act('cancel', topic, nameOf(which), options, () => this.#changes.cancel(topic, which));
+    return this.#actOnMany('cancel', topic, which, options, (begin) =>
+      this.#waiting.cancel(checkedTopicName(topic), which, options, begin),
+    );
   }
 
   /**
@@ -231,10 +334,36 @@ export class DelayQueueAdmin {
     topic: TopicRef,
     id: string | { id: string; key: string },
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
-    options: ActionOptions = {},
-  ): Promise<boolean> {
-    const given = { ...nameOf(id), ...when };
-    return this.#act('reschedule', topic, given, options, () => this.#changes.reschedule(topic, id, when));
+    options?: ActionOptions,
+  ): Promise<boolean>;
+  /**
+   * Moves the messages that wait and that a filter means, all to one time: a `delay` counts from the begin of the call. Those that are due
+   * at that time already are not among the `matched`. It goes in steps as {@link cancel} does, and can be made again like that.
+   *
+   * @param filter `{ all: true }` means every message that waits; a filter that says nothing is refused
+   * @throws InvalidArgumentError also if the topic was never used: nothing was sent
+   * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
+   */
+  async reschedule(
+    topic: TopicRef,
+    filter: MessageFilter,
+    when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
+    options?: BulkOptions,
+  ): Promise<RescheduleManyResult>;
+  async reschedule(
+    topic: TopicRef,
+    which: MessageName | MessageFilter,
+    when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
+    options: BulkOptions = {},
+  ): Promise<boolean | RescheduleManyResult> {
+    if (isOne(which)) {
+      const given = { ...nameOf(which), ...when };
+      return this.#act('reschedule', topic, given, options, () => this.#changes.reschedule(topic, which, when));
+    }
+    return this.#actOnMany('reschedule', topic, { ...which, ...when }, options, (begin) =>
+      this.#waiting.reschedule(checkedTopicName(topic), which, { when, options }, begin),
+    );
   }
 
   /**
@@ -244,14 +373,30 @@ export class DelayQueueAdmin {
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @throws ConfigurationError if the topic speaks another protocol
    */
+  async runNow(topic: TopicRef, id: string | { id: string; key: string }, options?: ActionOptions): Promise<boolean>;
+  /**
+   * Makes the messages due now that wait and that a filter means. Those that are due already keep their time, and are not among the
+   * `matched`. It goes in steps as {@link cancel} does, and can be made again like that: give a `rate` that handlers can take.
+   *
+   * @param filter `{ all: true }` means every message that waits; a filter that says nothing is refused
+   * @throws InvalidArgumentError also if the topic was never used: nothing was sent
+   * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
+   * @throws ConfigurationError if the topic speaks another protocol
+   */
+  async runNow(topic: TopicRef, filter: MessageFilter, options?: BulkOptions): Promise<RunNowManyResult>;
   async runNow(
     topic: TopicRef,
-    id: string | { id: string; key: string },
-    options: ActionOptions = {},
-  ): Promise<boolean> {
+    which: MessageName | MessageFilter,
+    options: BulkOptions = {},
+  ): Promise<boolean | RunNowManyResult> {
+    if (!isOne(which)) {
+      return this.#actOnMany('runNow', topic, which, options, (begin) =>
+        this.#waiting.runNow(checkedTopicName(topic), which, options, begin),
+      );
+    }
     const { broker } = this.#dependencies;
-    return this.#act('runNow', topic, nameOf(id), options, async () => {
-      const result = await this.#changes.change(topic, id, (partition, call, storedId) =>
+    return this.#act('runNow', topic, nameOf(which), options, async () => {
+      const result = await this.#changes.change(topic, which, (partition, call, storedId) =>
         broker.runNow(partition, call, storedId),
       );
       return result === 'rescheduled';
@@ -440,14 +585,14 @@ export class DelayQueueAdmin {
     action: AuditedAction,
     topic: TopicRef,
     meant: object,
-    options: RequeueOptions | ClearOptions,
+    options: BulkOptions,
     act: (begin: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
-    if ((options as RequeueOptions | null)?.dryRun) return act(async () => {});
+    if ((options as BulkOptions | null)?.dryRun) return act(async () => {});
     const about = () => ({
       topic: checkedTopicName(topic),
       actor: options.actor,
-      given: { ...meant, ...shownOf(options as RequeueOptions) },
+      given: { ...meant, ...shownOf(options) },
     });
     return this.#audit.around({ action, about }, act);
   }
@@ -471,7 +616,12 @@ function nameOf(which: string | object): object {
   return typeof which === 'string' ? { id: which } : which;
 }
 
+/** Whether one message is named; a filter names none. */
+function isOne(which: MessageName | MessageFilter): which is MessageName {
+  return typeof which !== 'object' || which === null || 'id' in which;
+}
+
 /** What of the options of an action is written down; a payload may be a secret. */
-function shownOf({ delay, rate, payload }: Pick<RequeueOptions, 'delay' | 'rate' | 'payload'>): object {
-  return { delay, rate, payload: payload === undefined ? undefined : 'replaced' };
+function shownOf({ delay, rate, inFlight, payload }: RequeueOptions & CancelManyOptions): object {
+  return { delay, rate, inFlight, payload: payload === undefined ? undefined : 'replaced' };
 }

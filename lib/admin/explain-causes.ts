@@ -260,11 +260,20 @@ function adviseBehind({ partition, owner, ownerState, message }: Evidence): stri
     before === 0
       ? `It is the next one of partition ${partition}.`
       : `${counted(before, 'message')} of partition ${partition} ${before === 1 ? 'comes' : 'come'} before it.`;
-  const isFull = ownerState !== undefined && (ownerState.waiting > 0 || ownerState.busy >= ownerState.concurrency);
-  const load = isFull
-    ? ` ${owner} has ${ownerState.busy} of ${ownerState.concurrency} handler calls under way: raise 'concurrency', start more processes, or make the handler faster.`
-    : ' It is handled as soon as those are; if this stays, see whether the handlers of its owner end.';
-  return place + afterCrashes(message) + load;
+  return place + afterCrashes(message) + loadOf(owner, ownerState);
+}
+
+function loadOf(owner: string | undefined, state: Evidence['ownerState']): string {
+  if (state === undefined || (state.waiting === 0 && state.busy < state.concurrency)) {
+    return ' It is handled as soon as those are; if this stays, see whether the handlers of its owner end.';
+  }
+  const { busy, concurrency, waiting } = state;
+  const calls = ` ${owner} has ${busy} of ${concurrency} handler calls under way`;
+  if (busy >= concurrency) return `${calls}: raise 'concurrency', start more processes, or make the handler faster.`;
+  return (
+    `${calls}, and yet ${counted(waiting, 'partition')} ${waiting === 1 ? 'waits' : 'wait'}: as many calls of one handler run as may. ` +
+    `Raise the 'concurrency' of that handler, start more processes, or make it faster.`
+  );
 }
 
 function afterCrashes({ state, crashes }: MessageLook): string {

@@ -9,7 +9,7 @@ export type Positions = ReadonlyMap<number, Position>;
 const MAX_LISTS = 2 * MAX_PARTITIONS;
 
 /** What a cursor was made for. */
-interface ListedPart {
+export interface ListedPart {
   readonly topic: string;
   readonly state: PeekedState;
   readonly tag?: string | undefined;
@@ -21,8 +21,11 @@ export function encodeCursor({ topic, ...part }: ListedPart, positions: Position
   return Buffer.from(JSON.stringify([topic, nameOf(part), ...places])).toString('base64url');
 }
 
-/** @throws InvalidArgumentError if it was not made by {@link encodeCursor} for the same */
-export function decodeCursor(cursor: unknown, { topic, ...part }: ListedPart): Positions {
+/**
+ * @param method that has returned it
+ * @throws InvalidArgumentError if it was not made by {@link encodeCursor} for the same
+ */
+export function decodeCursor(cursor: unknown, { topic, ...part }: ListedPart, method = 'peek'): Positions {
   const parts = typeof cursor === 'string' ? parse(cursor) : undefined;
   if (Array.isArray(parts) && parts[0] === topic && parts[1] === nameOf(part)) {
     const positions = new Map(parts.slice(2).flatMap((place: unknown) => toPosition(place)));
@@ -30,7 +33,7 @@ export function decodeCursor(cursor: unknown, { topic, ...part }: ListedPart): P
   }
   const tagged = part.tag === undefined ? '' : `, by tag '${part.tag}'`;
   throw new InvalidArgumentError(
-    `cursor must be one that peek() has returned for topic '${topic}' and state '${part.state}'${tagged}. Given: ${describe(cursor)}.`,
+    `cursor must be one that ${method}() has returned for topic '${topic}' and state '${part.state}'${tagged}. Given: ${describe(cursor)}.`,
   );
 }
 

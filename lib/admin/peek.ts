@@ -1,17 +1,10 @@
-import {
-  MAX_BATCH,
-  type Partition,
-  type PeekedMessages,
-  type Position,
-  type StoredMessage,
-} from '../broker/broker.interface.js';
+import { MAX_BATCH } from '../broker/broker.interface.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
-import { InvalidArgumentError } from '../errors/options.errors.js';
-import { assertTag } from '../messages/tags.js';
-import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type MessageDetails, toDetails } from './message-details.js';
-import { type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
+import { assertListedTag } from './message-filter.js';
+import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
+import { decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
  * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come and that no others of their key keep
@@ -50,18 +43,14 @@ export interface PeekPage {
   readonly cursor: string | undefined;
 }
 
-const PEEK_STATES: readonly PeekState[] = ['scheduled', 'due', 'in-flight', 'dead', 'finished'];
+export const PEEK_STATES = [
+  'scheduled',
+  'due',
+  'in-flight',
+  'dead',
+  'finished',
+] as const satisfies readonly PeekState[];
 const DEFAULT_LIMIT = 50;
-
-/** A page ends once the envelopes of its messages add up to this, in characters. */
-const MAX_PAGE_LENGTH = 1024 * 1024;
-
-/** What a partition is asked for at least, so that one that has all the messages does not take many calls. */
-const MIN_MESSAGES_PER_CALL = 20;
-const MIN_BYTES_PER_CALL = 64 * 1024;
-
-/** Most calls in a row that bring nothing from a partition, before the page ends. */
-const MAX_EMPTY_CALLS = 10;
 
 /**
  * Lists the messages of one state, a page at a time.
@@ -78,124 +67,19 @@ export async function peek(
   assertOptions('The options of peek', options, ['limit', 'cursor', 'tag']);
   const { limit = DEFAULT_LIMIT, cursor, tag } = options;
   assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
-  if (tag !== undefined) assertTag('tag', tag);
-  if (tag !== undefined && state === 'finished') {
-    throw new InvalidArgumentError(
-      `Finished messages are not found by their tags: leave 'tag' out, or choose another state.`,
-    );
-  }
+  if (tag !== undefined) assertListedTag(tag, [state]);
   const start = cursor === undefined ? new Map() : decodeCursor(cursor, { topic, state, tag });
-  return served(dependencies, () => listPage(dependencies, { topic, state, limit, tag, start }));
-}
-
-interface WantedPage {
-  readonly topic: string;
-  readonly state: PeekState;
-  readonly limit: number;
-  readonly tag: string | undefined;
-  readonly start: Positions;
-}
-
-/** Merges the lists of all partitions into one, as far as a page goes. */
-async function listPage(
-  { broker, serializerOf }: AdminDependencies,
-  { topic, state, limit, tag, start }: WantedPage,
-): Promise<PeekPage> {
-  const { partitions: count = 0, order } = (await broker.configOf(topic)) ?? {};
-  // An ordered topic has two lists of messages that wait, in each partition.
-  const sections = order && state === 'scheduled' && tag === undefined ? [false, true] : [false];
-  const maxBytes = Math.max(MIN_BYTES_PER_CALL, Math.floor(MAX_PAGE_LENGTH / count));
-  const perCall = Math.min(limit, Math.max(MIN_MESSAGES_PER_CALL, Math.ceil((2 * limit) / count)));
-  const lists = sections.flatMap((blocked, section) =>
-    partitionsOf(topic, count).map((partition) => {
-      const place = section * count + partition.index;
-      const fetch: FetchMessages = (after) =>
-        broker.peek(partition, { state, blocked, tag, after, limit: perCall, maxBytes });
-      return new PartitionList(partition, place, start.get(place), fetch);
-    }),
-  );
-  const serializer = serializerOf(topic);
-
+  const config = await served(dependencies, () => dependencies.broker.configOf(topic));
+  if (!config) return { messages: [], cursor: undefined };
+  const list = new MergedList(dependencies, { topic, config, state, tag, wanted: limit, start });
+  const serializer = dependencies.serializerOf(topic);
   const messages: MessageDetails[] = [];
   let length = 0;
-  while (messages.length < limit && length < MAX_PAGE_LENGTH) {
-    await Promise.all(lists.filter((list) => list.hungry).map((list) => list.fill()));
-    if (lists.some((list) => list.hungry)) break;
-    const list = lists.reduce<PartitionList | undefined>(tag === undefined ? earlier : byId, undefined);
-    const stored = list?.take();
-    if (!list || !stored) break;
-    messages.push(toDetails(list.partition, stored, serializer));
-    length += stored.envelope.length;
+  while (messages.length < limit && length < MAX_PAGE_LENGTH && (await list.fill())) {
+    const next = list.take();
+    if (!next) break;
+    messages.push(toDetails(next.partition, next.stored, serializer));
+    length += next.stored.envelope.length;
   }
-  const ended = lists.every((list) => list.ended);
-  const positions = lists.flatMap(({ place, position }) => (position ? [[place, position] as const] : []));
-  return { messages, cursor: ended ? undefined : encodeCursor({ topic, state, tag }, new Map(positions)) };
-}
-
-function earlier(best: PartitionList | undefined, list: PartitionList): PartitionList | undefined {
-  if (!list.first) return best;
-  return best?.first && best.first.at <= list.first.at ? best : list;
-}
-
-/** The one whose first message has the lower id. */
-function byId(best: PartitionList | undefined, list: PartitionList): PartitionList | undefined {
-  if (!list.first) return best;
-  return best?.first && best.first.storedId <= list.first.storedId ? best : list;
-}
-
-type FetchMessages = (after: Position | undefined) => Promise<PeekedMessages>;
-
-/** A list of messages of one partition, in their order: what was fetched and not listed yet, and how far it is listed. */
-class PartitionList {
-  readonly partition: Partition;
-  /** Names this list in a cursor. */
-  readonly place: number;
-  readonly #fetch: FetchMessages;
-  readonly #fetched: StoredMessage[] = [];
-  /** Of what was listed last. */
-  #position: Position | undefined;
-  /** Behind what was fetched last. */
-  #next: Position | undefined;
-  #more = true;
-
-  /** @param start the list begins behind this place */
-  constructor(partition: Partition, place: number, start: Position | undefined, fetch: FetchMessages) {
-    this.partition = partition;
-    this.place = place;
-    this.#fetch = fetch;
-    this.#position = this.#next = start;
-  }
-
-  /** It has to be filled before anything can be said of its first message. */
-  get hungry(): boolean {
-    return this.#more && this.#fetched.length === 0;
-  }
-
-  get ended(): boolean {
-    return !this.#more && this.#fetched.length === 0;
-  }
-
-  get first(): StoredMessage | undefined {
-    return this.#fetched[0];
-  }
-
-  /** Where to go on another time; `undefined` if nothing was listed. */
-  get position(): Position | undefined {
-    return this.hungry ? this.#next : this.#position;
-  }
-
-  async fill(): Promise<void> {
-    for (let calls = 0; this.hungry && calls < MAX_EMPTY_CALLS; calls++) {
-      const { messages, next } = await this.#fetch(this.#next);
-      this.#fetched.push(...messages);
-      this.#next = next;
-      this.#more = next !== undefined;
-    }
-  }
-
-  take(): StoredMessage | undefined {
-    const stored = this.#fetched.shift();
-    if (stored) this.#position = { at: stored.at, storedId: stored.storedId };
-    return stored;
-  }
+  return { messages, cursor: list.ended ? undefined : encodeCursor({ topic, state, tag }, list.positions) };
 }

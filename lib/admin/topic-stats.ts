@@ -1,6 +1,8 @@
-import type { Broker, PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import type { PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { liveSessions } from '../fleet/live-sessions.js';
-import { partitionsOf } from '../topics/partitions.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+import { askPartitions, partitionsToAsk } from './ask-partitions.js';
 
 /**
  * What a topic, or one of its partitions, holds.
@@ -20,7 +22,7 @@ export interface TopicCounts {
   readonly finished: number;
   /** The earliest due time; `undefined` if nothing waits that could be delivered then. */
   readonly nextDueAt: Date | undefined;
-  /** The earliest due time among those that are due; `undefined` if none is. Its age tells how far handling is behind. */
+  /** The earliest due time among those that are due; `undefined` if none is. Its age tells how late handling is. */
   readonly oldestDueAt: Date | undefined;
   /** Whether nothing is handed out until `resume()`; for a topic, whether any of its partitions is paused. */
   readonly paused: boolean;
@@ -72,17 +74,70 @@ export interface PartitionStatus extends TopicCounts {
  */
 export interface TopicStats extends TopicCounts {
   readonly topic: string;
+  /** Those that have answered, ascending. */
   readonly partitions: readonly PartitionStatus[];
+  /**
+   * The partitions that have not answered in time, since their shard of a Redis Cluster is away: what they hold is in none of the counts.
+   * Empty if the counts are complete.
+   */
+  readonly unreachable: readonly number[];
 }
 
-/** Counts what a topic holds, with one call for each partition and one for the sessions. */
-export async function countTopic(broker: Broker, topic: string): Promise<TopicStats> {
-  const [config, live] = await Promise.all([broker.configOf(topic), liveSessions(broker)]);
-  const partitions = await Promise.all(
-    partitionsOf(topic, config?.partitions ?? 0).map(async (partition) =>
-      toStatus(partition.index, await broker.stats(partition), live),
-    ),
+/** A topic, and what it holds or why that cannot be told. */
+export type CountedTopic =
+  | { readonly topic: string; readonly stats: TopicStats }
+  | { readonly topic: string; readonly stats?: undefined; readonly error: unknown };
+
+/** How many topics are counted at once, so that a thousand of them keep nobody waiting in Redis. */
+const AT_ONCE = 16;
+
+/**
+ * Counts what topics hold. One that cannot be counted, since what is stored of it is damaged or its shard is away, does not keep the
+ * others from being counted.
+ *
+ * @throws BrokerUnavailableError if it cannot be told which processes live
+ */
+export async function countTopics(dependencies: AdminDependencies, topics: readonly string[]): Promise<CountedTopic[]> {
+  const { broker } = dependencies;
+  const live = await served(dependencies, () => liveSessions(broker));
+  const all: CountedTopic[] = [];
+  let atOnce = AT_ONCE;
+  while (all.length < topics.length) {
+    const some = topics.slice(all.length, all.length + atOnce);
+    const counts = some.map((topic) => countTopic(dependencies, topic, live));
+    for (const [i, result] of (await Promise.allSettled(counts)).entries()) {
+      const topic = some[i] as string;
+      if (result.status === 'fulfilled') all.push({ topic, stats: result.value });
+      else all.push({ topic, error: result.reason as unknown });
+      // A shard that is away lets each wait to the end: not one after the other.
+      if (isAway(result)) atOnce = Infinity;
+    }
+  }
+  return all;
+}
+
+function isAway(result: PromiseSettledResult<TopicStats>): boolean {
+  if (result.status === 'fulfilled') return result.value.unreachable.length > 0;
+  return result.reason instanceof BrokerUnavailableError;
+}
+
+/**
+ * Counts what a topic holds, with one call for each partition.
+ *
+ * @param live the sessions of processes that live; `undefined`: one call more asks for them
+ * @throws BrokerUnavailableError
+ */
+export async function countTopic(
+  dependencies: AdminDependencies,
+  topic: string,
+  live?: ReadonlySet<string>,
+): Promise<TopicStats> {
+  const { broker } = dependencies;
+  const [all, sessions] = await served(dependencies, () =>
+    Promise.all([partitionsToAsk(broker, topic), live ?? liveSessions(broker)]),
   );
+  const { answers, unreachable } = await askPartitions(dependencies, all, (_, partition) => broker.stats(partition));
+  const partitions = answers.map(([{ index }, stats]) => toStatus(index, stats, sessions));
   const sum = (value: (status: PartitionStatus) => number): number =>
     partitions.reduce((total, status) => total + value(status), 0);
   const counted = (counter: keyof TopicCounters): number => sum(({ counters }) => counters[counter]);
@@ -110,6 +165,7 @@ export async function countTopic(broker: Broker, topic: string): Promise<TopicSt
       repaired: counted('repaired'),
     },
     partitions,
+    unreachable: unreachable.map(({ index }) => index),
   };
 }
 

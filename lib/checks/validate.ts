@@ -26,6 +26,12 @@ export function assertOptions(name: string, value: unknown, allowed: readonly st
   }
 }
 
+/** @throws InvalidArgumentError unless it is true or false */
+export function assertBoolean(name: string, value: unknown): asserts value is boolean {
+  if (typeof value === 'boolean') return;
+  throw new InvalidArgumentError(`${name} must be true or false. Given: ${describe(value)}.`);
+}
+
 /** @throws InvalidArgumentError if `value` is not a whole number from `min` to `max` */
 export function assertInteger(
   name: string,

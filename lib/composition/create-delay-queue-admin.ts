@@ -3,6 +3,7 @@ import type { DoctorReport } from '../admin/doctor.js';
 import type { RedisSettings } from '../broker/redis/redis-settings.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
+import type { DelayQueueEvents } from '../events/delay-queue.events.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Duration } from '../time/duration.js';
@@ -39,12 +40,15 @@ export interface DelayQueueAdminOptions {
 export class ConnectedDelayQueueAdmin extends DelayQueueAdmin {
   /** To look at the schedules and to change them. */
   readonly schedules: DelayQueueSchedules;
+  /** Its `fleet` has what the processes do that publish their events. */
+  readonly events: DelayQueueEvents;
   readonly #connection: DelayQueueConnection;
 
   /** @internal */
   constructor(connection: DelayQueueConnection) {
     super(connection.adminDependencies);
     this.schedules = connection.schedules;
+    this.events = connection.events;
     this.#connection = connection;
   }
 

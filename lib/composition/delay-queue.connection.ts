@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { v7 as uuidv7 } from 'uuid';
 import type { AdminDependencies } from '../admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import { AuditLog } from '../audit/audit-log.js';
 import type { Broker } from '../broker/broker.interface.js';
 import type { Role } from '../broker/redis/rights.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
@@ -118,6 +119,7 @@ export class DelayQueueConnection {
     });
     this.#unhandled = new UnhandledTopics({ store: broker, clock, events, log });
     this.#fleetPublisher = this.#createFleetPublisher();
+    const audit = new AuditLog(this.adminDependencies);
     this.producer = new DelayQueueProducer({
       store: broker,
       topics: this.#topics,
@@ -126,6 +128,7 @@ export class DelayQueueConnection {
       publishTimeout: options.publishTimeout,
       replicas: options.replicas,
       middleware: options.middleware.publish,
+      audit,
       onFailed: metrics && countPublishes(metrics, events),
       onSent: (topic) => this.#unhandled.published(topic),
     });
@@ -152,6 +155,7 @@ export class DelayQueueConnection {
       clock,
       events,
       timeout: options.publishTimeout,
+      audit,
       handled: () => this.#handled,
     });
     this.#declared = new DeclaredSchedules({ schedules: this.schedules, clock, log, events });
@@ -211,6 +215,7 @@ export class DelayQueueConnection {
       handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
       intakes: this.#intakes,
       hooks,
+      reports: { fleetEvents: options.fleetEvents !== undefined, history: options.history },
       onDataLost: () => this.#declared.restore(),
     });
     await this.#runtime.start();

@@ -1,6 +1,6 @@
 import { type TextMapPropagator, type TracerProvider, propagation, trace } from '@opentelemetry/api';
 import { describe } from '../checks/describe.js';
-import { asConfiguration, assertOptions } from '../checks/validate.js';
+import { asConfiguration, assertBoolean, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import { ProcessSpans } from './process-spans.js';
@@ -90,9 +90,4 @@ function assertMethods(option: string, value: unknown, methods: readonly string[
   const given = value as Readonly<Record<string, unknown>> | null;
   if (methods.every((method) => typeof given?.[method] === 'function')) return;
   throw new InvalidArgumentError(`${option} must have ${methods.join('() and ')}(). Given: ${describe(value)}.`);
-}
-
-function assertBoolean(option: string, value: unknown): void {
-  if (typeof value === 'boolean') return;
-  throw new InvalidArgumentError(`${option} must be true or false. Given: ${describe(value)}.`);
 }

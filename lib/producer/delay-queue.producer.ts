@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { type ActionOptions, type AuditLog, actorOf } from '../audit/audit-log.js';
 import type { Broker, CancelResult } from '../broker/broker.interface.js';
 import { type CancelTaggedResult, MessageChanges } from '../topics/message-changes.js';
 import type { Clock } from '../time/clock.js';
@@ -32,6 +33,7 @@ export interface ProducerDependencies extends PublishDefaults {
   readonly events: EventSink;
   /** Around each call; the first is the outermost. `undefined`: no middleware does anything there. */
   readonly middleware: readonly PublishLayer[] | undefined;
+  readonly audit: Pick<AuditLog, 'around'>;
   /** Called for messages that are not published; the event `published` tells of all others. */
   readonly onFailed?: OnPublishFailed | undefined;
   /** Called with the topic when a call was answered: once for each call, not for each message. */
@@ -131,11 +133,18 @@ export class DelayQueueProducer {
    * Cancels every message that carries a tag, each as {@link cancel} does; dead letters stay. The call goes in steps of at most 100 messages
    * of a partition, so it keeps nobody waiting however many there are. What is published with the tag meanwhile may be cancelled as well.
    *
+   * With `actor` it is the work of an operator, and is written to the audit log; the user of Redis has to have the role `operator` for that.
+   *
    * @throws InvalidArgumentError: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed within `publishTimeout`; those before it have taken effect
    */
-  async cancelTagged(topic: TopicRef, tag: string): Promise<CancelTaggedResult> {
-    return this.#changes.cancelTagged(topic, tag);
+  async cancelTagged(topic: TopicRef, tag: string, options: ActionOptions = {}): Promise<CancelTaggedResult> {
+    const actor = actorOf(options);
+    if (actor === undefined) return this.#changes.cancelTagged(topic, tag);
+    const about = () => ({ topic: checkedTopicName(topic), actor, given: { tag } });
+    return this.#dependencies.audit.around({ action: 'cancelTagged', about }, (begin) =>
+      this.#changes.cancelTagged(topic, tag, begin),
+    );
   }
 
   /**

@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { type ActionOptions, type AuditLog, type AuditedAction, actorOf, assertActor } from '../audit/audit-log.js';
 import type { Broker, IndexedSchedule, Partition } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
-import { assertInteger } from '../checks/validate.js';
+import { assertBoolean, assertInteger, assertOptions } from '../checks/validate.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
@@ -12,7 +13,7 @@ import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { tagsOf } from '../messages/readable-part.js';
 import { toStoredId } from '../messages/stored-id.js';
-import { type Topic, schemaOf } from '../messages/topic.js';
+import { type Topic, checkedTopicName, schemaOf } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
 import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
@@ -23,7 +24,7 @@ import { type CheckedSchedule, type GivenSchedule, assertScheduleId, checkSchedu
 import { extraId, occurrenceId } from './occurrence-ids.js';
 import { type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
-import type { Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
+import type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
 import { anchorOf, firstFrom, pausedState, startedState, timesAhead, upcoming } from './starting-state.js';
 import { toSchedule } from './to-schedule.js';
 import {
@@ -61,6 +62,7 @@ export interface SchedulesDependencies {
   readonly topics: TopicRegistry;
   readonly clock: Clock;
   readonly events: EventSink;
+  readonly audit: Pick<AuditLog, 'around'>;
   /** Longest time for an answer, in milliseconds. */
   readonly timeout: number;
   /** The topics that this process handles. */
@@ -70,6 +72,9 @@ export interface SchedulesDependencies {
 /**
  * Schedules: rules that publish a message again and again. They are kept in Redis, and each occurrence is published once by the
  * fleet, whichever processes live.
+ *
+ * Every method that changes something takes `actor` in its last argument. With it the call is the work of an operator, and is written to the
+ * audit log; the user of Redis has to have the role `operator` for that.
  *
  * @example
  * ```ts
@@ -116,8 +121,16 @@ export class DelayQueueSchedules {
       payload: NoInfer<PublishedPayload<T, N>>;
       options?: ScheduledMessageOptions;
     },
+    options: ActionOptions = {},
   ): Promise<Schedule> {
-    return this.#store(schedule, false);
+    const actor = actorOf(options);
+    if (actor === undefined) return this.#store(schedule, false);
+    // What it publishes is not written down.
+    const { payload: _, options: __, topic, ...given } = schedule;
+    const about = () => ({ topic: checkedTopicName(topic), actor, given });
+    return this.#dependencies.audit.around({ action: 'upsertSchedule', hidesResult: true, about }, () =>
+      this.#store(schedule, false),
+    );
   }
 
   /**
@@ -176,7 +189,11 @@ export class DelayQueueSchedules {
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async pause(id: string): Promise<boolean> {
+  async pause(id: string, options: ActionOptions = {}): Promise<boolean> {
+    return this.#act('pauseSchedule', id, options, () => this.#pause(id));
+  }
+
+  async #pause(id: string): Promise<boolean> {
     const found = await this.#change(id, ({ state }, now) => (state.paused ? state : pausedState(state, now)));
     if (found) await this.#takeBack(found);
     return found !== undefined;
@@ -188,7 +205,11 @@ export class DelayQueueSchedules {
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async resume(id: string): Promise<boolean> {
+  async resume(id: string, options: ActionOptions = {}): Promise<boolean> {
+    return this.#act('resumeSchedule', id, options, () => this.#resume(id));
+  }
+
+  async #resume(id: string): Promise<boolean> {
     const found = await this.#change(id, ({ rule, state }, now) =>
       state.paused ? { ...state, paused: false, next: firstFrom(Recurrence.of(rule), state, now) } : state,
     );
@@ -201,7 +222,11 @@ export class DelayQueueSchedules {
    * @returns whether there was a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async remove(id: string): Promise<boolean> {
+  async remove(id: string, options: ActionOptions = {}): Promise<boolean> {
+    return this.#act('removeSchedule', id, options, () => this.#remove(id));
+  }
+
+  async #remove(id: string): Promise<boolean> {
     assertScheduleId(id);
     const { store } = this.#dependencies;
     const place = await this.#serve(() => store.findSchedule({ id }));
@@ -224,7 +249,11 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError if there is no schedule with this id
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    */
-  async runNow(id: string): Promise<PublishedMessage> {
+  async runNow(id: string, options: ActionOptions = {}): Promise<PublishedMessage> {
+    return this.#act('runScheduleNow', id, options, () => this.#runNow(id));
+  }
+
+  async #runNow(id: string): Promise<PublishedMessage> {
     const { store, events, topics } = this.#dependencies;
     const found = await this.#found.find(id);
     if (!found) throw new InvalidArgumentError(`There is no schedule '${id}'. Store it with upsert().`);
@@ -254,10 +283,15 @@ export class DelayQueueSchedules {
    * handles and does not declare, and those of topics that no process of the fleet has a handler for, whether or not its intake is stopped.
    * Schedules of `upsert()` stay.
    *
-   * @returns the ids of those that were removed
-   * @throws BrokerUnavailableError
+   * @param options with `dryRun: true` it finds them, and removes none
+   * @returns the ids of those that were removed, or would be
+   * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async prune(): Promise<string[]> {
+  async prune(options: PruneOptions = {}): Promise<string[]> {
+    assertOptions('The options of prune', options, ['dryRun', 'actor']);
+    const { dryRun = false, actor } = options;
+    assertBoolean('dryRun', dryRun);
+    assertActor(actor);
     const { store, handled } = this.#dependencies;
     const own = handled();
     const ofFleet = await this.#serve(() => topicsOfFleet(store));
@@ -265,9 +299,20 @@ export class DelayQueueSchedules {
     for (const { record, partition } of await this.#found.all()) {
       if (!record.declared || this.#declared.has(record.id)) continue;
       if (!own.has(partition.topic) && ofFleet.has(partition.topic)) continue;
-      if (await this.remove(record.id)) pruned.push(record.id);
+      const removed = dryRun || (await this.#act('pruneSchedule', record.id, { actor }, () => this.#remove(record.id)));
+      if (removed) pruned.push(record.id);
     }
     return pruned;
+  }
+
+  /** Does something to a schedule, and writes it down if it is known who does it. One that does not exist has no topic to write down. */
+  async #act<T>(action: AuditedAction, id: string, options: ActionOptions, act: () => Promise<T>): Promise<T> {
+    const actor = actorOf(options);
+    assertScheduleId(id);
+    const { store, audit } = this.#dependencies;
+    const place = actor === undefined ? undefined : await this.#serve(() => store.findSchedule({ id }));
+    if (!place) return act();
+    return audit.around({ action, about: () => ({ topic: place.topic, actor, given: { id } }) }, act);
   }
 
   async #store(given: GivenSchedule, declared: boolean): Promise<Schedule> {

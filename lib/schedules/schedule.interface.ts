@@ -1,3 +1,4 @@
+import type { ActionOptions } from '../audit/audit-log.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { Duration } from '../time/duration.js';
 
@@ -46,6 +47,16 @@ export interface ScheduledMessageOptions extends Pick<
 > {
   /** The key of all its messages, which places them in a partition. It cannot be changed. @defaultValue the id of the schedule */
   key?: string;
+}
+
+/**
+ * How `prune()` removes schedules.
+ *
+ * @publicApi
+ */
+export interface PruneOptions extends ActionOptions {
+  /** Finds those that would be removed, and removes none. @defaultValue false */
+  readonly dryRun?: boolean;
 }
 
 /**

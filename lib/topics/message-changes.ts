@@ -57,14 +57,19 @@ export class MessageChanges {
     return this.change(topic, name, (partition, call, storedId) => store.cancel(partition, call, storedId));
   }
 
-  /** Cancels all messages that carry a tag, some with each call. */
-  async cancelTagged(topic: TopicRef, tag: string): Promise<CancelTaggedResult> {
+  /**
+   * Cancels all messages that carry a tag, some with each call.
+   *
+   * @param begin called before the first call, once it is known that the arguments are right
+   */
+  async cancelTagged(topic: TopicRef, tag: string, begin?: () => Promise<void>): Promise<CancelTaggedResult> {
     const topicName = checkedTopicName(topic);
     assertTag('tag', tag);
     const partitions = allPartitionsOf(topicName, (await this.#dependencies.partitionsOf(topicName)) ?? 0);
     const total = { cancelled: 0, inFlight: 0 };
-    for (let begin = 0; begin < partitions.length; begin += PARTITIONS_AT_ONCE) {
-      const some = partitions.slice(begin, begin + PARTITIONS_AT_ONCE);
+    if (partitions.length > 0) await begin?.();
+    for (let first = 0; first < partitions.length; first += PARTITIONS_AT_ONCE) {
+      const some = partitions.slice(first, first + PARTITIONS_AT_ONCE);
       await Promise.all(some.map(async (partition) => this.#cancelTaggedIn(partition, tag, total)));
     }
     return total;

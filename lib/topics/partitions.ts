@@ -1,4 +1,4 @@
-import { type Broker, type Partition, PROTOCOL_VERSION } from '../broker/broker.interface.js';
+import { type Broker, type Partition, type TopicConfig, PROTOCOL_VERSION } from '../broker/broker.interface.js';
 import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
 
 type ConfigStore = Pick<Broker, 'configOf'>;
@@ -24,19 +24,29 @@ export async function partitionCount(store: ConfigStore, topic: string): Promise
 }
 
 /**
- * The partitions of a topic that is to be changed as a whole. A topic that nobody uses is probably misspelt.
+ * What is stored of a topic that is to be changed as a whole. A topic that nobody uses is probably misspelt.
  *
  * @throws InvalidArgumentError if the topic was never used
  * @throws ConfigurationError if it speaks another protocol
  */
-export async function existingPartitions(store: ConfigStore, topic: string): Promise<Partition[]> {
-  const count = await partitionCount(store, topic);
-  if (count === undefined) {
+export async function existingConfig(store: ConfigStore, topic: string): Promise<TopicConfig> {
+  const config = await store.configOf(topic);
+  if (!config) {
     throw new InvalidArgumentError(
       `There is no topic '${topic}' under this prefix: nobody has published to it or handled it. See topics().`,
     );
   }
-  return partitionsOf(topic, count);
+  assertProtocol(topic, config.protocol);
+  return config;
+}
+
+/**
+ * Its partitions.
+ *
+ * @throws InvalidArgumentError, ConfigurationError as {@link existingConfig}
+ */
+export async function existingPartitions(store: ConfigStore, topic: string): Promise<Partition[]> {
+  return partitionsOf(topic, (await existingConfig(store, topic)).partitions);
 }
 
 export function partitionsOf(topic: string, count: number): Partition[] {

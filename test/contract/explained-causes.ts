@@ -159,6 +159,15 @@ export const ONE_CAUSE: readonly (readonly [
     /^1 message of partition 0 comes before it\. owner has 3 of 3 handler calls under way: raise 'concurrency'/,
   ],
   [
+    ['behind'],
+    'a message whose handler has no call left, though its process has',
+    async (bed) => {
+      await bed.publishAll([message('a')]);
+      await reportState(bed, { busy: 2, waiting: 1 });
+    },
+    /^It is the next one .* owner has 2 of 3 handler calls under way, and yet 1 partition waits: as many calls of one handler/,
+  ],
+  [
     ['finished'],
     'a message that was handled, and is kept',
     async (bed) => {

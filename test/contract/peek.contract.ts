@@ -7,6 +7,7 @@ import {
   ACK,
   DEAD,
   LONG,
+  LONG_AGO,
   RETRY_LATER,
   message,
 } from '../support/broker/broker-bed.js';
@@ -42,6 +43,12 @@ export function peekContract(it: BrokerTest): void {
         const peeked = await bed.broker.peek(bed.partition, { ...ALL, state });
         expect(peeked).toEqual({ messages: [], next: undefined });
       }
+    });
+
+    it('begins at a time behind the place that comes before all ids', async ({ bed }) => {
+      const due = [LONG_AGO - 1, LONG_AGO, LONG_AGO, LONG_AGO + 1];
+      await bed.publishAll(due.map((at, i) => message(`${i}`, { due: { at } })));
+      expect(await idsOf(bed, { after: { at: LONG_AGO, storedId: '\0' } })).toEqual(['1', '2', '3']);
     });
 
     it('shows each state as get() does', async ({ bed }) => {

@@ -107,7 +107,7 @@ describe('requeue', () => {
     await die(['c']);
     await die(['x'], 'declined', 'customer-7');
 
-    expect(await admin.requeue('payments', filter, { dryRun: true })).toEqual({
+    expect(await admin.requeue('payments', filter, { dryRun: true })).toMatchObject({
       matched: ids.length,
       requeued: 0,
       aborted: false,
@@ -260,7 +260,7 @@ describe('what cannot be done', () => {
       InvalidPayloadError,
     );
     expect(dead()).toEqual(['a']);
-    expect(await admin.requeue(typed, 'a', { payload: { amount: 1 }, dryRun: true })).toEqual({
+    expect(await admin.requeue(typed, 'a', { payload: { amount: 1 }, dryRun: true })).toMatchObject({
       matched: 1,
       requeued: 0,
       aborted: false,

@@ -1,5 +1,6 @@
 import type { AdminDependencies } from '../../../lib/admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
+import { AuditLog } from '../../../lib/audit/audit-log.js';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
 import type { Clock } from '../../../lib/time/clock.js';
 
@@ -14,5 +15,17 @@ export function testAdmin(broker: Broker, clock: Clock, given: Partial<AdminDepe
     timeout: 1000,
     serializerOf: () => undefined,
     ...given,
+  });
+}
+
+/** What writes down what operators do, on a broker. */
+export function testAudit(broker: Broker, clock: Clock): AuditLog {
+  return new AuditLog({
+    broker,
+    clock,
+    log: { log: () => {}, warn: () => {}, error: () => {} },
+    events: { wants: () => false, emit: () => {} },
+    process: 'me',
+    timeout: 1000,
   });
 }

@@ -137,7 +137,7 @@ describe('drain', () => {
   it('goes in steps until none is left, and counts what it found and what it removed', async () => {
     const { admin, publish, written } = await open();
     for (let i = 0; i < 250; i++) await publish(`m${i}`, i < 210 ? 'one key' : `m${i}`);
-    expect(await admin.drain('orders', { dryRun: true })).toEqual({ matched: 250, removed: 0 });
+    expect(await admin.drain('orders', { dryRun: true })).toMatchObject({ matched: 250, removed: 0 });
     expect(written).toEqual([]);
     expect(await admin.drain('orders')).toEqual({ matched: 250, removed: 250 });
     expect(written.length).toBeGreaterThanOrEqual(3);

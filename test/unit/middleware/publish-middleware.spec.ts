@@ -13,6 +13,7 @@ import { decodeEnvelope } from '../../../lib/messages/envelope.js';
 import type { DelayQueueMiddleware, OutgoingMessage } from '../../../lib/middleware/middleware.interface.js';
 import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js';
 import type { PublishedMessage, PublishOptions } from '../../../lib/messages/publish-options.interface.js';
+import { testAudit } from '../../support/units/admin.js';
 import { testRegistry } from '../../support/units/handling.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
@@ -37,6 +38,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
     clock,
     events: { wants: () => false, emit: () => {} },
     publishTimeout: 1000,
+    audit: testAudit(broker, clock),
     middleware: resolveMiddleware(middleware).publish,
   });
   return { broker: { calls }, producer };

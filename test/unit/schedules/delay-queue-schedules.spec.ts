@@ -1,23 +1,34 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { Broker } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { type Around, wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { DeclaredSchedules } from '../../../lib/schedules/declared-schedules.js';
-import { DelayQueueSchedules } from '../../../lib/schedules/delay-queue.schedules.js';
+import { DelayQueueSchedules, type SchedulesDependencies } from '../../../lib/schedules/delay-queue.schedules.js';
+import type { Clock } from '../../../lib/time/clock.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { testAdmin, testAudit } from '../../support/units/admin.js';
 import { testContext, testRegistry } from '../../support/units/handling.js';
 
 const TICK = { id: 'tick', topic: 'jobs', payload: 7, every: 60_000 };
+
+function dependenciesOf(broker: Broker, clock: Clock): SchedulesDependencies {
+  const context = testContext({ clock, broker });
+  const { events } = context;
+  const [topics, audit] = [testRegistry(context), testAudit(broker, clock)];
+  return { store: broker, topics, clock, events, timeout: 1000, audit, handled: () => new Set() };
+}
 
 /** Schedules on a broker in memory; a test may set what is done in the place of a call. */
 function setUp() {
   const clock = new ManualClock();
   const memory = new MemoryBroker(clock);
   const world = { clock, memory, around: (async ({ run }) => run()) as Around };
-  const context = testContext({ clock, broker: wrapBroker(memory, async (call) => world.around(call)) });
-  const { broker: store, events, log } = context;
-  const topics = testRegistry(context);
-  const schedules = new DelayQueueSchedules({ store, topics, clock, events, timeout: 1000, handled: () => new Set() });
-  return Object.assign(world, { schedules, declared: new DeclaredSchedules({ schedules, clock, log, events }) });
+  const broker = wrapBroker(memory, async (call) => world.around(call));
+  const { events, log } = testContext();
+  const schedules = new DelayQueueSchedules(dependenciesOf(broker, clock));
+  const admin = testAdmin(memory, clock);
+  return Object.assign(world, { schedules, admin, declared: new DeclaredSchedules({ schedules, clock, log, events }) });
 }
 
 describe('upsert', () => {
@@ -84,5 +95,57 @@ describe('the schedules that handlers declare', () => {
       { id: 'tock', every: 60_000 },
     ]);
     await declared.stop();
+  });
+});
+
+describe('the audit log', () => {
+  it('has what an operator does with schedules, without payloads', async () => {
+    const { schedules, admin, memory, clock } = setUp();
+    const by = { actor: 'ann' };
+    await schedules.upsert({ ...TICK, payload: 'a secret', options: { headers: { secret: '1' } } }, by);
+    await schedules.pause('tick', by);
+    await schedules.resume('tick', by);
+    const { id } = await schedules.runNow('tick', by);
+    await schedules.remove('tick', by);
+    await schedules.declare({ ...TICK, id: 'old' });
+    const later = new DelayQueueSchedules({ ...dependenciesOf(memory, clock), handled: () => new Set(['jobs']) });
+    expect(await later.prune(by)).toEqual(['old']);
+
+    const { entries } = await admin.audit();
+    expect(entries.map(({ action, given }) => [action, given])).toEqual([
+      ['pruneSchedule', { id: 'old' }],
+      ['removeSchedule', { id: 'tick' }],
+      ['runScheduleNow', { id: 'tick' }],
+      ['resumeSchedule', { id: 'tick' }],
+      ['pauseSchedule', { id: 'tick' }],
+      ['upsertSchedule', { id: 'tick', every: 60_000 }],
+    ]);
+    for (const entry of entries) expect(entry).toMatchObject({ topic: 'jobs', actor: 'ann', phase: 'done' });
+    expect([entries[2]?.result, entries[4]?.result]).toMatchObject([{ id }, true]);
+    expect(JSON.stringify(await memory.auditRecords({ limit: 200 }))).not.toContain('secret');
+  });
+
+  it('has nothing of what the application does, and of schedules that do not exist', async () => {
+    const { schedules, admin } = setUp();
+    await schedules.upsert(TICK);
+    await schedules.declare({ ...TICK, id: 'declared' });
+    for (const change of ['pause', 'resume', 'remove'] as const) {
+      await schedules[change]('tick');
+      expect(await schedules[change]('unknown', { actor: 'ann' })).toBe(false);
+    }
+    await expect(schedules.runNow('unknown', { actor: 'ann' })).rejects.toThrow("There is no schedule 'unknown'");
+    expect((await admin.audit()).entries).toEqual([]);
+  });
+
+  it('takes only text as an actor, and no other options', async () => {
+    const { schedules } = setUp();
+    for (const options of [{ actor: '' }, { actor: 5 }, { actors: 'ann' }, null] as never[]) {
+      await expect(schedules.upsert(TICK, options)).rejects.toThrow(InvalidArgumentError);
+      await expect(schedules.prune(options)).rejects.toThrow(InvalidArgumentError);
+      for (const change of ['pause', 'resume', 'remove', 'runNow'] as const) {
+        await expect(schedules[change]('tick', options)).rejects.toThrow(InvalidArgumentError);
+      }
+    }
+    expect(await schedules.list()).toEqual([]);
   });
 });

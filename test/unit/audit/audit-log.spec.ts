@@ -6,10 +6,12 @@ import { AuditFailedError, BrokerUnavailableError } from '../../../lib/errors/op
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
+import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { FAILURE, message } from '../../support/broker/broker-bed.js';
 import { Claimant } from '../../support/broker/claimant.js';
-import { testAdmin } from '../../support/units/admin.js';
+import { testAdmin, testAudit } from '../../support/units/admin.js';
+import { testRegistry } from '../../support/units/handling.js';
 
 const NOW = 1_700_000_000_000;
 
@@ -31,6 +33,7 @@ async function open() {
   let sequence = 0;
   return {
     memory,
+    clock,
     calls,
     lines,
     errors,
@@ -156,6 +159,30 @@ describe('the audit log', () => {
       expect(entries[0]?.operation).toBe(entries[1]?.operation);
     },
   );
+
+  it('has what an operator cancels by a tag, and nothing of what the application does', async () => {
+    const { admin, memory, clock } = await open();
+    const producer = new DelayQueueProducer({
+      store: memory,
+      topics: testRegistry({ broker: memory, clock }),
+      clock,
+      events: { wants: () => false, emit: () => {} },
+      publishTimeout: 1000,
+      middleware: undefined,
+      audit: testAudit(memory, clock),
+    });
+    for (const actor of ['', 5]) {
+      await expect(producer.cancelTagged('orders', 'red', { actor } as object)).rejects.toThrow(InvalidArgumentError);
+    }
+    await producer.publish('orders', 1, { delay: 1000, tags: ['red'] });
+    await producer.cancelTagged('orders', 'blue');
+    await producer.cancelTagged('orders', 'red', { actor: 'ann' });
+    const about = { action: 'cancelTagged', topic: 'orders', actor: 'ann', given: { tag: 'red' } };
+    expect((await admin.audit()).entries).toMatchObject([
+      { ...about, phase: 'done', result: { cancelled: 1, inFlight: 0 } },
+      { ...about, phase: 'begun' },
+    ]);
+  });
 
   it('does not say that work begins which has nothing to do', async () => {
     const { admin } = await open();

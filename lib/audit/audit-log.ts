@@ -1,36 +1,44 @@
 import { v7 as uuidv7 } from 'uuid';
-import { AUDIT_PLACE, type AuditPage, MAX_BATCH } from '../broker/broker.interface.js';
+import { AUDIT_PLACE, type AuditPage, type Broker, MAX_BATCH } from '../broker/broker.interface.js';
 import { serveWithin } from '../broker/serve.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { assertInteger, assertOptions } from '../checks/validate.js';
 import { AuditFailedError, BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { firstLine } from '../log.js';
+import type { EventSink } from '../events/queue-events.interface.js';
+import { type Log, firstLine } from '../log.js';
 import { isName } from '../messages/topic.js';
+import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
-import { type AdminDependencies, served } from './admin-dependencies.js';
+
+export const AUDITED_ACTIONS = [
+  'cancel',
+  'reschedule',
+  'runNow',
+  'edit',
+  'requeue',
+  'remove',
+  'drain',
+  'purge',
+  'pause',
+  'resume',
+  'cancelTagged',
+  'upsertSchedule',
+  'pauseSchedule',
+  'resumeSchedule',
+  'runScheduleNow',
+  'removeSchedule',
+  'pruneSchedule',
+] as const;
 
 /**
- * What is written down: the methods of `DelayQueueAdmin` that change something.
+ * What is written down: the methods of `DelayQueueAdmin` that change something, and `cancelTagged()` of the producer and the methods of
+ * `DelayQueueSchedules` when they are told who acts.
  *
  * @publicApi
  */
-export type AuditedAction =
-  'cancel' | 'reschedule' | 'runNow' | 'edit' | 'requeue' | 'remove' | 'drain' | 'purge' | 'pause' | 'resume';
-
-const ACTIONS: Readonly<Record<AuditedAction, true>> = {
-  cancel: true,
-  reschedule: true,
-  runNow: true,
-  edit: true,
-  requeue: true,
-  remove: true,
-  drain: true,
-  purge: true,
-  pause: true,
-  resume: true,
-};
+export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
 /**
  * What can be said of every action.
@@ -98,8 +106,21 @@ export interface AuditEntries {
 /** What is known of an action before it is done. */
 export interface Audited {
   readonly action: AuditedAction;
+  /** Whether the result has a payload, which may be a secret. */
+  readonly hidesResult?: boolean;
   /** To be called only once it is known that the arguments are right. */
   readonly about: () => Pick<AuditEntry, 'topic' | 'actor' | 'given'>;
+}
+
+export interface AuditLogDependencies {
+  readonly broker: Pick<Broker, 'appendAudit' | 'auditRecords'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventSink;
+  /** Names this process. */
+  readonly process: string;
+  /** Longest time for an answer, in milliseconds. */
+  readonly timeout: number;
 }
 
 type Written = Pick<AuditEntry, 'phase'> & Partial<Pick<AuditEntry, 'result' | 'error'>>;
@@ -115,9 +136,9 @@ const TIMEOUT = 1000;
  * paused since a log is away. What cannot be written down goes to the log of the process and to its events.
  */
 export class AuditLog {
-  readonly #dependencies: AdminDependencies;
+  readonly #dependencies: AuditLogDependencies;
 
-  constructor(dependencies: AdminDependencies) {
+  constructor(dependencies: AuditLogDependencies) {
     this.#dependencies = dependencies;
   }
 
@@ -137,7 +158,7 @@ export class AuditLog {
         void this.#write(audited, operation, { phase: 'failed', error: firstLine(error.message) });
       throw error;
     }
-    await this.#write(audited, operation, { phase: 'done', result });
+    await this.#write(audited, operation, { phase: 'done', result: audited.hidesResult ? undefined : result });
     return result;
   }
 
@@ -149,8 +170,8 @@ export class AuditLog {
     if (cursor !== undefined && !(typeof cursor === 'string' && AUDIT_PLACE.test(cursor))) {
       throw new InvalidArgumentError(`cursor must be one that audit() has returned. Given: ${describe(cursor)}.`);
     }
-    const { broker } = this.#dependencies;
-    const page = await served(this.#dependencies, () => broker.auditRecords({ before: cursor, limit }));
+    const { broker, clock, timeout } = this.#dependencies;
+    const page = await serveWithin(clock, timeout, () => broker.auditRecords({ before: cursor, limit }));
     return { entries: page.records.flatMap((record) => decodeEntry(record) ?? []), cursor: page.next };
   }
 
@@ -217,7 +238,7 @@ function decodeEntry({ at, text }: AuditPage['records'][number]): AuditEntry | u
 }
 
 function isAction(value: unknown): value is AuditedAction {
-  return typeof value === 'string' && Object.hasOwn(ACTIONS, value);
+  return (AUDITED_ACTIONS as readonly unknown[]).includes(value);
 }
 
 function isPhase(value: unknown): value is AuditEntry['phase'] {

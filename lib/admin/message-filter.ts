@@ -1,0 +1,183 @@
+import type { PeekedState, StoredMessage } from '../broker/broker.interface.js';
+import { describe } from '../checks/describe.js';
+import { assertOptions } from '../checks/validate.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { assertId } from '../messages/assert-id.js';
+import { readablePart } from '../messages/readable-part.js';
+import type { PayloadSerializer } from '../messages/serializer.js';
+import { fromStoredId } from '../messages/stored-id.js';
+import { assertTag } from '../messages/tags.js';
+import { optionalTime } from '../time/date.js';
+import type { MessageDetails } from './message-details.js';
+
+/**
+ * Which messages are meant: those that fit all that is given, at least one property. `{ all: true }` means every message; no filter
+ * means that by having nothing in it, and a property that is `undefined` says nothing.
+ *
+ * @publicApi
+ */
+export interface MessageFilter {
+  /** A tag that they carry. Only those that carry it are read. */
+  readonly tag?: string | undefined;
+  /** Their key; the id, if they were published without one. Only the partition of this key is read. */
+  readonly key?: string | undefined;
+  /**
+   * A text, 1 to 1,000 characters, that is somewhere in the id, in the payload as JSON, or in the name, code or message of the error that
+   * they have failed with; upper and lower case are the same. A payload that this process cannot decode is looked at as it is stored.
+   */
+  readonly text?: string | undefined;
+  /**
+   * What stands in the payload: `path` names properties from the outside in, with dots between them, such as `customer.id`, and items
+   * of arrays by their number; what is found there and `value` are compared as text.
+   */
+  readonly field?: { readonly path: string; readonly value: string | number | boolean | null } | undefined;
+  /** They are due at this time or later, on the Redis server's clock; a number is epoch milliseconds. */
+  readonly from?: Date | number | undefined;
+  /** They are due before this time. */
+  readonly to?: Date | number | undefined;
+  /** Every message; stands alone. */
+  readonly all?: true | undefined;
+}
+
+/** A filter that was checked. Times are epoch milliseconds. */
+export interface CheckedMessageFilter extends Pick<MessageFilter, 'tag' | 'key'> {
+  /** In lower case. */
+  readonly text: string | undefined;
+  readonly field: { readonly path: readonly string[]; readonly value: string } | undefined;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+const PROPERTIES: readonly (keyof MessageFilter)[] = ['tag', 'key', 'text', 'field', 'from', 'to', 'all'];
+const MAX_TEXT_LENGTH = 1000;
+
+/**
+ * @param states in which messages are looked for
+ * @throws InvalidArgumentError if it is no filter, says nothing, or asks for what messages of these states do not have
+ */
+export function checkedMessageFilter(
+  filter: MessageFilter,
+  states: readonly StoredMessage['state'][],
+): CheckedMessageFilter {
+  assertOptions('The filter of messages', filter, PROPERTIES);
+  const { all, ...rest } = filter;
+  assertSaysWhich('messages', all, rest);
+  const { tag, key, text, field } = rest;
+  if (tag !== undefined) assertListedTag(tag, states);
+  if (key !== undefined) assertId('key', key);
+  if (text !== undefined) assertText('text', text);
+  const [from, to] = [optionalTime('from', rest.from), optionalTime('to', rest.to)];
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new InvalidArgumentError(`from must be before to. Given: ${describe(rest.from)} and ${describe(rest.to)}.`);
+  }
+  const timeless = states.filter((state) => state === 'in-flight' || state === 'dead');
+  if ((from !== undefined || to !== undefined) && timeless.length > 0) {
+    throw new InvalidArgumentError(
+      `from and to are about when messages are due, which is not known of those that are ${timeless.join(' or ')}. ` +
+        `Leave from and to out, or these states.`,
+    );
+  }
+  return { tag, key, text: text?.toLowerCase(), field: field && checkedField(field), from, to };
+}
+
+/** @throws InvalidArgumentError unless it is a tag, by which messages of these states can be listed */
+export function assertListedTag(tag: unknown, states: readonly PeekedState[]): asserts tag is string {
+  assertTag('tag', tag);
+  if (!states.includes('finished')) return;
+  throw new InvalidArgumentError(
+    `Finished messages are not found by their tags: leave 'tag' out, or choose another state.`,
+  );
+}
+
+/**
+ * A value that was looked up and is not there must not widen what is meant to all there is.
+ *
+ * @param what is to be chosen, in the plural
+ * @param rest the filter without its property `all`
+ * @throws InvalidArgumentError
+ */
+export function assertSaysWhich(what: string, all: unknown, rest: object): void {
+  const isFilter = Object.values(rest).some((value) => value !== undefined);
+  if (all === undefined ? isFilter : all === true && !isFilter) return;
+  throw new InvalidArgumentError(
+    `Say which ${what} are meant: one by its id or { id, key }, those that fit a filter with at least one property, or ` +
+      `{ all: true } alone for every one of the topic. Given: ${describe({ ...(all !== undefined && { all }), ...rest })}.`,
+  );
+}
+
+/** Whether the filter means a message that carries its tag. */
+export function fits(
+  topic: string,
+  serializer: PayloadSerializer | undefined,
+  stored: StoredMessage,
+  filter: CheckedMessageFilter,
+): boolean {
+  const { key, text, field } = filter;
+  const name = fromStoredId(stored.storedId);
+  if ((key !== undefined && name.key !== key) || !isDueWithin(stored, filter)) return false;
+  if (text === undefined && field === undefined) return true;
+  const { payload } = readablePart(topic, serializer, stored.envelope);
+  return fitsContent({ id: name.id, failure: stored.failure, payload, raw: stored.envelope }, { text, field });
+}
+
+/** Whether what a message contains is what the filter asks for. */
+export function fitsContent(
+  { id, failure, payload, raw }: Pick<MessageDetails, 'id' | 'failure' | 'payload' | 'raw'>,
+  { text, field }: Pick<CheckedMessageFilter, 'text' | 'field'>,
+): boolean {
+  if (field !== undefined && valueAt(payload, field.path) !== field.value) return false;
+  if (text === undefined) return true;
+  const texts = [id, failure?.name, failure?.code, failure?.message, textOf(payload) ?? raw];
+  return texts.some((one) => one?.toLowerCase().includes(text));
+}
+
+function isDueWithin(
+  { state, at, ending }: StoredMessage,
+  { from = -Infinity, to = Infinity }: CheckedMessageFilter,
+): boolean {
+  if (from === -Infinity && to === Infinity) return true;
+  const due = state === 'scheduled' ? at : ending?.dueAt;
+  return due !== undefined && due >= from && due < to;
+}
+
+/** `undefined` if it has no form in JSON: a serializer may have made anything. */
+function textOf(payload: unknown): string | undefined {
+  try {
+    return JSON.stringify(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What stands there, as text; `undefined` if nothing does, or an object. */
+function valueAt(payload: unknown, path: readonly string[]): string | undefined {
+  let value = payload;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return isScalar(value) || typeof value === 'bigint' ? String(value) : undefined;
+}
+
+function isScalar(value: unknown): value is string | number | boolean | null {
+  return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function checkedField(field: NonNullable<MessageFilter['field']>): CheckedMessageFilter['field'] {
+  assertOptions('field', field, ['path', 'value']);
+  const { path, value } = field;
+  assertText('field.path', path);
+  if (!isScalar(value)) {
+    throw new InvalidArgumentError(
+      `field.value must be a string, a number, true, false or null. Given: ${describe(value)}.`,
+    );
+  }
+  return { path: path.split('.'), value: String(value) };
+}
+
+function assertText(name: string, value: unknown): asserts value is string {
+  if (typeof value === 'string' && value.length > 0 && value.length <= MAX_TEXT_LENGTH) return;
+  throw new InvalidArgumentError(
+    `${name} must be a string of 1 to ${MAX_TEXT_LENGTH} characters. Given: ${describe(value)}.`,
+  );
+}

@@ -1,0 +1,164 @@
+import { MAX_BATCH } from '../broker/broker.interface.js';
+import { describe } from '../checks/describe.js';
+import { isAbortSignal } from '../checks/kinds.js';
+import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
+import { type MessageDetails, toDetails } from './message-details.js';
+import { type CheckedMessageFilter, type MessageFilter, checkedMessageFilter, fits } from './message-filter.js';
+import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
+import { type ListedPart, type Positions, decodeCursor, encodeCursor } from './peek-cursor.js';
+
+/**
+ * How `search()` looks for messages.
+ *
+ * @publicApi
+ */
+export interface SearchOptions {
+  /**
+   * In which states, one after the other.
+   *
+   * @defaultValue `['scheduled', 'in-flight', 'dead']`; with `from` or `to` in the filter `['scheduled']`, since when the others are due is not known
+   */
+  readonly states?: readonly MessageDetails['state'][] | undefined;
+  /** Most messages that are found, 1 to 200. @defaultValue 50 */
+  readonly limit?: number | undefined;
+  /** Most messages that are looked at, 1 to 100,000. @defaultValue 5,000 */
+  readonly maxRead?: number | undefined;
+  /** Of the call before, with the same filter and states; without it, the search begins anew. */
+  readonly cursor?: string | undefined;
+  /** Ends the call early, with what was found by then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * What a call of `search()` has found.
+ *
+ * @publicApi
+ */
+export interface SearchPage {
+  /** State by state, each in the order of `peek()`. There may be none although the search is not over. */
+  readonly messages: readonly MessageDetails[];
+  /** How many messages it has looked at. */
+  readonly read: number;
+  /** To go on; `undefined` if all were looked at. */
+  readonly cursor: string | undefined;
+}
+
+type State = MessageDetails['state'];
+
+const STATES: readonly State[] = ['scheduled', 'in-flight', 'dead', 'finished'];
+const DEFAULT_STATES: readonly State[] = ['scheduled', 'in-flight', 'dead'];
+const DEFAULT_LIMIT = 50;
+const DEFAULT_MAX_READ = 5000;
+const MOST_READ = 100_000;
+
+/**
+ * Looks for messages that a filter means, for as long as it may.
+ *
+ * @throws InvalidArgumentError, BrokerUnavailableError
+ */
+export async function search(
+  dependencies: AdminDependencies,
+  topic: string,
+  given: MessageFilter,
+  options: SearchOptions,
+): Promise<SearchPage> {
+  const { filter, states, limit, maxRead, signal, start } = checkedSearch(topic, given, options);
+  const config = await served(dependencies, () => dependencies.broker.configOf(topic));
+  if (!config) return { messages: [], read: 0, cursor: undefined };
+  const serializer = dependencies.serializerOf(topic);
+  const { tag, key, from, to = Infinity } = filter;
+  const messages: MessageDetails[] = [];
+  let [read, length, positions] = [0, 0, start.positions];
+  for (const state of states.slice(start.index)) {
+    const list = new MergedList(dependencies, {
+      topic,
+      config,
+      state,
+      tag,
+      key,
+      from,
+      wanted: MAX_BATCH,
+      start: positions,
+    });
+    // What comes behind a message that is due too late is due later still.
+    let isOver = false;
+    while (!isOver) {
+      const isEnough = messages.length === limit || length >= MAX_PAGE_LENGTH || read === maxRead || signal.aborted;
+      if (isEnough || !(await list.fill())) {
+        if (list.ended) break;
+        return { messages, read, cursor: cursorOf({ topic, state, tag }, list.positions) };
+      }
+      const next = list.take();
+      if (!next) break;
+      read++;
+      const { partition, stored } = next;
+      isOver = state === 'scheduled' && tag === undefined && stored.at >= to;
+      if (isOver || !fits(topic, serializer, stored, filter)) continue;
+      messages.push(toDetails(partition, stored, serializer));
+      length += stored.envelope.length;
+    }
+    positions = new Map();
+  }
+  return { messages, read, cursor: undefined };
+}
+
+interface CheckedSearch {
+  readonly filter: CheckedMessageFilter;
+  readonly states: readonly State[];
+  readonly limit: number;
+  readonly maxRead: number;
+  readonly signal: AbortSignal;
+  readonly start: { readonly index: number; readonly positions: Positions };
+}
+
+/** @throws InvalidArgumentError */
+function checkedSearch(topic: string, given: MessageFilter, options: SearchOptions): CheckedSearch {
+  assertOptions('The options of search', options, ['states', 'limit', 'maxRead', 'cursor', 'signal']);
+  const { limit = DEFAULT_LIMIT, maxRead = DEFAULT_MAX_READ, cursor, signal = new AbortController().signal } = options;
+  const states = statesOf(given, options.states);
+  const filter = checkedMessageFilter(given, states);
+  assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+  assertInteger('maxRead', maxRead, { min: 1, max: MOST_READ });
+  if (!isAbortSignal(signal)) {
+    throw new InvalidArgumentError(`signal must be an AbortSignal. Given: ${describe(signal)}.`);
+  }
+  return { filter, states, limit, maxRead, signal, start: startOf(topic, cursor, states, filter) };
+}
+
+function statesOf(filter: MessageFilter | null, states: unknown): readonly State[] {
+  if (states === undefined) {
+    return filter?.from === undefined && filter?.to === undefined ? DEFAULT_STATES : ['scheduled'];
+  }
+  if (!Array.isArray(states) || states.length === 0) {
+    throw new InvalidArgumentError(`states must be an array of at least one state. Given: ${describe(states)}.`);
+  }
+  states.forEach((state: unknown, i) => assertOneOf(`states[${i}]`, state, STATES));
+  return [...new Set(states as State[])];
+}
+
+/** A state, and how far its lists were listed; nothing behind it if not at all. */
+function cursorOf(part: ListedPart, positions: Positions): string {
+  return `${part.state}.${positions.size === 0 ? '' : encodeCursor(part, positions)}`;
+}
+
+/** @throws InvalidArgumentError unless {@link cursorOf} has made it */
+function startOf(
+  topic: string,
+  cursor: unknown,
+  states: readonly State[],
+  { tag }: CheckedMessageFilter,
+): CheckedSearch['start'] {
+  if (cursor === undefined) return { index: 0, positions: new Map() };
+  const [before, place] = typeof cursor === 'string' ? cursor.split('.') : [];
+  const index = states.findIndex((each) => each === before);
+  const state = states[index];
+  if (state !== undefined) {
+    return { index, positions: place === '' ? new Map() : decodeCursor(place, { topic, state, tag }, 'search') };
+  }
+  throw new InvalidArgumentError(
+    `cursor must be one that search() has returned for topic '${topic}' and one of these states: ${states.join(', ')}. ` +
+      `Given: ${describe(cursor)}.`,
+  );
+}

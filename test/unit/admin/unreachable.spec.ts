@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { Partition } from '../../../lib/broker/broker.interface.js';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { message } from '../../support/broker/broker-bed.js';
+import { testAdmin } from '../../support/units/admin.js';
+
+const NOW = 1_700_000_000_000;
+const TIMEOUT = 5000;
+
+/** @param away the partitions that do not answer, and how that is told */
+async function open(away: readonly number[], fail: () => Promise<never>, partitions = 10) {
+  const clock = new ManualClock(NOW);
+  const broker = new MemoryBroker(clock);
+  await broker.configure('orders', partitions);
+  for (let index = 0; index < partitions; index++) {
+    const call = { caller: 'test', sequence: index + 1 };
+    await broker.publish({ topic: 'orders', index }, call, [message(`m${index}`, { due: { at: NOW - 1 } })]);
+  }
+  const calls = new Map<number, number>();
+  const guard =
+    <A extends unknown[], R>(ask: (partition: Partition, ...args: A) => Promise<R>) =>
+    async (partition: Partition, ...args: A): Promise<R> => {
+      calls.set(partition.index, (calls.get(partition.index) ?? 0) + 1);
+      return away.includes(partition.index) ? fail() : ask(partition, ...args);
+    };
+  broker.stats = guard(broker.stats.bind(broker));
+  broker.countDue = guard(broker.countDue.bind(broker));
+  return { admin: testAdmin(broker, clock, { timeout: TIMEOUT }), calls, clock };
+}
+
+const refused = async (): Promise<never> => Promise.reject(new BrokerUnavailableError('The shard is away.'));
+
+const damaged = async (): Promise<never> =>
+  Promise.reject(new BrokerUnavailableError('It is damaged.', { transient: false }));
+
+describe('partitions whose shard is away', () => {
+  it.each([
+    ['refuse', refused],
+    ['hang', async (): Promise<never> => new Promise(() => {})],
+  ])('are named and in no count if they %s', async (_, fail) => {
+    const { admin, clock } = await open([2, 5], fail);
+    const counting = Promise.all([admin.stats('orders'), admin.agenda('orders')]);
+    await clock.advance(TIMEOUT);
+    const [stats, agenda] = await counting;
+
+    expect(stats).toMatchObject({ scheduled: 8, due: 8, unreachable: [2, 5] });
+    expect(stats.partitions.map(({ partition }) => partition)).toEqual([0, 1, 3, 4, 6, 7, 8, 9]);
+    expect(agenda).toMatchObject({ scheduled: 8, overdue: 8, unreachable: [{ topic: 'orders', partitions: [2, 5] }] });
+  });
+
+  it('are waited for once: then each is asked a single time, for a second at most', async () => {
+    const { admin, calls, clock } = await open([0, 8, 9], refused);
+    const counting = admin.stats('orders');
+    await clock.advance(TIMEOUT);
+    expect(await counting).toMatchObject({ scheduled: 7, unreachable: [0, 8, 9] });
+    expect([calls.get(8), calls.get(9)]).toEqual([1, 1]);
+    expect(calls.get(0)).toBeGreaterThan(1);
+
+    const hanging = await open([0, 8], async () => new Promise<never>(() => {}));
+    const slow = hanging.admin.stats('orders');
+    await hanging.clock.advance(TIMEOUT);
+    await hanging.clock.advance(1000);
+    expect(await slow).toMatchObject({ unreachable: [0, 8] });
+  });
+
+  it('are an error if none of those that are asked first answers', async () => {
+    const { admin, calls, clock } = await open([0, 1, 2, 3, 4, 5, 6, 7], refused);
+    const counting = admin.stats('orders');
+    await Promise.all([expect(counting).rejects.toThrow('The shard is away.'), clock.advance(TIMEOUT)]);
+    expect(calls.has(8)).toBe(false);
+  });
+
+  it('are an error if they refuse for good', async () => {
+    const { admin } = await open([3], damaged);
+    await expect(admin.agenda('orders')).rejects.toThrow('It is damaged.');
+  });
+});

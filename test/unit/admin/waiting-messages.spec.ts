@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest';
+import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
+import type { BulkOptions, BulkProgress, BulkResult } from '../../../lib/admin/bulk-options.js';
+import type { MessageFilter } from '../../../lib/admin/message-filter.js';
+import type { Receipt } from '../../../lib/broker/broker.interface.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
+import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';
+
+const ALL = { all: true } as const;
+const HOUR = 3_600_000;
+const LATER = { deliverAt: NOW + HOUR };
+
+type Act = (
+  admin: DelayQueueAdmin,
+  filter: MessageFilter,
+  options?: BulkOptions,
+  topic?: string,
+) => Promise<BulkResult & { readonly cancelled?: number; readonly rescheduled?: number; readonly due?: number }>;
+
+const ACTS: readonly (readonly ['cancel' | 'reschedule' | 'runNow', 'cancelled' | 'rescheduled' | 'due', Act])[] = [
+  ['cancel', 'cancelled', (admin, filter, options, topic = TOPIC) => admin.cancel(topic, filter, options)],
+  [
+    'reschedule',
+    'rescheduled',
+    (admin, filter, options, topic = TOPIC) => admin.reschedule(topic, filter, LATER, options),
+  ],
+  ['runNow', 'due', (admin, filter, options, topic = TOPIC) => admin.runNow(topic, filter, options)],
+];
+
+describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
+  it('changes each of them once, with one call each, and nothing else', async () => {
+    const bed = await AdminBed.open();
+    for (let i = 0; i < 500; i++) await bed.publish(`m${i}`, { due: 1000 + i, ...(i % 2 === 0 && { tags: ['even'] }) });
+    const told: BulkProgress[] = [];
+    const onProgress = (progress: BulkProgress): void => void told.push(progress);
+
+    expect(await act(bed.admin, { tag: 'even' }, { onProgress })).toEqual({
+      matched: 250,
+      [done]: 250,
+      ...(done === 'cancelled' && { inFlight: 0 }),
+      aborted: false,
+      examples: undefined,
+    });
+    expect(bed.count(operation)).toBe(250);
+    expect(told.at(-1)).toEqual({ matched: 250, changed: 250 });
+    expect(await bed.admin.stats(TOPIC)).toMatchObject({ scheduled: done === 'cancelled' ? 250 : 500 });
+    const again = await act(bed.admin, { tag: 'even' });
+    expect([again.matched, again[done]]).toEqual([0, 0]);
+    expect((await act(bed.admin, ALL))[done]).toBe(250);
+  });
+
+  it('counts with three examples in a dry run, and changes nothing', async () => {
+    const bed = await AdminBed.open();
+    for (let i = 0; i < 10; i++) await bed.publish(`m${i}`, { payload: { n: i } });
+    const result = await act(bed.admin, { text: 'm' }, { dryRun: true });
+    expect(result).toMatchObject({ matched: 10, [done]: 0, aborted: false });
+    expect(result.examples?.map(({ id, payload }) => [id, payload])).toEqual(
+      result.examples?.map(({ id }) => [id, { n: Number(id.slice(1)) }]),
+    );
+    expect(new Set(result.examples?.map(({ id }) => id)).size).toBe(3);
+    expect([bed.count(operation), bed.count('appendAudit')]).toEqual([0, 0]);
+  });
+
+  it('goes on after what was confirmed, if it failed in the middle', async () => {
+    const bed = await AdminBed.open();
+    for (let i = 0; i < 20; i++) await bed.publish(`m${i}`);
+    bed.around = async (call) => {
+      if (call.operation === operation && bed.count(operation) === 8) {
+        throw new BrokerUnavailableError('gone', { transient: false });
+      }
+      return call.run();
+    };
+    await expect(act(bed.admin, ALL)).rejects.toThrow(BrokerUnavailableError);
+    expect((await bed.admin.audit()).entries).toMatchObject([{ phase: 'failed' }, { phase: 'begun' }]);
+    expect(await act(bed.admin, ALL)).toMatchObject({ matched: 13, [done]: 13 });
+  });
+
+  it('repeats a call under its name until it is served', async () => {
+    const bed = await AdminBed.open();
+    await bed.publish('a');
+    bed.around = async (call) => {
+      const result = await call.run();
+      if (call.operation === operation && bed.count(operation) === 1) throw new BrokerUnavailableError('lost');
+      return result;
+    };
+    const acting = act(bed.admin, ALL);
+    await bed.clock.advance(1000);
+    expect(await acting).toMatchObject({ matched: 1, [done]: 1 });
+    const names = bed.calls.filter((call) => call.operation === operation).map(({ args }) => args[1]);
+    expect([names.length, names[1]]).toEqual([2, names[0]]);
+  });
+
+  it('changes all of an ordered topic, whatever waits behind what', async () => {
+    const bed = await AdminBed.open(1, 'continue');
+    const dues = { a: 100_000, b: 50_000, c: 200_000, d: 300_000, e: 10_000 };
+    for (const [id, due] of Object.entries(dues)) await bed.publish(id, { due, key: id === 'e' ? 'other' : 'k' });
+    expect(await act(bed.admin, ALL, { dryRun: true })).toMatchObject({ matched: 5 });
+    expect(await act(bed.admin, ALL)).toMatchObject({ matched: 5, [done]: 5 });
+    expect(bed.count(operation)).toBe(5);
+  });
+
+  it('writes down that it begins and how it has ended', async () => {
+    const bed = await AdminBed.open();
+    await bed.publish('a');
+    await act(bed.admin, { text: 'a' }, { actor: 'ann', rate: 50 });
+    const given = { text: 'a', rate: 50, ...(operation === 'reschedule' && LATER) };
+    expect((await bed.admin.audit()).entries).toMatchObject([
+      { action: operation, actor: 'ann', given, phase: 'done', result: { matched: 1, [done]: 1 } },
+      { action: operation, actor: 'ann', given, phase: 'begun' },
+    ]);
+  });
+
+  it('goes as fast as its rate allows, and ends when it is told to', async () => {
+    const bed = await AdminBed.open(1);
+    for (let i = 0; i < 30; i++) await bed.publish(`m${i}`, { due: HOUR + i });
+    const stop = new AbortController();
+    const acting = act(bed.admin, ALL, { rate: 10, signal: stop.signal });
+    await bed.clock.advance(450);
+    expect(bed.count(operation)).toBe(5);
+    stop.abort();
+    await bed.clock.advance(1000);
+    expect(await acting).toMatchObject({ matched: 5, [done]: 5, aborted: true });
+  });
+
+  it.each<[string, unknown, unknown?]>([
+    ['no filter', undefined],
+    ['null', null],
+    ['an empty filter', {}],
+    ['a filter that says nothing', { tag: undefined }],
+    ['an id that is not there', { id: undefined, key: 'k' }],
+    ['all and a tag', { all: true, tag: 'red' }],
+    ['an unknown option', ALL, { limit: 5 }],
+    ['a rate of 0', ALL, { rate: 0 }],
+    ['no actor', ALL, { actor: '' }],
+    ['a dry run that is not said clearly', ALL, { dryRun: 'yes' }],
+  ])('refuses %s, and asks for nothing', async (_what, filter, options) => {
+    const bed = await AdminBed.open();
+    await expect(act(bed.admin, filter as MessageFilter, options as BulkOptions)).rejects.toThrow(InvalidArgumentError);
+    expect(bed.calls).toEqual([]);
+  });
+
+  it('refuses a topic that was never used', async () => {
+    const { admin } = await AdminBed.open();
+    await expect(act(admin, ALL, {}, 'unused')).rejects.toThrow("There is no topic 'unused' under this prefix");
+  });
+});
+
+describe('cancel of what a filter means', () => {
+  it('leaves what is in flight, unless that is meant too', async () => {
+    const bed = await AdminBed.open(1);
+    await bed.publish('running', { due: 0 });
+    await bed.deliver('running', 'in-flight');
+    await bed.publish('waiting');
+    expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true, dryRun: true })).toMatchObject({ matched: 2 });
+    expect(await bed.admin.cancel(TOPIC, ALL)).toMatchObject({ matched: 1, cancelled: 1, inFlight: 0 });
+    expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true })).toMatchObject({
+      matched: 1,
+      cancelled: 0,
+      inFlight: 1,
+    });
+    await expect(bed.admin.cancel(TOPIC, { from: NOW }, { inFlight: true })).rejects.toThrow(InvalidArgumentError);
+  });
+
+  it('stops what begins between the look and the call', async () => {
+    const bed = await AdminBed.open(1);
+    await bed.publish('a', { due: 0 });
+    bed.around = async (call) => {
+      if (call.operation === 'cancel') await bed.deliver('a', 'in-flight');
+      return call.run();
+    };
+    expect(await bed.admin.cancel(TOPIC, ALL)).toMatchObject({ matched: 1, cancelled: 0, inFlight: 1 });
+  });
+
+  it('meets a message once whose lease is renewed meanwhile', async () => {
+    const bed = await AdminBed.open(1);
+    for (let i = 0; i < 250; i++) await bed.publish(`m${i}`, { due: 0 });
+    const [first] = await bed.deliver('m0', 'in-flight');
+    await bed.clock.advance(1);
+    bed.around = async (call) => {
+      if (call.operation === 'cancel' && bed.count('cancel') === 1) {
+        await bed.memory.extend(bed.partitionOf('m0'), HOUR, [first as Receipt]);
+      }
+      return call.run();
+    };
+    expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true })).toMatchObject({ matched: 250, inFlight: 200 });
+  });
+});
+
+describe('reschedule of what a filter means', () => {
+  it('moves all to one time, however long it takes', async () => {
+    const bed = await AdminBed.open();
+    for (const id of ['a', 'b', 'c']) await bed.publish(id, { due: 10 * HOUR });
+    bed.around = async (call) => {
+      if (call.operation === 'reschedule') await bed.clock.advance(500);
+      return call.run();
+    };
+    expect(await bed.admin.reschedule(TOPIC, ALL, { delay: '1h' })).toMatchObject({ matched: 3, rescheduled: 3 });
+    bed.around = async ({ run }) => run();
+    expect(await bed.dues()).toEqual({ a: HOUR, b: HOUR, c: HOUR });
+  });
+
+  it('meets no message twice that it has moved further than it has looked', async () => {
+    const bed = await AdminBed.open(1);
+    for (let i = 0; i < 450; i++) await bed.publish(`m${i}`, { due: i });
+    expect(await bed.admin.reschedule(TOPIC, ALL, { deliverAt: NOW + 300 })).toMatchObject({
+      matched: 449,
+      rescheduled: 449,
+    });
+  });
+
+  it.each([[{}], [{ delay: 1, deliverAt: NOW }], [{ delay: 'soon' }], [undefined]])(
+    'refuses %j as a time',
+    async (when) => {
+      const bed = await AdminBed.open();
+      await expect(bed.admin.reschedule(TOPIC, ALL, when as { delay: number })).rejects.toThrow(InvalidArgumentError);
+      expect(bed.calls).toEqual([]);
+    },
+  );
+});
+
+describe('runNow of what a filter means', () => {
+  it('leaves what is due already where it is', async () => {
+    const bed = await AdminBed.open(1);
+    for (const [id, due] of Object.entries({ past: -5000, now: 0, soon: 1000, later: HOUR }))
+      await bed.publish(id, { due });
+    expect(await bed.admin.runNow(TOPIC, { from: NOW - HOUR, to: NOW + HOUR })).toMatchObject({ matched: 1, due: 1 });
+    expect(await bed.dues()).toEqual({ past: -5000, now: 0, soon: 0, later: HOUR });
+  });
+});
