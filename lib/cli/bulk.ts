@@ -1,35 +1,30 @@
-import type { BulkProgress } from '../admin/bulk-options.js';
+import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
 import type { Cli } from './cli.js';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
+import { messageColumns } from './message-lines.js';
 import { Progress } from './progress.js';
+import { table } from './table.js';
+import { isInteractive } from './terminal.js';
 import { shownCount, shownNumber } from './text.js';
 
-/** What a bulk operation answers. */
-export interface BulkOutcome {
-  readonly matched: number;
-  /** How many it has changed. */
-  readonly changed: number;
-}
+/** What the admin answers to a bulk operation; what it calls the number of those that it has changed is `D`. */
+export type BulkOutcome<D extends string> = Pick<BulkResult, 'matched' | 'examples'> & Readonly<Record<D, number>>;
 
 /** How a bulk operation is called. */
-export interface BulkCall {
-  readonly actor: string;
-  readonly dryRun: boolean;
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: BulkProgress) => void;
-}
+export type BulkCall = Required<Pick<BulkOptions, 'dryRun' | 'signal' | 'onProgress'>> & { readonly actor: string };
 
-export interface BulkOperation {
+export interface BulkOperation<D extends string> {
   readonly topic: string;
   /** What one of them is, such as `dead letter`. */
   readonly singular: string;
-  /** What becomes of them, and the name of their number in JSON: `requeued` or `removed`. */
-  readonly done: 'requeued' | 'removed';
+  /** What becomes of them, and the name of their number in the answer: `requeued`. */
+  readonly done: D;
   readonly dryRun: boolean;
-  /** What cannot be undone is asked about first. */
-  readonly destroys: boolean;
-  readonly call: (call: BulkCall) => Promise<BulkOutcome>;
+  /** What cannot be undone is asked about first, such as `removes`. */
+  readonly destroys?: string;
+  readonly now: () => number;
+  readonly call: (call: BulkCall) => Promise<BulkOutcome<D>>;
   /** Told if one message was meant that is not there. */
   readonly missing?: (() => Promise<CliError>) | undefined;
 }
@@ -39,28 +34,38 @@ export interface BulkOperation {
  *
  * @throws CliError if it was not confirmed, or interrupted, or the one that is meant is not there
  */
-export async function runBulk(cli: Cli, operation: BulkOperation): Promise<void> {
-  const { topic, singular, done, dryRun, destroys, call, missing } = operation;
+export async function runBulk<D extends string>(cli: Cli, operation: BulkOperation<D>): Promise<void> {
+  const { topic, singular, done, dryRun, destroys, now, call, missing } = operation;
   await cli.interruptible(async (signal) => {
-    const print = ({ matched, changed }: BulkOutcome, lines: () => string[]): void =>
-      cli.print({ topic, matched, [done]: changed, dryRun, aborted: signal.aborted }, lines);
+    const print = ({ examples, ...counts }: BulkOutcome<D>, lines: () => string[]): void =>
+      cli.print({ topic, ...counts, dryRun, aborted: signal.aborted, ...(dryRun && { examples }) }, lines);
 
     const counting = new Progress(cli.terminal, cli.notePaint, 'counted');
     const { actor } = cli;
-    const { matched } = await call({
+    const counted = await call({
       actor,
       dryRun: true,
       signal,
       onProgress: (progress) => counting.update(progress.matched),
     }).finally(() => counting.end());
     if (signal.aborted) throw interrupted('Nothing was changed.');
+    const { matched, examples: shown = [] } = counted;
+    const [example] = shown;
     if (matched === 0 && missing) throw await missing();
+    const examples = (): string[] => (example ? table(messageColumns(example.state, shown, now()), shown, cli) : []);
     if (dryRun || matched === 0) {
-      print({ matched, changed: 0 }, () => [`${shownCount(matched, singular)} ${dryRun ? 'would be ' : ''}${done}.`]);
+      const would = `${shownCount(matched, singular)} ${dryRun ? 'would be ' : ''}${done}`;
+      print(counted, () => (example ? [`${would}, such as`, ...examples()] : [`${would}.`]));
       return;
     }
     if (destroys) {
-      await cli.confirm(topic, `This removes ${shownCount(matched, singular)} of topic '${topic}' for good.`);
+      if (isInteractive(cli.terminal)) cli.note(examples().join('\n'));
+      await cli.confirm({
+        type: topic,
+        called: 'the name of the topic',
+        what: `This ${destroys} ${shownCount(matched, singular)} of topic '${topic}' for good.`,
+        hasDryRun: true,
+      });
     }
     const progress = new Progress(cli.terminal, cli.notePaint, done, matched);
     const outcome = await call({
@@ -69,11 +74,12 @@ export async function runBulk(cli: Cli, operation: BulkOperation): Promise<void>
       signal,
       onProgress: ({ changed }) => progress.update(changed),
     }).finally(() => progress.end());
-    print(outcome, () => [`${shownCount(outcome.changed, singular)} ${done}.`]);
-    if (signal.aborted) throw interrupted(`${shownNumber(outcome.changed)} were ${done} before.`);
+    print(outcome, () => [`${shownCount(outcome[done], singular)} ${done}.`]);
+    if (signal.aborted) throw interrupted(`${shownNumber(outcome[done])} were ${done} before.`);
   });
 }
 
-function interrupted(what: string): CliError {
+/** @param what became of the work, as a sentence */
+export function interrupted(what: string): CliError {
   return new CliError(EXIT.interrupted, 'INTERRUPTED', `It was interrupted. ${what}`);
 }

@@ -35,11 +35,9 @@ export function clearTopic(
           singular,
           done: 'removed',
           dryRun,
-          destroys: true,
-          call: async (call) => {
-            const { matched, removed } = await clear(queues.admin, topic, call);
-            return { matched, changed: removed };
-          },
+          destroys: 'removes',
+          now: () => queues.broker.now(),
+          call: (call) => clear(queues.admin, topic, call),
         });
       }),
     );

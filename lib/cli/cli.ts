@@ -13,7 +13,18 @@ import { type Terminal, ask, isInteractive } from './terminal.js';
 import { shown, shownLines } from './text.js';
 
 /** The queues of a prefix, as far as a command works with them. */
-export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'events' | 'broker'>;
+export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'schedules' | 'events' | 'broker'>;
+
+/** What is asked before something that cannot be undone. */
+export interface Confirmation {
+  /** What has to be typed, and what it is, such as `the name of the topic`. */
+  readonly type: string;
+  readonly called: string;
+  /** What would be done, as a sentence. */
+  readonly what: string;
+  /** Whether the command can tell what it would do, and do nothing. */
+  readonly hasDryRun: boolean;
+}
 
 /** What commands work with: the options that all of them have, the connection, and the one who typed it. */
 export class Cli {
@@ -108,20 +119,20 @@ export class Cli {
   }
 
   /**
-   * Goes on only if the name of the topic is typed, or `--yes` was given.
+   * Goes on only if the name of what is meant is typed, or `--yes` was given.
    *
-   * @param what would be done, as a sentence
    * @throws CliError
    */
-  async confirm(topic: string, what: string): Promise<void> {
+  async confirm({ type, called, what, hasDryRun }: Confirmation): Promise<void> {
     if (this.#options().yes) return;
     if (!isInteractive(this.terminal)) {
+      const orCount = hasDryRun ? ', or with --dry-run to count' : '';
       throw unconfirmed(
-        `${what} There is no terminal to ask on, so nothing was changed: repeat it with --yes, or with --dry-run to count.`,
+        `${what} There is no terminal to ask on, so nothing was changed: repeat it with --yes${orCount}.`,
       );
     }
-    const answer = await ask(this.terminal, `${shownLines(what)}\nType the name of the topic to go on: `);
-    if (answer?.trim() !== topic) throw unconfirmed('That is not the name of the topic. Nothing was changed.');
+    const answer = await ask(this.terminal, `${shownLines(what)}\nType ${called} to go on: `);
+    if (answer?.trim() !== type) throw unconfirmed(`That is not ${called}. Nothing was changed.`);
   }
 
   /**

@@ -4,8 +4,8 @@ import type { Program } from './program.js';
 /** What may stand at the cursor. */
 export interface Completions {
   readonly values: readonly string[];
-  /** Whether it is the name of a topic. */
-  readonly takesTopic: boolean;
+  /** What it names, if Redis has to be asked for such names. */
+  readonly names: 'topic' | 'schedule' | undefined;
   /** Which Redis and prefix the words before it name. */
   readonly redis: string | undefined;
   readonly prefix: string | undefined;
@@ -16,7 +16,7 @@ export function completionsOf(program: Program, words: readonly string[]): Compl
   const current = words.at(-1) ?? '';
   const found = walk(program, words.slice(0, -1));
   const given = { redis: found.values.get('redis'), prefix: found.values.get('prefix') };
-  const none = { takesTopic: false, ...given };
+  const none = { names: undefined, ...given };
   if (found.pending) return { ...none, values: found.pending.argChoices ?? [] };
   if (current.startsWith('-')) {
     return { ...none, values: optionsOf(found.command).flatMap(({ long, hidden }) => (long && !hidden ? [long] : [])) };
@@ -24,7 +24,9 @@ export function completionsOf(program: Program, words: readonly string[]): Compl
   const { command, operands } = found;
   if (command.commands.length > 0) return { ...none, values: namesOf(command) };
   const argument = command.registeredArguments[operands];
-  return { ...given, values: argument?.argChoices ?? [], takesTopic: argument?.name() === 'topic' };
+  const name = argument?.name();
+  const names = name === 'topic' || name === 'schedule' ? name : undefined;
+  return { ...given, values: argument?.argChoices ?? [], names };
 }
 
 interface Found {
@@ -58,9 +60,10 @@ function walk(program: CommandUnknownOpts, words: readonly string[]): Found {
   return { command, operands, pending, values };
 }
 
-/** The options of a command, and those that every command takes. */
+/** The options of a command, and those of what it belongs to. */
 function optionsOf(command: CommandUnknownOpts): Option[] {
-  return [...command.options, ...(command.parent?.options ?? [])] as Option[];
+  const inherited = command.parent ? optionsOf(command.parent) : [];
+  return [...(command.options as Option[]), ...inherited];
 }
 
 function namesOf(command: CommandUnknownOpts): string[] {

@@ -2,11 +2,11 @@
 export const EXIT = {
   /** It was done. */
   done: 0,
-  /** The answer is no: there is no such message or topic, it is in another state, or the doctor has found an error. */
+  /** The answer is no: there is no such message, topic or schedule, it is in another state, or the doctor has found an error. */
   no: 1,
   /** The command cannot be understood, or an argument is wrong. Nothing was sent. */
   usage: 2,
-  /** Redis cannot be reached, or did not answer in time. */
+  /** Redis cannot be reached, or did not answer in time; or a part of it, and the rest was told. */
   unavailable: 3,
   /** It was not confirmed. Nothing was changed. */
   unconfirmed: 4,

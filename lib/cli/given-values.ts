@@ -31,6 +31,11 @@ export function toHeaders(text: string, before: Record<string, string> | undefin
   return { ...before, [text.slice(0, end)]: text.slice(end + 1) };
 }
 
+/** Adds a tag to those before it. */
+export function toTags(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
 /** Reads a payload or an option in JSON: as it is, `@path` for a file, `-` for the standard input. */
 export async function readJson(terminal: Terminal, name: string, given: string): Promise<unknown> {
   const text = given === '-' ? await readInput(terminal) : given.startsWith('@') ? fileText(name, given) : given;

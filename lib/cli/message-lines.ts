@@ -1,20 +1,27 @@
 import type { MessageDetails } from '../admin/message-details.js';
 import { type Failure, summaryOf } from '../messages/failure.js';
 import type { Paint } from './paint.js';
-import { type Column, pairs } from './table.js';
-import { shown, shownLines, shownValue } from './text.js';
+import { type Column, type Pair, pairs } from './table.js';
+import { shown, shownLines, shownValue, told } from './text.js';
 import { relative, shownDuration, shownTime } from './times.js';
 
 /** What `at` is in each state. */
 const AT = { scheduled: 'due', 'in-flight': 'lease ends', dead: 'died', finished: 'ended' } as const;
 
 /** A line of a list for each message of a state. */
-export function messageColumns(state: MessageDetails['state'], now: number): Column<MessageDetails>[] {
+export function messageColumns(
+  state: MessageDetails['state'],
+  messages: readonly MessageDetails[],
+  now: number,
+): Column<MessageDetails>[] {
+  const isTagged = messages.some(({ tags }) => tags.length > 0);
   return [
     { title: 'ID', cell: ({ id }) => shown(id) },
     { title: 'KEY', cell: ({ id, key }) => (key === id ? '-' : shown(key)) },
     { title: AT[state].toUpperCase(), cell: ({ at }) => relative(at, now) },
     { title: 'ATTEMPTS', cell: ({ attempts }) => String(attempts), align: 'right' },
+    ...(state === 'finished' ? [{ title: 'OUTCOME', cell: ({ outcome }: MessageDetails) => outcome ?? '-' }] : []),
+    ...(isTagged ? [{ title: 'TAGS', cell: ({ tags }: MessageDetails) => shownTags(tags) }] : []),
     ...(state === 'dead'
       ? [{ title: 'FAILURE', cell: ({ failure }: MessageDetails) => shownFailure(failure) }]
       : [{ title: 'PAYLOAD', cell: ({ payload }: MessageDetails) => shownValue(payload) }]),
@@ -23,25 +30,29 @@ export function messageColumns(state: MessageDetails['state'], now: number): Col
 
 /** All that is known of a message. */
 export function messageLines(message: MessageDetails, now: number, paint: Paint): string[] {
-  const { id, key, topic, partition, state, at, payload, headers, deliveries, attempts, failure, history } = message;
-  const { maxAttempts, backoff, timeout, expireAfter } = message;
-  const entries: [string, string][] = [
+  const { id, key, topic, partition, state, at, payload, headers, tags, deliveries, attempts, failure } = message;
+  const { history, maxAttempts, backoff, timeout, expireAfter, outcome, blockedBy } = message;
+  const entries: Pair[] = [
     ['id', shown(id)],
     ['key', shown(key)],
     ['topic', `${topic}, partition ${partition}`],
-    ['state', state],
+    ['state', outcome === undefined ? state : `${state}: ${outcome}`],
+    ['published', told(message.publishedAt, (time) => shownTime(time, now))],
+    ['was due', told(message.dueAt, (time) => shownTime(time, now))],
     [AT[state], shownTime(at, now)],
+    ['blocked by', told(blockedBy, shown)],
+    ['process', told(message.process, shown)],
+    ['ran for', told(message.duration, shownDuration)],
     ['deliveries', String(deliveries)],
     ['attempts', maxAttempts === undefined ? String(attempts) : `${attempts} of ${maxAttempts}`],
-    ...(backoff ? [['backoff', shownValue(backoff)] as [string, string]] : []),
-    ...(timeout === undefined ? [] : [['timeout', shownDuration(timeout)] as [string, string]]),
-    ...(expireAfter === undefined
-      ? []
-      : [['expires', `${shownDuration(expireAfter)} after it is due`] as [string, string]]),
+    ['backoff', told(backoff, shownValue)],
+    ['timeout', told(timeout, shownDuration)],
+    ['expires', told(expireAfter, (time) => `${shownDuration(time)} after it is due`)],
+    ['tags', tags.length === 0 ? undefined : shownTags(tags)],
     ['headers', shownValue(headers)],
     ['payload', payload === undefined ? `cannot be decoded: ${shown(message.raw)}` : shownValue(payload)],
+    ['failure', told(failure, (known) => paint('red', shownFailure(known)))],
   ];
-  if (failure) entries.push(['failure', paint('red', shownFailure(failure))]);
   const stack = failure?.stack === undefined ? [] : ['', shownLines(failure.stack)];
   const attemptsSoFar = history.map(
     ({ at: failedAt, attempt, name, message: text, duration }) =>
@@ -52,6 +63,10 @@ export function messageLines(message: MessageDetails, now: number, paint: Paint)
     ...(attemptsSoFar.length > 0 ? ['', paint('dim', 'failed attempts, the last one first'), ...attemptsSoFar] : []),
     ...stack,
   ];
+}
+
+function shownTags(tags: readonly string[]): string {
+  return shown(tags.join(', '));
 }
 
 function shownFailure(failure: Failure | undefined): string {

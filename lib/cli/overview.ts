@@ -6,9 +6,6 @@ import type { Column } from './table.js';
 import { shown, shownNumber } from './text.js';
 import { relative, shownDuration } from './times.js';
 
-/** How many topics are counted at once, so that a thousand of them keep nobody waiting in Redis. */
-const AT_ONCE = 16;
-
 /** A topic of the overview: what it holds, or why that cannot be told. */
 export interface OverviewTopic {
   readonly topic: string;
@@ -17,24 +14,17 @@ export interface OverviewTopic {
 }
 
 /**
- * Counts all topics, in the order of their names. One that cannot be counted, since what is stored of it is damaged or its shard is
- * away, does not keep the others from being shown.
+ * Counts all topics, in the order of their names.
  *
  * @throws what the first one failed with if none can be counted
  */
 export async function countAll(admin: DelayQueueAdmin): Promise<OverviewTopic[]> {
-  const topics = await admin.topics();
-  const results: PromiseSettledResult<TopicStats>[] = [];
-  for (let i = 0; i < topics.length; i += AT_ONCE) {
-    results.push(...(await Promise.allSettled(topics.slice(i, i + AT_ONCE).map((topic) => admin.stats(topic)))));
-  }
-  const [first] = results;
-  if (first?.status === 'rejected' && results.every(({ status }) => status === 'rejected')) throw first.reason;
-  return results.map((result, i) => ({
-    topic: topics[i] as string,
-    stats: result.status === 'fulfilled' ? result.value : undefined,
-    error: result.status === 'rejected' ? toldError(result.reason) : undefined,
-  }));
+  const all = await admin.statsOf(await admin.topics());
+  const [first] = all;
+  if (first && !first.stats && all.every(({ stats }) => !stats)) throw first.error;
+  return all.map((one) =>
+    one.stats ? { ...one, error: undefined } : { topic: one.topic, stats: undefined, error: toldError(one.error) },
+  );
 }
 
 /** The form of a topic in JSON. */
@@ -55,7 +45,7 @@ export function overviewColumns(now: number, paint: Paint): Column<OverviewTopic
     },
     { title: 'NEXT DUE', cell: ({ stats }) => (stats?.nextDueAt ? relative(stats.nextDueAt, now) : '-') },
     {
-      title: 'BEHIND',
+      title: 'OLDEST OVERDUE',
       cell: ({ stats }) => (stats?.oldestDueAt ? shownDuration(now - stats.oldestDueAt.getTime()) : '-'),
       align: 'right',
     },
@@ -70,7 +60,10 @@ function countColumn(title: string, count: (stats: TopicStats) => number): Colum
 /** What is wrong with a topic at first sight; empty if nothing is. */
 function troubleOf({ stats, error }: OverviewTopic): string {
   if (!stats) return shown(error?.message ?? '');
-  const { paused, partitions } = stats;
+  const { paused, partitions, unreachable } = stats;
+  if (unreachable.length > 0) {
+    return `${unreachable.length} of ${partitions.length + unreachable.length} partitions do not answer and are not counted`;
+  }
   if (paused) return 'paused';
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
   if (unowned === 0) return '';

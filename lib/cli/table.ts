@@ -55,8 +55,12 @@ function roomForLast(widths: readonly number[], width: number): number {
   return Math.max(MIN_LAST, width - before);
 }
 
-/** Lines of a name and what stands for it, such as the parts of one message. */
-export function pairs(entries: readonly (readonly [name: string, text: string])[], paint: Paint): string[] {
-  const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return entries.map(([name, text]) => `${paint('dim', name.padEnd(width))}${GAP}${text}`);
+/** A name and what stands for it; `undefined`: it is not known, or does not apply, and is left out. */
+export type Pair = readonly [name: string, text: string | undefined];
+
+/** A line for each pair, such as the parts of one message. */
+export function pairs(entries: readonly Pair[], paint: Paint): string[] {
+  const told = entries.filter(([, text]) => text !== undefined);
+  const width = Math.max(0, ...told.map(([name]) => name.length));
+  return told.map(([name, text]) => `${paint('dim', name.padEnd(width))}${GAP}${text}`);
 }

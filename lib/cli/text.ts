@@ -21,6 +21,11 @@ export function shownValue(value: unknown): string {
   return value === undefined ? '-' : shown(JSON.stringify(value));
 }
 
+/** What is told of a value; `undefined` if it is not known. */
+export function told<T>(value: T | undefined, tell: (value: T) => string): string | undefined {
+  return value === undefined ? undefined : tell(value);
+}
+
 export function shownNumber(value: number): string {
   return value.toLocaleString('en-US');
 }

@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { DelayQueueAdmin } from '../../lib/admin/delay-queue.admin.js';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
-import { type Outcome, runInProcess } from '../support/cli/run-in-process.js';
+import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('file', async (filled) => {
   await filled.publish([
-    { payload: { orderId: '1' }, options: { id: '1', delay: '1h', headers: { trace: '7f' } } },
+    { payload: { orderId: '1' }, options: { id: '1', delay: '1h', headers: { trace: '7f' }, tags: ['order:1', 'eu'] } },
     { payload: { orderId: '2' }, options: { id: '2', key: 'k', delay: '2h' } },
     { payload: { evil: '\u001B[31mred\n' }, options: { id: 'evil\u001B]0;id\n', delay: '3h' } },
     { payload: { fail: 'There is no order 7' }, options: { id: '7' } },
@@ -15,19 +16,10 @@ const bed = useCliBed('file', async (filled) => {
   ]);
 });
 
+const { run, json } = bed;
+
 const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 const ISO = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
-async function run(...args: readonly string[]): Promise<Outcome> {
-  return runInProcess(args, { env: bed.env });
-}
-
-async function json(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await run(...args, '--json');
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout.endsWith('\n')).toBe(true);
-  return JSON.parse(stdout);
-}
 
 describe('the command line shows', () => {
   it('topics', async () => {
@@ -72,9 +64,25 @@ describe('the command line shows', () => {
     ]);
   });
 
+  it('messages that carry a tag', async () => {
+    const { stdout } = await run('peek', TOPIC, '--tag', 'eu');
+    expect(stdout).toMatch(/^ID +KEY +DUE +ATTEMPTS +TAGS +PAYLOAD\n1 .* +order:1, eu +\{"orderId":"1"\}\n$/);
+    expect(await json('peek', TOPIC, '--tag', 'eu')).toMatchObject({
+      messages: [{ id: '1', tags: ['order:1', 'eu'] }],
+    });
+    expect(await run('peek', TOPIC, '--state', 'dead', '--tag', 'eu')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `Topic '${TOPIC}' has no message that is dead and has the tag 'eu'.\n`,
+    });
+    expect((await run('get', TOPIC, '1')).stdout).toMatch(/^tags +order:1, eu$/m);
+  });
+
   it('messages, page by page', async () => {
     const first = await run('peek', TOPIC, '--limit', '2');
-    expect(first.stdout).toMatch(/^ID +KEY +DUE .*\n1 +- +in 59m \d+s +0 +\{"orderId":"1"\}\n2 +k +in 1h 59m +0 .*\n$/);
+    expect(first.stdout).toMatch(
+      /^ID +KEY +DUE .*\n1 +- +in 59m \d+s +0 +order:1, eu +\{"orderId":"1"\}\n2 +k +in 1h 59m +0 .*\n$/,
+    );
     const [, cursor = ''] = /^There are more: --cursor (\S+)$/m.exec(first.stderr) ?? [];
     const rest = await json('peek', TOPIC, '--cursor', cursor);
     expect(rest).toMatchObject({
@@ -88,6 +96,37 @@ describe('the command line shows', () => {
       stdout: '',
       stderr: text(/no message/),
     });
+  });
+
+  it('messages that fit a search, and how to go on', async () => {
+    const { code, stdout, stderr } = await run('search', TOPIC, '--text', 'ORDER', '--limit', '2');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^ID +KEY +STATE +AT +ATTEMPTS +PAYLOAD\n1 +- +scheduled +in .*"1"\}\n2 +k +scheduled .*\n$/,
+    );
+    const [, cursor = ''] = /^2 of \d messages fit\.\nThere are more to look at: --cursor (\S+)\n$/.exec(stderr) ?? [];
+    const rest = (await json('search', TOPIC, '--text', 'ORDER', '--cursor', cursor)) as { messages: { id: string }[] };
+    expect(rest).toEqual({ topic: TOPIC, messages: expect.any(Array) as unknown, read: 4, cursor: null });
+    // Which of them has died first is left open.
+    expect(rest.messages.map(({ id }) => id).toSorted()).toEqual(['7', '8']);
+    const field = ['--field', 'orderId=2', '--state', 'scheduled', 'dead'];
+    expect(await json('search', TOPIC, ...field)).toMatchObject({ messages: [{ id: '2' }], read: 6 });
+    expect(await run('search', 'order.timeot', '--all')).toMatchObject({ code: 1, stderr: text(/Did you mean/) });
+  });
+
+  it('what a search has found by Ctrl-C', async () => {
+    const once = vi.spyOn(process, 'once');
+    const search = Reflect.get(DelayQueueAdmin.prototype, 'search');
+    vi.spyOn(DelayQueueAdmin.prototype, 'search').mockImplementation(async function (this: DelayQueueAdmin, ...args) {
+      const page = await search.call(this, args[0], args[1], { ...args[2], maxRead: 2 });
+      const [, interrupt] = once.mock.calls.findLast(([name]) => name === 'SIGINT') ?? [];
+      (interrupt as () => void)();
+      return page;
+    });
+    const { code, stdout, stderr } = await run('search', TOPIC, '--all', '--json').finally(() => vi.restoreAllMocks());
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ messages: [{ id: '1' }, { id: '2' }], read: 2, cursor: text(/./) });
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'INTERRUPTED' } });
   });
 
   it('a message whose content does nothing to the terminal', async () => {
@@ -190,7 +229,16 @@ describe('the command line shows', () => {
 
 describe('the command line says', () => {
   it('which topic was probably meant', async () => {
-    for (const args of [['stats'], ['peek'], ['dead'], ['dead', '--group'], ['pause'], ['drain']]) {
+    for (const args of [
+      ['stats'],
+      ['agenda'],
+      ['fleet'],
+      ['peek'],
+      ['dead'],
+      ['dead', '--group'],
+      ['pause'],
+      ['drain'],
+    ]) {
       const [command = '', ...options] = args;
       const { code, stdout, stderr } = await run(command, 'order.timeot', ...options);
       expect([code, stdout]).toEqual([1, '']);

@@ -1,5 +1,6 @@
-import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
-import { messageName } from '../given-values.js';
+import { runBulk } from '../bulk.js';
+import type { AddCommand } from '../command.js';
+import { chosenOf, manyCommand } from '../message-filter-options.js';
 import { example } from '../program.js';
 import { shown } from '../text.js';
 
@@ -9,23 +10,37 @@ const TOLD = {
 } as const;
 
 export const cancel: AddCommand = (program, cli) => {
-  program
-    .command('cancel')
-    .summary('cancel a message')
-    .description('Cancels a message. If it is being handled, its signal is aborted and no retry follows.')
-    .argument(...TOPIC)
-    .argument(...ID)
-    .option(...KEY)
-    .addHelpText('after', example('cancel order.timeout 42'))
-    .action(async (topic, id, { key }) =>
-      cli.open(async (queues) => {
-        const result = await queues.admin.cancel(topic, messageName(id, key), { actor: cli.actor });
+  manyCommand(program, 'cancel')
+    .summary('cancel a message, or all that fit')
+    .description(
+      'Cancels a message; if it is being handled, its signal is aborted and no retry follows. Without an id it cancels those that wait and ' +
+        'fit all filters, and asks first.',
+    )
+    .option('--in-flight', 'without an id: those that are being handled, too')
+    .addHelpText('after', example('cancel order.timeout 42', 'cancel order.timeout --tag customer:7 --dry-run'))
+    .action(async (topic, given, { inFlight, ...options }) => {
+      const chosen = chosenOf(given, options, inFlight);
+      await cli.open(async (queues) => {
+        if (chosen.id === undefined) {
+          await runBulk(cli, {
+            topic,
+            singular: inFlight ? 'message' : 'waiting message',
+            done: 'cancelled',
+            dryRun: chosen.dryRun,
+            destroys: 'cancels',
+            now: () => queues.broker.now(),
+            call: (call) => queues.admin.cancel(topic, chosen.filter, { ...call, ...chosen.options, inFlight }),
+          });
+          return;
+        }
+        const { id, name } = chosen;
+        const result = await queues.admin.cancel(topic, name, { actor: cli.actor });
         if (result !== 'not-found') {
           cli.print({ topic, id, result }, () => [`Message '${shown(id)}' ${TOLD[result]}.`]);
           return;
         }
         await cli.assertKnown(queues, topic);
         cli.refuse({ topic, id, result }, `Topic '${topic}' has no message '${shown(id)}' that could be cancelled.`);
-      }),
-    );
+      });
+    });
 };

@@ -8,7 +8,7 @@ export const completion: AddCommand = (program, cli) => {
     .command('completion')
     .summary('print what completes commands in your shell')
     .description(
-      "Prints a script that completes commands, options, their values and the names of topics. Have your shell's start-up " +
+      "Prints a script that completes commands, options, their values and the names of topics and schedules. Have your shell's start-up " +
         'file read it.',
     )
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))

@@ -17,7 +17,7 @@ export const dead: AddCommand = (program, cli) => {
     .argument(...TOPIC)
     .option('--group', 'by cause, with a fingerprint that requeue and remove take')
     .option('--limit <number>', 'most dead letters of a page, 1 to 200', toNumber, 50)
-    .option('--cursor <cursor>', 'goes on behind the page that ended with it')
+    .option('--cursor <cursor>', 'goes on after the page that ended with it')
     .addHelpText('after', example('dead order.timeout --group'))
     .action(async (topic, { group, limit, cursor }) =>
       cli.open(async (queues) => {

@@ -9,7 +9,9 @@ export const get: AddCommand = (program, cli) => {
   program
     .command('get')
     .summary('show a message with all that is known of it')
-    .description('Shows a message: its state, payload, headers, and the attempts that failed.')
+    .description(
+      'Shows a message: its state, payload, headers, tags, and the attempts that failed; also one that has ended and is kept.',
+    )
     .argument(...TOPIC)
     .argument(...ID)
     .option(...KEY)

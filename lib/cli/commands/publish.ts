@@ -5,7 +5,7 @@ import type { PublishOptions } from '../../messages/publish-options.interface.js
 import type { Cli, Queues } from '../cli.js';
 import { notFound } from '../cli-error.js';
 import { type AddCommand, TOPIC } from '../command.js';
-import { TIME_FORMS, readJson, toHeaders, toNumber, toTime } from '../given-values.js';
+import { TIME_FORMS, readJson, toHeaders, toNumber, toTags, toTime } from '../given-values.js';
 import { example } from '../program.js';
 import { shown } from '../text.js';
 import { shownTime } from '../times.js';
@@ -36,15 +36,17 @@ export const publish: AddCommand = (program, cli) => {
     .option('--timeout <duration>', 'longest run of one handler call')
     .option('--expire-after <duration>', 'dead letter if it is not delivered within this time after it was due')
     .option('--header <name=value>', 'stored with the payload; may be given several times', toHeaders)
+    .option('--tag <tag>', 'what it can be found by; may be given several times', toTags)
     .addOption(new Option('--on-duplicate <what>', 'if the id exists').choices(ON_DUPLICATE))
     .option('--max-wait <duration>', 'with --on-duplicate replace: due at most so long after the first publish')
     .option('--create', 'make the topic, although one with nearly the same name exists')
     .addHelpText('after', example(`publish order.timeout '{"orderId":"42"}' --id 42 --delay 30m`))
-    .action(async (topic, text, { create = false, header, backoff, ...given }) => {
+    .action(async (topic, text, { create = false, header, tag, backoff, ...given }) => {
       const payload = await readJson(cli.terminal, 'The payload', text);
       const options = definedOf({
         ...given,
         headers: header,
+        tags: tag,
         // The library checks what it is.
         backoff:
           backoff === undefined ? undefined : ((await readJson(cli.terminal, '--backoff', backoff)) as StoredBackoff),

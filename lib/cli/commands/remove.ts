@@ -19,12 +19,9 @@ export const remove: AddCommand = (program, cli) => {
           singular: 'dead letter',
           done: 'removed',
           dryRun,
-          destroys: true,
-          call: async (call) => {
-            const options = { ...call, ...(rate !== undefined && { rate }) };
-            const { matched: meant, removed } = await queues.admin.remove(topic, which, options);
-            return { matched: meant, changed: removed };
-          },
+          destroys: 'removes',
+          now: () => queues.broker.now(),
+          call: (call) => queues.admin.remove(topic, which, { ...call, rate }),
           missing: missingOf(cli, queues, topic, given.id),
         });
       });

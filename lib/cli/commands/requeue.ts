@@ -24,18 +24,15 @@ export const requeue: AddCommand = (program, cli) => {
         throw usageError('--payload is for one dead letter: give --id.');
       const replacement =
         payload === undefined ? {} : { payload: await readJson(cli.terminal, 'The payload', payload) };
-      const options = { delay, ...replacement, ...(rate !== undefined && { rate }) };
+      const options = { delay, ...replacement, rate };
       await cli.open(async (queues) => {
         await runBulk(cli, {
           topic,
           singular: 'dead letter',
           done: 'requeued',
           dryRun,
-          destroys: false,
-          call: async (call) => {
-            const { matched: meant, requeued } = await queues.admin.requeue(topic, which, { ...options, ...call });
-            return { matched: meant, changed: requeued };
-          },
+          now: () => queues.broker.now(),
+          call: (call) => queues.admin.requeue(topic, which, { ...options, ...call }),
           missing: missingOf(cli, queues, topic, given.id),
         });
       });

@@ -1,24 +1,43 @@
+import { runBulk } from '../bulk.js';
 import { printChange } from '../change-message.js';
 import { usageError } from '../cli-error.js';
-import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
-import { TIME_FORMS, messageName, toTime } from '../given-values.js';
+import type { AddCommand } from '../command.js';
+import { TIME_FORMS, toTime } from '../given-values.js';
+import { chosenOf, manyCommand } from '../message-filter-options.js';
 import { example } from '../program.js';
 
 export const reschedule: AddCommand = (program, cli) => {
-  program
-    .command('reschedule')
-    .summary('move a message that waits to another time')
-    .description('Moves a message that waits to another time: say either how long from now, or when.')
-    .argument(...TOPIC)
-    .argument(...ID)
-    .option(...KEY)
+  manyCommand(program, 'reschedule')
+    .summary('move a message that waits, or all that fit, to another time')
+    .description(
+      'Moves a message that waits, or without an id those that fit all filters, to another time: say either how long from now, or when.',
+    )
     .option('--delay <duration>', "time from now, such as '30m'")
     .option('--deliver-at <time>', `when it is due, as ${TIME_FORMS}`, toTime)
-    .addHelpText('after', example('reschedule order.timeout 42 --delay 1h'))
-    .action(async (topic, id, { key, delay, deliverAt }) => {
+    .addHelpText(
+      'after',
+      example(
+        'reschedule order.timeout 42 --delay 1h',
+        'reschedule order.timeout --tag customer:7 --delay 30d --dry-run',
+      ),
+    )
+    .action(async (topic, given, { delay, deliverAt, ...options }) => {
       const when = whenOf(delay, deliverAt);
+      const chosen = chosenOf(given, options);
       await cli.open(async (queues) => {
-        const changed = await queues.admin.reschedule(topic, messageName(id, key), when, { actor: cli.actor });
+        if (chosen.id === undefined) {
+          await runBulk(cli, {
+            topic,
+            singular: 'waiting message',
+            done: 'rescheduled',
+            dryRun: chosen.dryRun,
+            now: () => queues.broker.now(),
+            call: (call) => queues.admin.reschedule(topic, chosen.filter, when, { ...call, ...chosen.options }),
+          });
+          return;
+        }
+        const { id, name } = chosen;
+        const changed = await queues.admin.reschedule(topic, name, when, { actor: cli.actor });
         await printChange(cli, queues, { topic, id, property: 'rescheduled', changed });
       });
     });

@@ -1,6 +1,7 @@
 import type { PartitionStatus, TopicStats } from '../../admin/topic-stats.js';
 import type { Cli } from '../cli.js';
 import type { AddCommand } from '../command.js';
+import { EXIT } from '../exit-codes.js';
 import { countAll, overviewColumns, overviewDocument } from '../overview.js';
 import { example } from '../program.js';
 import { type Column, pairs, table } from '../table.js';
@@ -21,19 +22,22 @@ export const stats: AddCommand = (program, cli) => {
         if (topic === undefined) {
           const all = await countAll(queues.admin);
           const now = queues.broker.now();
+          if (all.some(({ stats: counted }) => counted && counted.unreachable.length > 0))
+            cli.exitCode = EXIT.unavailable;
           cli.exitCode = all.find(({ error }) => error)?.error?.exitCode ?? cli.exitCode;
           cli.print({ topics: all.map(overviewDocument) }, () => table(overviewColumns(now, cli.paint), all, cli));
           return;
         }
         const counted = await queues.admin.stats(topic);
         if (counted.partitions.length === 0) await cli.assertKnown(queues, topic);
+        if (counted.unreachable.length > 0) cli.exitCode = EXIT.unavailable;
         cli.print(counted, () => linesOf(counted, queues.broker.now(), cli));
       }),
     );
 };
 
 function linesOf(counted: TopicStats, now: number, { paint, width }: Cli): string[] {
-  const { scheduled, due, inFlight, dead, nextDueAt, oldestDueAt, paused, counters, partitions } = counted;
+  const { scheduled, due, inFlight, dead, nextDueAt, oldestDueAt, paused, counters, partitions, unreachable } = counted;
   const unowned = partitions.filter(({ owner }) => owner === undefined).length;
   const owned = unowned === 0 ? 'all owned' : paint('yellow', `${unowned} owned by nobody`);
   const happened = Object.entries(counters).map(([name, count]) => `${name} ${shownNumber(count)}`);
@@ -41,6 +45,7 @@ function linesOf(counted: TopicStats, now: number, { paint, width }: Cli): strin
     [
       ['topic', counted.topic],
       ['partitions', `${partitions.length}, ${owned}`],
+      ['unreachable', unreachable.length === 0 ? undefined : paint('red', `${unreachable.join(' ')}, not counted`)],
       ['paused', paused ? paint('yellow', 'yes') : 'no'],
       ['scheduled', `${shownNumber(scheduled)}, the next one due ${shownTime(nextDueAt, now)}`],
       ['due', due > 0 ? `${paint('yellow', shownNumber(due))}, the oldest one ${shownTime(oldestDueAt, now)}` : '0'],

@@ -30,7 +30,8 @@ export const top: AddCommand = (program, cli) => {
     .command('top')
     .summary('watch all topics, the worst ones first')
     .description(
-      'Counts all topics again and again, with messages a second between two looks; those that are behind come first. ' +
+      'Counts all topics again and again, with messages a second between two looks; those with the oldest overdue message come ' +
+        'first. ' +
         'Ctrl-C ends it. With --json: a line of JSON for each look.',
     )
     .option('--interval <duration>', 'time between two looks, at least 500 ms', '2s')
@@ -67,7 +68,7 @@ async function watch(
 }
 
 function show(cli: Cli, { at, topics }: Look, before: Look | undefined): void {
-  const lines = topics.map((topic) => ({ ...topic, rates: ratesOf(topic, at, before) })).toSorted(byLag);
+  const lines = topics.map((topic) => ({ ...topic, rates: ratesOf(topic, at, before) })).toSorted(byTrouble);
   cli.print({ at: new Date(at), topics: lines.map(documentOf) }, () => {
     const { isTTY, rows } = cli.terminal.stdout;
     const head = cli.paint('bold', `${new Date(at).toISOString()}  ${shownCount(lines.length, 'topic')}`);
@@ -100,9 +101,9 @@ function ratesOf({ topic, stats }: OverviewTopic, at: number, before: Look | und
   return { published: rate('published'), acked: rate('acked'), retried: rate('retried'), dead: rate('dead') };
 }
 
-/** What cannot be counted comes first, then what is furthest behind, then what has most dead letters. */
-function byLag(a: Line, b: Line): number {
-  const [since, other] = [behindSince(a), behindSince(b)];
+/** What cannot be counted comes first, then what has the oldest overdue message, then what has most dead letters. */
+function byTrouble(a: Line, b: Line): number {
+  const [since, other] = [overdueSince(a), overdueSince(b)];
   if (since !== other) return since - other;
   const [first, second] = [a.stats, b.stats];
   if (first && second && first.dead !== second.dead) return second.dead - first.dead;
@@ -110,7 +111,7 @@ function byLag(a: Line, b: Line): number {
   return a.topic < b.topic ? -1 : 1;
 }
 
-function behindSince({ stats }: Line): number {
+function overdueSince({ stats }: Line): number {
   return stats ? (stats.oldestDueAt?.getTime() ?? Infinity) : -Infinity;
 }
 

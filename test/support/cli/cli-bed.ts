@@ -13,6 +13,7 @@ import {
 } from 'nestjs-delay-queue';
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
 import { eventually } from '../waiting.js';
+import { type Outcome, runInProcess } from './run-in-process.js';
 
 export const TOPIC = 'order.timeout';
 
@@ -27,14 +28,23 @@ class Orders {
 
 const SILENT = { log() {}, warn() {}, error() {} };
 
+export interface CliBedOptions {
+  /** Whether what has ended is kept. */
+  readonly finished?: boolean;
+  /** What handles messages. */
+  readonly handlers?: readonly (new () => object)[];
+}
+
 /** A prefix with messages for the command line to find, and an admin that sees what it has done. */
 export class CliBed {
   prefix = '';
   readonly #redis: string;
+  readonly #options: CliBedOptions;
   #admin: ConnectedDelayQueueAdmin | undefined;
 
-  constructor(redis: string) {
+  constructor(redis: string, options: CliBedOptions) {
     this.#redis = redis;
+    this.#options = options;
   }
 
   get redisUrl(): string {
@@ -64,6 +74,17 @@ export class CliBed {
     redis.disconnect();
   }
 
+  /** Runs a command on the messages. */
+  readonly run = async (...args: readonly string[]): Promise<Outcome> => runInProcess(args, { env: this.env });
+
+  /** The document that a command prints which succeeds. */
+  readonly json = async (...args: readonly string[]): Promise<unknown> => {
+    const { code, stdout, stderr } = await this.run(...args, '--json');
+    if (code !== 0 || stderr !== '' || !stdout.endsWith('\n'))
+      throw new Error(`${args[0]} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  };
+
   /** Publishes messages by an application that has ended afterwards; those with `fail` are dead letters by then. */
   async publish(messages: readonly { payload: object; options?: PublishOptions }[]): Promise<void> {
     await this.whileHandling(async (producer) => {
@@ -79,10 +100,10 @@ export class CliBed {
 
   /** Runs something while an application handles the topic. */
   async whileHandling<T>(work: (producer: DelayQueueProducer) => Promise<T>): Promise<T> {
-    const app = await NestFactory.createApplicationContext(
-      appOn(DelayQueueModule.forRoot({ redis: this.#redis, prefix: this.prefix, fleetEvents: true })),
-      { logger: false },
-    );
+    const { finished, handlers = [Orders] } = this.#options;
+    const topics = finished ? { [TOPIC]: { finished: { maxCount: 100 } } } : {};
+    const queue = DelayQueueModule.forRoot({ redis: this.#redis, prefix: this.prefix, fleetEvents: true, topics });
+    const app = await NestFactory.createApplicationContext(appOf(queue, handlers), { logger: false });
     try {
       return await work(app.get(DelayQueueProducer));
     } finally {
@@ -91,8 +112,11 @@ export class CliBed {
   }
 }
 
-function appOn(queue: ReturnType<typeof DelayQueueModule.forRoot>): new () => object {
-  @Module({ imports: [queue], providers: [Orders] })
+function appOf(
+  queue: ReturnType<typeof DelayQueueModule.forRoot>,
+  handlers: readonly (new () => object)[],
+): new () => object {
+  @Module({ imports: [queue], providers: [...handlers] })
   class App {}
 
   return App;
@@ -103,8 +127,12 @@ function appOn(queue: ReturnType<typeof DelayQueueModule.forRoot>): new () => ob
  *
  * @param per how long its messages are there
  */
-export function useCliBed(per: 'file' | 'test', fill: (bed: CliBed) => Promise<void> = async () => {}): CliBed {
-  const bed = new CliBed(inject('redisUrl'));
+export function useCliBed(
+  per: 'file' | 'test',
+  fill: (bed: CliBed) => Promise<void> = async () => {},
+  options: CliBedOptions = {},
+): CliBed {
+  const bed = new CliBed(inject('redisUrl'), options);
   const [before, after] = per === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
   before(async () => {
     await bed.open();

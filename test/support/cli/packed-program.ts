@@ -19,6 +19,8 @@ interface Settings {
   readonly input?: string;
   /** Called once it runs. */
   readonly during?: (process: RunningProgram) => void | Promise<void>;
+  /** Longest that it may take, in milliseconds. */
+  readonly limit?: number;
 }
 
 /** A command under way. */
@@ -54,10 +56,14 @@ export class PackedProgram {
     return this.runAs('script', ['-qec', words.join(' '), '/dev/null'], settings);
   }
 
-  async runAs(file: string, args: readonly string[], { env = {}, input, during }: Settings): Promise<Outcome> {
+  async runAs(
+    file: string,
+    args: readonly string[],
+    { env = {}, input, during, limit = LIMIT }: Settings,
+  ): Promise<Outcome> {
     const child = spawn(file, args, {
       env: { PATH: process.env['PATH'], ...env },
-      timeout: LIMIT,
+      timeout: limit,
       killSignal: 'SIGKILL',
     });
     noteProcess(child);

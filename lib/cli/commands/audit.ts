@@ -1,0 +1,38 @@
+import type { AuditEntry } from '../../audit/audit-log.js';
+import type { AddCommand } from '../command.js';
+import { toNumber } from '../given-values.js';
+import { example } from '../program.js';
+import { type Column, table } from '../table.js';
+import { shown, shownValue } from '../text.js';
+import { shownTime } from '../times.js';
+
+export const audit: AddCommand = (program, cli) => {
+  program
+    .command('audit')
+    .summary('list what was done by whom')
+    .description('Lists what was done by whom with the queues, the latest first, a page at a time.')
+    .option('--limit <number>', 'most entries, 1 to 200', toNumber, 50)
+    .option('--cursor <cursor>', 'goes on after the page that ended with it')
+    .addHelpText('after', example('audit --limit 20'))
+    .action(async ({ limit, cursor }) =>
+      cli.open(async ({ admin, broker }) => {
+        const page = await admin.audit({ limit, cursor });
+        const isEmpty = page.entries.length === 0;
+        cli.print(page, () => (isEmpty ? [] : table(columns(broker.now()), page.entries, cli)));
+        if (cli.isJson) return;
+        if (isEmpty) cli.note('The audit log has no entry.');
+        if (page.cursor !== undefined) cli.note(`There are more: --cursor ${page.cursor}`);
+      }),
+    );
+};
+
+function columns(now: number): Column<AuditEntry>[] {
+  return [
+    { title: 'AT', cell: ({ at }) => shownTime(at, now) },
+    { title: 'ACTOR', cell: ({ actor }) => shown(actor ?? '-') },
+    { title: 'ACTION', cell: ({ action, phase }) => (phase === 'done' ? action : `${action} (${phase})`) },
+    { title: 'TOPIC', cell: ({ topic }) => shown(topic) },
+    { title: 'RESULT', cell: ({ result, error }) => (error === undefined ? shownValue(result) : shown(error)) },
+    { title: 'GIVEN', cell: ({ given }) => shownValue(given) },
+  ];
+}
