@@ -69,6 +69,12 @@ const ENVIRONMENTS = [
   'test/extended/{command-line-surroundings,secrets}.spec.ts',
 ];
 
+/** Whether vitest is told to update what tests write. */
+const UPDATES = process.argv.some((one) => one === '-u' || one === '--update');
+
+/** The pages in a browser: they wait most of the time, and measure nothing. */
+const PAGES = ['test/extended/dashboard/**/*.spec.ts'];
+
 /** What is sent with ioredis, and how its connections fail. */
 const ABOUT_IOREDIS = [
   'test/contract/redis-broker.spec.ts',
@@ -102,11 +108,12 @@ export default defineConfig({
       project('packages', 0, { ...BUILDING, include: PACKAGES }),
       project('processes', 1, { ...ONE_AT_A_TIME, include: ['test/fleet/**/*.spec.ts'] }),
       project('extended-environments', 2, { ...BUILDING, include: ENVIRONMENTS, provide: { soak: false } }),
+      project('extended-dashboard', 2, { include: PAGES, provide: { pictures: UPDATES } }),
       project('ioredis-5', 2, { ...SHARED_PROCESS, include: ABOUT_IOREDIS }, 'ioredis-5'),
       project('extended', 3, {
         ...ONE_AT_A_TIME,
         include: ['test/extended/**/*.spec.ts'],
-        exclude: ENVIRONMENTS,
+        exclude: [...ENVIRONMENTS, ...PAGES],
         provide: { soak: false },
       }),
       project('soak', 4, {

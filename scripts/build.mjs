@@ -1,9 +1,11 @@
 /**
  * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
- * declarations. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
+ * declarations, and the pages of the dashboard in `dist/dashboard`. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+import { build as buildPages } from 'vite';
 
 import { bundle } from './setup/bundle.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
@@ -21,7 +23,7 @@ const PARSER = '@commander-js/extra-typings';
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
   writeScriptTable();
-  await Promise.all([writeCode(), writeDeclarations()]);
+  await Promise.all([writeCode(), writePages(), writeDeclarations()]);
   return 0;
 });
 
@@ -39,6 +41,11 @@ async function writeCode() {
   writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
   // Without this file Node would take the files for ES modules, as in the rest of the package.
   writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
+}
+
+/** What the browser loads of the dashboard: static files. */
+async function writePages() {
+  await buildPages({ configFile: join(ROOT, 'lib/dashboard/browser/vite.config.ts') });
 }
 
 /** The files in `lib` that package.json exports, or names as programs, by their names in `dist/esm`, such as `testing/index`. */

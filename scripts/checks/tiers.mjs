@@ -1,4 +1,5 @@
 import { ensureLibraryBuilt } from '../setup/build.mjs';
+import { tryToInstallChromium } from '../setup/chromium.mjs';
 import { ensureDependencies } from '../setup/dependencies.mjs';
 import { keepTestEnvironment } from '../setup/environment.mjs';
 import { SetupFailure } from '../setup/failure.mjs';
@@ -42,6 +43,7 @@ export async function runTier(name, args, check = async () => []) {
 async function prepareExtended() {
   await ensureLibraryBuilt();
   await tryToInstallFaketime();
+  await tryToInstallChromium();
 }
 
 /** A file that is named is run whatever tier it is of. */

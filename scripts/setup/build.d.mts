@@ -2,3 +2,5 @@
 
 export function buildBench(): Promise<string>;
 export function buildSample(name: string): Promise<void>;
+
+export function buildShop(): Promise<string>;

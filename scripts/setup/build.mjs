@@ -22,6 +22,12 @@ export async function ensureLibraryBuilt() {
   await runQuietly(process.execPath, ['scripts/build.mjs']);
 }
 
+/** Compiles the application of the tests of the dashboard's pages against the built library; returns the path of its entry. */
+export async function buildShop() {
+  await runQuietly(localBin('tsc'), ['--project', 'test/extended/dashboard/shop']);
+  return 'dist-sample/dashboard-shop/main.js';
+}
+
 /** Compiles a sample against the built library. */
 export async function buildSample(name) {
   console.log('Building the sample …');
@@ -53,19 +59,26 @@ export async function buildBench() {
   return 'dist-bench/main.js';
 }
 
-/** Programs are run and not imported, so they have no declarations. */
+/** Programs and pages are not imported, so they have no declarations. */
 const PROGRAMS = 'cli/';
+const PAGES = 'dashboard/browser/';
 
 /** Whether dist has exactly the declarations of all source files, and nothing older than a source or a setting. */
 function isBuilt() {
   const sources = filesIn('lib');
   const outputs = filesIn('dist');
-  const imported = sources.filter((file) => /(?<!\.d)\.ts$/.test(file) && !file.startsWith(PROGRAMS));
+  const imported = sources.filter(
+    (file) => /(?<!\.d)\.ts$/.test(file) && !file.startsWith(PROGRAMS) && !file.startsWith(PAGES),
+  );
   const declared = imported.map((file) => file.replace(/\.ts$/, '.d.ts'));
   const expected = FORMATS.flatMap((format) => declared.map((file) => join(format, file)));
   const declarations = outputs.filter((file) => file.endsWith('.d.ts'));
   if (expected.length !== declarations.length || !expected.every((file) => declarations.includes(file))) return false;
-  const entries = [...FORMATS.map((format) => join(format, 'index.js')), join('esm', PROGRAMS, 'index.js')];
+  const entries = [
+    ...FORMATS.map((format) => join(format, 'index.js')),
+    join('esm', PROGRAMS, 'index.js'),
+    'dashboard/index.html',
+  ];
   if (!entries.every((file) => outputs.includes(file))) return false;
   const newest = Math.max(...sources.map((file) => timeOf('lib', file)), ...BUILD_SETTINGS.map((file) => timeOf(file)));
   return outputs.every((file) => timeOf('dist', file) >= newest);
@@ -73,7 +86,9 @@ function isBuilt() {
 
 function filesIn(folder) {
   if (!existsSync(join(ROOT, folder))) return [];
-  return readdirSync(join(ROOT, folder), { recursive: true }).filter((file) => /\.(ts|js|lua)$/.test(file));
+  return readdirSync(join(ROOT, folder), { recursive: true }).filter((file) =>
+    /\.(tsx?|js|lua|css|html|svg)$/.test(file),
+  );
 }
 
 function timeOf(...path) {

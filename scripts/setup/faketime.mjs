@@ -2,9 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { SetupFailure } from './failure.mjs';
-import { prefixFor } from './package-manager.mjs';
-import { findOnPath } from './redis-binary.mjs';
-import { runQuietly } from './run.mjs';
+import { tryToInstall } from './optional-install.mjs';
 
 /** The variant for programs with several threads. */
 const LIBRARY = 'faketime/libfaketimeMT.so.1';
@@ -43,19 +41,5 @@ export function faketimeLibrary() {
 
 /** Installs it if it is missing and this user may do so. Without it only the drills of clocks fail, so this does not. */
 export async function tryToInstallFaketime() {
-  try {
-    faketimeLibrary();
-  } catch {
-    const manager = PACKAGE_MANAGERS.find(({ command }) => findOnPath(command));
-    const prefix = manager && prefixFor(manager);
-    if (!prefix) return;
-    console.log(`faketime is not installed. Installing it with "${manager.install.join(' ')}" …`);
-    const steps = [manager.before, manager.install].filter(Boolean);
-    for (const step of steps) await runQuietly(prefix[0], [...prefix.slice(1), ...step]).catch(tell);
-  }
-}
-
-function tell(error) {
-  if (!(error instanceof SetupFailure)) throw error;
-  console.error(error.message);
+  await tryToInstall('faketime', faketimeLibrary, PACKAGE_MANAGERS);
 }

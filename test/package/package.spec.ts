@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../support/internals.js';
 import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
@@ -47,8 +48,16 @@ describe('the packed library', () => {
     for (const name of inlined) expect(licenses).toMatch(new RegExp(`^${name}$`, 'm'));
   });
 
-  it.each(FORMATS)('reads nothing from disk, so that it can be bundled: %s', async (format) => {
-    const code = await codeOf(files, format);
+  it('holds the pages of the dashboard, in at most 1 MiB', async () => {
+    const pages = files.filter((path) => path.startsWith('dist/dashboard/'));
+    const sizes = await Promise.all(pages.map(async (path) => (await readFile(path)).length));
+
+    expect(pages).toContain('dist/dashboard/index.html');
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1024 * 1024);
+  });
+
+  it.each(FORMATS)('reads nothing from disk but those pages, so that it can be bundled: %s', async (format) => {
+    const code = await codeFrom(format, OTHER_ENTRIES);
 
     expect(code).toContain('ioredis');
     expect(code).not.toMatch(/import\.meta|createRequire|__dirname|__filename|node:fs|require\.resolve/);
@@ -62,10 +71,35 @@ describe('the packed library', () => {
     expect(await runProgram(process.execPath, ['-e', program], { cwd: await installOnNest12() })).toBe('0');
   });
 
+  it.each(FORMATS)('loads nothing of the dashboard unless it is imported: %s', async (format) => {
+    const own = 'x-delay-queue-dashboard';
+
+    expect(await codeFrom(format, ['dashboard/index'])).toContain(own);
+    expect(await codeFrom(format, OTHER_ENTRIES)).not.toContain(own);
+  });
+
   it('is of the version that it tells', async () => {
     expect(VERSION).toBe((await readJson<{ version: string }>('package.json')).version);
   });
 });
+
+/** What can be imported beside the dashboard. */
+const OTHER_ENTRIES = ['index', 'testing/index', 'opentelemetry/index', 'prometheus/index', 'terminus/index'];
+
+/** The code of some entries, and of all that they load. */
+async function codeFrom(format: string, entries: readonly string[]): Promise<string> {
+  const code = new Map<string, string>();
+  const load = async (path: string): Promise<void> => {
+    if (code.has(path)) return;
+    const text = await readFile(path, 'utf8');
+    code.set(path, text);
+    for (const [, other = ''] of text.matchAll(/(?:from|import|require\() ?["'](\.[^"']+)["']/g)) {
+      await load(join(dirname(path), other));
+    }
+  };
+  for (const entry of entries) await load(`dist/${format}/${entry}.js`);
+  return [...code.values()].join('\n');
+}
 
 /** The code that an application may import, so not that of the program. */
 async function codeOf(files: readonly string[], format: string): Promise<string> {

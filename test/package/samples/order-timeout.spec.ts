@@ -55,6 +55,21 @@ describe('sample/01-order-timeout', () => {
     expect(story.value('delay_queue_up')).toBe(1);
   });
 
+  it('has a dashboard with the messages of its story', async () => {
+    expect(service.output).toContain(`${url}/queues\n`);
+    const page = await fetch(`${url}/queues`);
+    expect([page.url, page.status]).toEqual([`${url}/queues/index.html`, 200]);
+    const look = async (path: string): Promise<unknown> => (await fetch(`${url}/queues/api/${path}`)).json();
+    expect(await look('overview')).toMatchObject({
+      topics: [
+        { topic: 'order.timeout', finished: 5 },
+        { topic: 'receipt.mail', finished: 1 },
+        { topic: 'shop.reminder', dead: 1 },
+      ],
+    });
+    expect(await look('dead?topic=shop.reminder')).toMatchObject({ total: 1, groups: [{ count: 1 }] });
+  });
+
   it('has the metrics that the documentation lists, with their types, labels and units', async () => {
     const { families } = await scrape();
     const documented = documentedMetrics(readDocument('docs/monitoring/README.md'));

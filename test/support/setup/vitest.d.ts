@@ -8,5 +8,7 @@ declare module 'vitest' {
     runFolder: string;
     /** Whether the test is part of `npm run test:soak`, and plays its long form. */
     soak: boolean;
+    /** Whether the test of the dashboard's pages takes pictures of them. */
+    pictures: boolean;
   }
 }

@@ -9,6 +9,7 @@ import { resolveMiddleware } from '../../../lib/middleware/middleware-layers.js'
 import { topic } from '../../../lib/messages/topic.js';
 import { countPublishes } from '../../../lib/monitoring/metrics-recorder.js';
 import { DelayQueueProducer } from '../../../lib/producer/delay-queue.producer.js';
+import { testAudit } from '../../support/units/admin.js';
 import { testRegistry } from '../../support/units/handling.js';
 
 const NUMBERS = topic('numbers', {
@@ -42,6 +43,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
     clock,
     events,
     publishTimeout: 50,
+    audit: testAudit(broker, clock),
     middleware: resolveMiddleware(middleware).publish,
     onFailed,
   });

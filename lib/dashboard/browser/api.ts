@@ -1,0 +1,120 @@
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Json } from './json.js';
+import { noteLook } from './redis-away.js';
+import { watch } from './watch.js';
+
+/** What the server has refused, or could not be asked. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Counts what was changed here, so that what is shown is looked at again at once. */
+const changes = signal(0);
+
+/** To be called when something was changed. */
+export function lookAgain(): void {
+  changes.value++;
+}
+
+/** The path of a look, with its parameters; those that are not given are left out. */
+export function pathOf(route: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? route : `${route}?${new URLSearchParams(given).toString()}`;
+}
+
+/** Counts up whenever something was changed here. */
+export function changesSeen(): number {
+  return changes.value;
+}
+
+/** @throws ApiError, also when the signal ends it */
+export async function look<T>(path: string, ended?: AbortSignal): Promise<Json<T>> {
+  return answerOf(fetch(path, { headers: { accept: 'application/json' }, signal: ended ?? null }));
+}
+
+/**
+ * Changes something.
+ *
+ * @throws ApiError
+ */
+export async function act<T>(route: string, body: object): Promise<Json<T>> {
+  const answer = await post<T>(route, body);
+  lookAgain();
+  return answer;
+}
+
+/**
+ * Counts what an action would change, and changes nothing.
+ *
+ * @throws ApiError, also when the signal ends it
+ */
+export async function dryRun<T>(route: string, body: object, ended: AbortSignal): Promise<Json<T>> {
+  return post(route, { ...body, dryRun: true }, ended);
+}
+
+async function post<T>(route: string, body: object, ended?: AbortSignal): Promise<Json<T>> {
+  const headers = { 'content-type': 'application/json', 'x-delay-queue-dashboard': '1' };
+  return answerOf(fetch(route, { method: 'POST', headers, body: JSON.stringify(body), signal: ended ?? null }));
+}
+
+async function answerOf<T>(sent: Promise<Response>): Promise<Json<T>> {
+  let response: Response;
+  try {
+    response = await sent;
+  } catch {
+    throw new ApiError('UNREACHABLE', '');
+  }
+  const answer = (await response.json().catch(() => ({}))) as { error?: { code: string; message: string } };
+  if (response.ok) return answer as Json<T>;
+  throw new ApiError(answer.error?.code ?? String(response.status), answer.error?.message ?? response.statusText);
+}
+
+export interface Look<T> {
+  readonly data: Json<T> | undefined;
+  readonly error: ApiError | undefined;
+}
+
+/** Shows what a look answers, and again whenever it has changed. Looks at nothing while the page is hidden. */
+export function useLook<T>(path: string): Look<T> {
+  const [state, setState] = useState<Look<T> & { path: string }>({ path, data: undefined, error: undefined });
+  const changed = changes.value;
+  const seen = useRef(changed);
+  useEffect(() => {
+    if (seen.current === changed) return;
+    seen.current = changed;
+    look<T>(path).then(
+      // Another path may be shown by now, and its stream tells nothing twice.
+      (data) => setState((old) => (old.path === path ? { path, data, error: undefined } : old)),
+      (error: ApiError) => setState((old) => (old.path === path ? { ...old, error } : old)),
+    );
+  }, [changed]);
+  useEffect(() => {
+    const end = watch({
+      path,
+      told: (answer) => {
+        noteLook(path);
+        setState({ path, data: answer as Json<T>, error: undefined });
+      },
+      failed: (error) => {
+        noteLook(path, error);
+        setState((old) => ({
+          path,
+          data: old.path === path ? old.data : undefined,
+          error: new ApiError(error.code, error.message),
+        }));
+      },
+    });
+    return () => {
+      end();
+      noteLook(path);
+    };
+  }, [path]);
+  // What was shown of another path is not the answer.
+  return state.path === path ? state : { data: undefined, error: undefined };
+}

@@ -1,0 +1,129 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Operation } from '../operations.js';
+import { act, dryRun } from './api.js';
+import { ActionButton, Dialog, Field } from './controls.js';
+import type { Json } from './json.js';
+import { follow } from './operations.js';
+import { Failure } from './parts.js';
+import { messageHref } from './router.js';
+import { seesPayloads } from './session.js';
+import { text } from './texts/text.js';
+
+/** What a dry run answers. */
+interface Counted {
+  readonly matched: number;
+  /** Up to three of the messages that are meant. */
+  readonly examples?: readonly Example[];
+}
+
+interface Example {
+  readonly id: string;
+  readonly key: string;
+  readonly payload?: unknown;
+  readonly failure?: { readonly name: string; readonly message: string } | undefined;
+}
+
+export interface BulkDialogProps {
+  readonly title: string;
+  readonly topic: string;
+  readonly route: string;
+  /** What the route is given, beside the topic. */
+  readonly body: object;
+  readonly kind: 'primary' | 'danger';
+  /** What the button says. */
+  readonly name: string;
+  /** What it does. */
+  readonly what?: string;
+  /** Whether it may go slowly. */
+  readonly hasRate?: boolean;
+  /** Whether the name of the topic has to be typed. */
+  readonly isConfirmed?: boolean;
+  /** Whether what else is asked is complete. */
+  readonly isComplete?: boolean;
+  readonly close: () => void;
+  /** What else is asked. */
+  readonly children?: ComponentChildren;
+}
+
+/** Counts what is meant and shows examples of it, before anything is changed. */
+export function BulkDialog(props: BulkDialogProps): JSX.Element {
+  const { title, topic, route, body, kind, name, what, hasRate = false, isConfirmed = false, close } = props;
+  const t = text();
+  const counted = useCount(route, { topic, ...body });
+  const [rate, setRate] = useState('');
+  const [typed, setTyped] = useState('');
+  const { matched } = counted.answer ?? {};
+  const begin = async (): Promise<void> => {
+    const options = { ...(rate !== '' && { rate: Number(rate) }), ...(isConfirmed && { confirm: typed }) };
+    const about = { topic, ...body, ...options, dryRun: false, total: matched };
+    const begun = await act<{ operation: Operation }>(route, about);
+    await follow(begun.operation);
+    close();
+  };
+  const isReady = matched !== undefined && matched > 0 && (!isConfirmed || typed === topic);
+  return (
+    <Dialog title={title} close={close}>
+      {what && <p>{what}</p>}
+      {props.children}
+      <div role="status">
+        {matched === undefined && counted.error === undefined && <p class="muted">{t.bulk.counting}</p>}
+        {matched !== undefined && <p class="strong">{t.bulk.meant(matched)}</p>}
+      </div>
+      {counted.error !== undefined && <Failure error={counted.error} />}
+      <Examples topic={topic} examples={counted.answer?.examples ?? []} />
+      {hasRate && <Field name={t.bulk.rate} hint={t.bulk.rateHint} type="number" value={rate} change={setRate} />}
+      {isConfirmed && <Field name={t.topic.typeName(topic)} value={typed} change={setTyped} />}
+      <div class="dialog-actions">
+        <button type="button" class="button button-plain" onClick={close}>
+          {t.actions.back}
+        </button>
+        <ActionButton kind={kind} disabled={!isReady || props.isComplete === false} run={begin}>
+          {matched === undefined ? name : t.bulk.button(name, matched)}
+        </ActionButton>
+      </div>
+    </Dialog>
+  );
+}
+
+/** What would be changed now. Nobody waits for it any more once the dialog is closed. */
+function useCount(route: string, body: object): { answer?: Json<Counted>; error?: unknown } {
+  const [counted, setCounted] = useState<{ answer?: Json<Counted>; error?: unknown }>({});
+  useEffect(() => {
+    const ended = new AbortController();
+    const show = (one: typeof counted): void => {
+      if (!ended.signal.aborted) setCounted(one);
+    };
+    dryRun<Counted>(route, body, ended.signal).then(
+      (answer) => show({ answer }),
+      (error: unknown) => show({ error }),
+    );
+    return () => ended.abort();
+  }, []);
+  return counted;
+}
+
+function Examples({ topic, examples }: { topic: string; examples: readonly Example[] }): JSX.Element | null {
+  const t = text();
+  if (examples.length === 0) return null;
+  return (
+    <>
+      <p class="muted">{t.bulk.examples}</p>
+      <ul class="examples">
+        {examples.map((example) => (
+          <li key={`${example.id} ${example.key}`}>
+            <a class="mono strong" href={messageHref(topic, example)} target="_blank" rel="noreferrer">
+              {example.id}
+            </a>
+            <div class="muted mono clip">{contentOf(example)}</div>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function contentOf({ payload, failure }: Example): string {
+  if (failure) return `${failure.name}: ${failure.message}`;
+  return payload === undefined || !seesPayloads() ? '' : JSON.stringify(payload);
+}

@@ -1,0 +1,14 @@
+import { toString } from 'cronstrue';
+import 'cronstrue/locales/zh_CN';
+import { type Language, language } from './texts/language.js';
+
+const LOCALES: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh_CN' };
+
+/** What a cron expression means, such as 'At 06:00, Monday through Friday'; `undefined` if there are no words for it. */
+export function wordsOfCron(expression: string): string | undefined {
+  try {
+    return toString(expression, { locale: LOCALES[language.value], use24HourTimeFormat: true, verbose: true });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+import { signal } from '@preact/signals';
+import { language } from './texts/language.js';
+
+/** The server's clock, by which everything is due: epoch milliseconds by this browser's clock plus this. */
+const offset = signal(0);
+
+/** Ticks each second, for what counts down. */
+const tick = signal(Date.now());
+setInterval(() => {
+  tick.value = Date.now();
+}, 1000);
+
+/** The server has said that its time is this, a moment ago. */
+export function setServerTime(at: string): void {
+  const difference = Date.parse(at) - Date.now();
+  // The way of the answer took a part of it.
+  offset.value = Math.abs(difference) < 1000 ? 0 : difference;
+}
+
+/** The time by the server's clock, and again each second. */
+export function now(): number {
+  return tick.value + offset.value;
+}
+
+export function number(value: number): string {
+  return new Intl.NumberFormat(language.value, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
+}
+
+/** Short, for tables: 12.3K. */
+export function compact(value: number): string {
+  return new Intl.NumberFormat(language.value, {
+    notation: value >= 100_000 ? 'compact' : 'standard',
+    maximumFractionDigits: value < 10 || value >= 100_000 ? 1 : 0,
+  }).format(value);
+}
+
+export function dateTime(time: string | number): string {
+  return new Intl.DateTimeFormat(language.value, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(
+    new Date(time),
+  );
+}
+
+/** Without the year if it is this one. */
+export function shortDateTime(time: string | number): string {
+  const date = new Date(time);
+  return new Intl.DateTimeFormat(language.value, {
+    ...(date.getFullYear() !== new Date(now()).getFullYear() && { year: 'numeric' }),
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  }).format(date);
+}
+
+/** To the millisecond, for what happened within one second. */
+export function exactTime(time: string | number): string {
+  return new Intl.DateTimeFormat(language.value, {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    fractionalSecondDigits: 3,
+  }).format(new Date(time));
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+  ['millisecond', 1],
+] as const;
+
+/** A length of time in its largest units, such as '3h 20m'. */
+export function duration(milliseconds: number, units = 2): string {
+  const rounded = milliseconds >= 1000 ? Math.round(milliseconds / 1000) * 1000 : Math.round(milliseconds);
+  const first = UNITS.findIndex(([, length]) => rounded >= length);
+  if (first === -1) return inUnit(0, 'millisecond');
+  const parts: string[] = [];
+  let rest = rounded;
+  for (const [unit, length] of UNITS.slice(first, first + units)) {
+    const count = Math.floor(rest / length);
+    if (count > 0) parts.push(inUnit(count, unit));
+    rest -= count * length;
+  }
+  return parts.join(' ');
+}
+
+const RELATIVE_UNITS = UNITS.filter(
+  (unit): unit is Exclude<(typeof UNITS)[number], readonly ['millisecond', 1]> => unit[1] > 1,
+);
+
+/** When something is or was, such as 'in 5 minutes', as seen from now. */
+export function relative(time: string | number): string {
+  const difference = new Date(time).getTime() - now();
+  const [unit, length] = RELATIVE_UNITS.find(([, size]) => Math.abs(difference) >= size) ?? (['second', 1000] as const);
+  const count = Math.trunc(difference / length);
+  return new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' }).format(count, unit);
+}
+
+function inUnit(count: number, unit: (typeof UNITS)[number][0]): string {
+  const style = { style: 'unit', unit, unitDisplay: 'narrow', maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat(language.value, style).format(count);
+}
+
+/** A number of milliseconds as people read lateness. */
+export function lateness(milliseconds: number): string {
+  return milliseconds < 10 ? inUnit(milliseconds, 'millisecond') : duration(milliseconds);
+}
+
+/** Of `host:pid:uuid` what tells processes apart at a glance. */
+export function processName(process: string): string {
+  const [host = '', pid = '', id = ''] = process.split(':');
+  return id === '' ? process : `${host}:${pid}:${id.slice(-4)}`;
+}

@@ -1,0 +1,184 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ShownMessage } from '../redaction.js';
+import { act } from './api.js';
+import { ActionButton, Dialog, Field } from './controls.js';
+import type { Json } from './json.js';
+import { may, seesPayloads } from './session.js';
+import { text } from './texts/text.js';
+
+type Action = 'runNow' | 'reschedule' | 'edit' | 'cancel' | 'requeue' | 'remove';
+
+const ACTIONS: Readonly<Record<ShownMessage['state'], readonly Action[]>> = {
+  scheduled: ['runNow', 'reschedule', 'edit', 'cancel'],
+  'in-flight': ['cancel'],
+  dead: ['requeue', 'remove'],
+  finished: [],
+};
+
+/** Without a question first: they can be taken back, or do what happens anyway. */
+const AT_ONCE = { runNow: 'api/run-now', requeue: 'api/requeue' } as const;
+
+interface MessageProps {
+  readonly message: Json<ShownMessage>;
+}
+
+/** What can be done with a message. */
+export function MessageActions({ message }: MessageProps): JSX.Element {
+  const t = text();
+  const [asked, setAsked] = useState<Action>();
+  const [told, setTold] = useState('');
+  const done = (isChanged: boolean): void => {
+    setAsked(undefined);
+    setTold(isChanged ? t.message.changed : t.message.unchanged);
+  };
+  return (
+    <div class="actions">
+      {actionsOn(message).map((action) =>
+        action === 'runNow' || action === 'requeue' ? (
+          <ActionButton
+            key={action}
+            kind="primary"
+            run={async () => done(hasChanged(await act(AT_ONCE[action], nameOf(message))))}
+          >
+            {t.actions[action]}
+          </ActionButton>
+        ) : (
+          <button
+            key={action}
+            type="button"
+            class={`button button-${action === 'cancel' || action === 'remove' ? 'danger' : 'plain'}`}
+            onClick={() => setAsked(action)}
+          >
+            {t.actions[action]}
+          </button>
+        ),
+      )}
+      <span role="status" class="told">
+        {told}
+      </span>
+      {asked !== undefined && (
+        <Dialog title={`${t.actions[asked]} · ${message.id}`} close={() => setAsked(undefined)}>
+          {asked === 'reschedule' && <RescheduleForm message={message} done={done} />}
+          {asked === 'edit' && <EditForm message={message} done={done} />}
+          {(asked === 'cancel' || asked === 'remove') && <Confirmation action={asked} message={message} done={done} />}
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function actionsOn({ state, payload }: Json<ShownMessage>): readonly Action[] {
+  // There is nothing to begin with in what cannot be decoded, or is not shown.
+  const isEditable = seesPayloads() && payload !== undefined;
+  return ACTIONS[state].filter((action) => may(action) && (action !== 'edit' || isEditable));
+}
+
+function nameOf({ topic, id, key }: Json<ShownMessage>): { topic: string; id: string; key: string } {
+  return { topic, id, key };
+}
+
+/** Of what an action has answered. */
+function hasChanged(answer: unknown): boolean {
+  const { changed, result, requeued, removed } = answer as Record<string, unknown>;
+  if (typeof result === 'string') return result !== 'not-found';
+  return changed === true || Number(requeued ?? removed ?? 0) > 0;
+}
+
+interface FormProps extends MessageProps {
+  readonly done: (isChanged: boolean) => void;
+}
+
+function Confirmation({ action, message, done }: FormProps & { action: 'cancel' | 'remove' }): JSX.Element {
+  const t = text();
+  return (
+    <>
+      <p>{action === 'cancel' ? t.message.cancelWhat : t.message.removeWhat}</p>
+      <div class="dialog-actions">
+        <ActionButton kind="danger" run={async () => done(hasChanged(await act(`api/${action}`, nameOf(message))))}>
+          {t.actions[action]}
+        </ActionButton>
+      </div>
+    </>
+  );
+}
+
+function RescheduleForm({ message, done }: FormProps): JSX.Element {
+  const t = text();
+  const [by, setBy] = useState<'in' | 'at'>('in');
+  const [delay, setDelay] = useState('10m');
+  const [time, setTime] = useState(() => localTime(new Date(message.at)));
+  const when = by === 'in' ? { delay } : { deliverAt: new Date(time).getTime() };
+  const isComplete = by === 'in' ? delay.trim() !== '' : !Number.isNaN(new Date(time).getTime());
+  const submit = async (): Promise<void> => {
+    done(hasChanged(await act('api/reschedule', { ...nameOf(message), ...when })));
+  };
+  return (
+    <>
+      <div class="segments" role="group" aria-label={t.message.rescheduleTo}>
+        {(['in', 'at'] as const).map((one) => (
+          <button key={one} type="button" aria-pressed={by === one} onClick={() => setBy(one)}>
+            {t.message[one]}
+          </button>
+        ))}
+      </div>
+      {by === 'in' ? (
+        <Field name={t.message.rescheduleTo} hint={t.message.delayHint} value={delay} change={setDelay} />
+      ) : (
+        <Field name={t.message.rescheduleTo} type="datetime-local" value={time} change={setTime} />
+      )}
+      <div class="dialog-actions">
+        <ActionButton kind="primary" disabled={!isComplete} run={submit}>
+          {t.actions.reschedule}
+        </ActionButton>
+      </div>
+    </>
+  );
+}
+
+/** As a field for times has it, which knows no time zones. */
+function localTime(time: Date): string {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+function EditForm({ message, done }: FormProps): JSX.Element {
+  const t = text();
+  const [edited, setEdited] = useState(() => JSON.stringify(message.payload, undefined, 2));
+  // Saving what is shown would store what was left of it, or the words that stand for it.
+  if (!message.editable) return <p>{message.redacted ? t.message.editRedacted : t.message.editNotJson}</p>;
+  const payload = parsed(edited);
+  const submit = async (): Promise<void> => {
+    done(hasChanged(await act('api/edit', { ...nameOf(message), payload: payload?.value })));
+  };
+  return (
+    <>
+      <div class="field">
+        <label for="edited-payload">{t.message.payload}</label>
+        <textarea
+          id="edited-payload"
+          class="mono"
+          rows={14}
+          spellcheck={false}
+          value={edited}
+          aria-invalid={payload === undefined}
+          onInput={({ currentTarget }) => setEdited(currentTarget.value)}
+        />
+        <small class="hint">{t.message.editHint}</small>
+        {payload === undefined && <small class="invalid">{t.message.badJson}</small>}
+      </div>
+      <div class="dialog-actions">
+        <ActionButton kind="primary" disabled={payload === undefined} run={submit}>
+          {t.actions.save}
+        </ActionButton>
+      </div>
+    </>
+  );
+}
+
+function parsed(json: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(json) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,148 @@
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Operation } from '../operations.js';
+import { act, look, lookAgain } from './api.js';
+import { ActionButton } from './controls.js';
+import type { Json } from './json.js';
+import { Badge } from './parts.js';
+import { may } from './session.js';
+import { text } from './texts/text.js';
+
+const INTERVAL = 1000;
+
+const TONES = { running: 'accent', done: 'good', stopped: 'warning', failed: 'bad' } as const;
+
+/** An operation, as far as this page has heard of it. */
+interface Known {
+  readonly operation: Json<Operation>;
+  /** Whether the process that answered last does not have it: there may be several behind one address. */
+  readonly isElsewhere: boolean;
+}
+
+const known = signal<readonly Known[]>([]);
+
+/** Those that the user does not want to see any more. */
+const hidden = signal<ReadonlySet<string>>(new Set());
+
+/** To be called with one that was begun. */
+export async function follow(operation: Json<Operation>): Promise<void> {
+  known.value = [{ operation, isElsewhere: false }, ...known.value];
+  await lookAtOperations();
+}
+
+async function lookAtOperations(): Promise<void> {
+  let listed: readonly Json<Operation>[];
+  try {
+    ({ operations: listed } = await look<{ operations: Operation[] }>('api/operations'));
+  } catch {
+    // The notice about the connection says so; the next look comes in any case.
+    return;
+  }
+  const states = new Map(listed.map(({ id, state }) => [id, state]));
+  const before = known.value;
+  const others = before.filter(({ operation }) => !states.has(operation.id));
+  known.value = [
+    ...listed.map((operation) => ({ operation, isElsewhere: false })),
+    ...others.map(({ operation }) => ({ operation, isElsewhere: operation.state === 'running' })),
+  ];
+  const hasEnded = ({ operation: { id, state } }: Known): boolean =>
+    state === 'running' && (states.get(id) ?? state) !== 'running';
+  // What the page shows was looked at while it ran.
+  if (before.some(hasEnded)) lookAgain();
+}
+
+/** What had ended before the page was opened is old. */
+async function openOperations(): Promise<void> {
+  await lookAtOperations();
+  const ended = known.value.filter(({ operation }) => operation.state !== 'running');
+  hidden.value = new Set(ended.map(({ operation }) => operation.id));
+}
+
+/** Work on many messages that was begun here, or in the process that answers. */
+export function RunningOperations(): JSX.Element | null {
+  const shown = known.value.filter(({ operation }) => !hidden.value.has(operation.id));
+  const isRunning = shown.some(({ operation }) => operation.state === 'running');
+  useEffect(() => {
+    void openOperations();
+  }, []);
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => void lookAtOperations(), INTERVAL);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  if (shown.length === 0) return null;
+  const t = text();
+  return (
+    <section class="operations" aria-label={t.operations.title} aria-live="polite">
+      {shown.map((one) => (
+        <OperationLine key={one.operation.id} known={one} />
+      ))}
+    </section>
+  );
+}
+
+function OperationLine({ known: { operation, isElsewhere } }: { known: Known }): JSX.Element {
+  const t = text();
+  const { id, action, topic, state, result, error } = operation;
+  const isRunning = state === 'running';
+  const stop = async (): Promise<void> => {
+    await act('api/operations/stop', { id });
+    await lookAtOperations();
+  };
+  return (
+    <div class="operation">
+      <strong>
+        {t.operations.names[action] ?? action} · {topic}
+      </strong>
+      <Badge tone={TONES[state]}>{t.operations.states[state]}</Badge>
+      {isRunning ? <Progress operation={operation} /> : <span class="muted">{error ?? countsOf(result)}</span>}
+      {isElsewhere && <span class="muted">{t.operations.elsewhere}</span>}
+      <span class="operation-end">
+        {isRunning && !isElsewhere && may(action) && <ActionButton run={stop}>{t.actions.stop}</ActionButton>}
+        {(!isRunning || isElsewhere) && (
+          <button
+            type="button"
+            class="button button-plain"
+            onClick={() => {
+              hidden.value = new Set([...hidden.value, id]);
+            }}
+          >
+            {t.operations.dismiss}
+          </button>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Progress({ operation: { action, total, progress } }: { operation: Json<Operation> }): JSX.Element {
+  const t = text();
+  const { changed = 0, matched = 0 } = progress ?? {};
+  // More may have come since they were counted.
+  const most = total === undefined ? undefined : Math.max(total, matched);
+  return (
+    <>
+      <span class="muted">{progress && t.operations.progress(changed, most ?? matched)}</span>
+      <progress
+        {...(most !== undefined && { value: changed, max: most })}
+        aria-label={t.operations.names[action] ?? action}
+      />
+    </>
+  );
+}
+
+function countsOf(result: unknown): string {
+  const {
+    matched = 0,
+    aborted: _aborted,
+    examples: _examples,
+    ...changed
+  } = (result ?? {}) as { matched?: number } & Record<string, unknown>;
+  // Each action has words of its own for what it has changed.
+  const counts = Object.values(changed).filter((value) => typeof value === 'number');
+  return text().operations.progress(
+    counts.reduce((sum, count) => sum + count, 0),
+    matched,
+  );
+}

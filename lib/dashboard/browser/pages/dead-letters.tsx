@@ -1,0 +1,153 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DeadLetterGroup, DeadLetterGroups } from '../../../admin/dead-letter-groups.js';
+import { act, pathOf, useLook } from '../api.js';
+import { BulkDialog } from '../bulk-dialog.js';
+import { ActionButton } from '../controls.js';
+import { compact } from '../format.js';
+import type { Json } from '../json.js';
+import { Badge, Card, Crumbs, Empty, Shown, Time } from '../parts.js';
+import { href, messageHref } from '../router.js';
+import { may } from '../session.js';
+import { text } from '../texts/text.js';
+
+type Group = Json<DeadLetterGroup>;
+
+export function DeadLettersPage({ topic }: { topic: string }): JSX.Element {
+  const t = text();
+  const look = useLook<DeadLetterGroups>(pathOf('api/dead', { topic }));
+  return (
+    <>
+      <Crumbs
+        of={[
+          [t.nav.topics, href([])],
+          [topic, href(['topics', topic])],
+        ]}
+      />
+      <h1>{t.dead.title}</h1>
+      <Shown look={look}>
+        {({ total, groups, ungrouped }) => (
+          <>
+            <div class="page-head">
+              <p class="muted">
+                {t.dead.total(total)} {total > 0 && t.dead.groupsHint}
+              </p>
+              {total > 0 && <GroupActions topic={topic} filter={{ all: true }} />}
+            </div>
+            {total === 0 && (
+              <Card>
+                <Empty>{t.dead.none}</Empty>
+              </Card>
+            )}
+            {groups.map((group) => (
+              <GroupCard key={group.fingerprint} topic={topic} group={group} />
+            ))}
+            {ungrouped > 0 && <p class="muted">{t.dead.ungrouped(ungrouped)}</p>}
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function GroupCard({ topic, group }: { topic: string; group: Group }): JSX.Element {
+  const t = text();
+  const { fingerprint, reason, name, code, pattern, count, firstAt, lastAt, example } = group;
+  return (
+    <Card
+      title={
+        <>
+          <span class="big-count">{compact(count)}</span> {name}
+          {code && (
+            <>
+              {' '}
+              <code>{code}</code>
+            </>
+          )}
+        </>
+      }
+      aside={<Badge tone="bad">{t.dead.reasons[reason] ?? reason}</Badge>}
+    >
+      <p class="mono wrap">{pattern}</p>
+      <dl class="inline-facts">
+        <div>
+          <dt>{t.dead.first}</dt>
+          <dd>
+            <Time at={firstAt} />
+          </dd>
+        </div>
+        <div>
+          <dt>{t.dead.last}</dt>
+          <dd>
+            <Time at={lastAt} />
+          </dd>
+        </div>
+        <div>
+          <dt>{t.dead.example}</dt>
+          <dd>
+            <a class="mono" href={messageHref(topic, example)}>
+              {example.id}
+            </a>
+          </dd>
+        </div>
+      </dl>
+      <GroupActions topic={topic} filter={{ fingerprint }} example={example} />
+    </Card>
+  );
+}
+
+interface GroupActionsProps {
+  readonly topic: string;
+  /** Which dead letters are meant. */
+  readonly filter: { readonly fingerprint: string } | { readonly all: true };
+  readonly example?: { readonly id: string; readonly key: string };
+}
+
+function GroupActions({ topic, filter, example }: GroupActionsProps): JSX.Element {
+  const t = text();
+  const [asked, setAsked] = useState<'requeue' | 'remove'>();
+  const [tried, setTried] = useState('');
+  return (
+    <div class="actions">
+      {example && may('requeue') && (
+        <ActionButton
+          kind="primary"
+          run={async () => {
+            await act('api/requeue', { topic, ...example });
+            setTried(t.dead.tried(example.id));
+          }}
+        >
+          {t.actions.tryOne}
+        </ActionButton>
+      )}
+      {(['requeue', 'remove'] as const)
+        .filter((action) => may(action))
+        .map((action) => (
+          <button
+            key={action}
+            type="button"
+            class={`button button-${action === 'remove' ? 'danger' : 'plain'}`}
+            onClick={() => setAsked(action)}
+          >
+            {t.bulk.all[action]}
+          </button>
+        ))}
+      <span role="status" class="told">
+        {tried}
+      </span>
+      {asked && (
+        <BulkDialog
+          title={`${t.bulk.all[asked]} · ${topic}`}
+          name={t.bulk.names[asked]}
+          what={t.bulk.what[asked]}
+          topic={topic}
+          route={`api/dead/${asked}`}
+          body={{ filter }}
+          kind={asked === 'remove' ? 'danger' : 'primary'}
+          hasRate
+          close={() => setAsked(undefined)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,120 @@
+import type { JSX } from 'preact';
+import type { Fleet, FleetProcess } from '../../../admin/fleet.js';
+import { useLook } from '../api.js';
+import { Sparkbars } from '../charts.js';
+import { compact, duration, processName } from '../format.js';
+import type { Json } from '../json.js';
+import { Badge, Card, Empty, Shown, Time } from '../parts.js';
+import { href } from '../router.js';
+import { Table } from '../tables.js';
+import { text } from '../texts/text.js';
+
+/** From this part of its places on a process is as good as full. */
+const SATURATED = 0.8;
+
+/** By how much a clock may be wrong before it is worth a word, in milliseconds. */
+const CLOCK_TOLERANCE = 1000;
+
+export function FleetPage(): JSX.Element {
+  const t = text();
+  const look = useLook<Fleet>('api/fleet');
+  return (
+    <>
+      <h1>{t.nav.fleet}</h1>
+      <Shown look={look}>
+        {({ processes }) =>
+          processes.length === 0 ? (
+            <Card>
+              <Empty>{t.fleet.none}</Empty>
+            </Card>
+          ) : (
+            <Card>
+              <Table
+                label={t.nav.fleet}
+                rows={processes}
+                keyOf={({ process }) => process}
+                columns={[
+                  {
+                    name: t.fleet.process,
+                    cell: ({ process, topics }) => (
+                      <>
+                        <span class="mono strong" title={process}>
+                          {processName(process)}
+                        </span>
+                        <span class="narrow muted">{t.fleet.partitions(partitionsOf(topics))}</span>
+                      </>
+                    ),
+                  },
+                  { name: t.fleet.version, isSecondary: true, cell: ({ version }) => version ?? t.state.none },
+                  { name: t.fleet.since, isSecondary: true, cell: ({ since }) => <Time at={since} /> },
+                  { name: t.fleet.heard, isSecondary: true, cell: ({ renewedAt }) => <Time at={renewedAt} /> },
+                  { name: t.fleet.busy, cell: (process) => <Load process={process} /> },
+                  { name: t.fleet.owns, isSecondary: true, cell: (process) => <Owned process={process} /> },
+                  { name: t.fleet.last10, isSecondary: true, cell: (process) => <Work process={process} /> },
+                  { name: t.fleet.clock, isSecondary: true, cell: (process) => <Clock process={process} /> },
+                ]}
+              />
+            </Card>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function partitionsOf(topics: Json<FleetProcess>['topics']): number {
+  return topics.reduce((sum, { partitions }) => sum + partitions.length, 0);
+}
+
+type Process = { readonly process: Json<FleetProcess> };
+
+function Load({ process: { busy, concurrency, waiting } }: Process): JSX.Element {
+  const t = text();
+  if (busy === undefined || concurrency === undefined) return <>{t.state.none}</>;
+  return (
+    <span class="load">
+      <span>
+        {compact(busy)} / {compact(concurrency)}
+      </span>
+      <meter min={0} max={concurrency} high={concurrency * SATURATED} value={busy} aria-label={t.fleet.busy} />
+      {waiting !== undefined && waiting > 0 && <span class="warn">{t.fleet.saturated(waiting)}</span>}
+    </span>
+  );
+}
+
+function Owned({ process: { topics } }: Process): JSX.Element {
+  const t = text();
+  return (
+    <span class="owned">
+      {topics.map(({ topic, partitions }) => (
+        <a key={topic} href={href(['topics', topic])}>
+          <Badge tone={partitions.length > 0 ? 'accent' : 'neutral'}>
+            {t.fleet.partitionsOf(topic, partitions.length)}
+          </Badge>
+        </a>
+      ))}
+    </span>
+  );
+}
+
+function Work({ process: { minutes } }: Process): JSX.Element {
+  const t = text();
+  const delivered = minutes.reduce((sum, minute) => sum + minute.delivered, 0);
+  return (
+    <span class="with-spark">
+      <Sparkbars values={minutes.map((minute) => minute.delivered)} label={t.fleet.last10} />
+      <span class="spark-value">{compact(delivered)}</span>
+    </span>
+  );
+}
+
+function Clock({ process: { clockOffset } }: Process): JSX.Element {
+  const t = text();
+  if (clockOffset === undefined) return <>{t.state.none}</>;
+  const isOff = Math.abs(clockOffset) > CLOCK_TOLERANCE;
+  return isOff ? (
+    <Badge tone="warning">{t.fleet.clockOff(duration(Math.abs(clockOffset)))}</Badge>
+  ) : (
+    <>{t.fleet.clockRight}</>
+  );
+}

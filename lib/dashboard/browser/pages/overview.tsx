@@ -1,0 +1,233 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Overview, Problem, TopicLine } from '../../overview.js';
+import { Agenda } from '../agenda.js';
+import { useLook } from '../api.js';
+import { Sparkbars, Sparkline } from '../charts.js';
+import { Field } from '../controls.js';
+import { compact, duration, lateness, now, number } from '../format.js';
+import type { Json } from '../json.js';
+import { Badge, Card, Count, Empty, Figure, Shown } from '../parts.js';
+import { href, replaceQuery } from '../router.js';
+import { type Column, Table } from '../tables.js';
+import { text } from '../texts/text.js';
+
+const PAGE = 50;
+const MAX_PROBLEMS = 8;
+
+type Line = Json<TopicLine>;
+
+export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element {
+  const t = text();
+  const overview = useLook<Overview>('api/overview');
+  return (
+    <>
+      <h1>{t.nav.overview}</h1>
+      <Shown look={overview}>
+        {({ topics, problems, processes }) => (
+          <>
+            <Totals topics={topics} processes={processes} />
+            <Problems problems={problems} />
+            <Agenda query={query} />
+            <Topics topics={topics} problems={problems} wanted={query.get('topic') ?? ''} />
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Totals({ topics, processes }: { topics: readonly Line[]; processes: number }): JSX.Element {
+  const t = text();
+  const sum = (value: (line: Line) => number): number => topics.reduce((total, line) => total + value(line), 0);
+  const dead = sum((line) => line.dead);
+  const due = sum((line) => line.due);
+  return (
+    <dl class="figures">
+      <Figure name={t.overview.scheduled}>{compact(sum((line) => line.scheduled))}</Figure>
+      <Figure name={t.overview.due}>{compact(due)}</Figure>
+      <Figure name={t.overview.inFlight}>{compact(sum((line) => line.inFlight))}</Figure>
+      <Figure name={t.overview.dead} {...(dead > 0 && { tone: 'bad' as const })}>
+        {compact(dead)}
+      </Figure>
+      <Figure name={t.overview.rate}>{t.overview.perSecond(number(sum(rateOf)))}</Figure>
+      <Figure name={t.overview.processes}>{compact(processes)}</Figure>
+    </dl>
+  );
+}
+
+function Problems({ problems }: { problems: readonly Problem[] }): JSX.Element {
+  const t = text();
+  if (problems.length === 0) return <div class="notice notice-good">{t.problems.fine}</div>;
+  const sorted = problems.toSorted((a, b) => rankOf(a) - rankOf(b) || countOf(b) - countOf(a));
+  return (
+    <Card title={t.problems.title}>
+      <ul class="problems">
+        {sorted.slice(0, MAX_PROBLEMS).map((problem) => (
+          <li key={JSON.stringify(problem)}>
+            <span class={`dot dot-${problem.kind === 'dead' ? 'warning' : 'bad'}`} />
+            <span>{wordsOf(problem)}</span>
+            <a href={placeOf(problem)}>{t.problems.todo[problem.kind]}</a>
+          </li>
+        ))}
+      </ul>
+      {problems.length > MAX_PROBLEMS && <p class="muted">{t.problems.more(problems.length - MAX_PROBLEMS)}</p>}
+    </Card>
+  );
+}
+
+/** Dead letters can wait longer than all the others. */
+function rankOf({ kind }: Problem): number {
+  if (kind === 'redis' || kind === 'unreachable') return 0;
+  return kind === 'dead' ? 2 : 1;
+}
+
+function countOf(problem: Problem): number {
+  return problem.kind === 'redis' ? 0 : problem.count;
+}
+
+function wordsOf(problem: Problem): string {
+  const { redis, unreachable, paused, held, noHandler, noOwner, late, dead } = text().problems;
+  if (problem.kind === 'redis') return redis(problem.check, problem.message);
+  const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, dead };
+  return words[problem.kind](problem.topic, problem.count);
+}
+
+function placeOf(problem: Problem): string {
+  if (problem.kind === 'redis' || problem.kind === 'unreachable') return href(['doctor']);
+  const { kind, topic } = problem;
+  if (kind === 'dead') return href(['topics', topic, 'dead']);
+  return kind === 'no-owner' || kind === 'no-handler' ? href(['fleet']) : href(['topics', topic]);
+}
+
+function Topics({
+  topics,
+  problems,
+  wanted,
+}: {
+  topics: readonly Line[];
+  problems: readonly Problem[];
+  wanted: string;
+}): JSX.Element {
+  const t = text();
+  const [shown, setShown] = useState(PAGE);
+  const troubled = new Set(problems.flatMap((problem) => (problem.kind === 'redis' ? [] : [problem.topic])));
+  const fitting = topics
+    .filter(({ topic }) => topic.toLowerCase().includes(wanted.trim().toLowerCase()))
+    .toSorted(
+      (a, b) => Number(troubled.has(b.topic)) - Number(troubled.has(a.topic)) || a.topic.localeCompare(b.topic),
+    );
+  const rows = fitting.slice(0, shown);
+  return (
+    <Card
+      title={t.nav.topics}
+      aside={
+        topics.length > 5 && (
+          <Field
+            name={t.overview.filter}
+            type="search"
+            value={wanted}
+            change={(value) => replaceQuery({ topic: value || undefined })}
+          />
+        )
+      }
+    >
+      {topics.length === 0 ? (
+        <Empty>{t.overview.noTopics}</Empty>
+      ) : (
+        <>
+          <Table label={t.nav.topics} columns={columns()} rows={rows} keyOf={({ topic }) => topic} />
+          <footer class="card-foot">
+            <span class="muted">{t.overview.shown(rows.length, topics.length)}</span>
+            {fitting.length > shown && (
+              <button type="button" class="button button-plain" onClick={() => setShown(shown + PAGE * 4)}>
+                {t.overview.showAll}
+              </button>
+            )}
+          </footer>
+        </>
+      )}
+    </Card>
+  );
+}
+
+function columns(): Column<Line>[] {
+  const t = text();
+  return [
+    {
+      name: t.overview.topic,
+      cell: ({ topic, paused, due, oldestDueAt }) => (
+        <>
+          <a class="strong" href={href(['topics', topic])}>
+            {topic}
+          </a>
+          {paused && <Badge tone="warning">{t.topic.paused}</Badge>}
+          {due > 0 && <span class="narrow muted">{t.overview.dueSince(due, overdueFor(oldestDueAt))}</span>}
+        </>
+      ),
+    },
+    { name: t.overview.scheduled, isNumber: true, cell: ({ scheduled }) => <Count of={scheduled} /> },
+    { name: t.overview.due, isNumber: true, isSecondary: true, cell: ({ due }) => <Count of={due} /> },
+    {
+      name: t.overview.oldest,
+      isNumber: true,
+      isSecondary: true,
+      cell: ({ oldestDueAt }) =>
+        oldestDueAt === undefined ? <span class="zero">{t.state.none}</span> : overdueFor(oldestDueAt),
+    },
+    { name: t.overview.inFlight, isNumber: true, isSecondary: true, cell: ({ inFlight }) => <Count of={inFlight} /> },
+    {
+      name: t.overview.dead,
+      isNumber: true,
+      cell: ({ topic, dead }) =>
+        dead === 0 ? (
+          <Count of={0} />
+        ) : (
+          <a class="bad" href={href(['topics', topic, 'dead'])}>
+            {compact(dead)}
+          </a>
+        ),
+    },
+    {
+      name: t.overview.rate,
+      isNumber: true,
+      isSecondary: true,
+      cell: (line) => (
+        <span class="with-spark">
+          <Sparkbars values={line.minutes.map(({ delivered }) => delivered)} label={t.overview.rate} />
+          <span class={`spark-value ${rateOf(line) === 0 ? 'zero' : ''}`}>
+            {t.overview.perSecond(number(rateOf(line)))}
+          </span>
+        </span>
+      ),
+    },
+    {
+      name: t.overview.lateness,
+      isNumber: true,
+      isSecondary: true,
+      cell: ({ minutes }) => {
+        const latest = minutes.findLast((minute) => minute.lateness)?.lateness;
+        return (
+          <span class="with-spark">
+            <Sparkline values={minutes.map((minute) => minute.lateness?.p99)} label={t.overview.lateness} />
+            <span class={`spark-value spark-value-wide ${latest ? '' : 'zero'}`}>
+              {latest ? `${lateness(latest.p50)} / ${lateness(latest.p99)}` : t.state.none}
+            </span>
+          </span>
+        );
+      },
+    },
+  ];
+}
+
+/** For how long the first message that is due has waited since. */
+function overdueFor(oldestDueAt: string | undefined): string {
+  return oldestDueAt === undefined ? '' : duration(Math.max(0, now() - Date.parse(oldestDueAt)));
+}
+
+/** Deliveries a second of the last minutes; the one under way says little in its first seconds. */
+function rateOf({ minutes }: Line): number {
+  const last = minutes.slice(-2);
+  const seconds = last.reduce((sum, minute) => sum + minute.seconds, 0);
+  return seconds === 0 ? 0 : last.reduce((sum, { delivered }) => sum + delivered, 0) / seconds;
+}

@@ -1,0 +1,163 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { WorkMinute } from '../../../admin/fleet.js';
+import type { PartitionStatus, TopicStats } from '../../../admin/topic-stats.js';
+import { act, useLook } from '../api.js';
+import { Agenda } from '../agenda.js';
+import { BulkDialog } from '../bulk-dialog.js';
+import { ActionButton, Dialog } from '../controls.js';
+import { compact, duration, now, processName, shortDateTime } from '../format.js';
+import type { Json } from '../json.js';
+import { MessageList } from '../message-list.js';
+import { Badge, Card, Count, Crumbs, Figure, Shown, Time } from '../parts.js';
+import { href } from '../router.js';
+import { may } from '../session.js';
+import { Table } from '../tables.js';
+import { text } from '../texts/text.js';
+import { Work } from '../work.js';
+
+type TopicLook = TopicStats & { readonly handlers: readonly string[]; readonly minutes: readonly WorkMinute[] };
+
+export function TopicPage({ topic, query }: { topic: string; query: URLSearchParams }): JSX.Element {
+  const t = text();
+  const look = useLook<TopicLook>(`api/topic?${new URLSearchParams({ topic }).toString()}`);
+  return (
+    <>
+      <Crumbs of={[[t.nav.topics, href([])]]} />
+      <Shown look={look}>
+        {(stats) => (
+          <>
+            <Head stats={stats} />
+            <Agenda topic={topic} query={query} />
+            <Work topic={topic} query={query} minutes={stats.minutes} />
+            <MessageList topic={topic} query={query} stats={stats} />
+            <Partitions partitions={stats.partitions} />
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
+  const t = text();
+  const { topic, paused, heldUntil, handlers, oldestDueAt } = stats;
+  const isUnhandled = handlers.length === 0;
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>
+            {topic} <Badge tone={paused ? 'warning' : 'good'}>{paused ? t.topic.paused : t.topic.active}</Badge>
+          </h1>
+          <p class={isUnhandled ? 'bad' : 'muted'}>{t.topic.handlers(handlers.length)}</p>
+          {heldUntil !== undefined && <p class="muted">{t.topic.held(shortDateTime(heldUntil))}</p>}
+        </div>
+        <TopicActions stats={stats} />
+      </div>
+      <dl class="figures">
+        <Figure name={t.overview.scheduled}>{compact(stats.scheduled)}</Figure>
+        <Figure name={t.overview.due}>{compact(stats.due)}</Figure>
+        <Figure name={t.overview.oldest}>
+          {oldestDueAt === undefined ? t.state.none : duration(Math.max(0, now() - Date.parse(oldestDueAt)))}
+        </Figure>
+        <Figure name={t.overview.inFlight}>{compact(stats.inFlight)}</Figure>
+        <Figure name={t.topic.blocked}>{compact(stats.blocked)}</Figure>
+        <Figure name={t.overview.dead} {...(stats.dead > 0 && { tone: 'bad' as const })}>
+          <a href={href(['topics', topic, 'dead'])}>{compact(stats.dead)}</a>
+        </Figure>
+      </dl>
+    </>
+  );
+}
+
+function TopicActions({ stats: { topic, paused } }: { stats: Json<TopicLook> }): JSX.Element {
+  const t = text();
+  const [asked, setAsked] = useState<'pause' | 'resume' | 'drain' | 'purge'>();
+  const close = (): void => setAsked(undefined);
+  const toggle = paused ? 'resume' : 'pause';
+  return (
+    <div class="actions">
+      {([toggle, 'drain', 'purge'] as const)
+        .filter((action) => may(action))
+        .map((action) => (
+          <button
+            // One that stays, and keeps the focus, when it turns into its opposite.
+            key={action === toggle ? 'toggle' : action}
+            type="button"
+            class={`button button-${action === 'drain' || action === 'purge' ? 'danger' : 'plain'}`}
+            onClick={() => setAsked(action)}
+          >
+            {t.actions[action]}
+          </button>
+        ))}
+      {(asked === 'pause' || asked === 'resume') && (
+        <Dialog title={`${t.actions[asked]} · ${topic}`} close={close}>
+          <p>{asked === 'pause' ? t.topic.pauseWhat(topic) : t.topic.resumeWhat(topic)}</p>
+          <div class="dialog-actions">
+            <ActionButton
+              kind="primary"
+              run={async () => {
+                await act(`api/${asked}`, { topic });
+                close();
+              }}
+            >
+              {t.actions[asked]}
+            </ActionButton>
+          </div>
+        </Dialog>
+      )}
+      {(asked === 'drain' || asked === 'purge') && (
+        <BulkDialog
+          title={`${t.actions[asked]} · ${topic}`}
+          name={t.actions[asked]}
+          what={t.bulk.what[asked]}
+          topic={topic}
+          route={`api/${asked}`}
+          body={{}}
+          kind="danger"
+          isConfirmed
+          close={close}
+        />
+      )}
+    </div>
+  );
+}
+
+function Partitions({ partitions }: { partitions: readonly Json<PartitionStatus>[] }): JSX.Element {
+  const t = text();
+  return (
+    <Card title={t.topic.partitions}>
+      <Table
+        label={t.topic.partitions}
+        rows={partitions}
+        keyOf={({ partition }) => String(partition)}
+        columns={[
+          { name: t.topic.partition, cell: ({ partition }) => partition },
+          {
+            name: t.topic.owner,
+            cell: ({ owner }) =>
+              owner === undefined ? (
+                <Badge tone="bad">{t.topic.noOwner}</Badge>
+              ) : (
+                <span class="mono" title={owner}>
+                  {processName(owner)}
+                </span>
+              ),
+          },
+          { name: t.overview.scheduled, isNumber: true, cell: ({ scheduled }) => <Count of={scheduled} /> },
+          { name: t.overview.due, isNumber: true, isSecondary: true, cell: ({ due }) => <Count of={due} /> },
+          { name: t.topic.blocked, isNumber: true, isSecondary: true, cell: ({ blocked }) => <Count of={blocked} /> },
+          {
+            name: t.overview.inFlight,
+            isNumber: true,
+            isSecondary: true,
+            cell: ({ inFlight }) => <Count of={inFlight} />,
+          },
+          { name: t.overview.dead, isNumber: true, cell: ({ dead }) => <Count of={dead} /> },
+          { name: t.topic.nextDue, isSecondary: true, cell: ({ nextDueAt }) => <Time at={nextDueAt} /> },
+        ]}
+      />
+    </Card>
+  );
+}

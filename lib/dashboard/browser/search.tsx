@@ -1,0 +1,177 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ShownMessage } from '../redaction.js';
+import { changesSeen, look, pathOf } from './api.js';
+import { Field } from './controls.js';
+import type { Json } from './json.js';
+import { Failure } from './parts.js';
+import { go } from './router.js';
+import { seesPayloads } from './session.js';
+import { text } from './texts/text.js';
+import { type SearchFilter, WaitingActions } from './waiting-actions.js';
+
+type Message = Json<ShownMessage>;
+
+/** What the address of a search has. */
+export interface Sought {
+  readonly tag?: string | undefined;
+  readonly key?: string | undefined;
+  readonly text?: string | undefined;
+  readonly field?: string | undefined;
+  readonly value?: string | undefined;
+}
+
+/** Of the parameters of an address; `undefined` if nothing is looked for. */
+export function soughtIn(query: URLSearchParams): Sought | undefined {
+  const [tag, key, words, field, value] = ['tag', 'key', 'text', 'field', 'value'].map(
+    (name) => query.get(name) || undefined,
+  );
+  const sought = { tag, key, text: words, ...(field !== undefined && { field, value: value ?? '' }) };
+  return Object.values(sought).some((one) => one !== undefined) ? sought : undefined;
+}
+
+const WAYS = ['id', 'key', 'tag', 'text', 'field'] as const;
+type Way = (typeof WAYS)[number];
+
+/** Finds one message by its id, or those that have something in common. */
+export function SearchForm({ topic, state, sought }: { topic: string; state: string; sought: Sought }): JSX.Element {
+  const t = text();
+  // What is in payloads must not be told by trying.
+  const ways = WAYS.filter((way) => seesPayloads() || (way !== 'text' && way !== 'field'));
+  const [by, setBy] = useState<Way>(() => ways.find((way) => way !== 'id' && sought[way] !== undefined) ?? 'id');
+  const [wanted, setWanted] = useState(() => (by === 'id' ? '' : (sought[by] ?? '')));
+  const [second, setSecond] = useState(sought.value ?? '');
+  const search = (event: Event): void => {
+    event.preventDefault();
+    const [first, other] = [wanted.trim(), second.trim()];
+    if (by === 'id') {
+      if (first !== '') go(['topics', topic, 'messages', first], { key: other || undefined });
+      return;
+    }
+    const found = { [by]: first || undefined, ...(by === 'field' && first !== '' && { value: second }) };
+    // Only messages that wait, run or are dead are found by a tag; one that is due waits.
+    const where = state === 'due' || (by === 'tag' && state === 'finished') ? 'scheduled' : state;
+    go(['topics', topic], { state: where, ...found });
+  };
+  return (
+    <form class="search" role="search" onSubmit={search}>
+      <select aria-label={t.search.by} value={by} onChange={({ currentTarget }) => setBy(currentTarget.value as Way)}>
+        {ways.map((way) => (
+          <option key={way} value={way}>
+            {t.search.ways[way]}
+          </option>
+        ))}
+      </select>
+      <Field name={t.search.fields[by]} type="search" value={wanted} change={setWanted} />
+      {(by === 'id' || by === 'field') && (
+        <Field name={by === 'id' ? t.topic.key : t.search.value} type="search" value={second} change={setSecond} />
+      )}
+      <button type="submit" class="button button-plain">
+        {t.actions.search}
+      </button>
+    </form>
+  );
+}
+
+interface Found {
+  readonly messages: readonly Message[];
+  readonly read: number;
+  readonly cursor: string | undefined;
+  readonly isRunning: boolean;
+  readonly error?: unknown;
+}
+
+const NOTHING: Found = { messages: [], read: 0, cursor: undefined, isRunning: true };
+
+/** So many are found before the reader is asked whether to go on. */
+const WANTED = 50;
+
+/** What a search has found so far. It goes on in steps, each of which the server bounds, until it is stopped. */
+export function SearchResults({
+  topic,
+  state,
+  sought,
+  children,
+}: {
+  topic: string;
+  state: string;
+  sought: Sought;
+  children: (messages: readonly Message[], isOver: boolean) => JSX.Element;
+}): JSX.Element {
+  const t = text();
+  const { found, stop, goOn } = useSearch({ topic, state, ...sought });
+  const { messages, read, cursor, isRunning, error } = found;
+  const isOver = !isRunning && cursor === undefined;
+  return (
+    <>
+      <div class="search-state">
+        <span role="status" class="muted">
+          {t.search.progress(read, messages.length)} {isOver && error === undefined && t.search.over}
+        </span>
+        <div class="actions">
+          {isRunning && (
+            <button type="button" class="button button-plain" onClick={stop}>
+              {t.actions.stop}
+            </button>
+          )}
+          {!isRunning && cursor !== undefined && (
+            <button type="button" class="button button-plain" onClick={goOn}>
+              {t.search.goOn}
+            </button>
+          )}
+          {state === 'scheduled' && <WaitingActions topic={topic} filter={filterOf(sought)} />}
+        </div>
+      </div>
+      {error !== undefined && <Failure error={error} />}
+      {(error === undefined || messages.length > 0) && children(messages, isOver)}
+    </>
+  );
+}
+
+function filterOf({ field, value, ...rest }: Sought): SearchFilter {
+  return { ...rest, ...(field !== undefined && { field: { path: field, value: value ?? '' } }) };
+}
+
+/** Begins when it is shown, and anew once something was changed here. */
+function useSearch(query: Readonly<Record<string, string | undefined>>): {
+  found: Found;
+  stop: () => void;
+  goOn: () => void;
+} {
+  const [found, setFound] = useState(NOTHING);
+  const [under, setUnder] = useState<AbortController>();
+  const run = async (before: Found, ended: AbortController): Promise<void> => {
+    setUnder(ended);
+    let sofar: Found = { ...before, isRunning: true, error: undefined };
+    const wanted = before.messages.length + WANTED;
+    const isWanted = (): boolean => !ended.signal.aborted && sofar.messages.length < wanted;
+    try {
+      do {
+        if (!ended.signal.aborted) setFound(sofar);
+        const page = await look<{ messages: ShownMessage[]; read: number; cursor?: string | undefined }>(
+          pathOf('api/search', { ...query, cursor: sofar.cursor }),
+          ended.signal,
+        );
+        const messages = [...sofar.messages, ...page.messages];
+        sofar = { ...sofar, messages, read: sofar.read + page.read, cursor: page.cursor };
+      } while (sofar.cursor !== undefined && isWanted());
+      if (!ended.signal.aborted) setFound({ ...sofar, isRunning: false });
+    } catch (error) {
+      if (!ended.signal.aborted) setFound({ ...sofar, isRunning: false, error });
+    }
+  };
+  const changes = changesSeen();
+  useEffect(() => {
+    const ended = new AbortController();
+    void run(NOTHING, ended);
+    return () => ended.abort();
+  }, [JSON.stringify(query), changes]);
+  return {
+    found,
+    stop: () => {
+      under?.abort();
+      setFound((sofar) => ({ ...sofar, isRunning: false }));
+    },
+    goOn: () => void run(found, new AbortController()),
+  };
+}

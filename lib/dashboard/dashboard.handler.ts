@@ -1,0 +1,238 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { splitUrl } from '../http/framework.js';
+import { Refusal } from '../http/refusal.js';
+import { sendJson } from '../http/send-json.js';
+import { type Clock, SystemClock } from '../time/clock.js';
+import { ACTING_ROUTES } from './acting.routes.js';
+import { type Asset, readAssets } from './assets.js';
+import { type EventStream, EventStreams } from './event-streams.js';
+import { followEvents } from './live-events.js';
+import { Operations } from './operations.js';
+import { ANSWER_WITHOUT_REDIS, READING_ROUTES } from './reading.routes.js';
+import { type DashboardRedact, NO_PAYLOADS } from './redaction.js';
+import { refusalOf } from './refusal-of.js';
+import { assertNotForged, assertOwnSite, bodyOf } from './request-checks.js';
+import {
+  type ActingRoute,
+  type DashboardQueues,
+  Given,
+  type ReadingRoute,
+  type RouteContext,
+  assertSeesTopicOf,
+} from './route.js';
+import { SharedLooks } from './shared-looks.js';
+import { unlessAway } from './unless-away.js';
+import type { Viewer } from './viewer.js';
+import { watchLook } from './watched-look.js';
+
+/** The page itself; it finds everything else beside it. */
+export const PAGE = 'index.html';
+
+/**
+ * Where what other routes show comes again whenever it changes. Each `look` names one, with its parameters: a page has one stream,
+ * since a browser has six connections to a server.
+ */
+export const WATCH_ROUTE = 'api/watch';
+
+/** What can be watched beside the routes: events as they happen. */
+export const LIVE_LOOK = 'api/live';
+
+/** Most looks of a stream; no page has as many. */
+const MAX_LOOKS = 10;
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+export interface DashboardHandlerOptions {
+  readonly queues: DashboardQueues;
+  readonly redact?: DashboardRedact | undefined;
+  readonly traceUrl?: string | undefined;
+  readonly log: { error(message: string): void };
+  readonly clock?: Clock;
+}
+
+/** A request, by what its mount knows of it. */
+export interface DashboardRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Below the place where the dashboard is mounted, without a slash before it. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** What a framework has read already. */
+  readonly body: unknown;
+  /** Whoever asks; `undefined`: they may see nothing. */
+  readonly viewer: Viewer | undefined;
+}
+
+/** The same of somebody who may see something. */
+type AdmittedRequest = DashboardRequest & { readonly viewer: Viewer };
+
+/** Answers the requests of the dashboard, whatever it is mounted in. */
+export class DashboardHandler {
+  readonly #options: DashboardHandlerOptions;
+  readonly #clock: Clock;
+  readonly #looks: SharedLooks;
+  readonly #operations: Operations;
+  readonly #streams = new EventStreams();
+  #assets: ReadonlyMap<string, Asset> | undefined;
+
+  constructor(options: DashboardHandlerOptions) {
+    this.#options = options;
+    const { clock = new SystemClock() } = options;
+    this.#looks = new SharedLooks(clock);
+    this.#clock = clock;
+    this.#operations = new Operations(clock, () => this.#looks.forget());
+  }
+
+  /** Never rejects. */
+  async handle(asked: DashboardRequest): Promise<void> {
+    const { request, response } = asked;
+    try {
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+      const { viewer } = asked;
+      if (!viewer) throw new Refusal(403, 'FORBIDDEN', 'You may not see this.');
+      await this.#route({ ...asked, viewer });
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (!refusal) {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        this.#options.log.error(`The dashboard could not answer ${request.method} ${asked.path}: ${text}`);
+      }
+      if (response.headersSent) {
+        response.end();
+        return;
+      }
+      const { status, code, message } = refusal ?? {
+        status: 500,
+        code: 'INTERNAL',
+        message: 'The dashboard has failed; the log of its process says why.',
+      };
+      sendJson(response, { status, content: { error: { code, message } } });
+    }
+  }
+
+  /** Ends what is open. */
+  close(): void {
+    this.#streams.close();
+    this.#operations.stopAll();
+  }
+
+  async #route(asked: AdmittedRequest): Promise<void> {
+    const { request, path } = asked;
+    const acting = routeAt(ACTING_ROUTES, path);
+    if (acting) return this.#act(asked, acting);
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed('GET');
+    return path.startsWith('api/') ? this.#read(asked) : this.#sendAsset(asked);
+  }
+
+  async #act({ request, response, body, viewer }: AdmittedRequest, { action, act }: ActingRoute): Promise<void> {
+    if (request.method !== 'POST') throw notAllowed('POST');
+    assertNotForged(request);
+    const given = new Given(await bodyOf(request, body));
+    const context = this.#context(viewer);
+    viewer.assertMay(typeof action === 'string' ? action : action(context, given));
+    await assertSeesTopicOf(context, given);
+    try {
+      sendJson(response, { status: 200, content: await act(context, given) });
+    } finally {
+      this.#looks.forget();
+    }
+  }
+
+  async #read({ request, response, path, query, viewer }: AdmittedRequest): Promise<void> {
+    assertOwnSite(request);
+    if (path === WATCH_ROUTE) {
+      const begins = this.#watched(query.getAll('look'), viewer);
+      const stream = this.#streams.open(response);
+      for (const begin of begins) begin(stream);
+      return;
+    }
+    const look = this.#lookAt(path, query, viewer);
+    sendJson(response, { status: 200, content: await look() });
+  }
+
+  /** @throws Refusal if there is no such route */
+  #lookAt(path: string, query: URLSearchParams, viewer: Viewer): () => Promise<unknown> {
+    const route = routeAt(READING_ROUTES, path);
+    if (!route) throw nothingHere();
+    const given = new Given(Object.fromEntries(query));
+    const look = async (): Promise<unknown> => {
+      const context = this.#context(viewer);
+      await assertSeesTopicOf(context, given);
+      return route(context, given);
+    };
+    return ANSWER_WITHOUT_REDIS.has(path) ? look : () => unlessAway(look(), this.#options.queues.admin, this.#clock);
+  }
+
+  /**
+   * What begins each of the looks that a stream is to tell of.
+   *
+   * @throws Refusal if one of them is none, or there are too many
+   */
+  #watched(looks: readonly string[], viewer: Viewer): ((stream: EventStream) => void)[] {
+    if (looks.length === 0 || looks.length > MAX_LOOKS) {
+      throw new Refusal(400, 'INVALID_ARGUMENT', `'look' must be given 1 to ${MAX_LOOKS} times.`);
+    }
+    return looks.map((asked, number) => {
+      const { path, search } = splitUrl(asked);
+      const query = new URLSearchParams(search);
+      if (path === LIVE_LOOK) {
+        const filter = { viewer, topic: query.get('topic') || undefined, kind: query.get('kind') || undefined };
+        return (stream) => followEvents(this.#options.queues.events.fleet, filter, number, stream);
+      }
+      const look = this.#lookAt(path, query, viewer);
+      return (stream) => void watchLook(look, number, stream);
+    });
+  }
+
+  async #sendAsset({ response, path }: DashboardRequest): Promise<void> {
+    this.#assets ??= readAssets();
+    const name = path === '' ? PAGE : path;
+    const asset = this.#assets.get(name);
+    if (!asset) throw nothingHere();
+    // The names of all others change with their content.
+    if (name !== PAGE) response.setHeader('cache-control', 'private, max-age=31536000, immutable');
+    response.writeHead(200, { 'content-type': asset.type, 'content-length': asset.content.length });
+    response.end(asset.content);
+  }
+
+  #context(viewer: Viewer): RouteContext {
+    const { queues, traceUrl } = this.#options;
+    const redact = viewer.rights.payloads ? this.#options.redact : NO_PAYLOADS;
+    return {
+      queues,
+      redact,
+      traceUrl,
+      viewer,
+      by: { actor: viewer.rights.actor },
+      looks: this.#looks,
+      operations: this.#operations,
+      clock: this.#clock,
+    };
+  }
+}
+
+/** The route at a path, if that is one of theirs. */
+function routeAt<R extends ReadingRoute | ActingRoute>(
+  routes: Readonly<Record<string, R>>,
+  path: string,
+): R | undefined {
+  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+}
+
+function nothingHere(): Refusal {
+  return new Refusal(404, 'NOT_FOUND', 'There is nothing here.');
+}
+
+function notAllowed(allowed: string): Refusal {
+  return new Refusal(405, 'METHOD_NOT_ALLOWED', `This is asked with ${allowed}.`);
+}

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http';
+import { Refusal } from '../http/refusal.js';
+
+/** Proxies close a connection on which nothing is said for long. In milliseconds. */
+const PULSE = 15_000;
+
+/** After this time the browser has to connect again, so that a right that was taken away ends. In milliseconds. */
+const LONGEST = 5 * 60_000;
+
+/** Bytes that may wait for a slow browser. */
+const MAX_WAITING = 1024 * 1024;
+
+/** Server-sent events to one browser, until either side ends it. */
+export interface EventStream {
+  /** Whether the browser reads too slowly for more. */
+  readonly isFull: boolean;
+  /** Aborted once it has ended. */
+  readonly ended: AbortSignal;
+  send(data: string): void;
+}
+
+/** The streams that are open. */
+export class EventStreams {
+  readonly #open = new Set<() => void>();
+  #isClosed = false;
+
+  /** @throws Refusal if this process is shutting down */
+  open(response: ServerResponse): EventStream {
+    if (this.#isClosed) throw new Refusal(503, 'SHUTTING_DOWN', 'This process is shutting down.');
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    response.write('retry: 2000\n\n');
+    const ended = new AbortController();
+    const pulse = setInterval(() => response.write(':\n\n'), PULSE);
+    const longest = setTimeout(() => end(), LONGEST);
+    const end = (): void => {
+      clearInterval(pulse);
+      clearTimeout(longest);
+      this.#open.delete(end);
+      ended.abort();
+      response.end();
+    };
+    this.#open.add(end);
+    response.on('close', end);
+    return {
+      get isFull() {
+        return response.writableLength > MAX_WAITING;
+      },
+      ended: ended.signal,
+      send: (data) => {
+        if (!ended.signal.aborted) response.write(`data: ${data}\n\n`);
+      },
+    };
+  }
+
+  /** Ends all of them; none is opened any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const end of this.#open) end();
+  }
+}

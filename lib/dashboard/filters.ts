@@ -1,0 +1,63 @@
+import type { MessageDetails } from '../admin/message-details.js';
+import { type MessageFilter, checkedMessageFilter, fitsContent } from '../admin/message-filter.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { Refusal } from '../http/refusal.js';
+import { type ShownMessage, shownMessage } from './redaction.js';
+import type { Given, RouteContext } from './route.js';
+
+/**
+ * The filter that a body has.
+ *
+ * @throws Refusal if it is none, or means one message, which is named elsewhere
+ */
+export function givenFilter(body: Given): object {
+  const filter = body.value('filter');
+  if (isPlainObject(filter) && !('id' in filter)) return filter;
+  throw new Refusal(400, 'INVALID_ARGUMENT', "'filter' must be an object with what the messages have in common.");
+}
+
+/** The filter that the parameters of a URL stand for. */
+export function queriedFilter(query: Given): MessageFilter {
+  const path = query.optionalText('field');
+  return {
+    tag: query.optionalText('tag'),
+    key: query.optionalText('key'),
+    text: query.optionalText('text'),
+    ...(path !== undefined && { field: { path, value: query.text('value') } }),
+    from: query.optionalNumber('from'),
+    to: query.optionalNumber('to'),
+  };
+}
+
+/** @throws Refusal if a filter looks into payloads that the viewer may not see: they could be told by trial */
+export function assertMayFilterBy({ viewer }: Pick<RouteContext, 'viewer'>, filter: object): void {
+  if (looksIntoPayloads(filter)) viewer.assertSeesPayloads();
+}
+
+/** @throws Refusal also if `redact` hides parts of payloads: what would be changed, and how much of it, tells them by trial */
+export function assertMayActBy({ viewer, redact }: Pick<RouteContext, 'viewer' | 'redact'>, filter: object): void {
+  assertMayFilterBy({ viewer }, filter);
+  if (!redact || !looksIntoPayloads(filter)) return;
+  throw new Refusal(
+    403,
+    'FORBIDDEN',
+    "The option 'redact' hides parts of payloads, so what is to be changed cannot be chosen by text or field. Choose it by tag, key or time.",
+  );
+}
+
+/** What the filter has found, as far as it is also in what the viewer gets of the payloads: else these could be told by trial. */
+export function shownMatches(
+  messages: readonly MessageDetails[],
+  filter: MessageFilter,
+  { redact }: Pick<RouteContext, 'redact'>,
+): ShownMessage[] {
+  const shown = messages.map((message) => shownMessage(message, redact));
+  if (!looksIntoPayloads(filter)) return shown;
+  const checked = checkedMessageFilter(filter, []);
+  return shown.filter((message) => !message.redacted || fitsContent({ ...message, raw: '' }, checked));
+}
+
+export function looksIntoPayloads(filter: object): boolean {
+  const { text, field } = filter as MessageFilter;
+  return text !== undefined || field !== undefined;
+}

@@ -1,0 +1,10 @@
+// The dashboard, `nestjs-delay-queue/dashboard`: what is not named here may change at any time.
+
+export {
+  DelayQueueDashboardModule,
+  type DashboardHttpRequest,
+  type DelayQueueDashboardOptions,
+} from './dashboard.module.js';
+export type { DashboardAccess, DashboardRight, DashboardUser } from './access.js';
+export type { DashboardRedact, RedactedPlace } from './redaction.js';
+export type { HttpRequest } from '../http/framework.js';

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditedAction } from '../audit/audit-log.js';
+import type { BulkProgress } from '../admin/bulk-options.js';
+import type { Clock } from '../time/clock.js';
+import { toDate } from '../time/date.js';
+import { Refusal } from '../http/refusal.js';
+import type { Viewer } from './viewer.js';
+
+/** Work on many messages, which goes on while its browser is closed, and can be stopped. */
+export interface Operation {
+  readonly id: string;
+  readonly action: AuditedAction;
+  readonly topic: string;
+  readonly actor: string | undefined;
+  readonly startedAt: Date;
+  /** How many messages were meant when its user counted them; `undefined` if nobody has. */
+  readonly total: number | undefined;
+  readonly state: 'running' | 'done' | 'stopped' | 'failed';
+  /** How far it has come; `undefined` before its first step. */
+  readonly progress: BulkProgress | undefined;
+  /** What the call was answered. */
+  readonly result: unknown;
+  readonly error: string | undefined;
+}
+
+/** What the work is given, to be stopped and to say how far it has come. */
+export interface OperationControl {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: BulkProgress) => void;
+}
+
+interface Entry {
+  shown: Operation;
+  readonly abort: AbortController;
+}
+
+/** Most operations that are remembered. */
+const MAX_REMEMBERED = 100;
+
+/** The operations that were begun in this process. */
+export class Operations {
+  readonly #clock: Clock;
+  readonly #onEnd: () => void;
+  readonly #operations = new Map<string, Entry>();
+
+  /** @param onEnd called after each of them has ended, however it ended */
+  constructor(clock: Clock, onEnd: () => void) {
+    this.#clock = clock;
+    this.#onEnd = onEnd;
+  }
+
+  /** Those of the topics that somebody sees, the latest first. */
+  list(viewer: Viewer): Operation[] {
+    const all = Array.from(this.#operations.values(), ({ shown }) => shown);
+    return all.filter(({ topic }) => viewer.sees(topic)).toReversed();
+  }
+
+  /** @throws Refusal if there is none with this id, or the viewer does not see its topic */
+  get(id: string, viewer: Viewer): Operation {
+    return this.#entryOf(id, viewer).shown;
+  }
+
+  /** @param work rejects or resolves once it has ended */
+  begin(
+    about: Pick<Operation, 'action' | 'topic' | 'actor' | 'total'>,
+    work: (control: OperationControl) => Promise<unknown>,
+  ): Operation {
+    const abort = new AbortController();
+    const startedAt = toDate(this.#clock.now());
+    const shown: Operation = {
+      ...about,
+      id: randomUUID(),
+      startedAt,
+      state: 'running',
+      progress: undefined,
+      result: undefined,
+      error: undefined,
+    };
+    const entry = { shown, abort };
+    this.#operations.set(shown.id, entry);
+    this.#forgetOldest();
+    const follow = async (): Promise<void> => {
+      try {
+        const onProgress = (progress: BulkProgress): void => {
+          entry.shown = { ...entry.shown, progress };
+        };
+        const result = await work({ signal: abort.signal, onProgress });
+        entry.shown = { ...entry.shown, state: abort.signal.aborted ? 'stopped' : 'done', result };
+      } catch (error) {
+        entry.shown = {
+          ...entry.shown,
+          state: 'failed',
+          error: error instanceof Error ? error.message : String(error),
+        };
+      }
+      this.#onEnd();
+    };
+    void follow();
+    return shown;
+  }
+
+  /** @throws Refusal as {@link get} */
+  stop(id: string, viewer: Viewer): void {
+    this.#entryOf(id, viewer).abort.abort();
+  }
+
+  /** To be called when the process ends. What was done by then stays done. */
+  stopAll(): void {
+    for (const { abort } of this.#operations.values()) abort.abort();
+  }
+
+  #entryOf(id: string, viewer: Viewer): Entry {
+    const entry = this.#operations.get(id);
+    if (!entry || !viewer.sees(entry.shown.topic)) {
+      throw new Refusal(404, 'NOT_FOUND', 'This process has no such operation.');
+    }
+    return entry;
+  }
+
+  #forgetOldest(): void {
+    for (const [id, { shown }] of this.#operations) {
+      if (this.#operations.size <= MAX_REMEMBERED) return;
+      if (shown.state !== 'running') this.#operations.delete(id);
+    }
+  }
+}

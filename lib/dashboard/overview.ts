@@ -1,0 +1,90 @@
+import type { DoctorReport } from '../admin/doctor.js';
+import type { WorkMinute } from '../admin/fleet.js';
+import type { TopicCounts, TopicStats } from '../admin/topic-stats.js';
+import type { DashboardQueues } from './route.js';
+
+/** A topic in the overview. */
+export interface TopicLine extends Omit<TopicCounts, 'counters'> {
+  readonly topic: string;
+  readonly partitions: number;
+  /** Partitions that no living process owns. */
+  readonly unowned: number;
+  /** Processes that handle it. */
+  readonly handlers: number;
+  readonly minutes: readonly WorkMinute[];
+}
+
+/** What is wrong. The browser says it in words, with what to do. */
+export type Problem = TopicProblem | RedisProblem;
+
+export interface TopicProblem {
+  readonly kind: 'unreachable' | 'paused' | 'held' | 'no-handler' | 'no-owner' | 'late' | 'dead';
+  readonly topic: string;
+  readonly count: number;
+}
+
+/** What the doctor found that breaks a promise. */
+export interface RedisProblem {
+  readonly kind: 'redis';
+  readonly check: string;
+  readonly message: string;
+}
+
+export interface Overview {
+  readonly at: Date;
+  readonly processes: number;
+  readonly topics: readonly TopicLine[];
+  readonly problems: readonly Problem[];
+}
+
+/** A message that has waited for longer than this after it was due is late, in milliseconds. */
+const LATE = 10_000;
+
+/** @param examine asks the doctor */
+export async function lookOver({ admin }: DashboardQueues, examine: () => Promise<DoctorReport>): Promise<Overview> {
+  const [names, fleet, { findings }] = await Promise.all([admin.topics(), admin.fleet({ minutes: 10 }), examine()]);
+  const handlers = new Map<string, number>();
+  for (const { topic } of fleet.processes.flatMap(({ topics }) => topics)) {
+    handlers.set(topic, (handlers.get(topic) ?? 0) + 1);
+  }
+  const minutes = new Map(fleet.topics.map((one) => [one.topic, one.minutes]));
+  const { at, processes } = fleet;
+  const topics: TopicLine[] = [];
+  const problems: Problem[] = findings
+    .filter(({ level }) => level === 'error')
+    .map(({ check, message }) => ({ kind: 'redis', check, message }));
+  for (const { topic, stats } of await admin.statsOf(names)) {
+    if (!stats) {
+      problems.push({ kind: 'unreachable', topic, count: 0 });
+      continue;
+    }
+    const line = toLine(stats, handlers.get(topic) ?? 0, minutes.get(topic) ?? []);
+    topics.push(line);
+    if (stats.unreachable.length > 0) problems.push({ kind: 'unreachable', topic, count: stats.unreachable.length });
+    problems.push(...problemsOf(line, at));
+  }
+  return { at, processes: processes.length, topics, problems };
+}
+
+function toLine(
+  { counters: _counters, unreachable: _unreachable, partitions, ...stats }: TopicStats,
+  handlers: number,
+  minutes: readonly WorkMinute[],
+): TopicLine {
+  const unowned = partitions.filter(({ owner }) => owner === undefined).length;
+  return { ...stats, partitions: partitions.length, unowned, handlers, minutes };
+}
+
+function problemsOf(line: TopicLine, at: Date): TopicProblem[] {
+  const { topic, scheduled, due, dead, paused, heldUntil, handlers, unowned, oldestDueAt } = line;
+  const problems: TopicProblem[] = [];
+  const add = (kind: TopicProblem['kind'], count: number): number => problems.push({ kind, topic, count });
+  const isLate = oldestDueAt !== undefined && at.getTime() - oldestDueAt.getTime() > LATE;
+  if (paused) add('paused', due);
+  else if (heldUntil !== undefined && heldUntil > at) add('held', due);
+  else if (handlers === 0 && scheduled > 0) add('no-handler', scheduled);
+  else if (unowned > 0 && scheduled > 0) add('no-owner', unowned);
+  else if (isLate) add('late', due);
+  if (dead > 0) add('dead', dead);
+  return problems;
+}

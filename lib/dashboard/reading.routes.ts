@@ -1,0 +1,178 @@
+import type { DoctorReport } from '../admin/doctor.js';
+import type { MessageDetails } from '../admin/message-details.js';
+import type { PeekState } from '../admin/peek.js';
+import { MAX_BATCH } from '../broker/broker.interface.js';
+import { occurrenceId } from '../schedules/occurrence-ids.js';
+import { toDate } from '../time/date.js';
+import { VERSION } from '../version.js';
+import { assertMayFilterBy, looksIntoPayloads, queriedFilter, shownMatches } from './filters.js';
+import { lookOver } from './overview.js';
+import { shownMessage, shownSchedule } from './redaction.js';
+import { type ReadingRoute, type RouteContext, scheduleOf } from './route.js';
+import { visibleAgenda, visibleEntries, visibleFleet, visibleOverview } from './visible.js';
+
+/** How many of the next runs of a schedule are shown. */
+const NEXT_RUNS = 10;
+
+/** Into how many parts an agenda is cut. */
+const BUCKETS = 60;
+
+/** Longest time that a look at all topics is kept for each of them and of their partitions, in milliseconds: a hundred times what one takes a slow Redis. */
+const KEPT_A_PARTITION = 25;
+
+/** The same for what the doctor asks. */
+const KEPT_FOR_DOCTOR = 500;
+
+/** The same for each dead letter or schedule that is looked at. */
+const KEPT_A_RECORD = 2;
+
+/** Longest time that a look is kept which costs Redis a few milliseconds, however long it takes here, in milliseconds. */
+const KEPT_IF_CHEAP = 10_000;
+
+const cheap = (): number => KEPT_IF_CHEAP;
+
+/** The routes that answer while Redis is away: so the page opens, and says what is wrong with Redis. */
+export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session', 'api/doctor', 'api/operations']);
+
+/** What the pages show, by path. Looks that cost more than a call are shared by all who watch. */
+export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
+  'api/session': async ({ viewer, traceUrl }) => ({ ...viewer.rights, version: VERSION, traceUrl }),
+
+  'api/clock': async (context) => ({ at: toDate(await redisTime(context)) }),
+
+  'api/overview': async (context) => {
+    const overview = await context.looks.take(
+      'overview',
+      () => lookOver(context.queues, () => examined(context)),
+      ({ topics }) =>
+        KEPT_FOR_DOCTOR + KEPT_A_PARTITION * topics.reduce((sum, { partitions }) => sum + 1 + partitions, 0),
+    );
+    return visibleOverview(overview, context.viewer);
+  },
+
+  'api/topic': async ({ queues: { admin }, looks }, query) => {
+    const topic = query.text('topic');
+    const lookAtTopic = async () => {
+      const [stats, fleet] = await Promise.all([admin.stats(topic), admin.fleet({ topic, minutes: 10 })]);
+      const handlers = fleet.processes.filter(({ topics }) => topics.some((one) => one.topic === topic));
+      const minutes = fleet.topics.find((one) => one.topic === topic)?.minutes ?? [];
+      return { at: fleet.at, ...stats, handlers: handlers.map(({ process }) => process), minutes };
+    };
+    return looks.take(`topic ${topic}`, lookAtTopic, cheap);
+  },
+
+  'api/history': async ({ queues: { admin }, looks }, query) => {
+    const topic = query.text('topic');
+    return { spans: await looks.take(`history ${topic}`, () => admin.history(topic), cheap) };
+  },
+
+  'api/agenda': async (context, query) => {
+    const { queues, looks, viewer } = context;
+    const [topic, buckets] = [query.optionalText('topic'), query.optionalNumber('buckets') ?? BUCKETS];
+    const span = query.optionalNumber('span');
+    const range = span === undefined ? { from: query.number('from'), to: query.number('to') } : { span };
+    const lookAtAgenda = async () => {
+      const { from, to } = 'span' in range ? spanFrom(await redisTime(context), range.span, buckets) : range;
+      return queues.admin.agenda(topic, { from, to, buckets });
+    };
+    const name = `agenda ${JSON.stringify([topic, buckets, range])}`;
+    // Of all topics it costs a call for each of their partitions.
+    const agenda = await looks.take(name, lookAtAgenda, topic === undefined ? undefined : cheap);
+    return visibleAgenda(agenda, viewer);
+  },
+
+  'api/messages': async ({ queues: { admin }, looks, redact }, query) => {
+    const [topic, state] = [query.text('topic'), query.text('state') as PeekState];
+    const options = {
+      limit: query.optionalNumber('limit') ?? 50,
+      cursor: query.optionalText('cursor'),
+      tag: query.optionalText('tag'),
+    };
+    const name = `messages ${JSON.stringify([topic, state, options])}`;
+    const { messages, cursor } = await looks.take(name, () => admin.peek(topic, state, options), cheap);
+    return { messages: messages.map((message) => shownMessage(message, redact)), cursor };
+  },
+
+  'api/search': async (context, query) => {
+    const { queues, looks, redact } = context;
+    const [topic, filter, state] = [query.text('topic'), queriedFilter(query), query.optionalText('state')];
+    assertMayFilterBy(context, filter);
+    const options = {
+      cursor: query.optionalText('cursor'),
+      ...(state !== undefined && { states: [state as MessageDetails['state']] }),
+      // So a step ends at the same place whatever it has found, of which not all may be shown.
+      ...(redact && looksIntoPayloads(filter) && { limit: MAX_BATCH, maxRead: MAX_BATCH }),
+    };
+    const name = `search ${JSON.stringify([topic, filter, options])}`;
+    const page = await looks.take(name, () => queues.admin.search(topic, filter, options), cheap);
+    return { ...page, messages: shownMatches(page.messages, filter, context) };
+  },
+
+  'api/message': async ({ queues: { admin }, redact }, query) => {
+    const [topic, name] = [query.text('topic'), query.message()];
+    const [message, explanation] = await Promise.all([admin.get(topic, name), admin.explain(topic, name)]);
+    return { message: message && shownMessage(message, redact), explanation };
+  },
+
+  'api/dead': async ({ queues: { admin }, looks }, query) => {
+    const topic = query.text('topic');
+    return looks.take(
+      `dead ${topic}`,
+      () => admin.deadLetterGroups(topic),
+      ({ total }) => KEPT_A_RECORD * total,
+    );
+  },
+
+  'api/schedules': async ({ queues: { schedules }, looks, redact, viewer }) => {
+    const all = await looks.take(
+      'schedules',
+      () => schedules.list(),
+      ({ length }) => KEPT_A_RECORD * length,
+    );
+    const seen = all.filter(({ topic }) => viewer.sees(topic));
+    return { schedules: seen.map((schedule) => shownSchedule(schedule, redact)) };
+  },
+
+  'api/schedule': async (context, query) => {
+    const { queues, redact } = context;
+    const { admin, schedules } = queues;
+    const schedule = await scheduleOf(context, query);
+    const { id, topic, key, last } = schedule;
+    const next = await schedules.next(id, NEXT_RUNS);
+    const lastRun = last && (await admin.get(topic, { id: occurrenceId(id, last.getTime()), key }));
+    return { schedule: shownSchedule(schedule, redact), next, lastRun: lastRun && shownMessage(lastRun, redact) };
+  },
+
+  'api/fleet': async ({ queues: { admin }, looks, viewer }) =>
+    visibleFleet(await looks.take('fleet', () => admin.fleet({ minutes: 10 }), cheap), viewer),
+
+  'api/doctor': async (context) => {
+    context.viewer.assertSeesAllTopics();
+    return examined(context);
+  },
+
+  'api/audit': async ({ queues: { admin }, viewer }, query) => {
+    const options = { limit: query.optionalNumber('limit') ?? 50, cursor: query.optionalText('cursor') };
+    const { entries, cursor } = await admin.audit(options);
+    return { entries: visibleEntries(entries, viewer), cursor };
+  },
+
+  'api/operations': async ({ operations, viewer }) => ({ operations: operations.list(viewer) }),
+};
+
+async function examined({ queues: { admin }, looks }: RouteContext): Promise<DoctorReport> {
+  return looks.take('doctor', () => admin.doctor(), cheap);
+}
+
+/** The time by which everything is due, epoch milliseconds; by this process's clock and by how far that was off a moment ago. */
+async function redisTime({ queues: { admin }, looks, clock }: RouteContext): Promise<number> {
+  const lookAtClock = async () => (await admin.fleet({ minutes: 0 })).at.getTime() - clock.now();
+  return clock.now() + (await looks.take('clock', lookAtClock, cheap));
+}
+
+/** The time that begins now, from a whole bucket on, so that bars move by their own width. */
+function spanFrom(now: number, span: number, buckets: number): { from: number; to: number } {
+  const bucket = span / buckets;
+  const from = Math.floor(Math.floor(now / bucket) * bucket);
+  return { from, to: from + span };
+}

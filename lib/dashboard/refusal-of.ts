@@ -1,0 +1,18 @@
+import { DelayQueueError } from '../errors/delay-queue.error.js';
+import { Refusal } from '../http/refusal.js';
+
+const STATUS: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 400,
+  SERIALIZATION: 400,
+  INVALID_PAYLOAD: 400,
+  PAYLOAD_TOO_LARGE: 413,
+  CONFIGURATION: 409,
+  BROKER_UNAVAILABLE: 503,
+};
+
+/** How a failure is told to the browser; `undefined` if it is a fault of ours, of which a stranger learns nothing. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof DelayQueueError)) return undefined;
+  return new Refusal(STATUS[error.code] ?? 422, error.code, error.message);
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { splitUrl } from '../http/framework.js';
+import { Secret } from '../http/secret.js';
+import { DashboardHandler } from './dashboard.handler.js';
+import type { DashboardRedact } from './redaction.js';
+import type { DashboardQueues } from './route.js';
+import { viewerOf } from './viewer.js';
+
+/** How the dashboard is served without an application. */
+export interface ServeOptions {
+  readonly queues: DashboardQueues;
+  /** 0 takes one that is free. */
+  readonly port: number;
+  /** Whether its reader may also change something. */
+  readonly operate: boolean;
+  /** Who it is, for the audit log. */
+  readonly actor?: string;
+  readonly redact?: DashboardRedact;
+  readonly log: { error(message: string): void };
+}
+
+export interface ServedDashboard {
+  /** Has the token without which nothing is answered. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+const TOKEN_BYTES = 24;
+
+/** Serves the dashboard to this machine alone, below a path that cannot be guessed. */
+export async function serveDashboard({
+  queues,
+  port,
+  operate,
+  actor,
+  redact,
+  log,
+}: ServeOptions): Promise<ServedDashboard> {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const secret = new Secret(token);
+  const handler = new DashboardHandler({ queues, redact, log });
+  const viewer = viewerOf({ right: operate ? 'operate' : 'read', actor });
+  const server = createServer((request, response) => {
+    const { path, search } = splitUrl(request.url ?? '');
+    const [, given = '', ...rest] = path.split('/');
+    if (!isForLoopback(request)) {
+      return refuse(
+        request,
+        response,
+        403,
+        'The dashboard is served to this machine alone, by the URL that was printed.',
+      );
+    }
+    if (rest.length === 0 || !secret.equals(new Secret(given))) {
+      return refuse(request, response, 401, 'Open the URL that the command has printed: it has a token in it.');
+    }
+    const query = new URLSearchParams(search);
+    void handler.handle({ request, response, path: rest.join('/'), query, body: undefined, viewer });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, HOST, resolve);
+  });
+  return {
+    url: `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`,
+    close: async () => {
+      handler.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+/** Another site may have its own name resolved to this machine (DNS rebinding); a browser then sends that name. */
+function isForLoopback({ headers: { host = '' } }: IncomingMessage): boolean {
+  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host);
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  request.resume();
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+  response.writeHead(status, { ...headers, 'cache-control': 'no-store' });
+  response.end(`${message}\n`);
+}

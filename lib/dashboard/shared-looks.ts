@@ -1,0 +1,70 @@
+import type { Clock } from '../time/clock.js';
+
+/** How old a look may be for whoever asks next, in milliseconds. */
+const FRESH = 2000;
+
+/**
+ * A look that took long is kept for this many times its own duration, so that looking takes less than a hundredth of the time of Redis,
+ * however many watch, unless it takes so long that the longest time below is shorter.
+ */
+const REST = 100;
+
+/** Longest time that a look is kept, in milliseconds. */
+const LONGEST_KEPT = 180_000;
+
+/** Most looks that are kept: one for each page that is open. */
+const MAX_LOOKS = 500;
+
+interface Look {
+  readonly result: Promise<unknown>;
+  /** Until when it is answered again; `undefined` while it is under way. */
+  until: number | undefined;
+}
+
+/** Lets all viewers of a page share one look at Redis. */
+export class SharedLooks {
+  readonly #clock: Clock;
+  readonly #looks = new Map<string, Look>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * @param name equal names mean the same look
+   * @param mostOf the longest time that an answer may be kept, in milliseconds: a look may have taken long only because this process
+   *   is busy, or Redis far away
+   */
+  async take<T>(name: string, look: () => Promise<T>, mostOf: (answer: T) => number = () => LONGEST_KEPT): Promise<T> {
+    const now = this.#clock.now();
+    const known = this.#looks.get(name);
+    if (known && (known.until === undefined || now < known.until)) return known.result as Promise<T>;
+    this.#forgetOld(now);
+    const result = look();
+    const entry: Look = { result, until: undefined };
+    this.#looks.set(name, entry);
+    try {
+      const answer = await result;
+      const took = this.#clock.now() - now;
+      const most = Math.min(LONGEST_KEPT, mostOf(answer));
+      entry.until = this.#clock.now() + Math.max(FRESH, Math.min(most, took * REST));
+      return answer;
+    } catch (error) {
+      if (this.#looks.get(name) === entry) this.#looks.delete(name);
+      throw error;
+    }
+  }
+
+  /** Whoever has changed something sees it at once. */
+  forget(): void {
+    this.#looks.clear();
+  }
+
+  #forgetOld(now: number): void {
+    for (const [name, { until = Infinity }] of this.#looks) if (until <= now) this.#looks.delete(name);
+    for (const name of this.#looks.keys()) {
+      if (this.#looks.size < MAX_LOOKS) return;
+      this.#looks.delete(name);
+    }
+  }
+}

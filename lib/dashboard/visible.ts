@@ -1,0 +1,59 @@
+import type { Agenda } from '../admin/agenda.js';
+import type { AuditEntry } from '../audit/audit-log.js';
+import type { Fleet } from '../admin/fleet.js';
+import type { Overview } from './overview.js';
+import type { Viewer } from './viewer.js';
+
+// What is looked at for all viewers together, cut down to the topics that one of them sees.
+
+export function visibleOverview(overview: Overview, viewer: Viewer): Overview {
+  if (viewer.seesAllTopics) return overview;
+  const { topics, problems } = overview;
+  return {
+    ...overview,
+    topics: topics.filter(({ topic }) => viewer.sees(topic)),
+    problems: problems.filter((problem) => problem.kind !== 'redis' && viewer.sees(problem.topic)),
+  };
+}
+
+/** Without what a process did minute by minute, which is about all of its topics. */
+export function visibleFleet({ at, processes, topics }: Fleet, viewer: Viewer): Fleet {
+  if (viewer.seesAllTopics) return { at, processes, topics };
+  return {
+    at,
+    processes: processes.flatMap((process) => {
+      const seen = process.topics.filter(({ topic }) => viewer.sees(topic));
+      return seen.length === 0 ? [] : [{ ...process, topics: seen, minutes: [] }];
+    }),
+    topics: topics.filter(({ topic }) => viewer.sees(topic)),
+  };
+}
+
+export function visibleAgenda(agenda: Agenda, viewer: Viewer): Agenda {
+  if (viewer.seesAllTopics) return agenda;
+  const { from, to, buckets, unreachable } = agenda;
+  const topics = agenda.topics.filter(({ topic }) => viewer.sees(topic));
+  const sum = (of: (one: (typeof topics)[number]) => number): number =>
+    topics.reduce((total, one) => total + of(one), 0);
+  return {
+    from,
+    to,
+    scheduled: sum((one) => one.scheduled),
+    overdue: sum((one) => one.overdue),
+    earlier: sum((one) => one.earlier),
+    later: sum((one) => one.later),
+    buckets: buckets.map((bucket, i) => ({ ...bucket, count: sum((one) => one.counts[i] ?? 0) })),
+    topics,
+    unreachable: unreachable.filter(({ topic }) => viewer.sees(topic)),
+  };
+}
+
+/** For a viewer who does not see payloads, also without what others have looked for in them. */
+export function visibleEntries(entries: readonly AuditEntry[], viewer: Viewer): AuditEntry[] {
+  const seen = entries.filter(({ topic }) => viewer.sees(topic));
+  if (viewer.rights.payloads) return seen;
+  return seen.map((entry) => {
+    const { text: _text, field: _field, ...given } = entry.given;
+    return { ...entry, given };
+  });
+}

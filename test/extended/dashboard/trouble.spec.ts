@@ -1,0 +1,237 @@
+import { Test } from '@nestjs/testing';
+import { DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
+import type { Page } from 'playwright-core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startRedis } from '../../support/servers/redis-server.js';
+import { Shop, expectClean, useShop } from './open-shop.js';
+
+// What a page does while its server, or the way to it, is in trouble, and while what it shows changes under it.
+
+const shop = useShop();
+const opened: Page[] = [];
+
+const STREAMS = '**/api/watch?*';
+
+afterEach(async () => {
+  for (const page of opened.splice(0)) await page.context().close();
+});
+
+async function open(address: string): Promise<Page> {
+  const page = await shop.page(address);
+  opened.push(page);
+  return page;
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const dialog = (page: Page) => page.getByRole('dialog');
+const lost = (page: Page) => page.getByText('The connection to the server is lost.');
+
+/** Acts as the page itself does, without its buttons. */
+async function act(page: Page, route: string, bodies: readonly object[]): Promise<void> {
+  await page.evaluate(
+    async ([path, all]) => {
+      const headers = { 'content-type': 'application/json', 'x-delay-queue-dashboard': '1' };
+      for (const body of all) await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+    },
+    [route, bodies] as const,
+  );
+}
+
+/** Messages that there are not: to cancel them changes nothing, and is written down. */
+function unknown(count: number): object[] {
+  return Array.from({ length: count }, (_, i) => ({ topic: 'order.timeout', id: `nobody-${i}` }));
+}
+
+describe('news of what is shown', () => {
+  it('comes again after the server has refused it for a while, and the page says so meanwhile', async () => {
+    const page = await open('#/');
+    await page.route(STREAMS, (route) => route.fulfill({ status: 503 }));
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByText('Loading').waitFor();
+    expect(await lost(page).count()).toBe(0);
+    await lost(page).waitFor();
+    // Another answer is no news.
+    await act(page, 'api/run-now', [{ topic: 'order.timeout', id: 'nothing' }]);
+    expect(await lost(page).count()).toBe(1);
+    await page.unroute(STREAMS);
+    await page.getByRole('region', { name: 'Fleet' }).waitFor();
+    expect(await lost(page).count()).toBe(0);
+  });
+
+  it('is not said to be away when the server only ends the stream, as it does every few minutes', async () => {
+    const page = await open('#/');
+    let streams = 0;
+    await page.route(STREAMS, async (route) => {
+      if (++streams > 3) return route.continue();
+      return route.fulfill({ contentType: 'text/event-stream', body: 'retry: 200\n\n' });
+    });
+    await page.evaluate(() => {
+      const seen = new MutationObserver(() => {
+        if (document.querySelector('.notice-warning')) document.body.dataset['alarmed'] = 'true';
+      });
+      seen.observe(document.body, { childList: true, subtree: true });
+    });
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('region', { name: 'Fleet' }).waitFor();
+    expect(streams).toBe(4);
+    expect(await page.evaluate(() => document.body.dataset['alarmed'])).toBeUndefined();
+    expectClean(page);
+  });
+
+  it('opens a page whose first questions were refused', async () => {
+    const page = await open('#/doctor');
+    let refused = 0;
+    await page.route('**/api/session', (route) => (++refused > 1 ? route.continue() : route.fulfill({ status: 503 })));
+    await page.reload();
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('heading', { name: 'Doctor' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it.each(['#/topics/order.timeout', '#/live'])('takes one connection: %s', async (address) => {
+    const page = await open('#/');
+    const streams = new Set<unknown>();
+    let most = 0;
+    page.on('request', (request) => {
+      if (request.resourceType() === 'eventsource') streams.add(request);
+      most = Math.max(most, streams.size);
+    });
+    page.on('requestfailed', (request) => streams.delete(request));
+    page.on('requestfinished', (request) => streams.delete(request));
+    await page.goto(page.url().replace(/#.*/, address));
+    await page.locator('main .loading').first().waitFor({ state: 'detached' });
+    await page.reload();
+    await page.locator('main h1').waitFor();
+    await expect.poll(() => page.locator('main .loading').count()).toBe(0);
+    expect([streams.size, most]).toEqual([1, 1]);
+    expectClean(page);
+  });
+});
+
+describe('pages of rows', () => {
+  it('stay while messages come and go, until their reader asks for what is new', async () => {
+    const page = await open('#/topics/order.timeout');
+    const rows = page.getByRole('region', { name: 'Scheduled' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(21);
+    const first = (await rows.nth(1).getByRole('link').first().textContent()) ?? '';
+    await button(page, 'Load more').click();
+    await expect.poll(() => rows.count()).toBe(41);
+    await act(page, 'api/cancel', [{ topic: 'order.timeout', id: first }]);
+    await button(page, 'Show what is new').waitFor();
+    expect(await rows.count()).toBe(41);
+    await button(page, 'Show what is new').click();
+    await expect.poll(() => rows.count()).toBe(21);
+    expect(await page.getByRole('link', { name: first, exact: true }).count()).toBe(0);
+    expectClean(page);
+  });
+
+  it('of the audit log have no gap between them', async () => {
+    const page = await open('#/audit');
+    await act(page, 'api/cancel', unknown(60));
+    const rows = page.getByRole('region', { name: 'Audit' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(51);
+    await button(page, 'Load more').click();
+    await expect.poll(() => rows.count()).toBeGreaterThan(60);
+    const before = await rows.allTextContents();
+    await act(page, 'api/cancel', unknown(2));
+    await button(page, 'Show what is new').waitFor();
+    expect(await rows.count()).toBe(before.length);
+    await button(page, 'Show what is new').click();
+    await expect.poll(() => rows.count()).toBe(51);
+    expectClean(page);
+  });
+});
+
+it('work that a process behind the same address does is not lost sight of, and its bar shows how far it has come', async () => {
+  const page = await open('#/topics/payment.charge/dead');
+  await shop.mend();
+  await page.route('**/api/operations', (route) => route.fulfill({ json: { operations: [] } }));
+  await button(page, 'Requeue all').first().click();
+  await dialog(page).getByLabel('Messages a second').fill('0.5');
+  await dialog(page).getByRole('button', { name: 'Requeue 14 messages' }).click();
+  const operation = page.getByRole('region', { name: 'Under way' });
+  await operation.getByText('It was begun in another process').waitFor();
+  expect(await operation.getByRole('button', { name: 'Stop' }).count()).toBe(0);
+  await page.unroute('**/api/operations');
+  await operation.getByText('1 of 14 so far').waitFor();
+  const bar = operation.getByRole('progressbar');
+  expect([await bar.getAttribute('value'), await bar.getAttribute('max')]).toEqual(['1', '14']);
+  await operation.getByRole('button', { name: 'Stop' }).click();
+  await operation.getByText('stopped').waitFor();
+  expectClean(page);
+});
+
+it('says why nothing can be shown while Redis is away, and comes back by itself', async () => {
+  const server = await startRedis(['--appendonly', 'yes']);
+  const alone = new Shop(server.url);
+  try {
+    await alone.start('web');
+    const page = await alone.page('#/');
+    await page.getByText('Nothing is wrong').waitFor();
+    await server.kill();
+    const alert = page.getByRole('alert');
+    await alert.getByRole('heading', { name: 'Redis cannot be reached' }).waitFor();
+    await alert.getByText(`127.0.0.1:${server.port}`).waitFor();
+    // Who opens the page now reads it as well.
+    await page.reload();
+    await alert.getByText(/^Since /).waitFor();
+    await alert.getByRole('link', { name: 'See what the doctor advises' }).click();
+    await page.locator('.findings').getByText('connection', { exact: true }).waitFor();
+    expect(await alert.count()).toBe(0);
+    await page.goBack();
+    await alert.waitFor();
+    await server.start();
+    await page.getByRole('region', { name: 'Topics' }).waitFor();
+    await expect.poll(() => alert.count()).toBe(0);
+  } finally {
+    await server.start().catch(() => {});
+    await alone.close();
+    await server.stop();
+  }
+});
+
+it('a dialog gives the focus back to what has opened it, however it is closed', async () => {
+  const page = await open('#/topics/order.timeout');
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  await button(page, 'Pause').click();
+  await button(page, 'Close').click();
+  await expect.poll(focused).toBe('Pause');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Escape');
+  await expect.poll(focused).toBe('Pause');
+  await button(page, 'Pause').click();
+  await dialog(page).getByRole('button', { name: 'Pause' }).click();
+  await expect.poll(focused).toBe('Resume');
+  expectClean(page);
+});
+
+it('a payload that cannot be decoded is said to be one, and cannot be edited', async () => {
+  const { REDIS_URL: redis, QUEUE_PREFIX: prefix } = shop.connection;
+  const serializer = { serialize: (value: unknown) => value, deserialize: (value: unknown) => value };
+  const producing = DelayQueueModule.forRoot({ redis, prefix, serializer, consumer: false });
+  const app = await Test.createTestingModule({ imports: [producing] }).compile();
+  await app.init();
+  await app.get(DelayQueueProducer).publish('order.timeout', { order: 1 }, { id: 'serialized', delay: '1h' });
+  await app.close();
+  const page = await open('#/topics/order.timeout/messages/serialized');
+  await page.getByText('This process cannot decode the payload').waitFor();
+  await button(page, 'Reschedule').waitFor();
+  expect(await button(page, 'Edit payload').count()).toBe(0);
+  expectClean(page);
+});
+
+it('each page has a title of its own', async () => {
+  const page = await open('#/');
+  for (const [address, title] of [
+    ['#/', 'Overview'],
+    ['#/topics/order.timeout', 'order.timeout'],
+    ['#/topics/payment.charge/dead', 'Dead letters · payment.charge'],
+    ['#/schedules/report.daily', 'report.daily'],
+    ['#/audit', 'Audit'],
+    ['#/nothing', 'There is no such page'],
+  ]) {
+    await page.goto(page.url().replace(/#.*/, address ?? ''));
+    await expect.poll(() => page.title()).toBe(`${title} · Delay queue`);
+  }
+  expectClean(page);
+});

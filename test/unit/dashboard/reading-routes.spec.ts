@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { READING_ROUTES } from '../../../lib/dashboard/reading.routes.js';
+import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
+import { SharedLooks } from '../../../lib/dashboard/shared-looks.js';
+import { viewerOf } from '../../../lib/dashboard/viewer.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
+
+/** A context in which somebody looks who may see everything. */
+function contextOf(admin: object, clock = new ManualClock()): RouteContext {
+  const viewer = viewerOf('read');
+  return { queues: { admin }, looks: new SharedLooks(clock), clock, viewer } as unknown as RouteContext;
+}
+
+it('a page of messages that took a second is kept for ten', async () => {
+  const clock = new ManualClock();
+  let looks = 0;
+  const peek = async () => {
+    looks++;
+    await clock.advance(1000);
+    return { messages: [], cursor: undefined };
+  };
+  const context = contextOf({ peek }, clock);
+  const look = async () => READING_ROUTES['api/messages']?.(context, new Given({ topic: 'jobs', state: 'scheduled' }));
+  await look();
+  clock.moveTo(clock.now() + 9999);
+  await look();
+  expect(looks).toBe(1);
+  clock.moveTo(clock.now() + 1);
+  await look();
+  expect(looks).toBe(2);
+});
+
+it('the agenda of a span begins now by the clock of Redis, at a whole bucket, and moves on', async () => {
+  const clock = new ManualClock();
+  const offset = 3_600_000;
+  const ranges: unknown[] = [];
+  const admin = {
+    fleet: async () => ({ at: new Date(clock.now() + offset) }),
+    agenda: async (_topic: string, range: object) => {
+      ranges.push(range);
+      return {};
+    },
+  };
+  const context = contextOf(admin, clock);
+  const look = async () => READING_ROUTES['api/agenda']?.(context, new Given({ topic: 'jobs', span: '60000' }));
+  const begin = Math.floor((clock.now() + offset) / 1000) * 1000;
+  await look();
+  clock.moveTo(clock.now() + 3000);
+  await look();
+  expect(ranges).toEqual([
+    { from: begin, to: begin + 60_000, buckets: 60 },
+    { from: begin + 3000, to: begin + 63_000, buckets: 60 },
+  ]);
+});
