@@ -24,6 +24,7 @@ const bed = useCliBed('file', async (filled) => {
     { payload: { fail: 'There is no order 1008' }, options: { id: '1008' } },
     { payload: { fail: 'no stock' }, options: { id: '1009' } },
   ]);
+  await filled.admin.schedules.upsert({ id: 'digest', topic: 'digest', payload: { customer: 7 }, every: '1h' });
 });
 
 describe('docs/reference/command-line.md', () => {

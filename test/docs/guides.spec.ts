@@ -1,6 +1,7 @@
 import { afterEach, vi } from 'vitest';
 import { useKitBed } from '../support/kit/kit-bed.js';
 import { administration } from './drivers/administration.js';
+import { dashboard } from './drivers/dashboard.js';
 import { debounce } from './drivers/debounce.js';
 import { deadLetters } from './drivers/dead-letters.js';
 import { deployment } from './drivers/deployment.js';
@@ -24,6 +25,7 @@ afterEach(() => {
 
 driveDocuments('docs/guides', {
   'administration.md': administration,
+  'dashboard.md': dashboard,
   'dead-letters.md': deadLetters,
   'debounce.md': debounce,
   'deployment.md': deployment,

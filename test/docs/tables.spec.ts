@@ -2,13 +2,13 @@ import ms from 'ms';
 import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
-import { assemble } from '../../lib/cli/run.js';
 import { EXIT } from '../../lib/cli/exit-codes.js';
 import { createProgram } from '../../lib/cli/program.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 import { resolveOptions } from '../../lib/composition/resolve-options.js';
 import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
 import { DEFAULT_PARTITIONS } from '../../lib/topics/topic-settings.interface.js';
+import { commandNames } from '../support/cli/command-names.js';
 import { Library, type Member, scriptNames } from '../support/docs/library.js';
 import { checkedTables, DOCUMENTS, inBackticks, readDocument, section, table } from '../support/docs/markdown.js';
 import { faultsIn, type Facts } from '../support/docs/table-check.js';
@@ -28,6 +28,11 @@ const CODE: Readonly<Record<string, Facts>> = {
   RequeueOptions: optionsOf('RequeueOptions'),
   DeadLetterFilter: optionsOf('DeadLetterFilter'),
   AgendaOptions: optionsOf('AgendaOptions'),
+  MessageFilter: optionsOf('MessageFilter'),
+  SearchOptions: optionsOf('SearchOptions'),
+  CancelManyOptions: optionsOf('CancelManyOptions'),
+  DelayQueueDashboardOptions: optionsOf('DelayQueueDashboardOptions'),
+  DashboardUser: optionsOf('DashboardUser'),
   DelayQueueIndicatorOptions: optionsOf('DelayQueueIndicatorOptions'),
   OpenTelemetryOptions: optionsOf('OpenTelemetryOptions'),
   PrometheusMetricsOptions: optionsOf('PrometheusMetricsOptions'),
@@ -223,12 +228,6 @@ function attributeOf([constant, value]: readonly [string, string]): string[] {
   return constant === 'SYSTEM' ? [] : [value];
 }
 
-function commandNames(): string[] {
-  const { program } = assemble(process);
-  const visible = program.createHelp().visibleCommands(program);
-  return visible.flatMap((command) => (command.name() === 'help' ? [] : [command.name()]));
-}
-
 function globalOptions(): string[] {
   const { options } = createProgram();
   return [
@@ -263,6 +262,8 @@ function keysOf(keys: RedisKeys): string[] {
     ...valuesOf(keys.fleet),
     keys.sessionChannel('<session>'),
     keys.work(29_454_480),
+    keys.history(120, 245_454),
+    keys.spans,
     ...valuesOf(keys.topic(topic)),
   ];
 }

@@ -106,7 +106,7 @@ export function deadLetters(document: DrivenDocument): void {
           results.push(await requeue(...args));
           // Without a currency it dies again, so that there is something to requeue.
           if (results.length === 1) await app.events.dead.take(5);
-          return { matched: 0, requeued: 0, aborted: false };
+          return { matched: 0, requeued: 0, aborted: false, examples: undefined };
         });
 
         await run({ admin });

@@ -42,4 +42,16 @@ export function tags(document: DrivenDocument): void {
       expect(log.mock.calls).toEqual(ids.map((id) => [id, expect.any(Date), ['customer:7']]));
     });
   });
+
+  document.drive('Act by tag #1', (run) => {
+    it('counts what carries the tag', async () => {
+      const log = vi.spyOn(console, 'log').mockReturnValue();
+      const { producer, admin } = await bootApplication({ imports: IMPORTS });
+      await producer.publish(TOPIC, null, { delay: '1d', tags: ['customer:7'] });
+      await producer.publish(TOPIC, null, { delay: '1d', tags: ['customer:8'] });
+      await run({ admin });
+
+      expect(log.mock.calls).toEqual([['1 would wait for 30 days']]);
+    });
+  });
 }
