@@ -72,7 +72,7 @@ describe('in a shell', () => {
     { line: 'nestjs-delay-queue re', found: ['reschedule', 'requeue', 'remove', 'resume'] },
     { line: 'nestjs-delay-queue stats ', found: [TOPIC] },
     { line: 'nestjs-delay-queue --json peek order', found: [TOPIC] },
-    { line: `nestjs-delay-queue peek ${TOPIC} --state `, found: ['scheduled', 'due', 'in-flight', 'dead'] },
+    { line: `nestjs-delay-queue peek ${TOPIC} --state `, found: ['scheduled', 'due', 'in-flight', 'dead', 'finished'] },
     { line: 'nestjs-delay-queue requeue --fin', found: ['--fingerprint'] },
     { line: 'nestjs-delay-queue stats --redis redis://127.0.0.1:1 ', found: [] },
     { line: 'nestjs-delay-queue completion z', found: ['zsh'] },
