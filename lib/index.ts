@@ -70,7 +70,14 @@ export type { SettleStatus } from './messages/settle-status.js';
 
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
-export type { ActionOptions, AuditEntries, AuditEntry, AuditOptions, AuditedAction } from './audit/audit-log.js';
+export {
+  AUDITED_ACTIONS,
+  type ActionOptions,
+  type AuditEntries,
+  type AuditEntry,
+  type AuditOptions,
+  type AuditedAction,
+} from './audit/audit-log.js';
 export type {
   Agenda,
   AgendaBucket,

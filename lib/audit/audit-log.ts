@@ -12,6 +12,11 @@ import { isName } from '../messages/topic.js';
 import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
 
+/**
+ * Every {@link AuditedAction}.
+ *
+ * @publicApi
+ */
 export const AUDITED_ACTIONS = [
   'cancel',
   'reschedule',
