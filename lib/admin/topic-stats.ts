@@ -1,6 +1,7 @@
-import type { PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import type { PartitionCounters, PartitionStats, TopicConfig } from '../broker/broker.interface.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { liveSessions } from '../fleet/live-sessions.js';
+import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { askPartitions, partitionsToAsk } from './ask-partitions.js';
 
@@ -99,12 +100,14 @@ const AT_ONCE = 16;
  */
 export async function countTopics(dependencies: AdminDependencies, topics: readonly string[]): Promise<CountedTopic[]> {
   const { broker } = dependencies;
-  const live = await served(dependencies, () => liveSessions(broker));
+  const [live, configs] = await served(dependencies, () =>
+    Promise.all([liveSessions(broker), broker.configsOf(topics)]),
+  );
   const all: CountedTopic[] = [];
   let atOnce = AT_ONCE;
   while (all.length < topics.length) {
     const some = topics.slice(all.length, all.length + atOnce);
-    const counts = some.map((topic) => countTopic(dependencies, topic, live));
+    const counts = some.map((topic, i) => countTopic(dependencies, topic, { live, listed: configs[all.length + i] }));
     for (const [i, result] of (await Promise.allSettled(counts)).entries()) {
       const topic = some[i] as string;
       if (result.status === 'fulfilled') all.push({ topic, stats: result.value });
@@ -124,17 +127,20 @@ function isAway(result: PromiseSettledResult<TopicStats>): boolean {
 /**
  * Counts what a topic holds, with one call for each partition.
  *
- * @param live the sessions of processes that live; `undefined`: one call more asks for them
+ * @param known what need not be asked for once more: the sessions of processes that live, and what the list of topics says of it
  * @throws BrokerUnavailableError
  */
 export async function countTopic(
   dependencies: AdminDependencies,
   topic: string,
-  live?: ReadonlySet<string>,
+  { live, listed }: { live?: ReadonlySet<string>; listed?: TopicConfig | undefined } = {},
 ): Promise<TopicStats> {
   const { broker } = dependencies;
   const [all, sessions] = await served(dependencies, () =>
-    Promise.all([partitionsToAsk(broker, topic), live ?? liveSessions(broker)]),
+    Promise.all([
+      listed ? partitionsOf(topic, listed.partitions) : partitionsToAsk(broker, topic),
+      live ?? liveSessions(broker),
+    ]),
   );
   const { answers, unreachable } = await askPartitions(dependencies, all, (_, partition) => broker.stats(partition));
   const partitions = answers.map(([{ index }, stats]) => toStatus(index, stats, sessions));

@@ -42,7 +42,11 @@ const LATE = 10_000;
 
 /** @param examine asks the doctor */
 export async function lookOver({ admin }: DashboardQueues, examine: () => Promise<DoctorReport>): Promise<Overview> {
-  const [names, fleet, { findings }] = await Promise.all([admin.topics(), admin.fleet({ minutes: 10 }), examine()]);
+  const [counted, fleet, { findings }] = await Promise.all([
+    admin.topics().then((names) => admin.statsOf(names)),
+    admin.fleet({ minutes: 10 }),
+    examine(),
+  ]);
   const handlers = new Map<string, number>();
   for (const { topic } of fleet.processes.flatMap(({ topics }) => topics)) {
     handlers.set(topic, (handlers.get(topic) ?? 0) + 1);
@@ -53,7 +57,7 @@ export async function lookOver({ admin }: DashboardQueues, examine: () => Promis
   const problems: Problem[] = findings
     .filter(({ level }) => level === 'error')
     .map(({ check, message }) => ({ kind: 'redis', check, message }));
-  for (const { topic, stats } of await admin.statsOf(names)) {
+  for (const { topic, stats } of counted) {
     if (!stats) {
       problems.push({ kind: 'unreachable', topic, count: 0 });
       continue;
