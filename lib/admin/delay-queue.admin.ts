@@ -4,7 +4,9 @@ import { serveWithin } from '../broker/serve.js';
 import { shareClass } from '../package-copies.js';
 import { type MessageName, assertMessageName } from '../messages/assert-id.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
-import type { Duration } from '../time/duration.js';
+import { MAX_DELAY } from '../checks/limits.js';
+import { toDate } from '../time/date.js';
+import { type Duration, parseDuration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { findMessage } from '../topics/find-message.js';
 import { MessageChanges } from '../topics/message-changes.js';
@@ -531,22 +533,47 @@ export class DelayQueueAdmin {
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async pause(topic: TopicRef, options: ActionOptions = {}): Promise<void> {
-    await this.#act('pause', topic, {}, options, () =>
-      this.#inEachPartition(topic, (broker, partition) => broker.pause(partition)),
-    );
+    await this.#act('pause', topic, {}, options, async () => {
+      await this.#inEachPartition(topic, (broker, partition) => broker.pause(partition));
+    });
   }
 
   /**
-   * Ends a pause: what has fallen due meanwhile is handed out at once.
+   * Holds a topic for a while, as a `RateLimitedError` of a handler does: nothing of it is handed out in any process before that is over.
+   * What is being handled goes on, and no attempt is spent. It ends by itself, or by {@link resume}; a hold that lasts longer stays.
+   *
+   * @example
+   * ```ts
+   * const until = await admin.hold('order.timeout', '30m', { actor: 'ann@example.com' });
+   * console.log(`nothing begins before ${until.toISOString()}`);
+   * ```
+   *
+   * @param delay from now on, 0 to 10 years
+   * @returns until when it is held, on the Redis server's clock
+   * @throws InvalidArgumentError also if the topic was never used
+   * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be held then
+   * @throws ConfigurationError if the topic speaks another protocol
+   */
+  async hold(topic: TopicRef, delay: Duration, options: ActionOptions = {}): Promise<Date> {
+    return this.#act('hold', topic, { delay }, options, async () => {
+      const length = parseDuration('delay', delay, { max: MAX_DELAY });
+      const call = { caller: uuidv7(), sequence: 1 };
+      const until = await this.#inEachPartition(topic, (broker, partition) => broker.hold(partition, call, length));
+      return toDate(Math.max(...until));
+    });
+  }
+
+  /**
+   * Ends a pause and a hold: what has fallen due meanwhile is handed out at once.
    *
    * @throws InvalidArgumentError also if the topic was never used
-   * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may still be paused
+   * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may still be paused or held
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async resume(topic: TopicRef, options: ActionOptions = {}): Promise<void> {
-    await this.#act('resume', topic, {}, options, () =>
-      this.#inEachPartition(topic, (broker, partition) => broker.resume(partition)),
-    );
+    await this.#act('resume', topic, {}, options, async () => {
+      await this.#inEachPartition(topic, (broker, partition) => broker.resume(partition));
+    });
   }
 
   /**
@@ -597,12 +624,12 @@ export class DelayQueueAdmin {
     return this.#audit.around({ action, about }, act);
   }
 
-  async #inEachPartition(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<void>): Promise<void> {
+  async #inEachPartition<T>(topic: TopicRef, act: (broker: Broker, partition: Partition) => Promise<T>): Promise<T[]> {
     const name = checkedTopicName(topic);
     const { broker } = this.#dependencies;
-    await this.#served(async () => {
+    return this.#served(async () => {
       const partitions = await existingPartitions(broker, name);
-      await Promise.all(partitions.map((partition) => act(broker, partition)));
+      return Promise.all(partitions.map((partition) => act(broker, partition)));
     });
   }
 

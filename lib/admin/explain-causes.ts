@@ -144,7 +144,7 @@ const RULES: Readonly<Record<FoundCause, Rule>> = {
         (!waitsForTime(message) && ownerWaitsFor === 'rate')),
     advise: ({ topic, message: { heldUntil, keyLimit } }) => {
       if (heldUntil !== undefined) {
-        return `A handler has met a rate limit: nothing of the topic begins before ${shown(heldUntil)}, or resume('${topic}').`;
+        return `The topic is held, by hold() or since a handler has met a rate limit: nothing of it begins before ${shown(heldUntil)}, or resume('${topic}').`;
       }
       const whose = keyLimit === 'rate' ? 'its key' : 'the topic';
       return `As many deliveries of ${whose} have begun as 'rateLimit' allows: it begins as soon as more may. If that is too late, raise the limit.`;

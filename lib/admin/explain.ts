@@ -81,7 +81,7 @@ export interface ExplainFacts {
   readonly blockedBy: string | undefined;
   /** Whether its partition is paused. */
   readonly paused: boolean | undefined;
-  /** Until when nothing of the topic begins, since a handler has thrown a `RateLimitedError`. */
+  /** Until when nothing of the topic begins, since it is held: by `hold()`, or since a handler has thrown a `RateLimitedError`. */
   readonly heldUntil: Date | undefined;
   /** Which limit of its key it waits for, or its owner for the topic: how many begin (`rate`), or how many are in flight. */
   readonly limit: 'rate' | 'inFlight' | undefined;

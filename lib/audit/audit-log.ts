@@ -27,6 +27,7 @@ export const AUDITED_ACTIONS = [
   'drain',
   'purge',
   'pause',
+  'hold',
   'resume',
   'cancelTagged',
   'upsertSchedule',

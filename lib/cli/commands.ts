@@ -14,6 +14,7 @@ import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
 import { fleet } from './commands/fleet.js';
 import { get } from './commands/get.js';
+import { hold } from './commands/hold.js';
 import { pause } from './commands/pause.js';
 import { peek } from './commands/peek.js';
 import { publish } from './commands/publish.js';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly AddCommand[] = [
   requeue,
   remove,
   pause,
+  hold,
   resume,
   drain,
   purge,

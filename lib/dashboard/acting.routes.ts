@@ -63,6 +63,13 @@ export const ACTING_ROUTES: Readonly<Record<string, ActingRoute>> = {
     },
   },
 
+  'api/hold': {
+    action: 'hold',
+    act: async ({ queues: { admin }, by }, body) => ({
+      heldUntil: await admin.hold(body.text('topic'), body.text('delay'), by),
+    }),
+  },
+
   'api/resume': {
     action: 'resume',
     act: async ({ queues: { admin }, by }, body) => {

@@ -21,6 +21,8 @@ export interface TopicProblem {
   readonly kind: 'unreachable' | 'paused' | 'held' | 'no-handler' | 'no-owner' | 'late' | 'dead';
   readonly topic: string;
   readonly count: number;
+  /** Until when it is held. */
+  readonly until?: Date;
 }
 
 /** What the doctor found that breaks a promise. */
@@ -85,7 +87,8 @@ function problemsOf(line: TopicLine, at: Date): TopicProblem[] {
   const add = (kind: TopicProblem['kind'], count: number): number => problems.push({ kind, topic, count });
   const isLate = oldestDueAt !== undefined && at.getTime() - oldestDueAt.getTime() > LATE;
   if (paused) add('paused', due);
-  else if (heldUntil !== undefined && heldUntil > at) add('held', due);
+  else if (heldUntil !== undefined && heldUntil > at)
+    problems.push({ kind: 'held', topic, count: due, until: heldUntil });
   else if (handlers === 0 && scheduled > 0) add('no-handler', scheduled);
   else if (unowned > 0 && scheduled > 0) add('no-owner', unowned);
   else if (isLate) add('late', due);

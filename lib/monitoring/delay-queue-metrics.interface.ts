@@ -39,7 +39,7 @@ export interface TopicBacklog {
   readonly unownedPartitions: number;
   /** Partitions that hand nothing out because the topic is paused. */
   readonly pausedPartitions: number;
-  /** Partitions that hand nothing out for a while because a handler has met a rate limit (`RateLimitedError`). */
+  /** Partitions that hand nothing out for a while because a handler has met a rate limit (`RateLimitedError`) or somebody has called `hold()` of the admin. */
   readonly heldPartitions: number;
 }
 

@@ -91,7 +91,7 @@ export interface TopicHealth {
   /** As many handlers run as may, and partitions wait for one to end. Overdue messages do not mean `stalled` then. */
   readonly saturated: boolean;
   /**
-   * Messages wait until a limit of the topic lets more begin, or until it is held no more (`RateLimitedError`). Overdue messages do not
+   * Messages wait until a limit of the topic lets more begin, or until it is held no more (`RateLimitedError`, `hold()` of the admin). Overdue messages do not
    * mean `stalled` then.
    */
   readonly limited: boolean;

@@ -64,7 +64,7 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
       pausedPartitions: topicGauge('paused_partitions', 'Partitions that hand nothing out: the topic is paused.'),
       heldPartitions: topicGauge(
         'held_partitions',
-        'Partitions that hand nothing out for a while: a rate limit was met.',
+        'Partitions that hand nothing out for a while: a rate limit was met, or somebody holds the topic.',
       ),
     } satisfies Record<keyof TopicBacklog, unknown>,
   };

@@ -133,8 +133,20 @@ describe('a topic is', () => {
     await bed.publish([{ payload: {}, options: { id: '1', delay: '1h' } }]);
     expect(await json('pause', TOPIC)).toEqual({ topic: TOPIC, paused: true });
     expect((await bed.admin.stats(TOPIC)).paused).toBe(true);
-    expect(await run('resume', TOPIC)).toMatchObject({ code: 0, stdout: text(/not paused any more/) });
+    expect(await run('resume', TOPIC)).toMatchObject({ code: 0, stdout: text(/neither paused nor held/) });
     expect((await bed.admin.stats(TOPIC)).paused).toBe(false);
+  });
+
+  it('held for a while, and says until when', async () => {
+    await bed.publish([{ payload: {}, options: { id: '1', delay: '1h' } }]);
+    const { heldUntil } = (await json('hold', TOPIC, '--for', '30m')) as { heldUntil: string };
+    expect((await bed.admin.stats(TOPIC)).heldUntil).toEqual(new Date(heldUntil));
+    expect(await run('hold', TOPIC, '--for', '1s')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(heldUntil) as string,
+    });
+    expect(await run('resume', TOPIC)).toMatchObject({ code: 0 });
+    expect((await bed.admin.stats(TOPIC)).heldUntil).toBeUndefined();
   });
 
   it.each([
@@ -257,6 +269,7 @@ it('whatever changes something says in the audit log who did it', async () => {
   await bed.publish(['1', '2'].map((id) => ({ payload: {}, options: { id, delay: '1h' } })));
   const commands = [
     ['pause', TOPIC],
+    ['hold', TOPIC, '--for', '1m'],
     ['reschedule', TOPIC, '1', '--delay', '2h'],
     ['edit', TOPIC, '1', '{}'],
     ['run-now', TOPIC, '1'],

@@ -72,6 +72,8 @@ const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
   ['schedules lits', /unknown command 'lits'\n\(Did you mean list\?\)/],
   ['schedules get', /missing required argument 'schedule'/],
   ['schedules next s --count 0', /n must be a whole number from 1 to 1000/],
+  [`hold ${TOPIC}`, /required option '--for <duration>' not specified/],
+  [`hold ${TOPIC} --for 30M`, /delay must be a duration/],
   [`pause ${TOPIC} --actor ${'a'.repeat(257)}`, /actor must be a string of 1 to 256 characters/],
   ['dashboard --port 65536', /--port must be a number up to 65535/],
   ['completion cmd', /Allowed choices are bash, zsh, fish/],

@@ -62,7 +62,12 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   requeue: { args: `${TOPIC} --id r#`, prints: /^1 dead letter requeued/, document: { matched: 1, requeued: 1 } },
   remove: { args: `${TOPIC} --id x# -y`, prints: /^1 dead letter removed/, document: { matched: 1, removed: 1 } },
   pause: { args: TOPIC, prints: /is paused/, document: { topic: TOPIC, paused: true } },
-  resume: { args: TOPIC, prints: /not paused any more/, document: { topic: TOPIC, paused: false } },
+  hold: {
+    args: `${TOPIC} --for 30m`,
+    prints: /is held until \S+ \(in (30m|29m 59s)\)\.$/m,
+    document: { topic: TOPIC, heldUntil: expect.any(String) as unknown },
+  },
+  resume: { args: TOPIC, prints: /neither paused nor held/, document: { topic: TOPIC, paused: false } },
   drain: { args: `${TOPIC} --dry-run`, prints: /would be removed/, document: { removed: 0, dryRun: true } },
   purge: { args: `${TOPIC} --dry-run`, prints: /would be removed/, document: { removed: 0, dryRun: true } },
   'schedules list': {

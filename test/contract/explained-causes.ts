@@ -178,12 +178,12 @@ export const ONE_CAUSE: readonly (readonly [
   ],
   [
     ['rate-limited'],
-    'a message of a topic whose handler has met a rate limit',
+    'a message of a topic that is held',
     async (bed) => {
       await bed.publish('a');
       await bed.broker.hold(bed.partition, bed.nextCall(), LONG);
     },
-    /^A handler has met a rate limit: nothing of the topic begins before \S+, or resume\('/,
+    /^The topic is held, .*: nothing of it begins before \d\S+Z, or resume\('/,
   ],
   [
     ['rate-limited'],

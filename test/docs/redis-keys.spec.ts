@@ -188,6 +188,7 @@ async function operate(admin: DelayQueueAdmin, producer: DelayQueueProducer): Pr
   expect((await admin.peek('rights', 'scheduled')).messages).toMatchObject([{ id: 'c' }]);
   expect(await admin.edit('rights', 'c', 'x'.repeat(20_000))).toBe(true);
   await admin.pause('rights');
+  await admin.hold('rights', '1h');
   expect(await admin.runNow('rights', 'c')).toBe(true);
   expect(await admin.drain('rights')).toEqual({ matched: 1, removed: 1 });
   expect(await admin.purge('rights')).toEqual({ matched: 1, removed: 1 });

@@ -108,6 +108,7 @@ describe('an admin changes a topic and', () => {
     const { admin } = await start({ consumer: false });
     for (const act of [
       () => admin.pause('unknown'),
+      () => admin.hold('unknown', '1m'),
       () => admin.resume('unknown'),
       () => admin.drain('unknown'),
       () => admin.purge('unknown'),

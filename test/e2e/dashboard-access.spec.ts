@@ -139,9 +139,9 @@ async function streamed(dashboard: TestDashboard, topic: string): Promise<string
 async function stored(dashboard: TestDashboard): Promise<unknown> {
   const everything = [];
   for (const topic of ['jobs', HIDDEN]) {
-    const { paused } = await dashboard.get<{ paused: boolean }>(`api/topic?topic=${topic}`);
+    const { paused, heldUntil } = await dashboard.get<Record<string, unknown>>(`api/topic?topic=${topic}`);
     const states = ['scheduled', 'dead'].map((state) => dashboard.get(`api/messages?topic=${topic}&state=${state}`));
-    everything.push(paused, ...(await Promise.all(states)));
+    everything.push(paused, heldUntil, ...(await Promise.all(states)));
   }
   const { operations } = await dashboard.get<{ operations: { id: string; state: string }[] }>('api/operations');
   const { entries } = await dashboard.get<{ entries: object[] }>('api/audit');

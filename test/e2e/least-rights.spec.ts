@@ -81,6 +81,7 @@ describe('a Redis user with the least rights of', () => {
     open.push(admin);
     const producer = app.get(DelayQueueProducer);
     await admin.pause('rights');
+    await admin.hold('rights', '1h');
     for (const id of ['c', 'd', 'e', 'f']) await producer.publish('rights', 'wait', { id, delay: '1h' });
     await producer.publish('rights', 'keyed', { id: 'g', key: 'k', delay: '1h' });
     expect(await admin.topics()).toEqual(['rights']);

@@ -26,7 +26,7 @@ const RUN_BY: Readonly<Record<Exclude<ScriptName, 'probe'>, readonly Role[]>> = 
   extend: ['consumer'],
   'forget-sessions': ['consumer'],
   get: ['consumer', 'operator'],
-  hold: ['consumer'],
+  hold: ['consumer', 'operator'],
   leave: ['consumer'],
   list: ['consumer', 'operator'],
   'list-tagged': ['consumer', 'operator'],

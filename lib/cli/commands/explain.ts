@@ -22,7 +22,7 @@ const MEANING: Readonly<Record<ExplainCause, string>> = {
   'no-owner': 'no process owns its partition',
   'owner-silent': 'the owner of its partition sends no heartbeats',
   'blocked-by-key': 'another message of its key comes first',
-  'rate-limited': 'as many have begun as a rate limit allows',
+  'rate-limited': 'as many have begun as a rate limit allows, or its topic is held',
   'max-in-flight': 'as many are in flight as a limit allows',
   starved: 'the owner of its partition is too late for what the limits permit',
   behind: 'it is in line to be handed out',

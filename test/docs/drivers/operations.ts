@@ -60,11 +60,11 @@ export function operations(document: DrivenDocument): void {
   });
 
   document.drive('Stopping a topic #1', (run) => {
-    it('pauses a topic, shows it, and lets it go on', async () => {
+    it('pauses a topic, holds it, shows both, and lets it go on', async () => {
       const { admin, producer, harness, app } = await bootApplication({ providers: [Orders] });
       await producer.publish(TOPIC, null, { id: '1', delay: '1h' });
-      expect(await printed(async () => run({ admin }))).toEqual([[true]]);
-      expect(await admin.stats(TOPIC)).toMatchObject({ paused: false });
+      expect(await printed(async () => run({ admin }))).toEqual([[true], [new Date(Number(harness.now) + 1_800_000)]]);
+      expect(await admin.stats(TOPIC)).toMatchObject({ paused: false, heldUntil: undefined });
       await harness.advance('2h');
       expect(app.get(Orders).handled).toHaveLength(1);
     });

@@ -1,5 +1,6 @@
 import { RateLimitedError } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
+import { Gate, eventually } from '../../support/waiting.js';
 import { type KitBed, MINUTE, SECOND, START, start, useKitBed } from '../../support/kit/kit-bed.js';
 
 useKitBed();
@@ -63,6 +64,26 @@ describe('in the testing kit', () => {
     expect((await bed.admin.stats('jobs')).heldUntil).toEqual(new Date(START.getTime() + MINUTE));
     await bed.harness.advance('2s');
     expect(bed.jobs.ids.toSorted()).toEqual(['later', 'm0', 'm0']);
+  });
+
+  it('an operator holds a topic: what runs goes on, no attempt is spent, and it ends by itself', async () => {
+    const bed = await start();
+    const end = new Gate();
+    bed.jobs.respond = (payload) => (payload === 'runs' ? end.opened : undefined);
+    await bed.producer.publish('jobs', 'runs', { id: 'runs' });
+    await eventually(() => expect(bed.jobs.ids).toEqual(['runs']));
+    expect(await bed.admin.hold('jobs', '1h')).toEqual(new Date(START.getTime() + 60 * MINUTE));
+    await bed.admin.hold('jobs', '1m');
+    end.open();
+    await bed.producer.publish('jobs', 0, { id: 'waits' });
+    await bed.harness.advance('59m');
+    expect(bed.jobs.ids).toEqual(['runs']);
+    expect(await bed.admin.stats('jobs')).toMatchObject({ inFlight: 0, due: 1 });
+    await bed.harness.advance('1m');
+    expect(bed.jobs.calls.map(({ message: { id, attempt } }) => [id, attempt])).toEqual([
+      ['runs', 1],
+      ['waits', 1],
+    ]);
   });
 
   it('a month behind a limit takes no longer than its messages', async () => {

@@ -67,11 +67,22 @@ describe('somebody who operates the queues', () => {
     expectClean(page);
   });
 
-  it('resumes a topic, pauses it, and drains it only after typing its name', async () => {
+  it('resumes a topic, holds and pauses it, and drains it only after typing its name', async () => {
     const page = await open('#/topics/invoice.send');
-    await button(page, 'Resume').click();
-    await dialog(page).getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('heading', { name: 'invoice.send Active' }).waitFor();
+    const resume = async () => {
+      await button(page, 'Resume').click();
+      await dialog(page).getByRole('button', { name: 'Resume' }).click();
+      await page.getByRole('heading', { name: 'invoice.send Active' }).waitFor();
+    };
+    await resume();
+    await button(page, 'Hold').click();
+    await dialog(page).getByRole('button', { name: '1h' }).click();
+    await dialog(page).getByRole('button', { name: 'Hold' }).click();
+    await page.getByRole('heading', { name: 'invoice.send Held' }).waitFor();
+    await page
+      .getByText(/^Nothing of it is handed out before .*, since somebody or a rate limit holds it\.$/)
+      .waitFor();
+    await resume();
     await button(page, 'Pause').click();
     await dialog(page).getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('heading', { name: 'invoice.send Paused' }).waitFor();

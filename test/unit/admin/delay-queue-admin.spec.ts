@@ -3,6 +3,7 @@ import type { BulkProgress } from '../../../lib/admin/bulk-options.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import { NO_TOKEN } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
@@ -36,6 +37,7 @@ async function open(protocol?: number) {
   let sequence = 0;
   return {
     broker,
+    clock,
     written,
     admin: testAdmin(broker, clock),
     publish: async (id: string, key = id) => {
@@ -130,6 +132,35 @@ describe('requeue of one dead letter by its name', () => {
       { storedId: 'a', diedAt: broker.now() },
       { storedId: 'a', diedAt: broker.now(), envelope: '[1,2]' },
     ]);
+  });
+});
+
+describe('hold', () => {
+  it('holds every partition, once however often its calls are repeated, and answers until when', async () => {
+    const { admin, broker, clock } = await open();
+    const now = clock.now();
+    await broker.hold({ topic: 'orders', index: 2 }, { caller: 'test', sequence: 1 }, 90_000);
+    const hold = broker.hold.bind(broker);
+    let calls = 0;
+    broker.hold = async (...args) => {
+      const until = await hold(...args);
+      if (++calls === 3) throw new BrokerUnavailableError('The answer is lost.');
+      return until;
+    };
+    const [until] = await Promise.all([admin.hold('orders', '1m'), clock.advance(10_000)]);
+    const { partitions } = await admin.stats('orders');
+    const heldFor = partitions.map(({ heldUntil }) => Number(heldUntil) - now);
+    expect(calls).toBeGreaterThan(PARTITIONS);
+    expect(heldFor).toEqual([60, 60, 90, 60, 60, 60, 60, 60].map((seconds) => seconds * 1000));
+    expect(until).toEqual(new Date(now + 90_000));
+    await admin.resume('orders');
+    expect((await admin.stats('orders')).heldUntil).toBeUndefined();
+  });
+
+  it.each(['soon', '30M', -1, NaN, '11y', undefined])('refuses %s, and holds nothing', async (delay) => {
+    const { admin } = await open();
+    await expect(admin.hold('orders', delay as string)).rejects.toThrow(InvalidArgumentError);
+    expect((await admin.stats('orders')).heldUntil).toBeUndefined();
   });
 });
 

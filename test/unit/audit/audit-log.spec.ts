@@ -90,6 +90,12 @@ const SINGLE: readonly (readonly [action: string, act: Act, given: object, resul
   ['runNow', (admin, actor) => admin.runNow('orders', 'a', { actor }), { id: 'a' }, true],
   ['edit', (admin, actor) => admin.edit('orders', 'a', { secret: 1 }, { actor }), { id: 'a' }, true],
   ['pause', (admin, actor) => admin.pause('orders', { actor }), {}, undefined],
+  [
+    'hold',
+    (admin, actor) => admin.hold('orders', '5m', { actor }),
+    { delay: '5m' },
+    new Date(NOW + 300_000).toISOString(),
+  ],
   ['resume', (admin, actor) => admin.resume('orders', { actor }), {}, undefined],
   [
     'requeue',
@@ -265,6 +271,7 @@ describe('the audit log', () => {
     ['drain', (admin, actor) => admin.drain('orders', { actor })],
     ['purge', (admin, actor) => admin.purge('orders', { actor })],
     ['pause', (admin, actor) => admin.pause('orders', { actor })],
+    ['hold', (admin, actor) => admin.hold('orders', 1, { actor })],
     ['resume', (admin, actor) => admin.resume('orders', { actor })],
   ])('takes only text as an actor of %s, and no other options', async (_, act) => {
     const { admin, calls } = await open();

@@ -4,6 +4,7 @@ import { lookOver } from '../../../lib/dashboard/overview.js';
 import type { DashboardQueues } from '../../../lib/dashboard/route.js';
 
 const NOW = new Date('2026-11-26T03:00:00Z');
+const LATER = new Date(NOW.getTime() + 1);
 
 /** What the overview says of a topic that a process handles, and of which four messages are due. */
 async function problemsOf(stats: object): Promise<unknown> {
@@ -19,7 +20,7 @@ async function problemsOf(stats: object): Promise<unknown> {
 
 it.each([
   ['nothing', {}, []],
-  ['what is held back', { heldUntil: new Date(NOW.getTime() + 1) }, [{ kind: 'held', topic: 'jobs', count: 4 }]],
+  ['what is held, and until when', { heldUntil: LATER }, [{ kind: 'held', topic: 'jobs', count: 4, until: LATER }]],
   ['no hold that has ended', { heldUntil: NOW }, []],
   ['partitions that do not answer', { unreachable: [1, 3] }, [{ kind: 'unreachable', topic: 'jobs', count: 2 }]],
 ])('says of a topic: %s', async (_, stats, problems) => {

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Overview, Problem, TopicLine } from '../../overview.js';
+import type { Overview, TopicLine } from '../../overview.js';
 import { Agenda } from '../agenda.js';
 import { useLook } from '../api.js';
 import { Sparkbars, Sparkline } from '../charts.js';
 import { Field } from '../controls.js';
-import { compact, duration, lateness, now, number } from '../format.js';
+import { compact, duration, lateness, now, number, shortDateTime } from '../format.js';
 import type { Json } from '../json.js';
 import { Badge, Card, Count, Empty, Figure, Shown } from '../parts.js';
 import { href, replaceQuery } from '../router.js';
@@ -16,6 +16,7 @@ const PAGE = 50;
 const MAX_PROBLEMS = 8;
 
 type Line = Json<TopicLine>;
+type Problem = Json<Overview>['problems'][number];
 
 export function OverviewPage({ query }: { query: URLSearchParams }): JSX.Element {
   const t = text();
@@ -90,7 +91,11 @@ function wordsOf(problem: Problem): string {
   const { redis, unreachable, paused, held, noHandler, noOwner, late, dead } = text().problems;
   if (problem.kind === 'redis') return redis(problem.check, problem.message);
   const words = { unreachable, paused, held, 'no-handler': noHandler, 'no-owner': noOwner, late, dead };
-  return words[problem.kind](problem.topic, problem.count);
+  return words[problem.kind](
+    problem.topic,
+    problem.count,
+    problem.until === undefined ? '' : shortDateTime(problem.until),
+  );
 }
 
 function placeOf(problem: Problem): string {

@@ -6,6 +6,7 @@ import { act, useLook } from '../api.js';
 import { Agenda } from '../agenda.js';
 import { BulkDialog } from '../bulk-dialog.js';
 import { ActionButton, Dialog } from '../controls.js';
+import { HoldDialog } from '../hold-dialog.js';
 import { compact, duration, now, processName, shortDateTime } from '../format.js';
 import type { Json } from '../json.js';
 import { MessageList } from '../message-list.js';
@@ -41,17 +42,17 @@ export function TopicPage({ topic, query }: { topic: string; query: URLSearchPar
 
 function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const t = text();
-  const { topic, paused, heldUntil, handlers, oldestDueAt } = stats;
+  const { topic, handlers, oldestDueAt } = stats;
   const isUnhandled = handlers.length === 0;
   return (
     <>
       <div class="page-head">
         <div>
           <h1>
-            {topic} <Badge tone={paused ? 'warning' : 'good'}>{paused ? t.topic.paused : t.topic.active}</Badge>
+            {topic} <State stats={stats} />
           </h1>
           <p class={isUnhandled ? 'bad' : 'muted'}>{t.topic.handlers(handlers.length)}</p>
-          {heldUntil !== undefined && <p class="muted">{t.topic.held(shortDateTime(heldUntil))}</p>}
+          {isHeld(stats) && <p class="muted">{t.topic.heldUntil(shortDateTime(stats.heldUntil))}</p>}
         </div>
         <TopicActions stats={stats} />
       </div>
@@ -71,14 +72,27 @@ function Head({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   );
 }
 
-function TopicActions({ stats: { topic, paused } }: { stats: Json<TopicLook> }): JSX.Element {
+/** Whether nothing is handed out for a while, also by the clock that has gone on since the look. */
+function isHeld(stats: Json<TopicLook>): stats is Json<TopicLook> & { heldUntil: string } {
+  return stats.heldUntil !== undefined && Date.parse(stats.heldUntil) > now();
+}
+
+function State({ stats }: { stats: Json<TopicLook> }): JSX.Element {
   const t = text();
-  const [asked, setAsked] = useState<'pause' | 'resume' | 'drain' | 'purge'>();
+  if (stats.paused) return <Badge tone="warning">{t.topic.paused}</Badge>;
+  return isHeld(stats) ? <Badge tone="warning">{t.topic.held}</Badge> : <Badge tone="good">{t.topic.active}</Badge>;
+}
+
+function TopicActions({ stats }: { stats: Json<TopicLook> }): JSX.Element {
+  const t = text();
+  const { topic, paused } = stats;
+  const [asked, setAsked] = useState<'pause' | 'hold' | 'resume' | 'drain' | 'purge'>();
   const close = (): void => setAsked(undefined);
   const toggle = paused ? 'resume' : 'pause';
+  const others = paused ? [] : isHeld(stats) ? (['resume', 'hold'] as const) : (['hold'] as const);
   return (
     <div class="actions">
-      {([toggle, 'drain', 'purge'] as const)
+      {([toggle, ...others, 'drain', 'purge'] as const)
         .filter((action) => may(action))
         .map((action) => (
           <button
@@ -107,6 +121,7 @@ function TopicActions({ stats: { topic, paused } }: { stats: Json<TopicLook> }):
           </div>
         </Dialog>
       )}
+      {asked === 'hold' && <HoldDialog topic={topic} close={close} />}
       {(asked === 'drain' || asked === 'purge') && (
         <BulkDialog
           title={`${t.actions[asked]} · ${topic}`}

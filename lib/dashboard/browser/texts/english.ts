@@ -17,7 +17,7 @@ const CAUSES: Readonly<Record<ExplainCause, string>> = {
   'no-owner': 'No process owns its partition',
   'owner-silent': 'The process that owns its partition is silent',
   'blocked-by-key': 'Another message of its key comes first',
-  'rate-limited': 'A rate limit holds it back',
+  'rate-limited': 'Its topic is held, or a rate limit keeps it back',
   'max-in-flight': 'As many are in flight as may be',
   starved: 'What its limits permit is over before its handler can be called',
   behind: 'Others come before it',
@@ -64,6 +64,7 @@ export const english = {
     requeue: 'Requeue',
     remove: 'Remove',
     pause: 'Pause',
+    hold: 'Hold',
     resume: 'Resume',
     drain: 'Drain',
     purge: 'Purge',
@@ -85,8 +86,8 @@ export const english = {
     fine: 'Nothing is wrong: all topics are handled, and nothing is late.',
     paused: (topic: string, count: number) =>
       count > 0 ? `${topic} is paused, and ${counted(count, 'message')} should have run.` : `${topic} is paused.`,
-    held: (topic: string, count: number) =>
-      `${topic} is held back, since a handler has met a rate limit; ${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} due.`,
+    held: (topic: string, count: number, until: string) =>
+      `${topic} is held until ${until}; ${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} due.`,
     noHandler: (topic: string, count: number) =>
       `No process handles ${topic}, and ${counted(count, 'message')} wait${count === 1 ? 's' : ''}.`,
     noOwner: (topic: string, count: number) =>
@@ -99,7 +100,7 @@ export const english = {
       redis: 'See what the doctor advises',
       unreachable: 'Let the doctor look',
       paused: 'Resume it once the reason is gone',
-      held: 'See until when',
+      held: 'Resume it if that is too late',
       'no-handler': 'Start a process that handles it',
       'no-owner': 'See the fleet',
       late: 'See its partitions',
@@ -161,7 +162,11 @@ export const english = {
     outcome: 'What became of it',
     handlers: (count: number) =>
       count === 0 ? 'handled by no process' : `handled by ${counted(count, 'process', 'processes')}`,
-    held: (when: string) => `A rate limit holds it until ${when}`,
+    held: 'Held',
+    heldUntil: (when: string) => `Nothing of it is handed out before ${when}, since somebody or a rate limit holds it.`,
+    holdFor: 'For how long',
+    holdWhat: (topic: string) =>
+      `Nothing of ${topic} is handed out before that is over. What runs already goes on. It ends by itself, or when you resume the topic; a longer hold stays.`,
     pauseWhat: (topic: string) => `Nothing of ${topic} is handed out until it is resumed. What runs already goes on.`,
     resumeWhat: (topic: string) => `Messages of ${topic} that are due are handed out at once.`,
     typeName: (topic: string) => `Type ${topic} to confirm`,
