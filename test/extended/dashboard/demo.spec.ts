@@ -85,7 +85,7 @@ describe('the demo', () => {
 
     await show('#/topics/digest.send');
     await page.getByRole('link', { name: 'digest.weekly@2035' }).click();
-    await page.getByText('Due in').waitFor();
+    await page.getByText('Overdue since').waitFor();
     expectClean(page);
   });
 
@@ -93,7 +93,9 @@ describe('the demo', () => {
     await show('#/topics/order.timeout');
     await page.getByRole('button', { name: 'Load more' }).click();
     await page.getByText('This demo shows what was recorded').waitFor();
-    await show('#/topics/order.timeout/messages/unknown');
+    await page.getByRole('searchbox', { name: 'Id' }).fill('unknown');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('navigation', { name: 'Back' }).waitFor();
     await page.getByText('This demo shows what was recorded').waitFor();
     await page.getByLabel('Language').selectOption('zh');
     await page.getByText('此演示只展示').waitFor();

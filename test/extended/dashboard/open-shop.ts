@@ -42,7 +42,7 @@ export function openBrowser(): Promise<Browser> {
 /** What a page must not do, whatever is done in it. */
 const offences = new WeakMap<Page, string[]>();
 
-const OPERATOR: DashboardUser = { right: 'operate', actor: 'ann@example.com' };
+export const OPERATOR: DashboardUser = { right: 'operate', actor: 'ann@example.com' };
 
 /** A shop with two processes on a real Redis, and a browser in which somebody looks at its dashboard. */
 export class Shop {
