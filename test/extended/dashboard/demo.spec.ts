@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { packed, unpacked } from '../../../docs/demo/recording.js';
 import { readAssets } from '../../../lib/dashboard/assets.js';
 import { runProgram } from '../../support/package/run-program.js';
 import { choicesOf, crawl, isLoaded } from './crawl.js';
@@ -114,6 +115,18 @@ describe('the demo', () => {
     expect(new Set(await rows.locator('.badge').allTextContents())).toEqual(new Set(['acked']));
     expect(await rows.filter({ hasNotText: 'order.timeout' }).count()).toBe(0);
     expectClean(page);
+  });
+
+  it('has the parts of an agenda, which are not recorded', () => {
+    const [from, middle, to] = [0, 1000, 2000].map((time) => new Date(time).toISOString());
+    const buckets = [
+      { from, to: middle, count: 3 },
+      { from: middle, to, count: 0 },
+    ];
+    const agenda = { from, to, later: 4, buckets, topics: [{ counts: [1, 0] }, { counts: [2, 0] }] };
+
+    expect(packed(agenda)).toEqual({ ...agenda, buckets: 2 });
+    expect(unpacked(packed(agenda))).toEqual(agenda);
   });
 
   it('is small, and tells nothing of where it was made', async () => {
