@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { packed, unpacked } from '../../../docs/demo/recording.js';
 import { readAssets } from '../../../lib/dashboard/assets.js';
+import { PAGE_POLICY } from '../../../lib/dashboard/page-policy.js';
 import { runProgram } from '../../support/package/run-program.js';
 import { choicesOf, crawl, isLoaded } from './crawl.js';
 import { expectClean, noteOffences, openBrowser } from './open-shop.js';
@@ -71,6 +72,7 @@ describe('the demo', () => {
     expect(kinds).toEqual(
       expect.arrayContaining(['#/topics/*', '#/topics/*/dead', '#/topics/*/messages/*', '#/topics/*/work=history']),
     );
+    expect(await page.locator('meta[http-equiv]').getAttribute('content')).toBe(PAGE_POLICY);
     expectClean(page);
   });
 
