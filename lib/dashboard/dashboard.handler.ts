@@ -8,6 +8,7 @@ import { type Asset, readAssets } from './assets.js';
 import { type EventStream, EventStreams } from './event-streams.js';
 import { followEvents } from './live-events.js';
 import { Operations } from './operations.js';
+import { PAGE_POLICY } from './page-policy.js';
 import { ANSWER_WITHOUT_REDIS, READING_ROUTES } from './reading.routes.js';
 import { type DashboardRedact, NO_PAYLOADS } from './redaction.js';
 import { refusalOf } from './refusal-of.js';
@@ -41,9 +42,7 @@ export const LIVE_LOOK = 'api/live';
 const MAX_LOOKS = 10;
 
 const HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': `${PAGE_POLICY}; frame-ancestors 'none'`,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',

@@ -56,6 +56,14 @@ describe('the packed library', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1024 * 1024);
   });
 
+  it('has nothing of the demo', async () => {
+    const pages = files.filter((path) => path.startsWith('dist/dashboard/'));
+    const code = await Promise.all(pages.map(async (path) => readFile(path, 'utf8')));
+
+    expect(files.filter((path) => path.startsWith('docs/demo/'))).toEqual([]);
+    expect(code.join('')).not.toContain('NOT_RECORDED');
+  });
+
   it.each(FORMATS)('reads nothing from disk but those pages, so that it can be bundled: %s', async (format) => {
     const code = await codeFrom(format, OTHER_ENTRIES);
 

@@ -42,7 +42,7 @@ export function openBrowser(): Promise<Browser> {
 /** What a page must not do, whatever is done in it. */
 const offences = new WeakMap<Page, string[]>();
 
-const OPERATOR: DashboardUser = { right: 'operate', actor: 'ann@example.com' };
+export const OPERATOR: DashboardUser = { right: 'operate', actor: 'ann@example.com' };
 
 /** A shop with two processes on a real Redis, and a browser in which somebody looks at its dashboard. */
 export class Shop {
@@ -94,7 +94,7 @@ export class Shop {
     });
     const page = await context.newPage();
     page.setDefaultTimeout(SHOWN_WITHIN);
-    watch(page, new URL(this.#urls[0] ?? '').origin);
+    noteOffences(page, new URL(this.#urls[0] ?? '').origin);
     await page.goto(`${this.#urls[0]}${address}`);
     await page.locator('main h1, main h2').first().waitFor();
     return page;
@@ -142,8 +142,8 @@ export class Shop {
   }
 }
 
-/** Sees what a page loads, prints and is refused. */
-function watch(page: Page, origin: string): void {
+/** Sees what a page loads, prints and is refused, for {@link expectClean}. */
+export function noteOffences(page: Page, origin: string): void {
   const seen: string[] = [];
   offences.set(page, seen);
   page.on('console', (message) => {

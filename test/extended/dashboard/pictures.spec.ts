@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
+import { isLoaded } from './crawl.js';
 import { Shop, expectAccessible, expectClean } from './open-shop.js';
 
 // With `-u` vitest also takes pictures: of all pages, to be looked at, and of some of them for the documentation.
@@ -53,11 +53,6 @@ afterAll(async () => {
   await shop?.close();
   await server?.stop();
 });
-
-async function isLoaded(page: Page): Promise<void> {
-  await page.locator('main h1').first().waitFor();
-  await expect.poll(() => page.locator('main .loading').count()).toBe(0);
-}
 
 describe.each(['en', 'zh'] as const)('in %s', (language) => {
   it.each(Object.entries(PAGES))(
