@@ -36,7 +36,9 @@ export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session',
 
 /** What the pages show, by path. Looks that cost more than a call are shared by all who watch. */
 export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
-  'api/session': async ({ viewer, traceUrl }) => ({ ...viewer.rights, version: VERSION, traceUrl }),
+  'api/session': async ({ viewer, redact, traceUrl }) => {
+    return { ...viewer.rights, redacts: redact !== undefined, version: VERSION, traceUrl };
+  },
 
   'api/clock': async (context) => ({ at: toDate(await redisTime(context)) }),
 

@@ -230,6 +230,7 @@ export const chinese: Texts = {
       drain: '删除所有等待中的消息。处理中的消息和死信保留。',
       purge: '永久删除所有死信。',
     },
+    byContent: '部分内容已隐藏，因此按文本或字段找到的消息不能一起更改。请按标签或键查找。',
     counting: '正在计数，尚未更改任何内容 …',
     meant: (count) => `共 ${compact(count)} 条消息，尚未更改任何内容。`,
     examples: '例如',

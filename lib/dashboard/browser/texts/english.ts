@@ -263,6 +263,8 @@ export const english = {
       drain: 'Removes all messages that wait. Those in flight and dead letters stay.',
       purge: 'Removes all dead letters for good.',
     },
+    byContent:
+      'Parts of payloads are hidden, so what is found by text or field cannot be changed together. Search by tag or key for that.',
     counting: 'Counting. Nothing is changed yet …',
     meant: (count: number) =>
       `${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} meant. Nothing is changed yet.`,
