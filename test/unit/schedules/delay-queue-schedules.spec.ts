@@ -5,6 +5,7 @@ import { type Around, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
+import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { DeclaredSchedules } from '../../../lib/schedules/declared-schedules.js';
 import { DelayQueueSchedules, type SchedulesDependencies } from '../../../lib/schedules/delay-queue.schedules.js';
 import { lastRuns } from '../../../lib/schedules/last-runs.js';
@@ -83,10 +84,32 @@ it.each(['pause', 'remove'] as const)(
       return 'cancelled';
     });
 
+    expect(await schedules.get('tick')).toMatchObject({ next: new Date(clock.now() + 1000) });
     expect(await schedules[change]('tick')).toBe(true);
     expect(cancelled).toEqual([expect.stringContaining('tick@')]);
   },
 );
+
+it.each(['pause', 'remove'] as const)('%s takes back what a pause before it could not', async (change) => {
+  const world = setUp();
+  const { schedules, memory, clock } = world;
+  const { partition, next } = await schedules.upsert(TICK);
+  const place = { topic: 'jobs', index: partition };
+  const [stored] = await memory.getSchedules(place, ['tick']);
+  await clock.advance(59_000);
+  // That of the next second was published ahead.
+  const state = `ahead active ${Number(next) + 60_000} ${Number(next)} 0`;
+  await memory.putSchedule(place, { id: 'tick', expected: stored?.state, state, nextAt: Number(next) + 60_000 });
+  const cancelled: unknown[] = [];
+  world.around = async ({ operation, args, run }) => {
+    if (operation !== 'cancel') return run();
+    if (cancelled.push(args[2]) === 1) throw new BrokerUnavailableError('gone', { transient: false });
+    return run();
+  };
+  await expect(schedules.pause('tick')).rejects.toThrow('gone');
+  expect(await schedules[change]('tick')).toBe(true);
+  expect(cancelled).toEqual(Array(2).fill(toStoredId(`tick@${next?.toISOString()}`, 'tick')));
+});
 
 /** One topic has other partitions than this process is told, and of another one a partition is away. */
 async function partlyAway() {
