@@ -70,8 +70,8 @@ export async function runBulk(
   /** When the rate allows the next step. */
   let nextAt = 0;
   let hasBegun = false;
-  let aborted = false;
-  for await (const step of byTurns(partitions)) {
+  let { aborted } = signal;
+  for await (const step of aborted ? [] : byTurns(partitions)) {
     const now = clock.now();
     const startAt = Math.max(now, nextAt);
     if (startAt > now) await sleep(clock, startAt - now, signal);

@@ -1,5 +1,5 @@
 import type { PartitionCounters, PartitionStats, TopicConfig } from '../broker/broker.interface.js';
-import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { isUnavailable, settleSome } from '../broker/settle-some.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
@@ -89,9 +89,6 @@ export type CountedTopic =
   | { readonly topic: string; readonly stats: TopicStats }
   | { readonly topic: string; readonly stats?: undefined; readonly error: unknown };
 
-/** How many topics are counted at once, so that a thousand of them keep nobody waiting in Redis. */
-const AT_ONCE = 16;
-
 /**
  * Counts what topics hold. One that cannot be counted, since what is stored of it is damaged or its shard is away, does not keep the
  * others from being counted.
@@ -103,25 +100,16 @@ export async function countTopics(dependencies: AdminDependencies, topics: reado
   const [live, configs] = await served(dependencies, () =>
     Promise.all([liveSessions(broker), broker.configsOf(topics)]),
   );
-  const all: CountedTopic[] = [];
-  let atOnce = AT_ONCE;
-  while (all.length < topics.length) {
-    const some = topics.slice(all.length, all.length + atOnce);
-    const counts = some.map((topic, i) => countTopic(dependencies, topic, { live, listed: configs[all.length + i] }));
-    for (const [i, result] of (await Promise.allSettled(counts)).entries()) {
-      const topic = some[i] as string;
-      if (result.status === 'fulfilled') all.push({ topic, stats: result.value });
-      else all.push({ topic, error: result.reason as unknown });
-      // A shard that is away lets each wait to the end: not one after the other.
-      if (isAway(result)) atOnce = Infinity;
-    }
-  }
-  return all;
+  const listed = topics.map((topic, i) => ({ topic, listed: configs[i] }));
+  const counts = await settleSome(listed, async (one) => countTopic(dependencies, one.topic, { ...one, live }), isAway);
+  return counts.map((result, i): CountedTopic => {
+    const topic = topics[i] as string;
+    return result.status === 'fulfilled' ? { topic, stats: result.value } : { topic, error: result.reason as unknown };
+  });
 }
 
 function isAway(result: PromiseSettledResult<TopicStats>): boolean {
-  if (result.status === 'fulfilled') return result.value.unreachable.length > 0;
-  return result.reason instanceof BrokerUnavailableError;
+  return result.status === 'fulfilled' ? result.value.unreachable.length > 0 : isUnavailable(result);
 }
 
 /**

@@ -14,18 +14,44 @@ export function messageColumns(
   messages: readonly MessageDetails[],
   now: number,
 ): Column<MessageDetails>[] {
-  const isTagged = messages.some(({ tags }) => tags.length > 0);
   return [
-    { title: 'ID', cell: ({ id }) => shown(id) },
-    { title: 'KEY', cell: ({ id, key }) => (key === id ? '-' : shown(key)) },
+    ...NAME,
     { title: AT[state].toUpperCase(), cell: ({ at }) => relative(at, now) },
-    { title: 'ATTEMPTS', cell: ({ attempts }) => String(attempts), align: 'right' },
+    ATTEMPTS,
     ...(state === 'finished' ? [{ title: 'OUTCOME', cell: ({ outcome }: MessageDetails) => outcome ?? '-' }] : []),
-    ...(isTagged ? [{ title: 'TAGS', cell: ({ tags }: MessageDetails) => shownTags(tags) }] : []),
+    ...tagColumn(messages),
     ...(state === 'dead'
       ? [{ title: 'FAILURE', cell: ({ failure }: MessageDetails) => shownFailure(failure) }]
-      : [{ title: 'PAYLOAD', cell: ({ payload }: MessageDetails) => shownValue(payload) }]),
+      : [PAYLOAD]),
   ];
+}
+
+/** The same for messages of several states. */
+export function foundColumns(messages: readonly MessageDetails[], now: number): Column<MessageDetails>[] {
+  return [
+    ...NAME,
+    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'AT', cell: ({ at }) => relative(at, now) },
+    ATTEMPTS,
+    ...tagColumn(messages),
+    PAYLOAD,
+  ];
+}
+
+const NAME: readonly Column<MessageDetails>[] = [
+  { title: 'ID', cell: ({ id }) => shown(id) },
+  { title: 'KEY', cell: ({ id, key }) => (key === id ? '-' : shown(key)) },
+];
+const ATTEMPTS: Column<MessageDetails> = {
+  title: 'ATTEMPTS',
+  cell: ({ attempts }) => String(attempts),
+  align: 'right',
+};
+const PAYLOAD: Column<MessageDetails> = { title: 'PAYLOAD', cell: ({ payload }) => shownValue(payload) };
+
+function tagColumn(messages: readonly MessageDetails[]): Column<MessageDetails>[] {
+  const isTagged = messages.some(({ tags }) => tags.length > 0);
+  return isTagged ? [{ title: 'TAGS', cell: ({ tags }) => shownTags(tags) }] : [];
 }
 
 /** All that is known of a message. */

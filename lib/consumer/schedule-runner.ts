@@ -14,6 +14,7 @@ import { toStoredId } from '../messages/stored-id.js';
 import { type Step, nextStep } from '../schedules/catch-up.js';
 import { occurrenceId, seriesOf } from '../schedules/occurrence-ids.js';
 import { type ScheduleRecord, encodeState, readSchedule } from '../schedules/schedule-record.js';
+import { AHEAD } from '../schedules/starting-state.js';
 import { Loop } from '../time/loop.js';
 import type { Startable } from '../time/startable.interface.js';
 import { Turns } from '../time/turns.js';
@@ -33,9 +34,6 @@ const PATIENCE = 2000;
 
 /** Most occurrences of one schedule that are published before others have their turn. */
 const MOST_IN_A_ROW = 100;
-
-/** How long before its time an occurrence is published, in milliseconds: as a message, it is on time then, however many have the same. */
-const AHEAD = 2000;
 
 /** How many schedules are served at once. */
 const AT_ONCE = 16;

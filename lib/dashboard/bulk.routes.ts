@@ -27,6 +27,8 @@ function bulk(action: AuditedAction, workOf: (context: RouteContext, body: Given
         const counted = await work({ ...by, dryRun: true });
         return { ...counted, examples: counted.examples?.map((message) => shownMessage(message, redact)) };
       }
+      // Stopped before its first step, it only checks what was given: what is refused has not begun.
+      await work({ ...by, dryRun: true, signal: AbortSignal.abort() });
       const about = { action, topic, total, ...by };
       return { operation: operations.begin(about, (control) => work({ ...by, ...control })) };
     },

@@ -2,13 +2,13 @@ import type { DoctorReport } from '../admin/doctor.js';
 import type { MessageDetails } from '../admin/message-details.js';
 import type { PeekState } from '../admin/peek.js';
 import { MAX_BATCH } from '../broker/broker.interface.js';
-import { occurrenceId } from '../schedules/occurrence-ids.js';
 import { toDate } from '../time/date.js';
 import { VERSION } from '../version.js';
 import { assertMayFilterBy, looksIntoPayloads, queriedFilter, shownMatches } from './filters.js';
 import { lookOver } from './overview.js';
 import { shownMessage, shownSchedule } from './redaction.js';
 import { type ReadingRoute, type RouteContext, scheduleOf } from './route.js';
+import { listSchedules } from './schedule-list.js';
 import { visibleAgenda, visibleEntries, visibleFleet, visibleOverview } from './visible.js';
 
 /** How many of the next runs of a schedule are shown. */
@@ -23,7 +23,7 @@ const KEPT_A_PARTITION = 25;
 /** The same for what the doctor asks. */
 const KEPT_FOR_DOCTOR = 500;
 
-/** The same for each dead letter or schedule that is looked at. */
+/** The same for each dead letter that is looked at. */
 const KEPT_A_RECORD = 2;
 
 /** Longest time that a look is kept which costs Redis a few milliseconds, however long it takes here, in milliseconds. */
@@ -36,7 +36,9 @@ export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session',
 
 /** What the pages show, by path. Looks that cost more than a call are shared by all who watch. */
 export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
-  'api/session': async ({ viewer, traceUrl }) => ({ ...viewer.rights, version: VERSION, traceUrl }),
+  'api/session': async ({ viewer, redact, traceUrl }) => {
+    return { ...viewer.rights, redacts: redact !== undefined, version: VERSION, traceUrl };
+  },
 
   'api/clock': async (context) => ({ at: toDate(await redisTime(context)) }),
 
@@ -123,24 +125,14 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
     );
   },
 
-  'api/schedules': async ({ queues: { schedules }, looks, redact, viewer }) => {
-    const all = await looks.take(
-      'schedules',
-      () => schedules.list(),
-      ({ length }) => KEPT_A_RECORD * length,
-    );
-    const seen = all.filter(({ topic }) => viewer.sees(topic));
-    return { schedules: seen.map((schedule) => shownSchedule(schedule, redact)) };
-  },
+  'api/schedules': listSchedules,
 
   'api/schedule': async (context, query) => {
     const { queues, redact } = context;
-    const { admin, schedules } = queues;
     const schedule = await scheduleOf(context, query);
-    const { id, topic, key, last } = schedule;
-    const next = await schedules.next(id, NEXT_RUNS);
-    const lastRun = last && (await admin.get(topic, { id: occurrenceId(id, last.getTime()), key }));
-    return { schedule: shownSchedule(schedule, redact), next, lastRun: lastRun && shownMessage(lastRun, redact) };
+    const next = await queues.schedules.next(schedule.id, NEXT_RUNS);
+    const [lastRun] = await queues.schedules.lastRuns([schedule]);
+    return { schedule: shownSchedule(schedule, redact), next, lastRun };
   },
 
   'api/fleet': async ({ queues: { admin }, looks, viewer }) =>

@@ -3,7 +3,6 @@ import { type ActionOptions, type AuditLog, type AuditedAction, actorOf, assertA
 import type { Broker, IndexedSchedule, Partition } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { assertBoolean, assertInteger, assertOptions } from '../checks/validate.js';
-import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { type FleetStore, topicsOfFleet } from '../fleet/live-sessions.js';
@@ -20,24 +19,15 @@ import { toDate } from '../time/date.js';
 import { ChangeLane } from '../topics/change-lane.js';
 import { Lanes } from '../topics/lanes.js';
 import type { TopicRegistry } from '../topics/topic.registry.js';
-import { type CheckedSchedule, type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
+import { type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
 import { extraId, occurrenceId } from './occurrence-ids.js';
-import { type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
+import { type LastRun, lastRuns } from './last-runs.js';
+import { type FailedTopic, type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
 import type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
-import { anchorOf, firstFrom, pausedState, startedState, timesAhead, upcoming } from './starting-state.js';
+import { firstFrom, pausedState, timesAhead, upcoming } from './starting-state.js';
+import { ScheduleWrites } from './schedule-writes.js';
 import { toSchedule } from './to-schedule.js';
-import {
-  type DefinedSchedule,
-  type ScheduleRecord,
-  type ScheduleState,
-  encodeDefinition,
-  encodeState,
-  isSameContent,
-} from './schedule-record.js';
-
-/** How often a schedule that changes while it is being changed is looked at again. */
-const MAX_TRIES = 50;
 
 /** Most occurrences that can be asked for. */
 const MOST_LISTED = 1000;
@@ -50,6 +40,7 @@ export interface SchedulesDependencies {
       Broker,
       | 'reportedProcesses'
       | 'cancel'
+      | 'get'
       | 'publish'
       | 'indexSchedule'
       | 'unindexSchedule'
@@ -67,6 +58,12 @@ export interface SchedulesDependencies {
   readonly timeout: number;
   /** The topics that this process handles. */
   readonly handled: () => ReadonlySet<string>;
+}
+
+/** Schedules, and of which topics not all can be told now. */
+export interface ListedSchedules {
+  readonly schedules: readonly Schedule[];
+  readonly failed: readonly FailedTopic[];
 }
 
 /**
@@ -91,6 +88,7 @@ export class DelayQueueSchedules {
 
   readonly #dependencies: SchedulesDependencies;
   readonly #found: PlacedSchedules;
+  readonly #writes: ScheduleWrites;
   readonly #lanes: Lanes<ChangeLane>;
   /** The ids that handlers of this process declare. */
   readonly #declared = new Set<string>();
@@ -99,6 +97,7 @@ export class DelayQueueSchedules {
   constructor(dependencies: SchedulesDependencies) {
     this.#dependencies = dependencies;
     this.#found = new PlacedSchedules(dependencies);
+    this.#writes = new ScheduleWrites(dependencies.store, this.#found);
     const { clock, timeout } = dependencies;
     const caller = `${randomUUID()}:schedule`;
     this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
@@ -157,9 +156,32 @@ export class DelayQueueSchedules {
    * All schedules, in the order of their ids.
    *
    * @throws BrokerUnavailableError
+   * @throws ConfigurationError if this process is told another number of partitions or another order of a topic that has one
    */
   async list(): Promise<Schedule[]> {
-    return (await this.#found.all()).map((found) => this.#describe(found));
+    return (await this.#all()).map((found) => this.#describe(found));
+  }
+
+  /**
+   * The same as far as it can be told now, and of which topics it cannot.
+   *
+   * @throws BrokerUnavailableError if the list of all does not answer
+   * @internal
+   */
+  async listKnown(): Promise<ListedSchedules> {
+    const { found, failed } = await this.#found.all();
+    return { schedules: found.map((one) => this.#describe(one)), failed };
+  }
+
+  /**
+   * What became of the latest occurrence of each, with one call for each that has one.
+   *
+   * @returns in the order of the schedules; `undefined` if it has never occurred, or that cannot be told now
+   * @internal
+   */
+  async lastRuns(schedules: readonly Schedule[]): Promise<(LastRun | undefined)[]> {
+    const { store } = this.#dependencies;
+    return lastRuns(schedules, async (partition, storedId) => this.#serve(() => store.get(partition, storedId)));
   }
 
   /**
@@ -194,7 +216,7 @@ export class DelayQueueSchedules {
   }
 
   async #pause(id: string): Promise<boolean> {
-    const found = await this.#change(id, ({ state }, now) => (state.paused ? state : pausedState(state, now)));
+    const found = await this.#writes.change(id, ({ state }, now) => (state.paused ? state : pausedState(state, now)));
     if (found) await this.#takeBack(found);
     return found !== undefined;
   }
@@ -210,7 +232,7 @@ export class DelayQueueSchedules {
   }
 
   async #resume(id: string): Promise<boolean> {
-    const found = await this.#change(id, ({ rule, state }, now) =>
+    const found = await this.#writes.change(id, ({ rule, state }, now) =>
       state.paused ? { ...state, paused: false, next: firstFrom(Recurrence.of(rule), state, now) } : state,
     );
     return found !== undefined;
@@ -296,7 +318,7 @@ export class DelayQueueSchedules {
     const own = handled();
     const ofFleet = await this.#serve(() => topicsOfFleet(store));
     const pruned: string[] = [];
-    for (const { record, partition } of await this.#found.all()) {
+    for (const { record, partition } of await this.#all()) {
       if (!record.declared || this.#declared.has(record.id)) continue;
       if (!own.has(partition.topic) && ofFleet.has(partition.topic)) continue;
       const removed = dryRun || (await this.#act('pruneSchedule', record.id, { actor }, () => this.#remove(record.id)));
@@ -324,7 +346,7 @@ export class DelayQueueSchedules {
     const entry = { id, topic, key };
     const partition = await this.#found.partitionOf(entry);
     await this.#enter(entry);
-    const record = await this.#put(partition, checked, declared);
+    const record = await this.#writes.put(partition, checked, declared);
     try {
       // Whoever removes an earlier one at the same time may have taken it off the list.
       await this.#enter(entry);
@@ -351,30 +373,6 @@ export class DelayQueueSchedules {
     );
   }
 
-  /** Writes a schedule unless it is as it should be. */
-  async #put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<ScheduleRecord> {
-    const { store } = this.#dependencies;
-    const { id, key, catchUp, overlap, envelope } = checked;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const [found] = await this.#serve(() => store.getSchedules(partition, [id]));
-      const known = readable(found);
-      const now = this.#found.now(partition);
-      const rule = checked.rule(anchorOf(known) ?? now);
-      const others = known?.others;
-      const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared, ...(others && { others }) };
-      const content = { definition: encodeDefinition(defined), envelope };
-      const isSameRule = known && JSON.stringify(known.rule) === JSON.stringify(rule);
-      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next) return known;
-      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known?.state, now);
-      const state = encodeState(next);
-      const write = { id, expected: found?.state, state, content, nextAt: next.next };
-      if (await this.#serve(() => store.putSchedule(partition, write))) {
-        return { ...defined, id, state: next, stored: { id, state, ...content } };
-      }
-    }
-    throw changesTooOften(id);
-  }
-
   /** Cancels the occurrences that were published ahead of their time. */
   async #takeBack({ partition, record }: PlacedSchedule): Promise<void> {
     const { store } = this.#dependencies;
@@ -385,25 +383,10 @@ export class DelayQueueSchedules {
     }
   }
 
-  /**
-   * @param change gives the state; the same one if nothing is to change
-   * @returns the schedule as it was
-   */
-  async #change(
-    id: string,
-    change: (record: ScheduleRecord, now: number) => ScheduleState,
-  ): Promise<PlacedSchedule | undefined> {
-    const { store } = this.#dependencies;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const found = await this.#found.find(id);
-      if (!found) return undefined;
-      const { record, partition } = found;
-      const next = change(record, this.#found.now(partition));
-      if (next === record.state) return found;
-      const write = { id, expected: record.stored.state, state: encodeState(next), nextAt: next.next };
-      if (await this.#serve(() => store.putSchedule(partition, write))) return found;
-    }
-    throw changesTooOften(id);
+  async #all(): Promise<readonly PlacedSchedule[]> {
+    const { found, failed } = await this.#found.all();
+    if (failed[0]) throw failed[0].error;
+    return found;
   }
 
   #describe({ record, partition }: PlacedSchedule): Schedule {
@@ -414,10 +397,4 @@ export class DelayQueueSchedules {
   #serve<R>(operation: () => Promise<R>): Promise<R> {
     return this.#found.serve(operation);
   }
-}
-
-function changesTooOften(id: string): BrokerUnavailableError {
-  return new BrokerUnavailableError(
-    `Schedule '${id}' changes too often to be changed; nothing was changed. Try again.`,
-  );
 }

@@ -1,5 +1,7 @@
 import type { Broker, FoundSchedule, Partition } from '../broker/broker.interface.js';
 import { serveWithin } from '../broker/serve.js';
+import { settleSome } from '../broker/settle-some.js';
+import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { Clock } from '../time/clock.js';
@@ -15,6 +17,27 @@ const PAGE = 50;
 export interface PlacedSchedule {
   readonly record: ScheduleRecord;
   readonly partition: Partition;
+}
+
+/** A topic of which not all schedules can be told now. */
+export interface FailedTopic {
+  readonly topic: string;
+  /** Those that cannot. */
+  readonly ids: readonly string[];
+  readonly error: DelayQueueError;
+}
+
+export interface AllSchedules {
+  readonly found: readonly PlacedSchedule[];
+  readonly failed: readonly FailedTopic[];
+}
+
+type Failure = FailedTopic & { readonly ids: string[] };
+
+/** What one call brings. */
+interface Page {
+  readonly partition: Partition;
+  readonly ids: string[];
 }
 
 export interface PlacedSchedulesDependencies {
@@ -45,34 +68,61 @@ export class PlacedSchedules {
     return record && { record, partition };
   }
 
-  /** In the order of their ids, a page at a time of each partition. */
-  async all(): Promise<PlacedSchedule[]> {
+  /**
+   * In the order of their ids, a page at a time of each partition.
+   *
+   * @throws BrokerUnavailableError if the list of all does not answer
+   */
+  async all(): Promise<AllSchedules> {
     const { store } = this.#dependencies;
-    const byPartition = new Lanes((partition) => ({ partition, ids: new Array<string>() }));
-    const used = new Set<ReturnType<typeof byPartition.get>>();
-    for (const { id, ...place } of await this.serve(() => store.listSchedules())) {
-      const { topic, index } = await this.partitionOf(place);
-      const one = byPartition.get(topic, index);
-      one.ids.push(id);
-      used.add(one);
-    }
-    const all: PlacedSchedule[] = [];
-    for (const { partition, ids } of used) {
-      for (let first = 0; first < ids.length; first += PAGE) {
-        const page = ids.slice(first, first + PAGE);
-        for (const found of await this.serve(() => store.getSchedules(partition, page))) {
-          const record = readable(found);
-          if (record) all.push({ record, partition });
-        }
+    const failures = new Map<string, Failure>();
+    const pages = await this.#pages(failures);
+    const results = await settleSome(pages, async ({ partition, ids }) =>
+      this.serve(() => store.getSchedules(partition, ids)),
+    );
+    const found = pages.flatMap(({ partition, ids }, i): PlacedSchedule[] => {
+      const result = results[i] as (typeof results)[number];
+      if (result.status === 'rejected') {
+        note(failures, partition.topic, ids, result.reason);
+        return [];
       }
+      return result.value.flatMap((stored) => {
+        const record = readable(stored);
+        return record ? [{ record, partition }] : [];
+      });
+    });
+    return { found: found.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1)), failed: [...failures.values()] };
+  }
+
+  async #pages(failures: Map<string, Failure>): Promise<Page[]> {
+    const listed = await this.serve(() => this.#dependencies.store.listSchedules());
+    const topics = [...new Set(listed.map(({ topic }) => topic))];
+    const counts = await settleSome(topics, async (topic) => this.#partitions(topic));
+    const countOf = new Map(topics.map((topic, i) => [topic, counts[i] as PromiseSettledResult<number>]));
+    const pages: Page[] = [];
+    const latest = new Lanes<{ page?: Page }>(() => ({}));
+    for (const { id, topic, key } of listed) {
+      const count = countOf.get(topic) as PromiseSettledResult<number>;
+      if (count.status === 'rejected') {
+        note(failures, topic, [id], count.reason);
+        continue;
+      }
+      const index = partitionOf(key, count.value);
+      const last = latest.get(topic, index);
+      if (!last.page || last.page.ids.length === PAGE)
+        pages.push((last.page = { partition: { topic, index }, ids: [] }));
+      last.page.ids.push(id);
     }
-    return all.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
+    return pages;
   }
 
   async partitionOf({ topic, key }: { topic: string; key: string }): Promise<Partition> {
+    return { topic, index: partitionOf(key, await this.#partitions(topic)) };
+  }
+
+  async #partitions(topic: string): Promise<number> {
     const { topics } = this.#dependencies;
-    const partitions = topics.knownPartitions(topic) ?? (await this.serve(() => topics.partitions(topic)));
-    return { topic, index: partitionOf(key, partitions) };
+    return topics.knownPartitions(topic) ?? this.serve(() => topics.partitions(topic));
   }
 
   /** The clock that decides about a partition, in whole milliseconds. */
@@ -85,6 +135,14 @@ export class PlacedSchedules {
     const { clock, timeout } = this.#dependencies;
     return serveWithin(clock, timeout, operation);
   }
+}
+
+/** A fault of ours is no failure to be told. */
+function note(failures: Map<string, Failure>, topic: string, ids: readonly string[], error: unknown): void {
+  if (!(error instanceof DelayQueueError)) throw error;
+  const known = failures.get(topic);
+  if (known) known.ids.push(...ids);
+  else failures.set(topic, { topic, ids: [...ids], error });
 }
 
 /** What another program has written over counts as not there: it can be stored anew. */

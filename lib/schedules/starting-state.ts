@@ -1,6 +1,9 @@
 import { Recurrence } from './recurrence.js';
 import type { ScheduleRecord, ScheduleState } from './schedule-record.js';
 
+/** How long before its time an occurrence is published, in milliseconds: as a message, it is on time then, however many have the same. */
+export const AHEAD = 2000;
+
 /** Where the intervals of a stored schedule count from; `undefined` if it has none. */
 export function anchorOf(known: ScheduleRecord | undefined): number | undefined {
   return known && 'every' in known.rule ? known.rule.anchor : undefined;
@@ -22,28 +25,26 @@ export function firstFrom(recurrence: Recurrence, { last }: ScheduleState, now: 
   return recurrence.from(last === undefined ? now : Math.max(now, last + 1));
 }
 
-/** The occurrences that were published ahead of their time. */
-export function timesAhead({ rule, state: { last = 0 } }: ScheduleRecord, now: number): readonly number[] {
-  if (last <= now) return [];
-  const times: number[] = [];
+/** The occurrences that were published ahead of their time; of one that is paused, those that may have been, and were not taken back. */
+export function* timesAhead(
+  { rule, state: { paused, last = 0 } }: ScheduleRecord,
+  now: number,
+): Generator<number, void> {
+  const end = paused ? now + AHEAD : last;
+  if (end <= now) return;
+  let recurrence: Recurrence;
   try {
-    const recurrence = Recurrence.of(rule);
-    for (let time = recurrence.from(now); time !== undefined && time <= last; time = recurrence.after(time))
-      times.push(time);
-    return times;
+    recurrence = Recurrence.of(rule);
   } catch {
     // This process cannot read the rule; another one can.
-    return [last];
+    if (last > now) yield last;
+    return;
   }
+  for (let time = recurrence.from(now); time !== undefined && time <= end; time = recurrence.after(time)) yield time;
 }
 
 /** The next occurrence from now on, also if it was published ahead of its time. */
-export function upcoming({ rule, state }: ScheduleRecord, now: number): number | undefined {
-  if (state.paused || (state.last ?? 0) <= now) return state.next;
-  try {
-    return Recurrence.of(rule).from(now);
-  } catch {
-    // This process cannot read the rule; another one can.
-    return state.next;
-  }
+export function upcoming(record: ScheduleRecord, now: number): number | undefined {
+  const [ahead] = record.state.paused ? [] : timesAhead(record, now);
+  return ahead ?? record.state.next;
 }

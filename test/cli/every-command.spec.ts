@@ -42,7 +42,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   top: { args: '--count 1', prints: /^TOPIC .* OLDEST OVERDUE /m, document: { topics: [{ topic: TOPIC }, {}] } },
   agenda: { args: `${TOPIC} --span 2h`, prints: /^4 wait, 0 of them overdue/, document: { scheduled: 4, later: 0 } },
   peek: { args: `${TOPIC} --tag customer:7`, prints: /^w1 .* customer:7, .*evil/m, document: { cursor: null } },
-  search: { args: `${TOPIC} --tag customer:7`, prints: /^w1 .*evil/m, document: { cursor: null } },
+  search: { args: `${TOPIC} --tag customer:7`, prints: /^w1 .* customer:7, .*evil/m, document: { cursor: null } },
   get: { args: `${TOPIC} w#`, prints: /^tags +customer:7, /m, document: { id: 'w2', tags: ['customer:7', EVIL] } },
   explain: { args: `${TOPIC} w#`, prints: /^cause +not-due: /, document: { cause: 'not-due', facts: { id: 'w2' } } },
   fleet: { args: TOPIC, prints: /^No process handles messages\./, document: { processes: [] } },

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
 import { RecurringHandler } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
 import { useCliBed } from '../support/cli/cli-bed.js';
@@ -36,6 +37,21 @@ it('a schedule is paused, tells what would occur, and goes on', async () => {
   expect((await run('next', 'digest')).stdout).toMatch(/^(\S+Z \(in .*\)\n){5}$/);
   await run('resume', 'digest');
   expect(await bed.admin.schedules.get('digest')).toMatchObject({ paused: false });
+});
+
+it('a topic that cannot be told of hides no others, and is named', async () => {
+  const redis = new Redis(bed.redisUrl);
+  await redis.hset(`{${bed.prefix}:digest}:config`, 'protocol', 99).finally(() => redis.disconnect());
+  const { code, stdout } = await run('list');
+  expect(code).toBe(5);
+  expect(stdout).toMatch(
+    /^ID .*\nreport\.daily .*\nNot told, of topic 'digest': digest\. Topic 'digest' was created with/,
+  );
+  const told = JSON.parse((await run('list', '--json')).stdout) as object;
+  expect(told).toMatchObject({
+    schedules: [{ id: 'report.daily' }],
+    failed: [{ topic: 'digest', ids: ['digest'], code: 'CONFIGURATION' }],
+  });
 });
 
 it('a schedule publishes its message now', async () => {

@@ -27,7 +27,10 @@ export const complete: AddCommand = (program, cli) => {
       if (redis !== undefined) program.setOptionValue('redis', redis);
       if (prefix !== undefined) program.setOptionValue('prefix', prefix);
       const admin = await createDelayQueueAdmin({ ...cli.connectionOptions, timeout: PATIENCE, log: silent });
-      const names = kind === 'topic' ? admin.topics() : admin.schedules.list().then((all) => all.map(({ id }) => id));
+      const names =
+        kind === 'topic'
+          ? admin.topics()
+          : admin.schedules.listKnown().then(({ schedules }) => schedules.map(({ id }) => id));
       return await names.finally(() => admin.close());
     } catch {
       return [];

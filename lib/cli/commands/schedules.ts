@@ -1,7 +1,7 @@
 import { didYouMean } from '../../checks/nearest.js';
 import type { Schedule } from '../../schedules/schedule.interface.js';
 import type { Cli, Queues } from '../cli.js';
-import { type CliError, notFound } from '../cli-error.js';
+import { type CliError, notFound, toldError } from '../cli-error.js';
 import { type AddCommand, SCHEDULE } from '../command.js';
 import { toNumber } from '../given-values.js';
 import { type Program, example } from '../program.js';
@@ -36,11 +36,19 @@ const list: AddToGroup = (group, cli) => {
     .addHelpText('after', example('schedules list'))
     .action(async () =>
       cli.open(async (queues) => {
-        const all = await queues.schedules.list();
-        cli.print({ schedules: all }, () =>
-          all.length === 0 ? [] : table(scheduleColumns(queues.broker.now(), cli.paint), all, cli),
+        const { schedules: all, failed } = await queues.schedules.listKnown();
+        const untold = failed.map(({ topic, ids, error }) => ({ topic, ids, ...toldError(error) }));
+        cli.exitCode = untold[0]?.exitCode ?? cli.exitCode;
+        cli.print(
+          { schedules: all, failed: untold.map(({ topic, ids, code, message }) => ({ topic, ids, code, message })) },
+          () => [
+            ...(all.length === 0 ? [] : table(scheduleColumns(queues.broker.now(), cli.paint), all, cli)),
+            ...untold.map(({ topic, ids, message }) =>
+              cli.paint('red', `Not told, of topic '${topic}': ${shown(ids.join(', '))}. ${shown(message)}`),
+            ),
+          ],
         );
-        if (all.length === 0 && !cli.isJson) cli.note('There are no schedules.');
+        if (all.length + untold.length === 0 && !cli.isJson) cli.note('There are no schedules.');
       }),
     );
 };
@@ -183,6 +191,6 @@ async function found(queues: Queues, id: string): Promise<Schedule> {
 }
 
 async function missing(queues: Queues, id: string): Promise<CliError> {
-  const known = (await queues.schedules.list()).map((schedule) => schedule.id);
+  const known = (await queues.schedules.listKnown()).schedules.map((schedule) => schedule.id);
   return notFound(`There is no schedule '${shown(id)}'.${shown(didYouMean(id, known))}`);
 }

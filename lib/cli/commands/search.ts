@@ -4,11 +4,11 @@ import { interrupted } from '../bulk.js';
 import type { AddCommand } from '../command.js';
 import { toNumber } from '../given-values.js';
 import { filterCommand, filterOf } from '../message-filter-options.js';
+import { foundColumns } from '../message-lines.js';
 import { example } from '../program.js';
 import { Progress } from '../progress.js';
-import { type Column, table } from '../table.js';
-import { shown, shownNumber, shownValue } from '../text.js';
-import { relative } from '../times.js';
+import { table } from '../table.js';
+import { shownNumber } from '../text.js';
 
 const STATES = ['scheduled', 'in-flight', 'dead', 'finished'] as const satisfies readonly MessageDetails['state'][];
 
@@ -53,7 +53,7 @@ export const search: AddCommand = (program, cli) => {
           if (read === 0 && !signal.aborted) await cli.assertKnown(queues, topic);
           if (!cli.isJson) cli.note(`${shownNumber(messages.length)} of ${shownNumber(read)} messages fit.`);
           cli.print({ topic, messages, read, cursor }, () =>
-            messages.length === 0 ? [] : table(columns(queues.broker.now()), messages, cli),
+            messages.length === 0 ? [] : table(foundColumns(messages, queues.broker.now()), messages, cli),
           );
           if (!cli.isJson && cursor !== undefined) cli.note(`There are more to look at: --cursor ${cursor}`);
           if (signal.aborted) throw interrupted('What was found by then is shown.');
@@ -61,14 +61,3 @@ export const search: AddCommand = (program, cli) => {
       );
     });
 };
-
-function columns(now: number): Column<MessageDetails>[] {
-  return [
-    { title: 'ID', cell: ({ id }) => shown(id) },
-    { title: 'KEY', cell: ({ id, key }) => (key === id ? '-' : shown(key)) },
-    { title: 'STATE', cell: ({ state }) => state },
-    { title: 'AT', cell: ({ at }) => relative(at, now) },
-    { title: 'ATTEMPTS', cell: ({ attempts }) => String(attempts), align: 'right' },
-    { title: 'PAYLOAD', cell: ({ payload }) => shownValue(payload) },
-  ];
-}

@@ -11,6 +11,8 @@ export interface Session {
   readonly actions: readonly AuditedAction[];
   /** Whether they see what is in messages. */
   readonly payloads: boolean;
+  /** Whether parts of payloads may be hidden from them. */
+  readonly redacts: boolean;
   readonly version: string;
   readonly traceUrl?: string | undefined;
 }
@@ -29,6 +31,11 @@ export function onlyLooks(): boolean {
 
 export function seesPayloads(): boolean {
   return session.value?.payloads ?? false;
+}
+
+/** Whether many messages may be acted on by what is in them. The server refuses it if what is hidden could be told by that. */
+export function mayActByContent(): boolean {
+  return !(session.value?.redacts ?? true);
 }
 
 /** The doctor speaks of Redis, which all topics share. */

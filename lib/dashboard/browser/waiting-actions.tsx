@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { BulkDialog } from './bulk-dialog.js';
 import { Field } from './controls.js';
-import { may } from './session.js';
+import { may, mayActByContent } from './session.js';
 import { text } from './texts/text.js';
 
 /** Which messages are meant, as `MessageFilter` has it. */
@@ -28,6 +28,7 @@ export function WaitingActions({ topic, filter }: { topic: string; filter: Searc
   const [delay, setDelay] = useState('10m');
   const allowed = ACTIONS.filter((action) => may(action));
   if (allowed.length === 0) return null;
+  if ((filter.text !== undefined || filter.field) && !mayActByContent()) return <p class="hint">{t.bulk.byContent}</p>;
   return (
     <div class="actions">
       {allowed.map((action) => (

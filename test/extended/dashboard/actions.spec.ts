@@ -182,6 +182,8 @@ describe('somebody who operates the queues', () => {
   it('sees what became of the last run of a schedule', async () => {
     const page = await open('#/schedules/stock.count');
     await page.getByText('it has ended, and is not kept').waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'Schedules' }).first().click();
+    await page.getByRole('row', { name: /stock\.count .* it has ended, and is not kept/ }).waitFor();
     expectClean(page);
   });
 

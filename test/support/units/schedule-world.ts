@@ -57,6 +57,17 @@ export class ScheduleWorld {
     return runner;
   }
 
+  /** The next occurrence is not published; or it is, and nobody hears of it. */
+  failOnce(error: Error, { lostReply = false } = {}): void {
+    let failures = 1;
+    this.instead = async (call) => {
+      const fails = call.operation === 'publishOccurrence' && failures-- > 0;
+      const answer = fails && !lostReply ? undefined : await call.run();
+      if (fails) throw error;
+      return answer;
+    };
+  }
+
   async own(): Promise<void> {
     await this.memory.acquire(PARTITION, OWNER, undefined);
   }

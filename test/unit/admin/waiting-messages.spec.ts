@@ -50,6 +50,14 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
     expect((await act(bed.admin, ALL))[done]).toBe(250);
   });
 
+  it('looks at nothing if its signal is aborted already', async () => {
+    const bed = await AdminBed.open();
+    await bed.publish('a');
+    const options = { dryRun: true, signal: AbortSignal.abort() };
+    expect(await act(bed.admin, { text: 'b' }, options)).toMatchObject({ matched: 0, aborted: true });
+    expect(bed.count('peek')).toBe(0);
+  });
+
   it('counts with three examples in a dry run, and changes nothing', async () => {
     const bed = await AdminBed.open();
     for (let i = 0; i < 10; i++) await bed.publish(`m${i}`, { payload: { n: i } });

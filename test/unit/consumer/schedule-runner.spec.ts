@@ -141,12 +141,7 @@ describe('ScheduleRunner', () => {
     const one = await world();
     await one.store('tick', every(10), {}, START + 10 * SECOND);
     await one.start();
-    let failures = 1;
-    one.instead = async (call) => {
-      const answer = await call.run();
-      if (call.operation === 'publishOccurrence' && failures-- > 0) throw new BrokerUnavailableError('lost');
-      return answer;
-    };
+    one.failOnce(new BrokerUnavailableError('lost'), { lostReply: true });
     await one.clock.advance(10 * SECOND + 100);
     expect(one.published).toEqual([second(10)]);
     expect(one.of('published')).toHaveLength(1);
@@ -251,13 +246,7 @@ describe('ScheduleRunner', () => {
     const one = await world();
     await one.store('tick', every(10), {}, START + 10 * SECOND);
     await one.start();
-    let refusals = 1;
-    one.instead = async (call) => {
-      if (call.operation === 'publishOccurrence' && refusals-- > 0) {
-        throw new BrokerUnavailableError('NOPERM', { transient: false, refused: true });
-      }
-      return call.run();
-    };
+    one.failOnce(new BrokerUnavailableError('NOPERM', { transient: false, refused: true }));
     await one.clock.advance(10 * SECOND);
     expect([one.published, one.lines]).toEqual([[], [expect.stringContaining('again at least every five minutes')]]);
     await one.clock.advance(300 * SECOND);
@@ -291,11 +280,7 @@ describe('ScheduleRunner', () => {
     const one = await world();
     await one.store('tick', every(10), {}, START + 10 * SECOND);
     await one.start();
-    let failures = 1;
-    one.instead = async (call) => {
-      if (call.operation === 'publishOccurrence' && failures-- > 0) throw new TypeError('a fault');
-      return call.run();
-    };
+    one.failOnce(new TypeError('a fault'));
     await one.clock.advance(12 * SECOND);
     expect(one.published).toEqual([second(10)]);
     expect(one.lines).toEqual(["Schedules of topic 'jobs' wait: a fault"]);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { READING_ROUTES } from '../../../lib/dashboard/reading.routes.js';
 import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
 import { SharedLooks } from '../../../lib/dashboard/shared-looks.js';
@@ -51,4 +52,34 @@ it('the agenda of a span begins now by the clock of Redis, at a whole bucket, an
     { from: begin, to: begin + 60_000, buckets: 60 },
     { from: begin + 3000, to: begin + 63_000, buckets: 60 },
   ]);
+});
+
+it('the list of schedules asks what became of those that it shows, and names the topics that the viewer sees', async () => {
+  const clock = new ManualClock();
+  const error = new BrokerUnavailableError('The shard is away.');
+  const asked: string[][] = [];
+  const schedules = {
+    listKnown: async () => ({
+      schedules: ['a', 'hidden', 'b', 'c'].map((id) => ({
+        id,
+        topic: id === 'hidden' ? 'hidden' : 'jobs',
+        payload: 1,
+      })),
+      failed: ['jobs', 'hidden'].map((topic) => ({ topic, ids: ['x'], error })),
+    }),
+    lastRuns: async (some: readonly { id: string }[]) => {
+      asked.push(some.map(({ id }) => id));
+      return some.map(({ id }) => ({ id }));
+    },
+  };
+  const viewer = viewerOf({ right: 'read', topics: ['jobs'] });
+  const context = { queues: { schedules }, looks: new SharedLooks(clock), viewer } as unknown as RouteContext;
+  const look = async (count: string) => READING_ROUTES['api/schedules']?.(context, new Given({ count }));
+  expect(await look('2')).toMatchObject({
+    schedules: ['a', 'b'].map((id) => ({ id, lastRun: { id } })),
+    total: 3,
+    failed: [{ topic: 'jobs', ids: ['x'], code: 'BROKER_UNAVAILABLE', message: 'The shard is away.' }],
+  });
+  expect(asked).toEqual([['a', 'b']]);
+  await expect(look('0')).rejects.toThrow('count must be');
 });

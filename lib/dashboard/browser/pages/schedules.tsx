@@ -1,71 +1,106 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ShownMessage, ShownSchedule } from '../../redaction.js';
+import type { LastRun } from '../../../schedules/last-runs.js';
+import type { ShownSchedule } from '../../redaction.js';
+import type { ScheduleLine, ScheduleList } from '../../schedule-list.js';
 import { act, pathOf, useLook } from '../api.js';
 import { ActionButton, Dialog } from '../controls.js';
 import { wordsOfCron } from '../cron-words.js';
-import { compact, dateTime, duration } from '../format.js';
+import { compact, dateTime, duration, now } from '../format.js';
 import type { Json } from '../json.js';
 import { Badge, Card, Code, Count, Crumbs, Empty, Figure, Shown, Time } from '../parts.js';
 import { go, href, messageHref } from '../router.js';
 import { may, seesPayloads } from '../session.js';
-import { Table } from '../tables.js';
+import { type Column, Table } from '../tables.js';
 import { text } from '../texts/text.js';
 
 type Schedule = Json<ShownSchedule>;
 
+/** So many at first, and so many more with each click. */
+const PAGE = 50;
+
 export function SchedulesPage(): JSX.Element {
   const t = text();
-  const look = useLook<{ schedules: ShownSchedule[] }>('api/schedules');
+  const [count, setCount] = useState(PAGE);
+  const look = useLook<ScheduleList>(pathOf('api/schedules', { count }));
   return (
     <>
       <h1>{t.nav.schedules}</h1>
       <Shown look={look}>
-        {({ schedules }) =>
-          schedules.length === 0 ? (
-            <Card>
-              <Empty>{t.schedules.none}</Empty>
-            </Card>
-          ) : (
-            <Card>
-              <Table
-                label={t.nav.schedules}
-                rows={schedules}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    name: t.schedules.id,
-                    cell: (schedule) => (
-                      <>
-                        <a class="strong" href={href(['schedules', schedule.id])}>
-                          {schedule.id}
-                        </a>{' '}
-                        <State schedule={schedule} />
-                      </>
-                    ),
-                  },
-                  {
-                    name: t.overview.topic,
-                    isSecondary: true,
-                    cell: ({ topic }) => <a href={href(['topics', topic])}>{topic}</a>,
-                  },
-                  { name: t.schedules.rule, cell: (schedule) => <Rule schedule={schedule} /> },
-                  { name: t.schedules.next, cell: ({ next }) => <Time at={next} /> },
-                  { name: t.schedules.last, isSecondary: true, cell: ({ last }) => <Time at={last} /> },
-                  {
-                    name: t.schedules.missed,
-                    isNumber: true,
-                    isSecondary: true,
-                    cell: ({ missed }) => <Count of={missed} />,
-                  },
-                ]}
-              />
-            </Card>
-          )
-        }
+        {({ schedules, total, failed }) => (
+          <>
+            {failed.map((one) => (
+              <div key={one.topic} class="notice notice-bad">
+                {t.schedules.failed(one.topic, one.ids.join(', '))} {one.message}
+              </div>
+            ))}
+            {(total > 0 || failed.length === 0) && (
+              <Card>
+                {total === 0 ? (
+                  <Empty>{t.schedules.none}</Empty>
+                ) : (
+                  <Table label={t.nav.schedules} rows={schedules} keyOf={({ id }) => id} columns={columns()} />
+                )}
+                {total > schedules.length && (
+                  <footer class="card-foot">
+                    <span class="muted">{t.schedules.shown(schedules.length, total)}</span>
+                    <button type="button" class="button button-plain" onClick={() => setCount(count + 4 * PAGE)}>
+                      {t.overview.showAll}
+                    </button>
+                  </footer>
+                )}
+              </Card>
+            )}
+          </>
+        )}
       </Shown>
     </>
   );
+}
+
+function columns(): Column<Json<ScheduleLine>>[] {
+  const t = text();
+  return [
+    {
+      name: t.schedules.id,
+      cell: (schedule) => (
+        <>
+          <a class="strong" href={href(['schedules', schedule.id])}>
+            {schedule.id}
+          </a>{' '}
+          <State schedule={schedule} />
+        </>
+      ),
+    },
+    {
+      name: t.overview.topic,
+      isSecondary: true,
+      cell: ({ topic }) => <a href={href(['topics', topic])}>{topic}</a>,
+    },
+    { name: t.schedules.rule, cell: (schedule) => <Rule schedule={schedule} /> },
+    { name: t.schedules.next, cell: (schedule) => <Next schedule={schedule} /> },
+    { name: t.schedules.last, isSecondary: true, cell: ({ last }) => <Time at={last} /> },
+    {
+      name: t.schedules.outcome,
+      isSecondary: true,
+      cell: ({ topic, lastRun }) => <Outcome topic={topic} run={lastRun} />,
+    },
+    {
+      name: t.schedules.missed,
+      isNumber: true,
+      isSecondary: true,
+      cell: ({ missed }) => <Count of={missed} />,
+    },
+  ];
+}
+
+/** For so long after its time an occurrence is on its way, in milliseconds. */
+const LATE = 10_000;
+
+/** When it occurs next; or, in words, that it should have occurred by now. */
+function Next({ schedule: { next } }: { schedule: Schedule }): JSX.Element {
+  const late = next === undefined ? 0 : now() - Date.parse(next);
+  return late > LATE ? <span class="bad">{text().schedules.late(duration(late))}</span> : <Time at={next} />;
 }
 
 function State({ schedule: { paused, next } }: { schedule: Schedule }): JSX.Element | null {
@@ -88,9 +123,7 @@ function Rule({ schedule: { every, cron, timeZone } }: { schedule: Schedule }): 
 
 export function SchedulePage({ id }: { id: string }): JSX.Element {
   const t = text();
-  const look = useLook<{ schedule: ShownSchedule; next: Date[]; lastRun?: ShownMessage }>(
-    pathOf('api/schedule', { id }),
-  );
+  const look = useLook<{ schedule: ShownSchedule; next: Date[]; lastRun?: LastRun }>(pathOf('api/schedule', { id }));
   return (
     <>
       <Crumbs of={[[t.nav.schedules, href(['schedules'])]]} />
@@ -111,7 +144,7 @@ export function SchedulePage({ id }: { id: string }): JSX.Element {
             </div>
             <dl class="figures">
               <Figure name={t.schedules.next}>
-                <Time at={schedule.next} />
+                <Next schedule={schedule} />
               </Figure>
               <Figure name={t.schedules.last}>
                 <Time at={schedule.last} />
@@ -160,18 +193,17 @@ export function SchedulePage({ id }: { id: string }): JSX.Element {
   );
 }
 
-/** What became of the message of an occurrence. */
-function Outcome({ topic, run }: { topic: string; run: Json<ShownMessage> | undefined }): JSX.Element {
+/** What became of the message of an occurrence, in words. */
+function Outcome({ topic, run }: { topic: string; run: Json<LastRun> | undefined }): JSX.Element {
   const t = text();
-  if (!run) return <>{t.schedules.unknownOutcome}</>;
-  const { state, outcome, failure } = run;
+  if (!run) return <span class="zero">{t.state.none}</span>;
+  const { outcome, failure } = run;
+  const words = t.schedules.outcomes[outcome];
   return (
-    <>
-      <a href={messageHref(topic, run)}>
-        {outcome === undefined ? t.schedules.outcomes[state] : t.message.storyFinished[outcome]}
-      </a>
-      {failure && ` · ${failure.name}`}
-    </>
+    <span class={outcome === 'dead' || outcome === 'failed' ? 'bad' : ''}>
+      {outcome === 'unknown' ? words : <a href={messageHref(topic, run)}>{words}</a>}
+      {failure !== undefined && ` · ${failure}`}
+    </span>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { ExplainCause } from '../../../admin/explain-causes.js';
+import type { RunOutcome } from '../../../schedules/last-runs.js';
 import { compact } from '../format.js';
 
 function counted(count: number, noun: string, plural = `${noun}s`): string {
@@ -262,6 +263,8 @@ export const english = {
       drain: 'Removes all messages that wait. Those in flight and dead letters stay.',
       purge: 'Removes all dead letters for good.',
     },
+    byContent:
+      'Parts of payloads are hidden, so what is found by text or field cannot be changed together. Search by tag or key for that.',
     counting: 'Counting. Nothing is changed yet …',
     meant: (count: number) =>
       `${counted(count, 'message')} ${count === 1 ? 'is' : 'are'} meant. Nothing is changed yet.`,
@@ -316,8 +319,19 @@ export const english = {
     ran: (id: string) => `Published as message ${id}.`,
     declared: 'declared in code',
     outcome: 'What became of it',
-    outcomes: { scheduled: 'waits', 'in-flight': 'runs', dead: 'dead letter' } as Readonly<Record<string, string>>,
-    unknownOutcome: 'it has ended, and is not kept',
+    outcomes: {
+      waiting: 'waits',
+      running: 'runs',
+      failed: 'failed, and is tried again',
+      dead: 'dead letter',
+      acked: 'handled',
+      delivered: 'handed over once',
+      cancelled: 'cancelled',
+      unknown: 'it has ended, and is not kept',
+    } as Readonly<Record<RunOutcome, string>>,
+    late: (length: string) => `${length} late: no process publishes it`,
+    failed: (topic: string, ids: string) => `Of topic ${topic} these cannot be shown now: ${ids}.`,
+    shown: (shown: number, all: number) => `${compact(shown)} of ${counted(all, 'schedule')}`,
     removeWhat: (id: string) => `${id} publishes nothing any more. What it has published stays.`,
     removeDeclared: 'A handler declares it, so it comes back when a process boots.',
     catchUp: 'After an outage',

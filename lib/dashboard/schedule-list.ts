@@ -1,0 +1,60 @@
+import { assertInteger } from '../checks/validate.js';
+import type { LastRun } from '../schedules/last-runs.js';
+import { refusalOf } from './refusal-of.js';
+import { type ShownSchedule, shownSchedule } from './redaction.js';
+import type { Given, RouteContext } from './route.js';
+
+/** A schedule, and what became of its latest occurrence, if it has one. */
+export interface ScheduleLine extends ShownSchedule {
+  readonly lastRun: LastRun | undefined;
+}
+
+/** A topic of which not all schedules can be told now. */
+export interface FailedSchedules {
+  readonly topic: string;
+  readonly ids: readonly string[];
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface ScheduleList {
+  readonly schedules: readonly ScheduleLine[];
+  /** How many there are. */
+  readonly total: number;
+  readonly failed: readonly FailedSchedules[];
+}
+
+/** How many are told of unless more are asked for. */
+const DEFAULT_COUNT = 50;
+
+/** Longest time that a look is kept for each schedule that it has asked for, in milliseconds: a hundred times what one takes a slow Redis. */
+const KEPT_A_SCHEDULE = 2;
+
+/** The first schedules of those that the viewer sees. What became of their occurrences is asked for no others. */
+export async function listSchedules(
+  { queues: { schedules }, looks, redact, viewer }: RouteContext,
+  query: Given,
+): Promise<ScheduleList> {
+  const count = query.optionalNumber('count') ?? DEFAULT_COUNT;
+  assertInteger('count', count, { min: 1, max: Number.MAX_SAFE_INTEGER });
+  const all = await looks.take(
+    'schedules',
+    () => schedules.listKnown(),
+    (listed) => KEPT_A_SCHEDULE * listed.schedules.length,
+  );
+  const seen = all.schedules.filter(({ topic }) => viewer.sees(topic));
+  const shown = seen.slice(0, count);
+  const runs = await looks.take(
+    `runs of ${JSON.stringify(shown.map(({ id, last }) => [id, last]))}`,
+    () => schedules.lastRuns(shown),
+    ({ length }) => KEPT_A_SCHEDULE * length,
+  );
+  return {
+    schedules: shown.map((schedule, i) => ({ ...shownSchedule(schedule, redact), lastRun: runs[i] })),
+    total: seen.length,
+    failed: all.failed.flatMap(({ topic, ids, error }) => {
+      const refusal = viewer.sees(topic) ? refusalOf(error) : undefined;
+      return refusal ? [{ topic, ids, code: refusal.code, message: refusal.message }] : [];
+    }),
+  };
+}

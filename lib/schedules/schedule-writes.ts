@@ -1,0 +1,77 @@
+import type { Broker, Partition } from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import type { CheckedSchedule } from './check-schedule.js';
+import { type PlacedSchedule, type PlacedSchedules, readable } from './placed-schedules.js';
+import { Recurrence } from './recurrence.js';
+import {
+  type DefinedSchedule,
+  type ScheduleRecord,
+  type ScheduleState,
+  encodeDefinition,
+  encodeState,
+  isSameContent,
+} from './schedule-record.js';
+import { anchorOf, startedState } from './starting-state.js';
+
+/** How often a schedule that changes while it is being changed is looked at again. */
+const MAX_TRIES = 50;
+
+/** Writes schedules, each time from the state that it has seen, so that nobody's change is lost. */
+export class ScheduleWrites {
+  readonly #store: Pick<Broker, 'getSchedules' | 'putSchedule'>;
+  readonly #found: PlacedSchedules;
+
+  constructor(store: Pick<Broker, 'getSchedules' | 'putSchedule'>, found: PlacedSchedules) {
+    this.#store = store;
+    this.#found = found;
+  }
+
+  /** Writes a schedule unless it is as it should be. */
+  async put(partition: Partition, checked: CheckedSchedule, declared: boolean): Promise<ScheduleRecord> {
+    const { id, key, catchUp, overlap, envelope } = checked;
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const [found] = await this.#found.serve(() => this.#store.getSchedules(partition, [id]));
+      const known = readable(found);
+      const now = this.#found.now(partition);
+      const rule = checked.rule(anchorOf(known) ?? now);
+      const others = known?.others;
+      const defined: DefinedSchedule = { rule, catchUp, overlap, key, declared, ...(others && { others }) };
+      const content = { definition: encodeDefinition(defined), envelope };
+      const isSameRule = known && JSON.stringify(known.rule) === JSON.stringify(rule);
+      if (isSameRule && isSameContent(known.stored, content) && found?.nextAt === known.state.next) return known;
+      const next = isSameRule ? known.state : startedState(Recurrence.of(rule), known?.state, now);
+      const state = encodeState(next);
+      const write = { id, expected: found?.state, state, content, nextAt: next.next };
+      if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) {
+        return { ...defined, id, state: next, stored: { id, state, ...content } };
+      }
+    }
+    throw changesTooOften(id);
+  }
+
+  /**
+   * @param change gives the state; the same one if nothing is to change
+   * @returns the schedule as it was
+   */
+  async change(
+    id: string,
+    change: (record: ScheduleRecord, now: number) => ScheduleState,
+  ): Promise<PlacedSchedule | undefined> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const found = await this.#found.find(id);
+      if (!found) return undefined;
+      const { record, partition } = found;
+      const next = change(record, this.#found.now(partition));
+      if (next === record.state) return found;
+      const write = { id, expected: record.stored.state, state: encodeState(next), nextAt: next.next };
+      if (await this.#found.serve(() => this.#store.putSchedule(partition, write))) return found;
+    }
+    throw changesTooOften(id);
+  }
+}
+
+function changesTooOften(id: string): BrokerUnavailableError {
+  return new BrokerUnavailableError(
+    `Schedule '${id}' changes too often to be changed; nothing was changed. Try again.`,
+  );
+}

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
+import { BULK_ROUTES } from '../../../lib/dashboard/bulk.routes.js';
+import { Operations } from '../../../lib/dashboard/operations.js';
+import { Given, type RouteContext } from '../../../lib/dashboard/route.js';
+import { viewerOf } from '../../../lib/dashboard/viewer.js';
+import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
+import { ManualClock } from '../../../lib/testing/manual-clock.js';
+import { testAdmin } from '../../support/units/admin.js';
+
+const clock = new ManualClock();
+
+it.each<[route: string, body: object]>([
+  ['messages/cancel', { filter: { tag: '' } }],
+  ['messages/cancel', { filter: {} }],
+  ['messages/reschedule', { filter: { key: 'k' }, delay: 'soon' }],
+  ['messages/run-now', { filter: { from: 2, to: 1 } }],
+  ['dead/requeue', { filter: { reason: 'tired' } }],
+  ['dead/remove', { filter: { all: true }, rate: -1 }],
+  ['drain', { topic: 'unused', confirm: 'unused' }],
+])('%s of %j is refused before anything begins', async (route, body) => {
+  const memory = new MemoryBroker(clock);
+  await memory.configure('jobs', 1);
+  const calls: string[] = [];
+  const broker = wrapBroker(memory, async ({ operation, run }) => {
+    calls.push(operation);
+    return run();
+  });
+  const operations = new Operations(clock, () => {});
+  const viewer = viewerOf('operate');
+  const context = {
+    queues: { admin: testAdmin(broker, clock) },
+    operations,
+    viewer,
+    by: {},
+  } as unknown as RouteContext;
+  const given = new Given({ topic: 'jobs', dryRun: false, ...body });
+  await expect(BULK_ROUTES[`api/${route}`]?.act(context, given)).rejects.toThrow(InvalidArgumentError);
+  expect(viewer && operations.list(viewer)).toEqual([]);
+  expect(calls.filter((operation) => operation !== 'configOf')).toEqual([]);
+});
