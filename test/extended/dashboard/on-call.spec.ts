@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type PackedProgram, installProgram } from '../../support/cli/packed-program.js';
 import { eventually } from '../../support/waiting.js';
-import { expectClean, useShop } from './open-shop.js';
+import { button, dialog, useShop } from './open-shop.js';
 
 // From an alert of docs/guides/operations.md to where all is well again, as somebody goes who has only that page.
 
@@ -13,14 +13,8 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
   const shop = useShop();
   let page: Page;
 
-  afterEach(async () => {
-    expectClean(page);
-    await page.context().close();
-  });
-
   /** What the overview says is wrong with a topic, and the link to what to do. */
   const problem = (words: string | RegExp) => page.getByRole('listitem').filter({ hasText: words });
-  const button = (name: string) => page.getByRole('button', { name, exact: true });
 
   it('DelayQueueLate: the handler is slow', async () => {
     page = await shop.page('#/');
@@ -46,8 +40,8 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await page.getByRole('row', { name: /kim@example.com pause done invoice.send/ }).waitFor();
     await page.goBack();
     await problem('invoice.send is paused').getByRole('link').click();
-    await button('Resume').click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await button(page, 'Resume').click();
+    await dialog(page).getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('heading', { name: 'invoice.send Active' }).waitFor();
     await expect.poll(() => page.getByRole('link', { name: 'Due 0' }).count()).toBe(1);
   });
@@ -72,10 +66,10 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await page.getByText('Payment gateway did not answer').first().waitFor();
     await shop.mend();
     // The first one is for all of them, the others for a group each.
-    await button('Requeue all').first().click();
-    await button('Requeue 14 messages').click();
+    await button(page, 'Requeue all').first().click();
+    await button(page, 'Requeue 14 messages').click();
     await page.getByText('There are no dead letters.').waitFor();
-    expect(await button('Requeue all').count()).toBe(0);
+    expect(await button(page, 'Requeue all').count()).toBe(0);
   });
 
   it('DelayQueuePublishFails, DelayQueueRedisUnreachable, DelayQueueClockOffset: what the doctor says', async () => {

@@ -1,14 +1,13 @@
-import { AxeBuilder } from '@axe-core/playwright';
+import axe, { type AxeResults } from 'axe-core';
 import { randomUUID } from 'node:crypto';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Browser, type Page, chromium } from 'playwright-core';
+import { type Browser, type Locator, type Page, chromium } from 'playwright-core';
 import { DelayQueueAdmin, DelayQueueModule, DelayQueueProducer, DelayQueueSchedules } from 'nestjs-delay-queue';
 import type { DashboardUser } from 'nestjs-delay-queue/dashboard';
-import { afterAll, beforeAll, expect, inject } from 'vitest';
-import { buildShop } from '../../../scripts/setup/build.mjs';
+import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
+import { SHOP } from '../../../scripts/setup/build.mjs';
 import { chromiumPath } from '../../../scripts/setup/chromium.mjs';
-import { onceARun } from '../../support/package/once-a-run.js';
 import { TestProcess } from '../../support/processes/test-process.js';
 import { StoredKeys } from '../../support/samples/stored-keys.js';
 import { until } from '../../support/waiting.js';
@@ -16,9 +15,8 @@ import { fillShop, tradeIn } from './shop-messages.js';
 
 interface PageOptions {
   readonly user?: DashboardUser;
-  readonly width?: number;
-  readonly theme?: 'light' | 'dark';
   readonly language?: string;
+  readonly width?: number;
 }
 
 /** It starts soon, and asks nothing of the network. */
@@ -35,13 +33,6 @@ const CHROMIUM = [
 /** Longest until a page shows what it is asked for, in milliseconds. */
 const SHOWN_WITHIN = 20_000;
 
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: CHROMIUM });
-}
-
-/** What a page must not do, whatever is done in it. */
-const offences = new WeakMap<Page, string[]>();
-
 const OPERATOR: DashboardUser = { right: 'operate', actor: 'ann@example.com' };
 
 /** A shop with two processes on a real Redis, and a browser in which somebody looks at its dashboard. */
@@ -50,7 +41,10 @@ export class Shop {
   readonly #redisUrl: string;
   readonly #processes: TestProcess[] = [];
   readonly #urls: string[] = [];
-  #browser: Browser | undefined;
+  /** One for each that looks, in their language: to open a page takes long. */
+  readonly #pages = new Map<string, Page>();
+  readonly #offences: string[] = [];
+  #browser: Promise<Browser> | undefined;
 
   constructor(redisUrl = inject('redisUrl')) {
     this.#redisUrl = redisUrl;
@@ -58,15 +52,12 @@ export class Shop {
 
   async open(): Promise<void> {
     await this.start('web', { FLEET_EVENTS: 'true' });
-    await this.start('worker');
-    await this.#fill();
+    await Promise.all([this.start('worker'), this.#fill()]);
   }
 
   /** Starts another process of the shop. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<void> {
-    let program = 'dist-sample/dashboard-shop/main.js';
-    await onceARun('dashboard-shop', async () => void (program = await buildShop()));
-    const process = new TestProcess(name, program, [], { ...this.connection, NO_COLOR: '1', ...settings });
+    const process = new TestProcess(name, SHOP, [], { ...this.connection, NO_COLOR: '1', ...settings });
     this.#processes.push(process);
     this.#urls.push((await process.printed('shop is ready at ')).split(' at ')[1] ?? '');
   }
@@ -81,27 +72,47 @@ export class Shop {
     await Promise.all(this.#urls.map((url) => fetch(new URL('/mend', url), { method: 'POST' })));
   }
 
-  async page(address: string, options: PageOptions = {}): Promise<Page> {
-    const { user = OPERATOR, width = 1280, theme = 'light', language = 'en' } = options;
-    this.#browser ??= await openBrowser();
-    const context = await this.#browser.newContext({
+  /** Shows an address, and goes there from what was shown before as a link does. */
+  async page(address: string, { user = OPERATOR, language = 'en', width = 1280 }: PageOptions = {}): Promise<Page> {
+    const visitor = JSON.stringify({ user, language });
+    const page = this.#pages.get(visitor) ?? (await this.#openPage(user, language));
+    this.#pages.set(visitor, page);
+    await page.unrouteAll();
+    await page.setViewportSize({ width, height: 800 });
+    const url = `${this.#urls[0]}${address}`;
+    if (page.url().split('#')[0] === this.#urls[0] && page.url() !== url) await page.evaluate(follow, address);
+    else await page.goto(url);
+    await page.locator('main h1, main h2').first().waitFor();
+    return page;
+  }
+
+  /** No page has done what it must not do, such as what its content security policy refuses, since this was last asked. */
+  expectClean(): void {
+    expect(this.takeOffences()).toEqual([]);
+  }
+
+  /** What pages have done that they must not do, for a test that provokes it. */
+  takeOffences(): string[] {
+    return this.#offences.splice(0);
+  }
+
+  async #openPage(user: DashboardUser, language: string): Promise<Page> {
+    this.#browser ??= chromium.launch({ executablePath: chromiumPath(), args: CHROMIUM });
+    const browser = await this.#browser;
+    const context = await browser.newContext({
       extraHTTPHeaders: { 'x-user': JSON.stringify(user) },
-      viewport: { width, height: 800 },
-      colorScheme: theme,
       locale: language,
       timezoneId: 'Europe/Berlin',
       reducedMotion: 'reduce',
     });
     const page = await context.newPage();
     page.setDefaultTimeout(SHOWN_WITHIN);
-    watch(page, new URL(this.#urls[0] ?? '').origin);
-    await page.goto(`${this.#urls[0]}${address}`);
-    await page.locator('main h1, main h2').first().waitFor();
+    watch(page, new URL(this.#urls[0] ?? '').origin, this.#offences);
     return page;
   }
 
   async close(): Promise<void> {
-    await this.#browser?.close();
+    await (await this.#browser)?.close();
     await Promise.all(this.#processes.map((process) => process.kill()));
     await new StoredKeys(this.#redisUrl, this.prefix).remove();
   }
@@ -142,30 +153,47 @@ export class Shop {
   }
 }
 
-/** Sees what a page loads, prints and is refused. */
-function watch(page: Page, origin: string): void {
-  const seen: string[] = [];
-  offences.set(page, seen);
+/** Notes what a page loads from elsewhere, prints as an error, and is refused. */
+function watch(page: Page, origin: string, offences: string[]): void {
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') seen.push(`console: ${message.text()}`);
+    if (message.type() === 'error' || message.type() === 'warning') offences.push(`console: ${message.text()}`);
   });
-  page.on('pageerror', (error) => seen.push(`error: ${error.message}`));
+  page.on('pageerror', (error) => offences.push(`error: ${error.message}`));
   page.on('request', (request) => {
-    if (!request.url().startsWith(origin)) seen.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(origin)) offences.push(`request to ${request.url()}`);
   });
   page.on('response', (response) => {
-    if (response.status() >= 400) seen.push(`${response.status()} of ${response.url()}`);
+    if (response.status() >= 400) offences.push(`${response.status()} of ${response.url()}`);
   });
 }
 
-/** Nothing that a page must not do was done, such as what its content security policy refuses. */
-export function expectClean(page: Page): void {
-  expect(offences.get(page)).toEqual([]);
+/** In a page: goes to another of its addresses, and waits until that is shown. */
+function follow(address: string): Promise<void> {
+  return new Promise((done) => {
+    addEventListener('hashchange', () => requestAnimationFrame(() => done()), { once: true });
+    location.hash = address;
+  });
 }
+
+/** Acts as a page itself does, without its buttons. */
+export async function act(page: Page, route: string, bodies: readonly object[]): Promise<void> {
+  await page.evaluate(
+    async ([path, all]) => {
+      const headers = { 'content-type': 'application/json', 'x-delay-queue-dashboard': '1' };
+      for (const body of all) await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+    },
+    [route, bodies] as const,
+  );
+}
+
+export const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+
+export const dialog = (page: Page): Locator => page.getByRole('dialog');
 
 /** axe finds nothing serious. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   expect(
     serious.map(
@@ -177,6 +205,7 @@ export async function expectAccessible(page: Page): Promise<void> {
 export function useShop(): Shop {
   const shop = new Shop();
   beforeAll(() => shop.open(), 90_000);
+  afterEach(() => shop.expectClean());
   afterAll(() => shop.close());
   return shop;
 }
