@@ -9,6 +9,12 @@ import { button, dialog, useShop } from './open-shop.js';
 /** Longest until the overview says of a message that it is late. */
 const LATE = 20_000;
 
+let program: PackedProgram;
+
+beforeAll(async () => {
+  program = await installProgram();
+}, 60_000);
+
 describe('with the dashboard alone', { timeout: 90_000 }, () => {
   const shop = useShop();
   let page: Page;
@@ -31,6 +37,23 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await shop.mend();
     await page.goto(page.url().replace(/#.*/, '#/'));
     await expect.poll(() => problem('image.resize').count(), { timeout: LATE }).toBe(0);
+  });
+
+  it('DelayQueueNoProgress: the handlers of one process hang', async () => {
+    await shop.startHanging();
+    page = await shop.page('#/topics/image.resize?state=due');
+    await page
+      .getByRole('region', { name: 'Due' })
+      .getByRole('link', { name: /^image/ })
+      .first()
+      .click();
+    await page.getByText(/as many calls of one handler run as may/).waitFor({ timeout: LATE });
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    const hanging = page.getByRole('row').filter({ hasText: /\d partitions? wait/ });
+    const name = await hanging.locator('.strong').getAttribute('title');
+    await shop.end(Number(name?.split(':').at(-2)));
+    page = await shop.page('#/topics/image.resize');
+    await page.getByRole('link', { name: 'Due 0' }).waitFor();
   });
 
   it('DelayQueuePaused: somebody has forgotten to resume', async () => {
@@ -82,15 +105,21 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await page.getByRole('link', { name: 'Fleet' }).click();
     await page.getByRole('cell', { name: 'right', exact: true }).first().waitFor();
   });
+
+  it('DelayQueueAbsent: all processes are gone, and the dashboard that they served', async () => {
+    await shop.endAll();
+    await shop.startDashboard(program);
+    page = await shop.page('#/fleet');
+    await page.getByText('No process handles messages.').waitFor();
+    await shop.start('again');
+    page = await shop.page('#/');
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('cell', { name: /order.timeout/ }).waitFor({ timeout: LATE });
+  });
 });
 
 describe('with the command line alone', () => {
   const shop = useShop();
-  let program: PackedProgram;
-
-  beforeAll(async () => {
-    program = await installProgram();
-  }, 60_000);
 
   async function run(line: string): Promise<string> {
     const { REDIS_URL, QUEUE_PREFIX } = shop.connection;
@@ -109,6 +138,17 @@ describe('with the command line alone', () => {
     );
     expect(await run('fleet')).toContain('image.resize');
     await shop.mend();
+    await eventually(async () => expect(await run('stats image.resize')).toMatch(/^due +0$/m));
+  });
+
+  it('DelayQueueNoProgress: the handlers of one process hang', async () => {
+    await shop.startHanging();
+    const [, id = ''] = /^(image\S*)/m.exec(await run('peek image.resize --state due --limit 1')) ?? [];
+    await eventually(async () =>
+      expect(await run(`explain image.resize ${id}`)).toMatch(/as many calls of one handler run as may/),
+    );
+    const [, pid] = /^\S+:(\d+):\S+ .* \d+ of \d+ +[1-9]/m.exec(await run('fleet image.resize')) ?? [];
+    await shop.end(Number(pid));
     await eventually(async () => expect(await run('stats image.resize')).toMatch(/^due +0$/m));
   });
 
@@ -147,5 +187,12 @@ describe('with the command line alone', () => {
     const { stdout } = await program.run(['doctor'], { env });
     for (const check of ['memory', 'eviction', 'clock']) expect(stdout).toContain(check);
     expect(await run('fleet')).toMatch(/CLOCK/);
+  });
+
+  it('DelayQueueAbsent: all processes are gone', async () => {
+    await shop.endAll();
+    expect(await run('fleet')).toMatch(/^No process handles messages\.$/m);
+    await shop.start('again');
+    await eventually(async () => expect(await run('fleet')).toContain('order.timeout: '));
   });
 });

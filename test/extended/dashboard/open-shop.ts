@@ -3,11 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Browser, type Locator, type Page, chromium } from 'playwright-core';
-import { DelayQueueAdmin, DelayQueueModule, DelayQueueProducer, DelayQueueSchedules } from 'nestjs-delay-queue';
+import {
+  DelayQueueAdmin,
+  DelayQueueModule,
+  DelayQueueProducer,
+  DelayQueueSchedules,
+  type PartitionStatus,
+} from 'nestjs-delay-queue';
 import type { DashboardUser } from 'nestjs-delay-queue/dashboard';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { SHOP } from '../../../scripts/setup/build.mjs';
 import { chromiumPath } from '../../../scripts/setup/chromium.mjs';
+import type { PackedProgram } from '../../support/cli/packed-program.js';
 import { TestProcess } from '../../support/processes/test-process.js';
 import { StoredKeys } from '../../support/samples/stored-keys.js';
 import { until } from '../../support/waiting.js';
@@ -39,8 +46,7 @@ const OPERATOR: DashboardUser = { right: 'operate', actor: 'ann@example.com' };
 export class Shop {
   readonly prefix = `dashboard-${randomUUID()}`;
   readonly #redisUrl: string;
-  readonly #processes: TestProcess[] = [];
-  readonly #urls: string[] = [];
+  readonly #processes: { readonly process: TestProcess; readonly url: string }[] = [];
   /** One for each that looks, in their language: to open a page takes long. */
   readonly #pages = new Map<string, Page>();
   readonly #offences: string[] = [];
@@ -58,8 +64,52 @@ export class Shop {
   /** Starts another process of the shop. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<void> {
     const process = new TestProcess(name, SHOP, [], { ...this.connection, NO_COLOR: '1', ...settings });
-    this.#processes.push(process);
-    this.#urls.push((await process.printed('shop is ready at ')).split(' at ')[1] ?? '');
+    const url = (await process.printed('shop is ready at ')).split(' at ')[1] ?? '';
+    this.#processes.push({ process, url });
+  }
+
+  /** Serves the dashboard from the command line, in place of a process of the shop. */
+  async startDashboard({ path }: PackedProgram): Promise<void> {
+    const { REDIS_URL, QUEUE_PREFIX } = this.connection;
+    const env = { DELAY_QUEUE_REDIS: REDIS_URL, DELAY_QUEUE_PREFIX: QUEUE_PREFIX };
+    const process = new TestProcess('dashboard', path, ['dashboard'], env);
+    const url = (await process.printed('The dashboard is at ')).split(' at ')[1] ?? '';
+    this.#processes.push({ process, url });
+  }
+
+  /** Ends the process of the shop that has this id, as whoever deploys does. */
+  async end(pid: number): Promise<void> {
+    const index = this.#processes.findIndex(({ process }) => process.pid === pid);
+    const [ended] = this.#processes.splice(index, 1);
+    ended?.process.signal('SIGTERM');
+    await ended?.process.exit();
+  }
+
+  /** Ends all its processes, and so the dashboard that they serve. */
+  async endAll(): Promise<void> {
+    for (const page of this.#pages.values()) await page.context().close();
+    this.#pages.clear();
+    await Promise.all([...this.#processes].map(({ process }) => this.end(process.pid ?? 0)));
+  }
+
+  /** Starts a process whose handler of images hangs, and resolves once only what is in the partitions of that process waits. */
+  async startHanging(): Promise<void> {
+    await this.mend();
+    await this.start('hanging');
+    const pid = this.#processes.at(-1)?.process.pid;
+    await this.#produce(async (app) => {
+      const owners = async (isMeant: (partition: PartitionStatus) => boolean): Promise<Set<string | undefined>> => {
+        const { partitions } = await app.get(DelayQueueAdmin).stats('image.resize');
+        return new Set(partitions.filter(isMeant).map(({ owner }) => owner?.split(':')[1]));
+      };
+      await until('the hanging process to own partitions', async () => (await owners(() => true)).has(`${pid}`));
+      const images = Array.from({ length: 20 }, (_, i) => ({
+        payload: { image: i },
+        options: { id: `image-late-${i}` },
+      }));
+      await app.get(DelayQueueProducer).publishMany('image.resize', images);
+      await until('the others to have handled theirs', async () => (await owners(({ due }) => due > 0)).size === 1);
+    });
   }
 
   /** Where its queues are, for its processes. */
@@ -69,7 +119,11 @@ export class Shop {
 
   /** Whatever failed before does not fail any more. */
   async mend(): Promise<void> {
-    await Promise.all(this.#urls.map((url) => fetch(new URL('/mend', url), { method: 'POST' })));
+    await Promise.all(this.#processes.map(({ url }) => fetch(new URL('/mend', url), { method: 'POST' })));
+  }
+
+  get #dashboard(): string {
+    return this.#processes[0]?.url ?? '';
   }
 
   /** Shows an address, and goes there from what was shown before as a link does. */
@@ -79,8 +133,8 @@ export class Shop {
     this.#pages.set(visitor, page);
     await page.unrouteAll();
     await page.setViewportSize({ width, height: 800 });
-    const url = `${this.#urls[0]}${address}`;
-    if (page.url().split('#')[0] === this.#urls[0] && page.url() !== url) await page.evaluate(follow, address);
+    const url = `${this.#dashboard}${address}`;
+    if (page.url().split('#')[0] === this.#dashboard && page.url() !== url) await page.evaluate(follow, address);
     else await page.goto(url);
     await page.locator('main h1, main h2').first().waitFor();
     return page;
@@ -107,13 +161,13 @@ export class Shop {
     });
     const page = await context.newPage();
     page.setDefaultTimeout(SHOWN_WITHIN);
-    watch(page, new URL(this.#urls[0] ?? '').origin, this.#offences);
+    this.#watch(page);
     return page;
   }
 
   async close(): Promise<void> {
     await (await this.#browser)?.close();
-    await Promise.all(this.#processes.map((process) => process.kill()));
+    await Promise.all(this.#processes.map(({ process }) => process.kill()));
     await new StoredKeys(this.#redisUrl, this.prefix).remove();
   }
 
@@ -126,6 +180,22 @@ export class Shop {
         await tradeIn(producer, busy);
         await sleep(1000);
       }
+    });
+  }
+
+  /** Notes what a page loads from elsewhere, prints as an error, and is refused. */
+  #watch(page: Page): void {
+    const offences = this.#offences;
+    const { origin } = new URL(this.#dashboard);
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') offences.push(`console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => offences.push(`error: ${error.message}`));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin)) offences.push(`request to ${request.url()}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 400) offences.push(`${response.status()} of ${response.url()}`);
     });
   }
 
@@ -151,20 +221,6 @@ export class Shop {
     await app.init();
     await work(app).finally(() => app.close());
   }
-}
-
-/** Notes what a page loads from elsewhere, prints as an error, and is refused. */
-function watch(page: Page, origin: string, offences: string[]): void {
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') offences.push(`console: ${message.text()}`);
-  });
-  page.on('pageerror', (error) => offences.push(`error: ${error.message}`));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(origin)) offences.push(`request to ${request.url()}`);
-  });
-  page.on('response', (response) => {
-    if (response.status() >= 400) offences.push(`${response.status()} of ${response.url()}`);
-  });
 }
 
 /** In a page: goes to another of its addresses, and waits until that is shown. */
