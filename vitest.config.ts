@@ -108,7 +108,11 @@ export default defineConfig({
       project('packages', 0, { ...BUILDING, include: PACKAGES }),
       project('processes', 1, { ...ONE_AT_A_TIME, include: ['test/fleet/**/*.spec.ts'] }),
       project('extended-environments', 2, { ...BUILDING, include: ENVIRONMENTS, provide: { soak: false } }),
-      project('extended-dashboard', 2, { include: PAGES, provide: { pictures: UPDATES } }),
+      project('extended-dashboard', 2, {
+        include: PAGES,
+        globalSetup: 'test/support/setup/build-shop.mjs',
+        provide: { pictures: UPDATES },
+      }),
       project('ioredis-5', 2, { ...SHARED_PROCESS, include: ABOUT_IOREDIS }, 'ioredis-5'),
       project('extended', 3, {
         ...ONE_AT_A_TIME,

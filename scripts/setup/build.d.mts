@@ -3,4 +3,4 @@
 export function buildBench(): Promise<string>;
 export function buildSample(name: string): Promise<void>;
 
-export function buildShop(): Promise<string>;
+export const SHOP: string;

@@ -22,10 +22,14 @@ export async function ensureLibraryBuilt() {
   await runQuietly(process.execPath, ['scripts/build.mjs']);
 }
 
-/** Compiles the application of the tests of the dashboard's pages against the built library; returns the path of its entry. */
+/** The application of the tests of the dashboard's pages, once it is built. */
+export const SHOP = 'dist-sample/dashboard-shop/main.js';
+
+/** Builds {@link SHOP}, which imports the built library. */
 export async function buildShop() {
-  await runQuietly(localBin('tsc'), ['--project', 'test/extended/dashboard/shop']);
-  return 'dist-sample/dashboard-shop/main.js';
+  const { bundle } = await import('./bundle.mjs');
+  const output = { file: SHOP, format: 'esm' };
+  await bundle({ main: 'test/extended/dashboard/shop/main.ts' }, [output], ['nestjs-delay-queue', 'reflect-metadata']);
 }
 
 /** Compiles a sample against the built library. */

@@ -2,13 +2,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { packed, unpacked } from '../../../docs/demo/recording.js';
 import { readAssets } from '../../../lib/dashboard/assets.js';
 import { PAGE_POLICY } from '../../../lib/dashboard/page-policy.js';
 import { runProgram } from '../../support/package/run-program.js';
 import { choicesOf, crawl, isLoaded } from './crawl.js';
-import { expectClean, noteOffences, openBrowser } from './open-shop.js';
+import { noteOffences, openBrowser } from './open-shop.js';
 import { RECORDING, recordDemo } from './record-demo.js';
 
 // With `-u` vitest also records what the demo shows, which takes minutes.
@@ -20,6 +20,7 @@ const MONTH = 30 * 86_400_000;
 let server: Server;
 let browser: Browser;
 let page: Page;
+const offences: string[] = [];
 
 beforeAll(async () => {
   if (inject('pictures')) await recordDemo();
@@ -29,9 +30,11 @@ beforeAll(async () => {
   page = await browser.newPage({ reducedMotion: 'reduce', locale: 'en', timezoneId: 'UTC' });
   page.setDefaultTimeout(20_000);
   await page.clock.setFixedTime(NOW);
-  noteOffences(page, url);
+  noteOffences(page, url, offences);
   await page.goto(url);
 }, 10 * 60_000);
+
+afterEach(() => expect(offences.splice(0)).toEqual([]));
 
 afterAll(async () => {
   await browser?.close();
@@ -73,7 +76,6 @@ describe('the demo', () => {
       expect.arrayContaining(['#/topics/*', '#/topics/*/dead', '#/topics/*/messages/*', '#/topics/*/work=history']),
     );
     expect(await page.locator('meta[http-equiv]').getAttribute('content')).toBe(PAGE_POLICY);
-    expectClean(page);
   });
 
   it('moves the times of the recording to those of its visitor, in ids too', async () => {
@@ -89,7 +91,6 @@ describe('the demo', () => {
     await show('#/topics/digest.send');
     await page.getByRole('link', { name: 'digest.weekly@2035' }).click();
     await page.getByText('Overdue since').waitFor();
-    expectClean(page);
   });
 
   it('says in the language of the page what was not recorded', async () => {
@@ -103,7 +104,6 @@ describe('the demo', () => {
     await page.getByLabel('Language').selectOption('zh');
     await page.getByText('此演示只展示').waitFor();
     await page.getByLabel('语言').selectOption('en');
-    expectClean(page);
   });
 
   it('replays the events as if they came now, those that are wanted', async () => {
@@ -116,7 +116,6 @@ describe('the demo', () => {
     await expect.poll(() => rows.count()).toBeGreaterThan(3);
     expect(new Set(await rows.locator('.badge').allTextContents())).toEqual(new Set(['acked']));
     expect(await rows.filter({ hasNotText: 'order.timeout' }).count()).toBe(0);
-    expectClean(page);
   });
 
   it('has the parts of an agenda, which are not recorded', () => {

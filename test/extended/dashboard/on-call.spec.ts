@@ -1,26 +1,26 @@
 import type { Page } from 'playwright-core';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type PackedProgram, installProgram } from '../../support/cli/packed-program.js';
 import { eventually } from '../../support/waiting.js';
-import { expectClean, useShop } from './open-shop.js';
+import { button, dialog, useShop } from './open-shop.js';
 
 // From an alert of docs/guides/operations.md to where all is well again, as somebody goes who has only that page.
 
 /** Longest until the overview says of a message that it is late. */
 const LATE = 20_000;
 
+let program: PackedProgram;
+
+beforeAll(async () => {
+  program = await installProgram();
+}, 60_000);
+
 describe('with the dashboard alone', { timeout: 90_000 }, () => {
   const shop = useShop();
   let page: Page;
 
-  afterEach(async () => {
-    expectClean(page);
-    await page.context().close();
-  });
-
   /** What the overview says is wrong with a topic, and the link to what to do. */
   const problem = (words: string | RegExp) => page.getByRole('listitem').filter({ hasText: words });
-  const button = (name: string) => page.getByRole('button', { name, exact: true });
 
   it('DelayQueueLate: the handler is slow', async () => {
     page = await shop.page('#/');
@@ -39,6 +39,23 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await expect.poll(() => problem('image.resize').count(), { timeout: LATE }).toBe(0);
   });
 
+  it('DelayQueueNoProgress: the handlers of one process hang', async () => {
+    await shop.startHanging();
+    page = await shop.page('#/topics/image.resize?state=due');
+    await page
+      .getByRole('region', { name: 'Due' })
+      .getByRole('link', { name: /^image/ })
+      .first()
+      .click();
+    await page.getByText(/as many calls of one handler run as may/).waitFor({ timeout: LATE });
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    const hanging = page.getByRole('row').filter({ hasText: /\d partitions? wait/ });
+    const name = await hanging.locator('.strong').getAttribute('title');
+    await shop.end(Number(name?.split(':').at(-2)));
+    page = await shop.page('#/topics/image.resize');
+    await page.getByRole('link', { name: 'Due 0' }).waitFor();
+  });
+
   it('DelayQueuePaused: somebody has forgotten to resume', async () => {
     page = await shop.page('#/');
     await problem('invoice.send is paused, and 7 messages should have run.').waitFor();
@@ -46,8 +63,8 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await page.getByRole('row', { name: /kim@example.com pause done invoice.send/ }).waitFor();
     await page.goBack();
     await problem('invoice.send is paused').getByRole('link').click();
-    await button('Resume').click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await button(page, 'Resume').click();
+    await dialog(page).getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('heading', { name: 'invoice.send Active' }).waitFor();
     await expect.poll(() => page.getByRole('link', { name: 'Due 0' }).count()).toBe(1);
   });
@@ -72,10 +89,10 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await page.getByText('Payment gateway did not answer').first().waitFor();
     await shop.mend();
     // The first one is for all of them, the others for a group each.
-    await button('Requeue all').first().click();
-    await button('Requeue 14 messages').click();
+    await button(page, 'Requeue all').first().click();
+    await button(page, 'Requeue 14 messages').click();
     await page.getByText('There are no dead letters.').waitFor();
-    expect(await button('Requeue all').count()).toBe(0);
+    expect(await button(page, 'Requeue all').count()).toBe(0);
   });
 
   it('DelayQueuePublishFails, DelayQueueRedisUnreachable, DelayQueueClockOffset: what the doctor says', async () => {
@@ -88,15 +105,21 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
     await page.getByRole('link', { name: 'Fleet' }).click();
     await page.getByRole('cell', { name: 'right', exact: true }).first().waitFor();
   });
+
+  it('DelayQueueAbsent: all processes are gone, and the dashboard that they served', async () => {
+    await shop.endAll();
+    await shop.startDashboard(program);
+    page = await shop.page('#/fleet');
+    await page.getByText('No process handles messages.').waitFor();
+    await shop.start('again');
+    page = await shop.page('#/');
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('cell', { name: /order.timeout/ }).waitFor({ timeout: LATE });
+  });
 });
 
 describe('with the command line alone', () => {
   const shop = useShop();
-  let program: PackedProgram;
-
-  beforeAll(async () => {
-    program = await installProgram();
-  }, 60_000);
 
   async function run(line: string): Promise<string> {
     const { REDIS_URL, QUEUE_PREFIX } = shop.connection;
@@ -115,6 +138,17 @@ describe('with the command line alone', () => {
     );
     expect(await run('fleet')).toContain('image.resize');
     await shop.mend();
+    await eventually(async () => expect(await run('stats image.resize')).toMatch(/^due +0$/m));
+  });
+
+  it('DelayQueueNoProgress: the handlers of one process hang', async () => {
+    await shop.startHanging();
+    const [, id = ''] = /^(image\S*)/m.exec(await run('peek image.resize --state due --limit 1')) ?? [];
+    await eventually(async () =>
+      expect(await run(`explain image.resize ${id}`)).toMatch(/as many calls of one handler run as may/),
+    );
+    const [, pid] = /^\S+:(\d+):\S+ .* \d+ of \d+ +[1-9]/m.exec(await run('fleet image.resize')) ?? [];
+    await shop.end(Number(pid));
     await eventually(async () => expect(await run('stats image.resize')).toMatch(/^due +0$/m));
   });
 
@@ -153,5 +187,12 @@ describe('with the command line alone', () => {
     const { stdout } = await program.run(['doctor'], { env });
     for (const check of ['memory', 'eviction', 'clock']) expect(stdout).toContain(check);
     expect(await run('fleet')).toMatch(/CLOCK/);
+  });
+
+  it('DelayQueueAbsent: all processes are gone', async () => {
+    await shop.endAll();
+    expect(await run('fleet')).toMatch(/^No process handles messages\.$/m);
+    await shop.start('again');
+    await eventually(async () => expect(await run('fleet')).toContain('order.timeout: '));
   });
 });

@@ -1,41 +1,17 @@
 import { Test } from '@nestjs/testing';
 import { DelayQueueModule, DelayQueueProducer } from 'nestjs-delay-queue';
 import type { Page } from 'playwright-core';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startRedis } from '../../support/servers/redis-server.js';
-import { Shop, expectClean, useShop } from './open-shop.js';
+import { Shop, act, button, dialog, useShop } from './open-shop.js';
 
 // What a page does while its server, or the way to it, is in trouble, and while what it shows changes under it.
 
 const shop = useShop();
-const opened: Page[] = [];
 
 const STREAMS = '**/api/watch?*';
 
-afterEach(async () => {
-  for (const page of opened.splice(0)) await page.context().close();
-});
-
-async function open(address: string): Promise<Page> {
-  const page = await shop.page(address);
-  opened.push(page);
-  return page;
-}
-
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const dialog = (page: Page) => page.getByRole('dialog');
 const lost = (page: Page) => page.getByText('The connection to the server is lost.');
-
-/** Acts as the page itself does, without its buttons. */
-async function act(page: Page, route: string, bodies: readonly object[]): Promise<void> {
-  await page.evaluate(
-    async ([path, all]) => {
-      const headers = { 'content-type': 'application/json', 'x-delay-queue-dashboard': '1' };
-      for (const body of all) await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
-    },
-    [route, bodies] as const,
-  );
-}
 
 /** Messages that there are not: to cancel them changes nothing, and is written down. */
 function unknown(count: number): object[] {
@@ -44,7 +20,7 @@ function unknown(count: number): object[] {
 
 describe('news of what is shown', () => {
   it('comes again after the server has refused it for a while, and the page says so meanwhile', async () => {
-    const page = await open('#/');
+    const page = await shop.page('#/');
     await page.route(STREAMS, (route) => route.fulfill({ status: 503 }));
     await page.getByRole('link', { name: 'Fleet' }).click();
     await page.getByText('Loading').waitFor();
@@ -56,10 +32,11 @@ describe('news of what is shown', () => {
     await page.unroute(STREAMS);
     await page.getByRole('region', { name: 'Fleet' }).waitFor();
     expect(await lost(page).count()).toBe(0);
+    expect(shop.takeOffences()).toContainEqual(expect.stringMatching(/^503 of /));
   });
 
   it('is not said to be away when the server only ends the stream, as it does every few minutes', async () => {
-    const page = await open('#/');
+    const page = await shop.page('#/');
     let streams = 0;
     await page.route(STREAMS, async (route) => {
       if (++streams > 3) return route.continue();
@@ -75,21 +52,21 @@ describe('news of what is shown', () => {
     await page.getByRole('region', { name: 'Fleet' }).waitFor();
     expect(streams).toBe(4);
     expect(await page.evaluate(() => document.body.dataset['alarmed'])).toBeUndefined();
-    expectClean(page);
   });
 
   it('opens a page whose first questions were refused', async () => {
-    const page = await open('#/doctor');
+    const page = await shop.page('#/doctor');
     let refused = 0;
     await page.route('**/api/session', (route) => (++refused > 1 ? route.continue() : route.fulfill({ status: 503 })));
     await page.reload();
     await page.getByRole('alert').waitFor();
     await page.getByRole('heading', { name: 'Doctor' }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
+    shop.takeOffences();
   });
 
   it.each(['#/topics/order.timeout', '#/live'])('takes one connection: %s', async (address) => {
-    const page = await open('#/');
+    const page = await shop.page('#/');
     const streams = new Set<unknown>();
     let most = 0;
     page.on('request', (request) => {
@@ -104,13 +81,12 @@ describe('news of what is shown', () => {
     await page.locator('main h1').waitFor();
     await expect.poll(() => page.locator('main .loading').count()).toBe(0);
     expect([streams.size, most]).toEqual([1, 1]);
-    expectClean(page);
   });
 });
 
 describe('pages of rows', () => {
   it('stay while messages come and go, until their reader asks for what is new', async () => {
-    const page = await open('#/topics/order.timeout');
+    const page = await shop.page('#/topics/order.timeout');
     const rows = page.getByRole('region', { name: 'Scheduled' }).getByRole('row');
     await expect.poll(() => rows.count()).toBe(21);
     const first = (await rows.nth(1).getByRole('link').first().textContent()) ?? '';
@@ -122,11 +98,10 @@ describe('pages of rows', () => {
     await button(page, 'Show what is new').click();
     await expect.poll(() => rows.count()).toBe(21);
     expect(await page.getByRole('link', { name: first, exact: true }).count()).toBe(0);
-    expectClean(page);
   });
 
   it('of the audit log have no gap between them', async () => {
-    const page = await open('#/audit');
+    const page = await shop.page('#/audit');
     await act(page, 'api/cancel', unknown(60));
     const rows = page.getByRole('region', { name: 'Audit' }).getByRole('row');
     await expect.poll(() => rows.count()).toBe(51);
@@ -138,12 +113,11 @@ describe('pages of rows', () => {
     expect(await rows.count()).toBe(before.length);
     await button(page, 'Show what is new').click();
     await expect.poll(() => rows.count()).toBe(51);
-    expectClean(page);
   });
 });
 
 it('work that a process behind the same address does is not lost sight of, and its bar shows how far it has come', async () => {
-  const page = await open('#/topics/payment.charge/dead');
+  const page = await shop.page('#/topics/payment.charge/dead');
   await shop.mend();
   await page.route('**/api/operations', (route) => route.fulfill({ json: { operations: [] } }));
   await button(page, 'Requeue all').first().click();
@@ -158,7 +132,6 @@ it('work that a process behind the same address does is not lost sight of, and i
   expect([await bar.getAttribute('value'), await bar.getAttribute('max')]).toEqual(['1', '14']);
   await operation.getByRole('button', { name: 'Stop' }).click();
   await operation.getByText('stopped').waitFor();
-  expectClean(page);
 });
 
 it('says why nothing can be shown while Redis is away, and comes back by itself', async () => {
@@ -191,7 +164,7 @@ it('says why nothing can be shown while Redis is away, and comes back by itself'
 });
 
 it('a dialog gives the focus back to what has opened it, however it is closed', async () => {
-  const page = await open('#/topics/order.timeout');
+  const page = await shop.page('#/topics/order.timeout');
   const focused = () => page.evaluate(() => document.activeElement?.textContent);
   await button(page, 'Pause').click();
   await button(page, 'Close').click();
@@ -202,7 +175,6 @@ it('a dialog gives the focus back to what has opened it, however it is closed', 
   await button(page, 'Pause').click();
   await dialog(page).getByRole('button', { name: 'Pause' }).click();
   await expect.poll(focused).toBe('Resume');
-  expectClean(page);
 });
 
 it('a payload that cannot be decoded is said to be one, and cannot be edited', async () => {
@@ -213,15 +185,14 @@ it('a payload that cannot be decoded is said to be one, and cannot be edited', a
   await app.init();
   await app.get(DelayQueueProducer).publish('order.timeout', { order: 1 }, { id: 'serialized', delay: '1h' });
   await app.close();
-  const page = await open('#/topics/order.timeout/messages/serialized');
+  const page = await shop.page('#/topics/order.timeout/messages/serialized');
   await page.getByText('This process cannot decode the payload').waitFor();
   await button(page, 'Reschedule').waitFor();
   expect(await button(page, 'Edit payload').count()).toBe(0);
-  expectClean(page);
 });
 
 it('each page has a title of its own', async () => {
-  const page = await open('#/');
+  const page = await shop.page('#/');
   for (const [address, title] of [
     ['#/', 'Overview'],
     ['#/topics/order.timeout', 'order.timeout'],
@@ -233,5 +204,4 @@ it('each page has a title of its own', async () => {
     await page.goto(page.url().replace(/#.*/, address ?? ''));
     await expect.poll(() => page.title()).toBe(`${title} · Delay queue`);
   }
-  expectClean(page);
 });

@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../../support/package/greeter.js';
@@ -55,4 +56,14 @@ describe('the packed library', () => {
     },
     120_000,
   );
+
+  it.each(NODES)('serves the dashboard in a CommonJS application: Node %i', async (major) => {
+    const folder = await installOnNest12();
+    await copyFile('test/package/apps/dashboard.cjs', join(folder, 'dashboard.cjs'));
+    const node = join(tools, `node_modules/node-${major}/bin/node`);
+    expect(await runGreeter(folder, 'dashboard.cjs', node)).toEqual([
+      '200 text/html; charset=utf-8 <!doctype html>',
+      expect.stringMatching(/^200 application\/json; charset=utf-8 \{"/),
+    ]);
+  });
 });

@@ -25,6 +25,8 @@ class MendController {
       prefix: QUEUE_PREFIX ?? 'dashboard-shop',
       fleetEvents: FLEET_EVENTS === 'true',
       history: { keep: '7d' },
+      // Some of its handlers hang.
+      consumer: { shutdownTimeout: '500ms' },
       defaults: { partitions: 4, attempts: 2, backoff: { type: 'fixed', delay: 50 } },
       topics: {
         'order.timeout': { finished: { maxAge: '1h', maxCount: 1000 } },
