@@ -8,6 +8,9 @@ import type { MessageDetails } from './message-details.js';
 /** Steps a second if a rate is given: a bulk operation goes on in small portions. */
 const STEPS_PER_SECOND = 10;
 
+/** Most calls of one step that are under way at a time. */
+const LANES = 16;
+
 /** Most examples of a dry run. */
 const MAX_EXAMPLES = 3;
 
@@ -16,7 +19,7 @@ export interface BulkStep {
   /** Messages that are met with this step for the first time. */
   readonly matched: number;
   /**
-   * Makes the calls, one after the other.
+   * Makes the calls.
    *
    * @returns how many messages they have changed
    */
@@ -25,8 +28,12 @@ export interface BulkStep {
   readonly examples: (most: number) => Promise<readonly MessageDetails[]>;
 }
 
-/** Makes a call that changes something. It is repeated under the same name until it is served. */
-export type Send = <T>(change: (call: CallId) => Promise<T>) => Promise<T>;
+/**
+ * Makes a call that changes something. It is repeated under the same name until it is served.
+ *
+ * @param lane in which calls are made one after another; see {@link inLanes}
+ */
+export type Send = <T>(change: (call: CallId) => Promise<T>, lane?: number) => Promise<T>;
 
 export interface BulkCounts {
   readonly matched: number;
@@ -58,11 +65,11 @@ export async function runBulk(
   begin?: () => Promise<void>,
 ): Promise<BulkCounts> {
   const { clock } = dependencies;
-  // A caller of its own, so that operations under way at the same time are not taken for each other's repeats.
-  const caller = uuidv7();
+  // Callers of its own, so that calls under way at the same time are not taken for each other's repeats.
+  const callers = Array.from({ length: LANES }, () => uuidv7());
   let sequence = 0;
-  const send: Send = async (change) => {
-    const call: CallId = { caller, sequence: ++sequence };
+  const send: Send = async (change, lane = 0) => {
+    const call: CallId = { caller: callers[lane] as string, sequence: ++sequence };
     return served(dependencies, () => change(call));
   };
   let [matched, changed] = [0, 0];
@@ -91,6 +98,26 @@ export async function runBulk(
     onProgress?.({ matched, changed });
   }
   return { matched, changed, aborted, examples: dryRun ? examples : undefined };
+}
+
+/**
+ * Does something for each item, in several lanes at a time. Once it has failed for one, it is not begun for another, and this rejects when
+ * all that was begun has ended.
+ */
+export async function inLanes<T>(items: readonly T[], work: (item: T, lane: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lanes = Array.from({ length: LANES }, async (_, lane) => {
+    while (next < items.length) {
+      const item = items[next++] as T;
+      try {
+        await work(item, lane);
+      } catch (error) {
+        next = items.length;
+        throw error;
+      }
+    }
+  });
+  for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason;
 }
 
 /** The next value of each generator in turn, until all have ended. */

@@ -12,7 +12,7 @@ import type { LocalTime } from '../time/local-time.js';
 import { requiredDueTime } from '../topics/due-time.js';
 import { existingConfig, partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
-import { type BulkStep, runBulk, stepSize } from './bulk.js';
+import { type BulkStep, inLanes, runBulk, stepSize } from './bulk.js';
 import {
   type BulkOptions,
   type BulkResult,
@@ -180,9 +180,9 @@ export class WaitingMessages {
       examples: async (most) => messages.slice(0, most).map((stored) => toDetails(partition, stored, serializer)),
       apply: async (send) => {
         let changed = 0;
-        for (const { storedId } of messages) {
-          if (await send((call) => apply(partition, call, storedId))) changed++;
-        }
+        await inLanes(messages, async ({ storedId }, lane) => {
+          if (await send((call) => apply(partition, call, storedId), lane)) changed++;
+        });
         return changed;
       },
     };
