@@ -1,19 +1,18 @@
 // Serves the dashboard in a CommonJS application, and prints what its page and its overview answer.
 require('reflect-metadata');
-const { Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
 const { DelayQueueModule } = require('nestjs-delay-queue');
 const { DelayQueueDashboardModule } = require('nestjs-delay-queue/dashboard');
 
 const { REDIS_URL, PREFIX } = process.env;
 
-class App {}
-Module({
+const App = {
+  module: function App() {},
   imports: [
     DelayQueueModule.forRoot({ redis: REDIS_URL, prefix: PREFIX }),
     DelayQueueDashboardModule.forRoot({ access: () => 'read' }),
   ],
-})(App);
+};
 
 void (async () => {
   const app = await NestFactory.create(App, { logger: ['error'] });
