@@ -73,7 +73,7 @@ export class AdminBed {
     await claimant.acquire();
     const { messages } = await claimant.claim(fields);
     if (becomes === 'in-flight') return messages;
-    const outcome = { kind: 'dead', failure: FAILURE } as const;
+    const outcome = { kind: 'dead', failure: { ...FAILURE, code: 'E_7' } } as const;
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
     await this.memory.settle(this.partitionOf(key), { caller: 'settler', sequence: ++this.#sequence }, settlements);
     return messages;

@@ -107,6 +107,7 @@ describe('peek over all partitions', () => {
     await admin.peek('orders', 'scheduled', { limit: 200 });
     expect(requests).toHaveLength(64);
     expect(Math.max(...requests.map(({ limit }) => limit))).toBe(20);
+    expect(Math.max(...requests.map(({ maxBytes }) => maxBytes))).toBe(64 * 1024);
 
     const messages = Array.from({ length: 200 }, (_, i) => message(`all-${i}`, { due: { at: 0 } }));
     await broker.publish({ topic: 'orders', index: 5 }, { caller: 'all', sequence: 1 }, messages);

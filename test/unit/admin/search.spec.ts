@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MessageFilter } from '../../../lib/admin/message-filter.js';
 import type { SearchOptions, SearchPage } from '../../../lib/admin/search.js';
+import type { PeekRequest } from '../../../lib/broker/broker.interface.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';
 
@@ -33,18 +34,19 @@ describe('search', () => {
     ['item of an array', { field: { path: 'items.1.done', value: true } }, ['c']],
     ['null in a field', { field: { path: 'items.0', value: null } }, ['c']],
     ['an object in a field', { field: { path: 'customer', value: '[object Object]' } }, []],
-    ['a property that all objects have', { field: { path: 'toString.name', value: 'toString' } }, []],
-    ['due times', { from: NOW + 1000, to: new Date(NOW + 3000) }, ['a', 'b']],
+    ['a property that all objects have', { field: { path: '__proto__.__proto__', value: null } }, []],
+    ['due times', { from: NOW + 1000, to: new Date(NOW + 3000) }, ['c', 'b']],
+    ['a tag and due times', { tag: 'red', to: NOW + 3000 }, ['c']],
     ['all that is given', { tag: 'red', text: 'customer' }, ['c']],
-    ['all', ALL, ['a', 'b', 'c']],
+    ['all', ALL, ['c', 'b', 'a']],
   ])('finds messages by %s', async (_what, filter, ids) => {
     const bed = await AdminBed.open();
-    await bed.publish('a', { due: 1000, tags: ['red'], payload: 1 });
+    await bed.publish('a', { due: 3000, tags: ['red'], payload: 1 });
     await bed.publish('b', { due: 2000, key: 'k', payload: 'Grüsse' });
     const payload = { customer: { id: 7 }, items: [null, { done: true }] };
-    await bed.publish('c', { due: 3000, tags: ['red', 'big'], payload });
+    await bed.publish('c', { due: 1000, tags: ['red', 'big'], payload });
 
-    expect(idsOf(await searched(bed, filter)).toSorted()).toEqual(ids);
+    expect(idsOf(await searched(bed, filter))).toEqual(ids);
   });
 
   it('looks for text in the errors of dead letters, and at what cannot be decoded as it is stored', async () => {
@@ -55,6 +57,7 @@ describe('search', () => {
     await bed.publish('other', { payload: {} });
 
     expect(idsOf(await searched(bed, { text: 'BOOM' }))).toEqual(['damaged', 'dead']);
+    for (const text of ['e_7', 'error']) expect(idsOf(await searched(bed, { text }))).toEqual(['dead']);
     expect(idsOf(await searched(bed, { text: 'boom', field: { path: 'a', value: 1 } }))).toEqual([]);
   });
 
@@ -71,6 +74,7 @@ describe('search', () => {
     ['one message at a time', { limit: 1 }],
     ['one look at a time', { maxRead: 1 }],
     ['a few', { limit: 7, maxRead: 13 }],
+    ['in states that are named twice', { states: ['scheduled', 'in-flight', 'scheduled', 'dead'] }],
   ])('looks at each message once, over all states: %s', async (_what, options) => {
     const bed = await AdminBed.open(3);
     for (const id of ['dead', 'running']) await bed.publish(id, { due: 0, key: id });
@@ -90,8 +94,16 @@ describe('search', () => {
 
   it('lists what waits behind others, or for the limits of its key', async () => {
     const ordered = await AdminBed.open(1, 'continue');
-    for (const id of ['a', 'b']) await ordered.publish(id, { key: 'k' });
-    expect(idsOf(await searched(ordered, ALL))).toEqual(['a', 'b']);
+    for (const [id, due, key] of [
+      ['b', 1000, 'k'],
+      ['a', 2000, 'k'],
+      ['d', 3000, 'other'],
+      ['c', 4000, 'k'],
+    ] as const) {
+      await ordered.publish(id, { due, key, tags: ['red'] });
+    }
+    expect(idsOf(await searched(ordered, ALL, { limit: 1 }))).toEqual(['b', 'a', 'd', 'c']);
+    expect(idsOf(await searched(ordered, { tag: 'red' }, { limit: 1 }))).toEqual(['a', 'b', 'c', 'd']);
 
     const limited = await AdminBed.open(1);
     await limited.memory.setLimits(TOPIC, { inFlight: { key: 1 } });
@@ -99,23 +111,64 @@ describe('search', () => {
     await limited.deliver('k', 'in-flight', { keyLimits: { inFlight: 1 } });
     expect(await limited.admin.stats(TOPIC)).toMatchObject({ blocked: 1 });
     expect((await limited.admin.peek(TOPIC, 'scheduled')).messages).toMatchObject([{ id: 'b' }]);
-    expect(idsOf(await searched(limited, ALL, SCHEDULED))).toEqual(['b']);
+    expect(idsOf(await searched(limited, ALL))).toEqual(['b', 'a']);
   });
 
   it('reads the partition of the key, what carries the tag, and what is due then', async () => {
     const bed = await AdminBed.open(8);
-    for (let i = 0; i < 500; i++) await bed.publish(`m${i}`, { due: i, ...(i % 100 === 0 && { tags: ['rare'] }) });
-    const readWith = async (filter: MessageFilter): Promise<[number, number]> => {
+    for (let i = 0; i < 500; i++)
+      await bed.publish(`m${i}`, { due: 500 - i, ...(i % 100 === 0 && { tags: ['rare'] }) });
+    const readWith = async (filter: MessageFilter): Promise<[number, number, number]> => {
       bed.calls.splice(0);
-      const { read } = await bed.admin.search(TOPIC, filter, SCHEDULED);
-      return [read, bed.count('peek')];
+      const { read, messages } = await bed.admin.search(TOPIC, filter, SCHEDULED);
+      return [read, bed.count('peek'), messages.length];
     };
 
-    const [read, calls] = await readWith({ key: 'm7' });
-    expect([read < 120, calls]).toEqual([true, 1]);
-    expect(await readWith({ tag: 'rare' })).toEqual([5, 8]);
+    const [read, ...calls] = await readWith({ key: 'm7' });
+    expect([read < 120, ...calls]).toEqual([true, 1, 1]);
+    expect(await readWith({ tag: 'rare' })).toEqual([5, 8, 5]);
+    expect(idsOf(await searched(bed, { tag: 'rare' }))).toEqual(['m0', 'm100', 'm200', 'm300', 'm400']);
     // One more, to see that it is due too late.
-    expect(await readWith({ from: NOW + 100, to: NOW + 110 })).toEqual([11, 8]);
+    expect(await readWith({ from: NOW + 100, to: NOW + 110 })).toEqual([11, 8, 10]);
+  });
+
+  it('knows of finished messages when they were due', async () => {
+    const bed = await AdminBed.open(1);
+    await bed.deliver('a', 'in-flight', { finished: { maxAge: 10_000 } });
+    await bed.publish('long before', { due: 2000 });
+    await bed.admin.cancel(TOPIC, ALL);
+    for (const [id, due] of Object.entries({ early: 1000, later: 3000, last: 5000 })) await bed.publish(id, { due });
+    await bed.clock.advance(4000);
+    await bed.admin.cancel(TOPIC, ALL);
+    const found = await searched(bed, { from: NOW + 2000, to: NOW + 3500 }, { states: ['finished'] });
+    expect(idsOf(found).toSorted()).toEqual(['later', 'long before']);
+  });
+
+  it('looks at 5,000 messages in a call', async () => {
+    const bed = await AdminBed.open(1);
+    await bed.publish('a');
+    const [first] = (await bed.memory.peek(bed.partitionOf('a'), { state: 'scheduled', limit: 1, maxBytes: 1000 }))
+      .messages;
+    const many = { messages: Array.from({ length: 200 }, () => first), next: { at: NOW, storedId: 'a' } };
+    bed.around = async (call) => (call.operation === 'peek' ? many : call.run());
+    expect((await bed.admin.search(TOPIC, { text: 'other' })).read).toBe(5000);
+  });
+
+  it('goes on later where ten calls in a row have brought nothing', async () => {
+    const bed = await AdminBed.open(1);
+    await bed.publish('a');
+    bed.around = async (call) => {
+      const calls = bed.count('peek');
+      return call.operation === 'peek' && calls <= 25
+        ? { messages: [], next: { at: calls, storedId: 'gone' } }
+        : call.run();
+    };
+    const found = await searched(bed, ALL, SCHEDULED);
+    expect(found.map(({ messages }) => messages.length)).toEqual([0, 0, 1]);
+    const afters = bed.calls.flatMap(({ operation, args }) =>
+      operation === 'peek' ? [(args[1] as PeekRequest).after?.at ?? 0] : [],
+    );
+    expect(afters).toEqual(Array.from({ length: 26 }, (_, i) => i));
   });
 
   it('ends with what was found by then', async () => {
@@ -157,6 +210,7 @@ describe('search', () => {
     ['all that is not true', { all: 1 as never }],
     ['an unknown property', { tags: ['red'] } as MessageFilter],
     ['an empty text', { text: '' }],
+    ['a text of 1,001 characters', { text: 'x'.repeat(1001) }],
     ['no text', { text: 5 as never }],
     ['no key', { key: '' }],
     ['no tag', { tag: '' }],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { BulkOptions, BulkProgress, BulkResult } from '../../../lib/admin/bulk-options.js';
 import type { MessageFilter } from '../../../lib/admin/message-filter.js';
-import type { CallId, Receipt } from '../../../lib/broker/broker.interface.js';
+import type { CallId, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';
@@ -61,13 +61,44 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
   it('counts with three examples in a dry run, and changes nothing', async () => {
     const bed = await AdminBed.open();
     for (let i = 0; i < 10; i++) await bed.publish(`m${i}`, { payload: { n: i } });
-    const result = await act(bed.admin, { text: 'm' }, { dryRun: true });
+    const steps: unknown[] = [];
+    // To count needs no rate.
+    const options = { dryRun: true, rate: 1, onProgress: (progress: BulkProgress) => void steps.push(progress) };
+    const result = await act(bed.admin, { text: 'm' }, options);
+    expect(steps.length).toBeLessThanOrEqual(4);
     expect(result).toMatchObject({ matched: 10, [done]: 0, aborted: false });
     expect(result.examples?.map(({ id, payload }) => [id, payload])).toEqual(
       result.examples?.map(({ id }) => [id, { n: Number(id.slice(1)) }]),
     );
     expect(new Set(result.examples?.map(({ id }) => id)).size).toBe(3);
     expect([bed.count(operation), bed.count('appendAudit')]).toEqual([0, 0]);
+  });
+
+  it('counts only what it has changed, and only that takes of its rate', async () => {
+    const bed = await AdminBed.open(1);
+    for (const id of ['a', 'b']) await bed.publish(id);
+    bed.around = async (call) => {
+      if (call.operation === operation && bed.count(operation) === 1) {
+        await bed.memory.cancel(bed.partitionOf('a'), { caller: 'other', sequence: 1 }, 'a');
+      }
+      return call.run();
+    };
+    expect(await act(bed.admin, ALL, { rate: 1 })).toMatchObject({ matched: 2, [done]: 1 });
+  });
+
+  it('reads no more than may be meant', async () => {
+    const bed = await AdminBed.open(2);
+    for (let i = 0; i < 450; i++)
+      await bed.publish(`m${i}`, { due: i < 200 ? 1000 : 10, key: 'k', ...(i < 250 && { tags: ['red'] }) });
+    await bed.publish('other', { key: 'other', due: 2000 });
+    const matchedBy = async (filter: MessageFilter): Promise<[number, number]> => {
+      bed.calls.splice(0);
+      const { matched } = await act(bed.admin, filter, { dryRun: true });
+      return [matched, bed.count('peek')];
+    };
+    expect(await matchedBy({ key: 'k', to: NOW + 10 })).toEqual([0, 1]);
+    // In order of their ids, not of their times.
+    expect(await matchedBy({ key: 'k', tag: 'red', to: NOW + 1000 })).toEqual([50, 2]);
   });
 
   it('goes on after what was confirmed, if it failed in the middle', async () => {
@@ -128,6 +159,14 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
     expect(await act(bed.admin, ALL, { dryRun: true })).toMatchObject({ matched: 5 });
     expect(await act(bed.admin, ALL)).toMatchObject({ matched: 5, [done]: 5 });
     expect(bed.count(operation)).toBe(5);
+    // Those that wait behind another are read again, if one of them may have been moved before it.
+    expect(bed.count('peek')).toBe(2 + (operation === 'cancel' ? 2 : 3));
+  });
+
+  it('meets what has a tag once in an ordered topic', async () => {
+    const bed = await AdminBed.open(1, 'continue');
+    for (const id of ['a', 'b']) await bed.publish(id, { key: 'k', tags: ['red'] });
+    expect(await act(bed.admin, { tag: 'red' }, { dryRun: true })).toMatchObject({ matched: 2 });
   });
 
   it('writes down that it begins and how it has ended', async () => {
@@ -142,15 +181,17 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
   });
 
   it('goes as fast as its rate allows, and ends when it is told to', async () => {
-    const bed = await AdminBed.open(1);
+    const bed = await AdminBed.open(2);
     for (let i = 0; i < 30; i++) await bed.publish(`m${i}`, { due: HOUR + i });
     const stop = new AbortController();
-    const acting = act(bed.admin, ALL, { rate: 10, signal: stop.signal });
+    const acting = act(bed.admin, ALL, { rate: 5, signal: stop.signal });
     await bed.clock.advance(450);
-    expect(bed.count(operation)).toBe(5);
+    const turns = bed.calls
+      .filter((call) => call.operation === operation)
+      .map(({ args }) => (args[0] as Partition).index);
+    expect(turns).toEqual([0, 1, 0]);
     stop.abort();
-    await bed.clock.advance(1000);
-    expect(await acting).toMatchObject({ matched: 5, [done]: 5, aborted: true });
+    expect(await acting).toMatchObject({ matched: 3, [done]: 3, aborted: true });
   });
 
   it.each<[string, unknown, unknown?]>([
@@ -162,6 +203,8 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
     ['all and a tag', { all: true, tag: 'red' }],
     ['an unknown option', ALL, { limit: 5 }],
     ['a rate of 0', ALL, { rate: 0 }],
+    ['a rate without end', ALL, { rate: Infinity }],
+    ['no signal', ALL, { signal: {} }],
     ['no actor', ALL, { actor: '' }],
     ['a dry run that is not said clearly', ALL, { dryRun: 'yes' }],
   ])('refuses %s, and asks for nothing', async (_what, filter, options) => {
@@ -190,6 +233,7 @@ describe('cancel of what a filter means', () => {
       inFlight: 1,
     });
     await expect(bed.admin.cancel(TOPIC, { from: NOW }, { inFlight: true })).rejects.toThrow(InvalidArgumentError);
+    await expect(bed.admin.cancel(TOPIC, ALL, { inFlight: 1 as never })).rejects.toThrow(InvalidArgumentError);
   });
 
   it('stops what begins between the look and the call', async () => {
@@ -206,14 +250,15 @@ describe('cancel of what a filter means', () => {
     const bed = await AdminBed.open(1);
     for (let i = 0; i < 250; i++) await bed.publish(`m${i}`, { due: 0 });
     const [first] = await bed.deliver('m0', 'in-flight');
-    await bed.clock.advance(1);
+    await bed.deliver('m0', 'in-flight', { sequence: 2, delivered: 200 });
     bed.around = async (call) => {
-      if (call.operation === 'cancel' && bed.count('cancel') === 1) {
+      // After the page of those that wait and the first one of those in flight.
+      if (call.operation === 'peek' && bed.count('peek') === 3) {
         await bed.memory.extend(bed.partitionOf('m0'), HOUR, [first as Receipt]);
       }
       return call.run();
     };
-    expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true })).toMatchObject({ matched: 250, inFlight: 200 });
+    expect(await bed.admin.cancel(TOPIC, ALL, { inFlight: true, dryRun: true })).toMatchObject({ matched: 250 });
   });
 });
 
@@ -256,5 +301,15 @@ describe('runNow of what a filter means', () => {
       await bed.publish(id, { due });
     expect(await bed.admin.runNow(TOPIC, { from: NOW - HOUR, to: NOW + HOUR })).toMatchObject({ matched: 1, due: 1 });
     expect(await bed.dues()).toEqual({ past: -5000, now: 0, soon: 0, later: HOUR });
+  });
+
+  it('reads neither what is due already nor what is due before the time that is meant', async () => {
+    const bed = await AdminBed.open(1);
+    for (let i = 0; i < 450; i++) await bed.publish(`m${i}`, { due: i < 225 ? -i : i });
+    for (const from of [undefined, NOW + 400]) {
+      bed.calls.splice(0);
+      await bed.admin.runNow(TOPIC, from === undefined ? { to: NOW + 240 } : { from }, { dryRun: true });
+      expect(bed.count('peek')).toBe(1);
+    }
   });
 });
