@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Operations } from '../../../lib/dashboard/operations.js';
+import { type OperationControl, Operations } from '../../../lib/dashboard/operations.js';
 import { Viewer } from '../../../lib/dashboard/viewer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { eventually } from '../../support/waiting.js';
@@ -16,4 +16,39 @@ it.each([
   expect(operations.begin(ABOUT, work)).toMatchObject({ state: 'running', total: 7 });
   expect(states).toEqual([]);
   await eventually(() => expect(states).toEqual([state]));
+});
+
+const BEN = new Viewer({ actor: 'ben', topics: ['mails'], actions: ['requeue'], payloads: true });
+
+/** Work that goes on until it is stopped. */
+const untilStopped = async ({ signal, onProgress }: OperationControl): Promise<void> => {
+  onProgress({ matched: 3, changed: 2 });
+  await new Promise((stopped) => signal.addEventListener('abort', stopped));
+};
+
+it('are shown, and can be stopped, where their topic is seen: the latest first, with how far they have come', async () => {
+  const operations = new Operations(new ManualClock(), () => {});
+  const { id } = operations.begin(ABOUT, untilStopped);
+  const mails = operations.begin({ ...ABOUT, topic: 'mails' }, untilStopped);
+  const progress = { matched: 3, changed: 2 };
+  expect(operations.list(ANN)).toMatchObject([{ id: mails.id, progress }, { id }]);
+  expect(operations.list(BEN)).toMatchObject([{ id: mails.id }]);
+  expect(() => operations.get(id, BEN)).toThrow('no such operation');
+  expect(() => operations.stop(id, BEN)).toThrow('no such operation');
+  operations.stop(mails.id, BEN);
+  await eventually(() => expect(operations.list(ANN)).toMatchObject([{ state: 'stopped' }, { state: 'running' }]));
+  operations.stopAll();
+  await eventually(() => expect(operations.get(id, ANN)).toMatchObject({ state: 'stopped' }));
+});
+
+it('are forgotten beyond 100, the first ones first, but not while they are running', async () => {
+  let ended = 0;
+  const operations = new Operations(new ManualClock(), () => ended++);
+  const running = operations.begin(ABOUT, untilStopped);
+  for (let i = 0; i < 105; i++) operations.begin({ ...ABOUT, total: i }, async () => {});
+  await eventually(() => expect(ended).toBe(105));
+  operations.begin(ABOUT, untilStopped);
+  const left = operations.list(ANN);
+  expect([left.length, left.at(-1)?.id, left.at(-2)?.total]).toEqual([100, running.id, 7]);
+  operations.stopAll();
 });
