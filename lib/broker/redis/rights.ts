@@ -86,12 +86,23 @@ const CALL = /\b(?:p?call|try)\('([A-Z]+)'/g;
 /** A command that a script may call in another way than by its name at that place. */
 const WORD = /'([A-Z]+)'/g;
 
+/** Found once: that takes long, and is asked before each call of a process whose user may not do everything. */
+let commandsOfScripts: ReadonlyMap<ScriptName, readonly string[]> | undefined;
+
 /** The Redis commands that a script calls; for signals, that of a server without shards. */
-export function commandsOfScript(name: ScriptName): string[] {
-  const { source } = SCRIPTS[name];
-  const known = new Set(Object.values(SCRIPTS).flatMap((script) => matches(script.source, CALL)));
-  const signals = /\bcall\(wake_command\b/.test(source) ? ['PUBLISH'] : [];
-  return [...new Set([...matches(source, WORD).filter((word) => known.has(word)), ...signals])].toSorted();
+export function commandsOfScript(name: ScriptName): readonly string[] {
+  commandsOfScripts ??= findCommands();
+  return commandsOfScripts.get(name) as readonly string[];
+}
+
+function findCommands(): Map<ScriptName, readonly string[]> {
+  const scripts = Object.entries(SCRIPTS) as [ScriptName, { readonly source: string }][];
+  const known = new Set(scripts.flatMap(([, { source }]) => matches(source, CALL)));
+  const commandsIn = (source: string): readonly string[] => {
+    const signals = /\bcall\(wake_command\b/.test(source) ? ['PUBLISH'] : [];
+    return [...new Set([...matches(source, WORD).filter((word) => known.has(word)), ...signals])].toSorted();
+  };
+  return new Map(scripts.map(([name, { source }]) => [name, commandsIn(source)]));
 }
 
 export interface RightsOptions {
@@ -130,7 +141,7 @@ export function aclRule(role: Role, { user, prefix, ...options }: AclOptions): s
  * @param role `undefined`: all of them
  */
 export function neededOf(refused: readonly string[], role: Role | undefined): string[] {
-  if (role === undefined) return [...refused];
+  if (role === undefined || refused.length === 0) return [...refused];
   const needed = new Set(commandsOf(role, { cluster: true }));
   return refused.filter((text) => needed.has(commandOfRefusal(text)));
 }
