@@ -7,7 +7,7 @@ const { DelayQueueDashboardModule } = require('nestjs-delay-queue/dashboard');
 
 const { REDIS_URL, PREFIX } = process.env;
 
-class App {}
+function App() {}
 Module({
   imports: [
     DelayQueueModule.forRoot({ redis: REDIS_URL, prefix: PREFIX }),

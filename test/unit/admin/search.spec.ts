@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MessageFilter } from '../../../lib/admin/message-filter.js';
 import type { SearchOptions, SearchPage } from '../../../lib/admin/search.js';
-import type { PeekRequest } from '../../../lib/broker/broker.interface.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';
 
@@ -165,9 +164,7 @@ describe('search', () => {
     };
     const found = await searched(bed, ALL, SCHEDULED);
     expect(found.map(({ messages }) => messages.length)).toEqual([0, 0, 1]);
-    const afters = bed.calls.flatMap(({ operation, args }) =>
-      operation === 'peek' ? [(args[1] as PeekRequest).after?.at ?? 0] : [],
-    );
+    const afters = bed.calls.flatMap(({ operation, args }) => (operation === 'peek' ? [args[1].after?.at ?? 0] : []));
     expect(afters).toEqual(Array.from({ length: 26 }, (_, i) => i));
   });
 

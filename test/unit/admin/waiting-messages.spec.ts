@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { BulkOptions, BulkProgress, BulkResult } from '../../../lib/admin/bulk-options.js';
 import type { MessageFilter } from '../../../lib/admin/message-filter.js';
-import type { CallId, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
+import type { Partition, Receipt } from '../../../lib/broker/broker.interface.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { AdminBed, NOW, TOPIC } from '../../support/units/admin-bed.js';
@@ -132,7 +132,7 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
     const most = { calls: 0, ofCaller: 0 };
     bed.around = async (call) => {
       if (call.operation !== operation) return call.run();
-      const { caller } = call.args[1] as CallId;
+      const { caller } = call.args[1];
       running.push(caller);
       most.calls = Math.max(most.calls, running.length);
       most.ofCaller = Math.max(most.ofCaller, running.filter((one) => one === caller).length);
