@@ -115,11 +115,17 @@ export function reportsContract(it: BrokerTest): void {
       await report('a', 2, begin, { delivered: 20, acked: 16, maxLateness: 5, lateness: [0, 3, 16, 2, 17, 15] });
       await report('b', 1, begin + 9, { maxLateness: 9_000_000, lateness: [8, 1, 9, 1, 96, 1, 97, 1] });
       await report('b', 2, begin + 10, { lateness: [] });
+      // Less than before takes nothing away, but for lateness, which is told anew.
+      await report('a', 3, begin, { delivered: 19, acked: 16, maxLateness: 5, lateness: [0, 3, 17, 15] });
+      // One that has another setting is apart from it.
+      const apart = { span: 5, keep: 3_600_000 };
+      await bed.broker.reportWork({ session: 'd', number: 1, minute: begin, work: [WORK], history: apart });
       // One that keeps no history adds nothing.
       await bed.broker.reportWork({ session: 'c', number: 1, minute: begin, work: [WORK] });
 
       const spans = await bed.broker.historyOf('jobs', begin + 10);
-      expect(spans.toSorted((a, b) => a.minute - b.minute)).toEqual([
+      expect(spans.toSorted((a, b) => a.minute - b.minute || a.span - b.span)).toEqual([
+        { ...WORK, minute: begin, span: 5, lateness: [8, 3, 20, 9] },
         {
           topic: 'jobs',
           minute: begin,
@@ -129,11 +135,11 @@ export function reportsContract(it: BrokerTest): void {
           retried: 4,
           dead: 2,
           maxLateness: 9_000_000,
-          lateness: [8, 4, 12, 1, 16, 2, 20, 15, 96, 1, 164, 1],
+          lateness: [8, 4, 12, 1, 20, 15, 96, 1, 164, 1],
         },
         { ...WORK, minute: begin + 10, span: 10, lateness: [] },
       ]);
-      expect(await bed.broker.historyOf('jobs', begin + 9)).toHaveLength(1);
+      expect(await bed.broker.historyOf('jobs', begin + 9)).toHaveLength(2);
       expect(await bed.broker.historyOf('mails', begin + 10)).toEqual([]);
     });
 

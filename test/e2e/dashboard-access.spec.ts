@@ -227,6 +227,7 @@ describe('the routes of the dashboard', () => {
     expect(agenda.buckets.reduce((sum, { count }) => sum + count, 0)).toBe(1);
     expect(routesWith(await answersOf(user, HIDDEN), HIDDEN)).toEqual(['api/schedule']);
     expect((await user.fetch(pathOf('api/schedule', HIDDEN))).status).toBe(404);
+    expect((await user.fetch('api/doctor')).status).toBe(403);
     // What is nearly the name of another topic is not answered with it.
     expect(routesWith(await answersOf(dashboard.as({ topics: ['zebr', 'jobs'] }), 'zebr'), HIDDEN)).toEqual([]);
     expect(await streamed(user, 'jobs')).not.toContain(HIDDEN);

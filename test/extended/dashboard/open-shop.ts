@@ -144,12 +144,7 @@ export class Shop {
     return page;
   }
 
-  /** No page has done what it must not do, such as what its content security policy refuses, since this was last asked. */
-  expectClean(): void {
-    expect(this.takeOffences()).toEqual([]);
-  }
-
-  /** What pages have done that they must not do, for a test that provokes it. */
+  /** What pages have done that they must not do, such as what their content security policy refuses, since this was last asked. */
   takeOffences(): string[] {
     return this.#offences.splice(0);
   }
@@ -248,6 +243,10 @@ export const button = (page: Page, name: string): Locator => page.getByRole('but
 
 export const dialog = (page: Page): Locator => page.getByRole('dialog');
 
+export function expectClean(shop: Shop): void {
+  expect(shop.takeOffences()).toEqual([]);
+}
+
 /** axe finds nothing serious. */
 export async function expectAccessible(page: Page): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
@@ -263,7 +262,7 @@ export async function expectAccessible(page: Page): Promise<void> {
 export function useShop(): Shop {
   const shop = new Shop();
   beforeAll(() => shop.open(), 90_000);
-  afterEach(() => shop.expectClean());
+  afterEach(() => expectClean(shop));
   afterAll(() => shop.close());
   return shop;
 }

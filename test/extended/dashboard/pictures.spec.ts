@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { isLoaded } from './crawl.js';
-import { Shop, expectAccessible } from './open-shop.js';
+import { Shop, expectAccessible, expectClean } from './open-shop.js';
 
 // With `-u` vitest also takes pictures: of all pages, to be looked at, and of some of them for the documentation.
 
@@ -75,7 +75,7 @@ describe.each(['en', 'zh'] as const)('in %s', (language) => {
         // Each width and each theme once: to look at all pages takes long.
         if (language === 'en' && i % 2 === 0) await expectAccessible(page);
       }
-      shop.expectClean();
+      expectClean(shop);
     },
   );
 });
