@@ -102,7 +102,7 @@ describe('the command line shows', () => {
     const { code, stdout, stderr } = await run('search', TOPIC, '--text', 'ORDER', '--limit', '2');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^ID +KEY +STATE +AT +ATTEMPTS +PAYLOAD\n1 +- +scheduled +in .*"1"\}\n2 +k +scheduled .*\n$/,
+      /^ID +KEY +STATE +AT +ATTEMPTS +TAGS +PAYLOAD\n1 +- +scheduled +in .*order:1, eu.*"1"\}\n2 +k +scheduled .*\n$/,
     );
     const [, cursor = ''] = /^2 of \d messages fit\.\nThere are more to look at: --cursor (\S+)\n$/.exec(stderr) ?? [];
     const rest = (await json('search', TOPIC, '--text', 'ORDER', '--cursor', cursor)) as { messages: { id: string }[] };
