@@ -10,6 +10,7 @@ it('each route that changes something asks for the right to just that', () => {
     'api/requeue': 'requeue',
     'api/remove': 'remove',
     'api/pause': 'pause',
+    'api/hold': 'hold',
     'api/resume': 'resume',
     'api/messages/cancel': 'cancel',
     'api/messages/reschedule': 'reschedule',
