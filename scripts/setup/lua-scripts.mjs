@@ -14,10 +14,10 @@ const INCLUDE = /^-- @include (\S+)$/gm;
 const HEAD = /^(?:--.*\n)+?(?=\n|-- @include)/;
 
 /** How a head names a key, with its type, and an argument. */
-const KEY = /^([a-z_]+) (?:ZSET|HASH|STRING|STREAM|ANY)$/;
+const KEY = /^([a-z_]+(?= (?:ZSET|HASH|STRING|STREAM|ANY)$)|\.{3}$)/;
 const ARGUMENT = /^([a-z_]+|\.{3})$/;
 
-/** The last argument of a script that takes any number of further ones. */
+/** The last argument of a script that takes any number of further ones; the last key of one that takes those of several places. */
 const REST = '...';
 
 /** The words of Lua, and what every script has without declaring it. */
@@ -66,13 +66,18 @@ export function readScript(path, read = (file) => readFileSync(file, 'utf8')) {
   const args = namesOf(head, 'ARGV', ARGUMENT, name);
   const takesMore = args.at(-1) === REST;
   if (takesMore) args.pop();
+  const takesPlaces = keys.at(-1) === REST;
+  if (takesPlaces) keys.pop();
   const body = text
     .slice(head.length)
     .replaceAll(INCLUDE, (_, include) => read(join(path, '../includes', `${include}.lua`)).trimEnd());
-  // `FIRST` is where the further arguments begin.
+  // `FIRST` is where the further arguments begin, `PLACE` how many keys each place has.
   const locals =
-    localsOf('KEYS', keys) + localsOf('ARGV', args) + (takesMore ? `local FIRST = ${args.length + 1}\n` : '');
-  assertNames(name, [...keys, ...args, ...(takesMore ? ['ARGV', 'FIRST'] : [])], body);
+    (takesPlaces ? `local PLACE = ${keys.length}\n` : localsOf('KEYS', keys)) +
+    localsOf('ARGV', args) +
+    (takesMore ? `local FIRST = ${args.length + 1}\n` : '');
+  const tables = [...(takesPlaces ? ['KEYS', 'PLACE'] : []), ...(takesMore ? ['ARGV', 'FIRST'] : [])];
+  assertNames(name, [...keys, ...args, ...tables], body);
   return { source: head + locals + body, keys, args, takesMore };
 }
 

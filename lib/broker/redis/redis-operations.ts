@@ -39,6 +39,7 @@ import {
 import type { Argument } from './lua/script-table.js';
 import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
+import { GatheredCalls } from './gathered-calls.js';
 import type { RedisNodes } from './redis-nodes.js';
 import { RedisDeadLetters } from './redis-dead-letters.js';
 import type { PartitionWatchers } from './partition-watchers.js';
@@ -48,6 +49,9 @@ import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeRetention, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
+
+/** Most partitions that one call counts. */
+const COUNTED_AT_ONCE = 16;
 
 const NO_TERMS: PublishTerms = {};
 
@@ -63,6 +67,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   readonly #keys: RedisKeys;
   readonly #watchers: PartitionWatchers;
   readonly #nodes: RedisNodes;
+  readonly #stats: GatheredCalls<PartitionKeys, Reply>;
 
   constructor(options: RedisOperationsOptions) {
     super(options);
@@ -71,6 +76,11 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     this.#keys = options.keys;
     this.#watchers = options.watchers;
     this.#nodes = options.connection.nodes;
+    this.#stats = new GatheredCalls(
+      (places) => this.#scripts.runForEach('stats', places),
+      // Partitions of a Cluster have a slot each.
+      options.connection.commands.isCluster ? 1 : COUNTED_AT_ONCE,
+    );
   }
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
@@ -307,7 +317,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   }
 
   async stats(partition: Partition): Promise<PartitionStats> {
-    return replies.partitionStats(await this.#run('stats', partition, {}));
+    return replies.partitionStats(await this.#stats.ask(this.#keys.partition(partition)));
   }
 
   async countDue(partition: Partition, times: readonly number[]): Promise<DueCounts> {

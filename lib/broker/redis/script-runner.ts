@@ -110,22 +110,43 @@ export class ScriptRunner {
     name: N,
     place: P,
     given: Given<N, P>,
-    { client = this.#connection.commands, adds = ADDING.has(name) }: ScriptRunOptions = {},
+    options: ScriptRunOptions = {},
+  ): Promise<Reply> {
+    return this.#runAt(name, [place as Names], given as Names, options);
+  }
+
+  /**
+   * Runs a script that only looks, for several places that one node holds.
+   *
+   * @returns a reply for each
+   * @throws BrokerUnavailableError
+   */
+  async runForEach<P extends object>(name: ScriptName, places: readonly P[]): Promise<readonly Reply[]> {
+    const replies: readonly unknown[] = await this.#runAt(name, places as readonly Names[], {}, {});
+    return replies as readonly Reply[];
+  }
+
+  async #runAt(
+    name: ScriptName,
+    places: readonly Names[],
+    given: Names,
+    { client = this.#connection.commands, adds = ADDING.has(name) }: ScriptRunOptions,
   ): Promise<Reply> {
     // What the server can do, and how a script may write to a full one, is known once connected.
     if (!this.#connection.isUp('commands')) await this.#connection.ready();
     if (this.#refused.size > 0) this.#assertAllowed(name);
     const [first = ''] = this.#adding[name].keys;
-    const key = ((place as Names)[first] ?? (given as Names)[first]) as string;
+    const key = (places[0]?.[first] ?? given[first]) as string;
     const { flag, redis6 } = this.#evenIfFull;
     const script = (adds ? this.#adding : this.#connection.nodes.of(key).traits.scriptFlags ? flag : redis6)[name];
-    const values = this.#valuesOf(script, key, place as Names, given as Names);
+    const values = this.#valuesOf(script, key, places, given);
+    const keyCount = script.keys.length * places.length;
     try {
-      return await this.#send(client, script, values);
+      return await this.#send(client, script, keyCount, values);
     } catch (error) {
-      const keys = values.slice(0, script.keys.length) as string[];
+      const keys = values.slice(0, keyCount) as string[];
       if (READING.has(name)) throw this.#connection.toError(error, keys[0]);
-      return this.#mend(keys, error, () => this.#send(client, script, values));
+      return this.#mend(keys, error, () => this.#send(client, script, keyCount, values));
     }
   }
 
@@ -195,9 +216,10 @@ export class ScriptRunner {
    *
    * @param key one that the call is about
    */
-  #valuesOf({ keys, args, takesMore }: Script, key: string, place: Names, given: Names): Argument[] {
+  #valuesOf({ keys, args, takesMore }: Script, key: string, places: readonly Names[], given: Names): Argument[] {
     const values: Argument[] = [];
-    for (const name of keys) values.push((place[name] ?? given[name]) as string);
+    for (const place of places) for (const name of keys) values.push((place[name] ?? given[name]) as string);
+    const [place = {}] = places;
     for (const name of args) {
       if (name === 'wake_command') values.push(this.#connection.isSharded(key) ? 'SPUBLISH' : 'PUBLISH');
       else values.push((name === 'channel' ? place[name] : given[name]) as Argument);
@@ -206,17 +228,17 @@ export class ScriptRunner {
     return values;
   }
 
-  async #send(client: ScriptClient, script: Script, values: readonly Argument[]): Promise<Reply> {
+  async #send(client: ScriptClient, script: Script, keyCount: number, values: readonly Argument[]): Promise<Reply> {
     const key = values[0] as string;
     this.#connection.nodes.assertReachable(key);
     let sentAt = this.#clock.now();
     let reply: unknown;
     try {
-      reply = await client.evalsha(script.sha, script.keys.length, ...values);
+      reply = await client.evalsha(script.sha, keyCount, ...values);
     } catch (error) {
       if (!isNoScript(error)) throw error;
       sentAt = this.#clock.now();
-      reply = await client.eval(script.source, script.keys.length, ...values);
+      reply = await client.eval(script.source, keyCount, ...values);
     }
     const all = reply as [number, ...Reply];
     // After the call, since it may have found out that another node holds the key.

@@ -1,29 +1,35 @@
--- Counts what a partition holds.
+-- Counts what partitions hold.
 --
--- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET
--- Reply {now_us, scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished, held until ms or -1,
---       then the fields of meta and their values}
--- Cost  O(log size)
+-- KEYS  scheduled ZSET, inflight ZSET, dead ZSET, owner STRING, meta HASH, blocked ZSET, finished ZSET, ... (the same of further
+--       partitions, which the same node holds)
+-- Reply {now_us, then for each partition {scheduled, due, in flight, dead, next due ms or -1, owner or '', blocked, finished,
+--       held until ms or -1, then the fields of meta and their values}}
+-- Cost  O(log size) for each partition
 
 -- @include now
 -- @include times
 
--- They wait too, but not to be claimed.
-local blocked_count = redis.call('ZCARD', blocked)
-local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
-local held_until = tonumber(redis.call('HGET', meta, 'held'))
-local reply = {
-  now_us,
-  redis.call('ZCARD', scheduled) + blocked_count,
-  redis.call('ZCOUNT', scheduled, '-inf', now),
-  redis.call('ZCARD', inflight),
-  redis.call('ZCARD', dead),
-  next_due and to_time(next_due) or -1,
-  redis.call('GET', owner) or '',
-  blocked_count,
-  redis.call('ZCARD', finished),
-  held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
-}
-local fields = redis.call('HGETALL', meta)
-for i = 1, #fields do reply[#reply + 1] = fields[i] end
+local function count(scheduled, inflight, dead, owner, meta, blocked, finished)
+  -- They wait too, but not to be claimed.
+  local blocked_count = redis.call('ZCARD', blocked)
+  local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
+  local held_until = tonumber(redis.call('HGET', meta, 'held'))
+  local counts = {
+    redis.call('ZCARD', scheduled) + blocked_count,
+    redis.call('ZCOUNT', scheduled, '-inf', now),
+    redis.call('ZCARD', inflight),
+    redis.call('ZCARD', dead),
+    next_due and to_time(next_due) or -1,
+    redis.call('GET', owner) or '',
+    blocked_count,
+    redis.call('ZCARD', finished),
+    held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
+  }
+  local fields = redis.call('HGETALL', meta)
+  for i = 1, #fields do counts[#counts + 1] = fields[i] end
+  return counts
+end
+
+local reply = { now_us }
+for i = 1, #KEYS, PLACE do reply[#reply + 1] = count(unpack(KEYS, i, i + PLACE - 1)) end
 return reply

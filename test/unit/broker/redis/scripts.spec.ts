@@ -78,9 +78,12 @@ describe('the Lua scripts', () => {
 
       it('gets its keys and arguments in the order of its head', () => {
         const { source: whole, keys, args, takesMore } = scriptOf(name);
-        expect(keys).toEqual(listed(lines, 'KEYS').map((each) => each.split(' ')[0]));
+        const ofHead = listed(lines, 'KEYS').map((each) => each.split(' ')[0]);
+        const takesPlaces = ofHead.at(-1) === '...';
+        expect([...keys, ...(takesPlaces ? ['...'] : [])]).toEqual(ofHead);
         expect([...args, ...(takesMore ? ['...'] : [])]).toEqual(listed(lines, 'ARGV'));
-        expect(whole).toContain(localsOf('KEYS', keys) + localsOf('ARGV', args));
+        const places = takesPlaces ? `local PLACE = ${keys.length}\n` : localsOf('KEYS', keys);
+        expect(whole).toContain(places + localsOf('ARGV', args));
         expect(whole).not.toMatch(/(?<!= .*)(KEYS|ARGV)\[\d/);
       });
 
