@@ -153,7 +153,7 @@ async function countTopics(
     const configs = await broker.configsOf(topics);
     return topics.flatMap((name, i) => partitionsOf(name, configs[i]?.partitions ?? 0));
   });
-  const counted = await askPartitions(dependencies, partitions, (_, partition) => broker.countDue(partition, times));
+  const counted = await askPartitions(dependencies, partitions, (partition) => broker.countDue(partition, times));
   const agendas = new Map<string, TopicAgenda>();
   for (const [partition, counts] of counted.answers) {
     if (counts.scheduled > 0) agendas.set(partition.topic, added(agendas.get(partition.topic), partition, counts));

@@ -1,12 +1,12 @@
 import type { Broker, Partition } from '../broker/broker.interface.js';
-import { serveWithin } from '../broker/serve.js';
+import { settleWithin } from '../broker/serve.js';
+import { isUnavailable } from '../broker/settle-some.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
-import { within } from '../time/deadline.js';
 import { partitionsOf } from '../topics/partitions.js';
 import type { AdminDependencies } from './admin-dependencies.js';
 
 /** Partitions that are asked at a time: a fleet of thousands must not keep other calls waiting. */
-const AT_ONCE = 8;
+const AT_ONCE = 128;
 
 /** Longest time for an answer once a partition has given none, in milliseconds: what is away is not waited for again and again. */
 const PATIENCE_AFTER_FAILURE = 1000;
@@ -22,36 +22,64 @@ export interface PartitionAnswers<T> {
 /**
  * Asks each partition on its own, so that one shard of a Cluster that is away does not hide what the others hold.
  *
- * @throws BrokerUnavailableError if none of those that are asked first answers, or if one refuses for good
+ * @throws BrokerUnavailableError if none answers, or if one refuses for good
  */
 export async function askPartitions<T>(
-  { broker, clock, timeout }: Pick<AdminDependencies, 'broker' | 'clock' | 'timeout'>,
+  dependencies: Pick<AdminDependencies, 'clock' | 'timeout'>,
   partitions: readonly Partition[],
-  ask: (broker: Broker, partition: Partition) => Promise<T>,
+  ask: (partition: Partition) => Promise<T>,
 ): Promise<PartitionAnswers<T>> {
+  return answersOf(partitions, await settlePartitions(dependencies, partitions, ask));
+}
+
+/**
+ * Asks each partition on its own, some at a time.
+ *
+ * @returns in the order of the partitions
+ */
+export async function settlePartitions<T>(
+  { clock, timeout }: Pick<AdminDependencies, 'clock' | 'timeout'>,
+  partitions: readonly Partition[],
+  ask: (partition: Partition) => Promise<T>,
+): Promise<PromiseSettledResult<T>[]> {
+  const results: PromiseSettledResult<T>[] = [];
+  let [atOnce, patience] = [AT_ONCE, timeout];
+  while (results.length < partitions.length) {
+    const some = partitions.slice(results.length, results.length + atOnce);
+    const settled = await settleWithin(
+      clock,
+      patience,
+      some.map((partition) => async () => ask(partition)),
+    );
+    if (settled.some(isUnavailable)) [atOnce, patience] = [Infinity, Math.min(timeout, PATIENCE_AFTER_FAILURE)];
+    results.push(...settled);
+  }
+  return results;
+}
+
+/**
+ * Tells what has answered from what is away.
+ *
+ * @throws BrokerUnavailableError if none has answered, or if one has refused for good
+ */
+export function answersOf<T>(
+  partitions: readonly Partition[],
+  results: readonly PromiseSettledResult<T>[],
+): PartitionAnswers<T> {
   const answers: [Partition, T][] = [];
   const unreachable: Partition[] = [];
   let failure: BrokerUnavailableError | undefined;
-  for (let begin = 0; begin < partitions.length; begin += AT_ONCE) {
-    const isShort = failure !== undefined;
-    const asking = partitions.slice(begin, begin + AT_ONCE).map(async (partition) => {
-      const call = async (): Promise<T> => ask(broker, partition);
-      const patience = Math.min(timeout, PATIENCE_AFTER_FAILURE);
-      return isShort ? within(clock, patience, call(), { error: noAnswer }) : serveWithin(clock, timeout, call);
-    });
-    const results = await Promise.allSettled(asking);
-    for (const [i, result] of results.entries()) {
-      const partition = partitions[begin + i] as Partition;
-      if (result.status === 'fulfilled') answers.push([partition, result.value]);
-      else {
-        const error: unknown = result.reason;
-        if (!(error instanceof BrokerUnavailableError) || !error.transient) throw error;
-        failure ??= error;
-        unreachable.push(partition);
-      }
+  for (const [i, result] of results.entries()) {
+    const partition = partitions[i] as Partition;
+    if (result.status === 'fulfilled') answers.push([partition, result.value]);
+    else {
+      const error: unknown = result.reason;
+      if (!(error instanceof BrokerUnavailableError) || !error.transient) throw error;
+      failure ??= error;
+      unreachable.push(partition);
     }
-    if (failure && answers.length === 0) throw failure;
   }
+  if (failure && answers.length === 0) throw failure;
   return { answers, unreachable };
 }
 
@@ -65,8 +93,4 @@ export async function partitionsToAsk(broker: Broker, topic: string): Promise<Pa
     throw error;
   });
   return partitionsOf(topic, (listed ?? (await broker.configOf(topic)))?.partitions ?? 0);
-}
-
-function noAnswer(): BrokerUnavailableError {
-  return new BrokerUnavailableError('No answer from Redis in time.');
 }

@@ -1,9 +1,15 @@
-import type { PartitionCounters, PartitionStats, TopicConfig } from '../broker/broker.interface.js';
-import { isUnavailable, settleSome } from '../broker/settle-some.js';
+import type { PartitionCounters, PartitionStats } from '../broker/broker.interface.js';
+import { settleSome } from '../broker/settle-some.js';
 import { liveSessions } from '../fleet/live-sessions.js';
 import { partitionsOf } from '../topics/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
-import { askPartitions, partitionsToAsk } from './ask-partitions.js';
+import {
+  type PartitionAnswers,
+  answersOf,
+  askPartitions,
+  partitionsToAsk,
+  settlePartitions,
+} from './ask-partitions.js';
 
 /**
  * What a topic, or one of its partitions, holds.
@@ -100,38 +106,48 @@ export async function countTopics(dependencies: AdminDependencies, topics: reado
   const [live, configs] = await served(dependencies, () =>
     Promise.all([liveSessions(broker), broker.configsOf(topics)]),
   );
-  const listed = topics.map((topic, i) => ({ topic, listed: configs[i] }));
-  const counts = await settleSome(listed, async (one) => countTopic(dependencies, one.topic, { ...one, live }), isAway);
-  return counts.map((result, i): CountedTopic => {
+  const listed = topics.map((topic, i) => ({ topic, config: configs[i] }));
+  const places = await settleSome(listed, async ({ topic, config }) =>
+    config ? partitionsOf(topic, config.partitions) : served(dependencies, () => partitionsToAsk(broker, topic)),
+  );
+  const partitions = places.flatMap((place) => (place.status === 'fulfilled' ? place.value : []));
+  const counted = await settlePartitions(dependencies, partitions, (partition) => broker.stats(partition));
+  let begin = 0;
+  return places.map((place, i) => {
     const topic = topics[i] as string;
-    return result.status === 'fulfilled' ? { topic, stats: result.value } : { topic, error: result.reason as unknown };
+    try {
+      if (place.status === 'rejected') throw place.reason;
+      const answers = answersOf(place.value, counted.slice(begin, (begin += place.value.length)));
+      return { topic, stats: toStats(topic, answers, live) };
+    } catch (error) {
+      return { topic, error };
+    }
   });
 }
 
-function isAway(result: PromiseSettledResult<TopicStats>): boolean {
-  return result.status === 'fulfilled' ? result.value.unreachable.length > 0 : isUnavailable(result);
-}
-
 /**
- * Counts what a topic holds, with one call for each partition.
+ * Counts what a topic holds.
  *
- * @param known what need not be asked for once more: the sessions of processes that live, and what the list of topics says of it
  * @throws BrokerUnavailableError
  */
-export async function countTopic(
-  dependencies: AdminDependencies,
-  topic: string,
-  { live, listed }: { live?: ReadonlySet<string>; listed?: TopicConfig | undefined } = {},
-): Promise<TopicStats> {
+export async function countTopic(dependencies: AdminDependencies, topic: string): Promise<TopicStats> {
   const { broker } = dependencies;
-  const [all, sessions] = await served(dependencies, () =>
-    Promise.all([
-      listed ? partitionsOf(topic, listed.partitions) : partitionsToAsk(broker, topic),
-      live ?? liveSessions(broker),
-    ]),
+  const [partitions, sessions] = await served(dependencies, () =>
+    Promise.all([partitionsToAsk(broker, topic), liveSessions(broker)]),
   );
-  const { answers, unreachable } = await askPartitions(dependencies, all, (_, partition) => broker.stats(partition));
-  const partitions = answers.map(([{ index }, stats]) => toStatus(index, stats, sessions));
+  return toStats(
+    topic,
+    await askPartitions(dependencies, partitions, (partition) => broker.stats(partition)),
+    sessions,
+  );
+}
+
+function toStats(
+  topic: string,
+  { answers, unreachable }: PartitionAnswers<PartitionStats>,
+  live: ReadonlySet<string>,
+): TopicStats {
+  const partitions = answers.map(([{ index }, stats]) => toStatus(index, stats, live));
   const sum = (value: (status: PartitionStatus) => number): number =>
     partitions.reduce((total, status) => total + value(status), 0);
   const counted = (counter: keyof TopicCounters): number => sum(({ counters }) => counters[counter]);

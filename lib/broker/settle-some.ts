@@ -4,22 +4,21 @@ import { BrokerUnavailableError } from '../errors/operation.errors.js';
 const AT_ONCE = 16;
 
 /**
- * Asks about each of many, some at a time. What cannot be told of one does not hide the others.
+ * Asks about each of many, some at a time. What cannot be told of one does not hide the others. Once one has waited for a part of Redis
+ * that is away, the rest is asked about at once, since each waits to the end.
  *
- * @param isAway whether one has waited for a part of Redis that is away: then the rest is asked about at once, since each waits to the end
  * @returns in the order of the items
  */
 export async function settleSome<I, R>(
   items: readonly I[],
   ask: (item: I) => Promise<R>,
-  isAway: (result: PromiseSettledResult<R>) => boolean = isUnavailable,
 ): Promise<PromiseSettledResult<R>[]> {
   const results: PromiseSettledResult<R>[] = [];
   let atOnce = AT_ONCE;
   while (results.length < items.length) {
     const some = items.slice(results.length, results.length + atOnce);
     const settled = await Promise.allSettled(some.map(ask));
-    if (settled.some(isAway)) atOnce = Infinity;
+    if (settled.some(isUnavailable)) atOnce = Infinity;
     results.push(...settled);
   }
   return results;

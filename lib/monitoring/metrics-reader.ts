@@ -3,6 +3,7 @@ import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../broker/serve.js';
 import { liveSessions } from '../fleet/live-sessions.js';
+import { partitionsOf } from '../topics/partitions.js';
 import type { TopicProgress } from '../topics/progress.js';
 import type { MetricsReading, TopicBacklog, TopicConsumption } from './delay-queue-metrics.interface.js';
 
@@ -11,9 +12,6 @@ const FRESH = 1000;
 
 /** Longest time for a reading, in milliseconds; Prometheus gives up a scrape after 10 s. */
 const TIMEOUT = 2000;
-
-/** Most partitions that are looked at at the same time, so that a scrape keeps nobody waiting. */
-const PARTITIONS_AT_ONCE = 32;
 
 export interface MetricsReaderOptions {
   readonly store: Pick<Broker, 'stats' | 'sessions' | 'now'>;
@@ -94,25 +92,14 @@ export class MetricsReader {
       const first = await store.stats({ topic, index: 0 });
       const isOwn = consumed.get(topic)?.owned.some(({ partition }) => partition === 0);
       if (hasOwner(first) && !isOwn) continue;
-      const all = [first, ...(await this.#others(topic, partitions))];
+      const [, ...others] = partitionsOf(topic, partitions);
+      const all = [first, ...(await Promise.all(others.map((partition) => store.stats(partition))))];
       backlogs.set(topic, {
         ...toBacklog(all, (index) => store.now({ topic, index })),
         unownedPartitions: all.filter((stats) => !hasOwner(stats)).length,
       });
     }
     return backlogs;
-  }
-
-  /** All partitions but the first. */
-  async #others(topic: string, partitions: number): Promise<PartitionStats[]> {
-    const { store } = this.#options;
-    const all: PartitionStats[] = [];
-    for (let begin = 1; begin < partitions; begin += PARTITIONS_AT_ONCE) {
-      const length = Math.min(PARTITIONS_AT_ONCE, partitions - begin);
-      const calls = Array.from({ length }, async (_, i) => store.stats({ topic, index: begin + i }));
-      all.push(...(await Promise.all(calls)));
-    }
-    return all;
   }
 }
 

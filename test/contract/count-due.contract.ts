@@ -65,6 +65,25 @@ export function countDueContract(it: BrokerTest): void {
       });
     });
 
+    it('tells each of many partitions apart that are asked at once, as stats does', async ({ bed }) => {
+      const base = Math.floor(await bed.time()) + LONG;
+      const partitions = Array.from({ length: 20 }, (_, index) => ({ ...bed.partition, index }));
+      for (const index of [0, 3, 19]) {
+        const due = { at: base + index };
+        await bed.broker.publish({ ...bed.partition, index }, bed.nextCall(), [message(`m${index}`, { due })]);
+      }
+      const waiting = partitions.map(({ index }) => ([0, 3, 19].includes(index) ? 1 : 0));
+      const [counts, stats] = await Promise.all([
+        Promise.all(partitions.map((partition) => bed.broker.countDue(partition, [base + 4, base + 99]))),
+        Promise.all(partitions.map((partition) => bed.broker.stats(partition))),
+      ]);
+
+      expect(counts.map(({ before }) => before)).toEqual(waiting.map((count, i) => [i < 4 ? count : 0, count]));
+      expect(stats.map(({ scheduled, nextDueAt }) => [scheduled, nextDueAt])).toEqual(
+        waiting.map((count, i) => [count, count === 1 ? base + i : undefined]),
+      );
+    });
+
     it('takes as many times as a call has room for', async ({ bed }) => {
       const base = Math.floor(await bed.time()) + LONG;
       const dues = Array.from({ length: 150 }, (_, i) => base + i * 7);

@@ -2,50 +2,57 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 
 interface Waiting<I, R> {
   readonly item: I;
-  readonly resolve: (answer: R | Promise<R>) => void;
+  readonly resolve: (answer: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface GatheredCallsOptions<I, T, R> {
+  /** Answers in the order of the items. */
+  readonly ask: (items: readonly I[], terms: T) => Promise<readonly R[]>;
+  /** The largest number of items of one call. */
+  readonly most: (terms: T) => number;
 }
 
 /** Makes one call of all that is asked within a turn of the event loop: a call costs more than what Redis does in a short one. */
-export class GatheredCalls<I, R> {
-  readonly #ask: (items: readonly I[]) => Promise<readonly R[]>;
-  readonly #most: number;
-  #waiting: Waiting<I, R>[] = [];
+export class GatheredCalls<I, T, R> {
+  readonly #options: GatheredCallsOptions<I, T, R>;
+  #waiting = new Map<T, Waiting<I, R>[]>();
 
-  /**
-   * @param ask answers in the order of the items
-   * @param most the largest number of items of one call
-   */
-  constructor(ask: (items: readonly I[]) => Promise<readonly R[]>, most: number) {
-    this.#ask = ask;
-    this.#most = most;
+  constructor(options: GatheredCallsOptions<I, T, R>) {
+    this.#options = options;
   }
 
-  async ask(item: I): Promise<R> {
-    return new Promise((resolve) => {
-      this.#waiting.push({ item, resolve });
-      if (this.#waiting.length === 1) process.nextTick(() => this.#send());
+  /** @param terms what is asked of the item; one call has the same terms for all */
+  async ask(item: I, terms: T): Promise<R> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size === 0) process.nextTick(() => this.#send());
+      const others = this.#waiting.get(terms);
+      if (others) others.push({ item, resolve, reject });
+      else this.#waiting.set(terms, [{ item, resolve, reject }]);
     });
   }
 
   #send(): void {
-    const [all, most] = [this.#waiting, this.#most];
-    this.#waiting = [];
-    for (let begin = 0; begin < all.length; begin += most) {
-      const some = all.slice(begin, begin + most);
-      const answers = this.#ask(some.map(({ item }) => item));
-      for (const [i, { item, resolve }] of some.entries()) {
-        resolve(
-          answers.then(
-            (told) => told[i] as R,
-            async (error: unknown) => {
-              const isAway = error instanceof BrokerUnavailableError && error.transient;
-              if (some.length === 1 || isAway) throw error;
-              // One of them may be damaged, which is not to hide the others.
-              return this.#ask([item]).then(([own]) => own as R);
-            },
-          ),
-        );
-      }
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    for (const [terms, all] of waiting) {
+      const most = this.#options.most(terms);
+      for (let begin = 0; begin < all.length; begin += most) this.#call(all.slice(begin, begin + most), terms);
     }
+  }
+
+  #call(some: readonly Waiting<I, R>[], terms: T): void {
+    const items = some.map(({ item }) => item);
+    this.#options.ask(items, terms).then(
+      (answers) => {
+        for (const [i, { resolve }] of some.entries()) resolve(answers[i] as R);
+      },
+      (error: unknown) => {
+        const isAway = error instanceof BrokerUnavailableError && error.transient;
+        if (some.length === 1 || isAway) for (const { reject } of some) reject(error);
+        // One of them may be damaged, which is not to hide the others.
+        else for (const one of some) this.#call([one], terms);
+      },
+    );
   }
 }

@@ -323,8 +323,14 @@ export function partitionStats(reply: Reply): PartitionStats {
   };
 }
 
-export function dueCounts([scheduled, due, ...before]: Reply): DueCounts {
-  return { scheduled: scheduled as number, due: due as number, before: before as number[] };
+/** @param times how many were asked for: the reply does not repeat its last count */
+export function dueCounts([scheduled, due, ...before]: Reply, times: number): DueCounts {
+  const last = before.at(-1) as number;
+  return {
+    scheduled: scheduled as number,
+    due: due as number,
+    before: Array.from({ length: times }, (_, i) => (before[i] as number | undefined) ?? last),
+  };
 }
 
 /** A score as Redis writes it; another program may have given a member an infinite one. */

@@ -118,11 +118,16 @@ export class ScriptRunner {
   /**
    * Runs a script that only looks, for several places that one node holds.
    *
+   * @param given the same for all
    * @returns a reply for each
    * @throws BrokerUnavailableError
    */
-  async runForEach<P extends object>(name: ScriptName, places: readonly P[]): Promise<readonly Reply[]> {
-    const replies: readonly unknown[] = await this.#runAt(name, places as readonly Names[], {}, {});
+  async runForEach<N extends ScriptName, P extends object>(
+    name: N,
+    places: readonly P[],
+    given: Given<N, P>,
+  ): Promise<readonly Reply[]> {
+    const replies: readonly unknown[] = await this.#runAt(name, places as readonly Names[], given as Names, {});
     return replies as readonly Reply[];
   }
 

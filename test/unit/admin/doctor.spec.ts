@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../../lib/admin/doctor.js';
-import type { Broker } from '../../../lib/broker/broker.interface.js';
+import { type Broker, PROTOCOL_VERSION } from '../../../lib/broker/broker.interface.js';
 import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -28,8 +28,8 @@ describe('doctor', () => {
 
   it('names topics of another protocol', async () => {
     const findings = await examined((broker) => {
-      const configOf = broker.configOf.bind(broker);
-      broker.configOf = async (topic) => (topic === 'orders' ? { partitions: 8, protocol: 99 } : configOf(topic));
+      broker.configsOf = async (topics) =>
+        topics.map((topic) => ({ partitions: 8, protocol: topic === 'orders' ? 99 : PROTOCOL_VERSION }));
     });
     expect(findings[1]).toMatchObject({ check: 'topics', level: 'error' });
     expect(findings[1]?.message).toMatch(/Of 2 topics under this prefix, 1 .*: 'orders' \(protocol 99\)\./);

@@ -162,22 +162,10 @@ describe('a reading', () => {
     expect(calls).toEqual(reports ? ['jobs:0', 'jobs:1', 'jobs:2'] : ['jobs:0']);
   });
 
-  it('reads every partition of a large topic, some at a time', async () => {
-    let running = 0;
-    let most = 0;
-    const { reader, calls, answer } = setUp({
-      topics: { jobs: 1024 },
-      consumed: [OWNER],
-      stats: () => ({ scheduled: 1 }),
-    });
-    answer.before = async () => {
-      most = Math.max(most, ++running);
-      await new Promise((resolve) => setImmediate(resolve));
-      running--;
-    };
+  it('reads every partition of a large topic', async () => {
+    const { reader, calls } = setUp({ topics: { jobs: 1024 }, consumed: [OWNER], stats: () => ({ scheduled: 1 }) });
     expect((await reader.read()).topics[0]?.backlog?.scheduled).toBe(1024);
     expect(new Set(calls).size).toBe(1024);
-    expect(most).toBe(32);
   });
 });
 

@@ -12,11 +12,15 @@
 local function count(scheduled, inflight, dead, owner, meta, blocked, finished)
   -- They wait too, but not to be claimed.
   local blocked_count = redis.call('ZCARD', blocked)
-  local next_due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2]
-  local held_until = tonumber(redis.call('HGET', meta, 'held'))
+  local next_due = tonumber(redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')[2])
+  local fields = redis.call('HGETALL', meta)
+  local held_until
+  for i = 1, #fields, 2 do
+    if fields[i] == 'held' then held_until = tonumber(fields[i + 1]) end
+  end
   local counts = {
     redis.call('ZCARD', scheduled) + blocked_count,
-    redis.call('ZCOUNT', scheduled, '-inf', now),
+    next_due and next_due <= now and redis.call('ZCOUNT', scheduled, '-inf', now) or 0,
     redis.call('ZCARD', inflight),
     redis.call('ZCARD', dead),
     next_due and to_time(next_due) or -1,
@@ -25,7 +29,6 @@ local function count(scheduled, inflight, dead, owner, meta, blocked, finished)
     redis.call('ZCARD', finished),
     held_until and held_until > now and held_until <= now + LONGEST and to_time(held_until) or -1,
   }
-  local fields = redis.call('HGETALL', meta)
   for i = 1, #fields do counts[#counts + 1] = fields[i] end
   return counts
 end

@@ -6,16 +6,28 @@ const AWAY = new BrokerUnavailableError('away');
 const DAMAGED = new BrokerUnavailableError('damaged', { transient: false });
 
 describe('calls that are gathered', () => {
-  it('are one call of what is asked at once, of so many at most, and each gets its own answer', async () => {
-    const calls: (readonly number[])[] = [];
-    const gathered = new GatheredCalls(async (items: readonly number[]) => {
-      calls.push(items);
-      return items.map((item) => item * 10);
-    }, 3);
-    const first = await Promise.all([1, 2, 3, 4].map((item) => gathered.ask(item)));
+  it('are one call of what is asked at once in the same terms, of so many at most, and each gets its own answer', async () => {
+    const calls: [number, readonly number[]][] = [];
+    const gathered = new GatheredCalls({
+      ask: async (items: readonly number[], terms: number) => {
+        calls.push([terms, items]);
+        return items.map((item) => item * terms);
+      },
+      most: (terms: number) => terms - 7,
+    });
+    const first = await Promise.all([
+      ...[1, 2, 3, 4].map((item) => gathered.ask(item, 10)),
+      ...[1, 2].map((item) => gathered.ask(item, 8)),
+    ]);
 
-    expect([first, await gathered.ask(5)]).toEqual([[10, 20, 30, 40], 50]);
-    expect(calls).toEqual([[1, 2, 3], [4], [5]]);
+    expect([first, await gathered.ask(5, 10)]).toEqual([[10, 20, 30, 40, 8, 16], 50]);
+    expect(calls).toEqual([
+      [10, [1, 2, 3]],
+      [10, [4]],
+      [8, [1]],
+      [8, [2]],
+      [10, [5]],
+    ]);
   });
 
   it.each([
@@ -23,12 +35,15 @@ describe('calls that are gathered', () => {
     ['are not made again one by one if Redis is away', AWAY, [[1, 2]], ['rejected', 'rejected']],
   ])('%s', async (_, error, expected, outcomes) => {
     const calls: (readonly number[])[] = [];
-    const gathered = new GatheredCalls(async (items: readonly number[]) => {
-      calls.push(items);
-      if (items.includes(2)) throw error;
-      return items;
-    }, 3);
-    const settled = await Promise.allSettled([1, 2].map((item) => gathered.ask(item)));
+    const gathered = new GatheredCalls({
+      ask: async (items: readonly number[]) => {
+        calls.push(items);
+        if (items.includes(2)) throw error;
+        return items;
+      },
+      most: () => 3,
+    });
+    const settled = await Promise.allSettled([1, 2].map((item) => gathered.ask(item, undefined)));
 
     expect(settled.map(({ status }) => status)).toEqual(outcomes);
     expect(calls).toEqual(expected);
