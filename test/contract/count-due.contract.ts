@@ -73,8 +73,9 @@ export function countDueContract(it: BrokerTest): void {
         await bed.broker.publish({ ...bed.partition, index }, bed.nextCall(), [message(`m${index}`, { due })]);
       }
       const waiting = partitions.map(({ index }) => ([0, 3, 19].includes(index) ? 1 : 0));
+      const times = [base + 4, base + 99];
       const [counts, stats] = await Promise.all([
-        Promise.all(partitions.map((partition) => bed.broker.countDue(partition, [base + 4, base + 99]))),
+        Promise.all(partitions.map((partition) => bed.broker.countDue(partition, times))),
         Promise.all(partitions.map((partition) => bed.broker.stats(partition))),
       ]);
 

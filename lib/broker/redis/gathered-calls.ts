@@ -22,7 +22,7 @@ export class GatheredCalls<I, T, R> {
     this.#options = options;
   }
 
-  /** @param terms what is asked of the item; one call has the same terms for all */
+  /** @param terms what is asked of the item; what has the same terms, the same object, shares a call */
   async ask(item: I, terms: T): Promise<R> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size === 0) process.nextTick(() => this.#send());
