@@ -18,7 +18,7 @@ describe('the checker', () => {
   it('finds a publish that was rejected too late', () => {
     const rejected = sound().at(10, 'p', { kind: 'publish-called', id: 'x' });
     const record = { kind: 'publish-failed', id: 'x', code: 'BROKER_UNAVAILABLE' } as const;
-    expect(rejected.at(4011, 'p', record).rules()).toEqual(['hanging']);
+    expect(rejected.at(7011, 'p', record).rules()).toEqual(['hanging']);
   });
 
   it('finds a confirmed message that was never handled', () => {
