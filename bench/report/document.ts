@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { LATEST } from './json.js';
 import type { Report } from './report.js';
 import { figureTable, machineTable, toMarkdown, verdictTable } from './tables.js';
@@ -27,7 +27,7 @@ export async function fillDocument(document: string, report: Report | undefined)
   const filled = document.replaceAll(REGION, (_, start: string, name: string, end: string) => {
     return `${start}\n\n${report ? contentOf(name, report) : NOT_MEASURED}\n\n${end}`;
   });
-  return format(filled, { ...(await resolveConfig(DOCUMENT)), parser: 'markdown' });
+  return (await format(DOCUMENT, filled)).code;
 }
 
 /** The names of the places to fill. */

@@ -17,14 +17,14 @@ const NEXT_RUNS = 10;
 /** Into how many parts an agenda is cut. */
 const BUCKETS = 60;
 
-/** Longest time that a look at all topics is kept for each of them and of their partitions, in milliseconds: a hundred times what one takes a slow Redis. */
-const KEPT_A_PARTITION = 25;
+/** Longest time that a look at all topics is kept for each of them and of their partitions, in milliseconds: two hundred times what one takes a slow Redis. */
+const KEPT_A_PARTITION = 50;
 
 /** The same for what the doctor asks. */
-const KEPT_FOR_DOCTOR = 500;
+const KEPT_FOR_DOCTOR = 1000;
 
 /** The same for each dead letter that is looked at. */
-const KEPT_A_RECORD = 2;
+const KEPT_A_RECORD = 4;
 
 /** Longest time that a look is kept which costs Redis a few milliseconds, however long it takes here, in milliseconds. */
 const KEPT_IF_CHEAP = 10_000;

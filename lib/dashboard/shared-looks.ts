@@ -4,10 +4,10 @@ import type { Clock } from '../time/clock.js';
 const FRESH = 2000;
 
 /**
- * A look that took long is kept for this many times its own duration, so that looking takes less than a hundredth of the time of Redis,
- * however many watch, unless it takes so long that the longest time below is shorter.
+ * A look that took long is kept for this many times its own duration. So a page, which takes two such looks, takes less than a hundredth
+ * of the time of Redis, however many watch it, unless a look takes so long that the longest time below is shorter.
  */
-const REST = 100;
+const REST = 200;
 
 /** Longest time that a look is kept, in milliseconds. */
 const LONGEST_KEPT = 180_000;

@@ -58,4 +58,5 @@ export interface FleetGap {
  * @publicApi
  */
 export type FleetEvent =
-  { [K in keyof FleetEvents]: FleetOrigin & { readonly kind: K } & FleetEvents[K] }[keyof FleetEvents] | FleetGap;
+  | { [K in keyof FleetEvents]: FleetOrigin & { readonly kind: K } & FleetEvents[K] }[keyof FleetEvents]
+  | FleetGap;

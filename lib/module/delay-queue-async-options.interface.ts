@@ -19,5 +19,6 @@ export type DelayQueueAsyncOptions = ConfigurableModuleAsyncOptions<
  */
 export interface DelayQueueOptionsFactory {
   createDelayQueueOptions():
-    Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'> | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
+    | Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>
+    | Promise<Omit<DelayQueueModuleOptions, 'name' | 'isGlobal'>>;
 }

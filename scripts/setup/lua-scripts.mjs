@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 const FOLDER = join(import.meta.dirname, '../../lib/broker/redis/lua');
 const TABLE = join(FOLDER, 'script-table.ts');
 
-/** Longest line of a source file, as prettier has it. */
+/** Longest line of a source file, as the formatter has it. */
 const PRINT_WIDTH = 120;
 
 /** A line of a script that includes a file of the folder `includes` beside it. */

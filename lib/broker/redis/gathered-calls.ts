@@ -37,22 +37,21 @@ export class GatheredCalls<I, T, R> {
     this.#waiting = new Map();
     for (const [terms, all] of waiting) {
       const most = this.#options.most(terms);
-      for (let begin = 0; begin < all.length; begin += most) this.#call(all.slice(begin, begin + most), terms);
+      for (let begin = 0; begin < all.length; begin += most) void this.#call(all.slice(begin, begin + most), terms);
     }
   }
 
-  #call(some: readonly Waiting<I, R>[], terms: T): void {
+  /** Never rejects. */
+  async #call(some: readonly Waiting<I, R>[], terms: T): Promise<void> {
     const items = some.map(({ item }) => item);
-    this.#options.ask(items, terms).then(
-      (answers) => {
-        for (const [i, { resolve }] of some.entries()) resolve(answers[i] as R);
-      },
-      (error: unknown) => {
-        const isAway = error instanceof BrokerUnavailableError && error.transient;
-        if (some.length === 1 || isAway) for (const { reject } of some) reject(error);
-        // One of them may be damaged, which is not to hide the others.
-        else for (const one of some) this.#call([one], terms);
-      },
-    );
+    try {
+      const answers = await this.#options.ask(items, terms);
+      for (const [i, { resolve }] of some.entries()) resolve(answers[i] as R);
+    } catch (error) {
+      const isAway = error instanceof BrokerUnavailableError && error.transient;
+      if (some.length === 1 || isAway) for (const { reject } of some) reject(error);
+      // One of them may be damaged, which is not to hide the others.
+      else for (const one of some) void this.#call([one], terms);
+    }
   }
 }

@@ -16,7 +16,6 @@ import {
   type ExtendStatus,
   type Limits,
   MAX_BATCH,
-  MAX_DUE_TIMES,
   type MessageLook,
   type NewMessage,
   SUSPECT_ROOM,
@@ -40,7 +39,7 @@ import {
 import type { Argument } from './lua/script-table.js';
 import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
-import { GatheredCalls } from './gathered-calls.js';
+import { PartitionCounts } from './partition-counts.js';
 import type { RedisNodes } from './redis-nodes.js';
 import { RedisDeadLetters } from './redis-dead-letters.js';
 import type { PartitionWatchers } from './partition-watchers.js';
@@ -50,9 +49,6 @@ import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeRetention, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
 import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
-
-/** Most partitions that one call counts: Redis takes half a millisecond for them. */
-const COUNTED_AT_ONCE = 16;
 
 const NO_TERMS: PublishTerms = {};
 
@@ -68,8 +64,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   readonly #keys: RedisKeys;
   readonly #watchers: PartitionWatchers;
   readonly #nodes: RedisNodes;
-  readonly #stats: GatheredCalls<PartitionKeys, undefined, Reply>;
-  readonly #dueCounts: GatheredCalls<PartitionKeys, readonly number[], Reply>;
+  readonly #counts: PartitionCounts;
 
   constructor(options: RedisOperationsOptions) {
     super(options);
@@ -78,16 +73,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     this.#keys = options.keys;
     this.#watchers = options.watchers;
     this.#nodes = options.connection.nodes;
-    // Partitions of a Cluster have a slot each.
-    const together = (most: number): number => (options.connection.commands.isCluster ? 1 : most);
-    this.#stats = new GatheredCalls({
-      ask: async (places) => this.#scripts.runForEach('stats', places, {}),
-      most: () => together(COUNTED_AT_ONCE),
-    });
-    this.#dueCounts = new GatheredCalls({
-      ask: async (places, times) => this.#scripts.runForEach('count-due', places, { rest: times }),
-      most: (times) => together(Math.max(1, Math.min(COUNTED_AT_ONCE, Math.floor(MAX_DUE_TIMES / times.length)))),
-    });
+    this.#counts = new PartitionCounts(options);
   }
 
   // The arguments of frequent calls are written out, since spreading an object takes as long as all else here.
@@ -172,12 +158,8 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   async clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult> {
     const set = this.#keys.partition(partition)[state];
     const counter = state === 'scheduled' ? 'cancelled' : '';
-    const [removed, more] = await this.#run('clear', partition, {
-      answered: this.#answered(partition, call),
-      sequence: call.sequence,
-      set,
-      counter,
-    });
+    const given = { answered: this.#answered(partition, call), sequence: call.sequence, set, counter };
+    const [removed, more] = await this.#run('clear', partition, given);
     return { removed: removed as number, more: more === 1 };
   }
 
@@ -324,11 +306,11 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   }
 
   async stats(partition: Partition): Promise<PartitionStats> {
-    return replies.partitionStats(await this.#stats.ask(this.#keys.partition(partition), undefined));
+    return this.#counts.stats(partition);
   }
 
   async countDue(partition: Partition, times: readonly number[]): Promise<DueCounts> {
-    return replies.dueCounts(await this.#dueCounts.ask(this.#keys.partition(partition), times), times.length);
+    return this.#counts.countDue(partition, times);
   }
 
   /** Where a caller's latest call is remembered, so that its repeat is recognized. */

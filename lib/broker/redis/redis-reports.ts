@@ -40,7 +40,13 @@ export interface RedisReportsOptions {
 }
 
 type ReportOperation =
-  'report' | 'reportWork' | 'reportedProcesses' | 'reportedWork' | 'historyOf' | 'appendAudit' | 'auditRecords';
+  | 'report'
+  | 'reportWork'
+  | 'reportedProcesses'
+  | 'reportedWork'
+  | 'historyOf'
+  | 'appendAudit'
+  | 'auditRecords';
 
 /** What processes say of themselves, and what operators did: for those who look, and nothing else depends on it. */
 export class RedisReports implements Pick<BrokerOperations, ReportOperation> {

@@ -7,4 +7,8 @@ import type { Cluster, ClusterNode, ClusterOptions, Redis, RedisOptions } from '
  * @publicApi
  */
 export type RedisSettings =
-  string | RedisOptions | { nodes: ClusterNode[]; options?: ClusterOptions } | Redis | Cluster;
+  | string
+  | RedisOptions
+  | { nodes: ClusterNode[]; options?: ClusterOptions }
+  | Redis
+  | Cluster;

@@ -2,12 +2,10 @@ import type { FinishedOutcome } from '../../errors/publishing.errors.js';
 import { publishedAtOf } from '../../messages/envelope.js';
 import { decodeFailureRecord } from '../../messages/failure-record.js';
 import {
-  COUNTERS,
   type EditResult,
   type PartitionSignal,
   type Position,
   type DeadLetterPage,
-  type DueCounts,
   type DueSchedules,
   type ListedDeadLetter,
   type MessageLook,
@@ -19,8 +17,6 @@ import {
   type NewMessage,
   type OccurrenceResult,
   type Owner,
-  type PartitionCounters,
-  type PartitionStats,
   type Limits,
   type PublishResult,
   type RescheduleResult,
@@ -30,7 +26,6 @@ import {
   type TagCancelResult,
   type StoredSchedule,
   epochOf,
-  sessionOfOwner,
   tokenOf,
 } from '../broker.interface.js';
 import { decodeEnding } from './endings.js';
@@ -300,37 +295,6 @@ function stored(
 function finished(place: Position, text: string): StoredMessage | undefined {
   const ended = decodeEnding(text);
   return ended && { ...place, state: 'finished', ...ended };
-}
-
-export function partitionStats(reply: Reply): PartitionStats {
-  const [scheduled, due, inFlight, dead, nextDueAt, owner, blocked, finishedCount, heldUntil, ...meta] = reply;
-  const fields = new Map<string, string>();
-  for (let i = 0; i < meta.length; i += 2) fields.set(meta[i] as string, meta[i + 1] as string);
-  return {
-    scheduled: scheduled as number,
-    due: due as number,
-    blocked: blocked as number,
-    inFlight: inFlight as number,
-    dead: dead as number,
-    finished: finishedCount as number,
-    nextDueAt: timeOrNone(nextDueAt),
-    owner: sessionOfOwner(owner as string),
-    paused: fields.has('paused'),
-    heldUntil: timeOrNone(heldUntil),
-    counters: Object.fromEntries(
-      COUNTERS.map((counter) => [counter, Number(fields.get(counter) ?? 0)]),
-    ) as PartitionCounters,
-  };
-}
-
-/** @param times how many were asked for: the reply does not repeat its last count */
-export function dueCounts([scheduled, due, ...before]: Reply, times: number): DueCounts {
-  const last = before.at(-1) as number;
-  return {
-    scheduled: scheduled as number,
-    due: due as number,
-    before: Array.from({ length: times }, (_, i) => (before[i] as number | undefined) ?? last),
-  };
 }
 
 /** A score as Redis writes it; another program may have given a member an infinite one. */

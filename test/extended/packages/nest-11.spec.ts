@@ -28,7 +28,7 @@ const STYLES: readonly AppStyle[] = [
   { type: 'module', compilerOptions: { module: 'nodenext' } },
 ];
 
-describe('on the newest Nest 11', () => {
+describe('on Nest 11', () => {
   let folder: string;
 
   beforeAll(async () => {

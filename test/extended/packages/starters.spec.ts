@@ -7,7 +7,7 @@ import { codeBlocks, readDocument } from '../../support/docs/markdown.js';
 import { onceARun } from '../../support/package/once-a-run.js';
 import { packLibrary } from '../../support/package/packed-library.js';
 import { runProgram } from '../../support/package/run-program.js';
-import { npmInstall } from '../../support/package/npm-install.js';
+import { BEFORE, npmInstall } from '../../support/package/npm-install.js';
 
 /** The starters of `nest new`, by the major of its CLI. */
 const STARTERS = [
@@ -107,7 +107,7 @@ async function create(nest: number): Promise<string> {
   const { tarball } = await packLibrary();
   return onceARun(`nest-new-${nest}`, async (target) => {
     const options = ['--package-manager', 'npm', '--skip-git', '--skip-install'];
-    await runProgram('npx', ['--yes', `@nestjs/cli@${nest}`, 'new', 'app', ...options], { cwd: target });
+    await runProgram('npx', [BEFORE, '--yes', `@nestjs/cli@${nest}`, 'new', 'app', ...options], { cwd: target });
     await npmInstall(join(target, 'app'), 'ioredis', tarball);
   });
 }

@@ -19,16 +19,15 @@ function looksThatTake(duration: number) {
   return { clock, looks, take };
 }
 
-it.each([5, 300, 1200, 1700])('looks that take %d ms each take less than a hundredth of the time', async (duration) => {
+it.each([5, 300, 850])('two looks that take %d ms each take less than a hundredth of the time', async (duration) => {
   const { clock, take } = looksThatTake(duration);
   const startedAt = clock.now();
-  await take();
-  let count = 1;
+  let count = 0;
   while (count < 10) {
+    count = Math.max(await take('overview'), await take('agenda'));
     clock.moveTo(clock.now() + 100);
-    count = await take();
   }
-  expect((duration * (count - 1)) / (clock.now() - startedAt)).toBeLessThan(0.01);
+  expect((duration * (count - 2)) / (clock.now() - startedAt)).toBeLessThan(0.01);
 });
 
 it('are kept for two seconds at least, and for three minutes at most', async () => {
@@ -45,7 +44,7 @@ it('are kept for two seconds at least, and for three minutes at most', async () 
 it.each([
   { most: 5000, kept: 5000 },
   { most: 1, kept: 2000 },
-  { most: 1_000_000, kept: 30_000 },
+  { most: 1_000_000, kept: 60_000 },
 ])(
   'that took long are kept no longer than their cost asks for, which is at most $most ms: $kept ms',
   async ({ most, kept }) => {

@@ -18,8 +18,6 @@ export default defineConfig({
       'test/e2e/nest/**/*.spec.ts',
       // How the library meets Nest: its module, its hooks, and what handlers return.
       'test/e2e/{boot,boot-failures,example,handler-results,shutdown}.spec.ts',
-      // The forms in which an application publishes and handles.
-      'test/e2e/{batch,batch-outcomes,cancel,message-options,priority,publish-many,reschedule,schema}.spec.ts',
     ],
     execArgv: ['--expose-gc'],
     // Loading Nest again for each file would more than double the time.
