@@ -4,9 +4,22 @@ import { PAGE_POLICY } from '../../lib/dashboard/page-policy.js';
 
 /** The pages of the dashboard with a recorded back end, for any static host. */
 export default mergeConfig(pages, {
-  root: import.meta.dirname,
-  build: { outDir: '../../dist-demo' },
+  build: { outDir: '../../../dist-demo' },
   plugins: [
+    {
+      name: 'recorded-back-end',
+      transformIndexHtml: {
+        order: 'pre',
+        // Before the pages, so that they find it in place of their server.
+        handler: () => [
+          {
+            tag: 'script',
+            attrs: { type: 'module', src: '../../../docs/demo/recorded-back-end.ts' },
+            injectTo: 'head-prepend',
+          },
+        ],
+      },
+    },
     {
       // The server of the dashboard sends it as a header.
       name: 'content-security-policy',
