@@ -119,6 +119,11 @@ export class DashboardHandler {
     }
   }
 
+  /** Begins the look that the first page waits for. Never rejects. */
+  async lookAhead(viewer: Viewer): Promise<void> {
+    await this.#lookAt('api/overview', new URLSearchParams(), viewer)().catch(() => {});
+  }
+
   /** Ends what is open. */
   close(): void {
     this.#streams.close();

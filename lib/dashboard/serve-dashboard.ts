@@ -24,6 +24,8 @@ export interface ServeOptions {
 export interface ServedDashboard {
   /** Has the token without which nothing is answered. */
   readonly url: string;
+  /** Takes the look that the first page waits for, so that it is under way when somebody opens that. Never rejects. */
+  lookAhead(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,7 @@ export async function serveDashboard({
   });
   return {
     url: `http://${HOST}:${(server.address() as AddressInfo).port}/${token}/`,
+    lookAhead: async () => (viewer ? handler.lookAhead(viewer) : undefined),
     close: async () => {
       handler.close();
       await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type DoctorReport, createDelayQueueAdmin } from 'nestjs-delay-queue';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ANSWER_WITHOUT_REDIS, READING_ROUTES } from '../../lib/dashboard/reading.routes.js';
 import { serveDashboard } from '../../lib/dashboard/serve-dashboard.js';
 import { useBed } from '../support/app/bed.js';
@@ -19,12 +19,15 @@ async function statusFor(url: string, host: string): Promise<number | undefined>
 }
 
 describe('serveDashboard()', () => {
-  it('serves this machine alone, with the token, and only reads unless it may operate', async () => {
+  it('looks ahead, and serves this machine alone, with the token, and only reads unless it may operate', async () => {
     const log = new LogBook();
     const admin = await createDelayQueueAdmin({ redis: bed.connection, prefix: bed.prefix, log });
     const queues = { admin, schedules: admin.schedules, events: admin.events };
+    const counting = vi.spyOn(admin, 'statsOf');
     const served = await serveDashboard({ queues, port: 0, operate: false, log });
     try {
+      await served.lookAhead();
+      expect(counting).toHaveBeenCalledTimes(1);
       expect(new URL(served.url).hostname).toBe('127.0.0.1');
       expect(await (await fetch(`${served.url}api/session`)).json()).toMatchObject({ actions: [], payloads: true });
       for (const path of ['/', '/api/session', '/wrong/api/session']) {

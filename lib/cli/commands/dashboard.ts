@@ -31,6 +31,7 @@ export const dashboard: AddCommand = (program, cli) => {
             serveDashboard({ queues, port, operate, actor: cli.actor, log }),
           );
           cli.print({ url: served.url, operate }, () => [`The dashboard is at ${served.url}`]);
+          void served.lookAhead();
           if (!cli.isJson) {
             cli.note(`Whoever has this URL may ${operate ? 'operate the queues' : 'look'}. Ctrl-C ends it.`);
           }
