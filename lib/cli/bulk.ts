@@ -1,5 +1,5 @@
 import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
-import type { Cli } from './cli.js';
+import type { Cli, Queues } from './cli.js';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
 import { messageColumns } from './message-lines.js';
@@ -23,19 +23,19 @@ export interface BulkOperation<D extends string> {
   readonly dryRun: boolean;
   /** What cannot be undone is asked about first, such as `removes`. */
   readonly destroys?: string;
-  readonly now: () => number;
   readonly call: (call: BulkCall) => Promise<BulkOutcome<D>>;
   /** Told if one message was meant that is not there. */
-  readonly missing?: (() => Promise<CliError>) | undefined;
+  readonly missing?: (() => CliError) | undefined;
 }
 
 /**
  * Counts, asks if something would be removed, and then does it, with progress and a way to stop.
  *
- * @throws CliError if it was not confirmed, or interrupted, or the one that is meant is not there
+ * @throws CliError if the topic was never used, it was not confirmed, or interrupted, or the one that is meant is not there
  */
-export async function runBulk<D extends string>(cli: Cli, operation: BulkOperation<D>): Promise<void> {
-  const { topic, singular, done, dryRun, destroys, now, call, missing } = operation;
+export async function runBulk<D extends string>(cli: Cli, queues: Queues, operation: BulkOperation<D>): Promise<void> {
+  const { topic, singular, done, dryRun, destroys, call, missing } = operation;
+  await cli.assertKnown(queues, topic);
   await cli.interruptible(async (signal) => {
     const print = ({ examples, ...counts }: BulkOutcome<D>, lines: () => string[]): void =>
       cli.print({ topic, ...counts, dryRun, aborted: signal.aborted, ...(dryRun && { examples }) }, lines);
@@ -51,8 +51,9 @@ export async function runBulk<D extends string>(cli: Cli, operation: BulkOperati
     if (signal.aborted) throw interrupted('Nothing was changed.');
     const { matched, examples: shown = [] } = counted;
     const [example] = shown;
-    if (matched === 0 && missing) throw await missing();
-    const examples = (): string[] => (example ? table(messageColumns(example.state, shown, now()), shown, cli) : []);
+    if (matched === 0 && missing) throw missing();
+    const examples = (): string[] =>
+      example ? table(messageColumns(example.state, shown, queues.broker.now()), shown, cli) : [];
     if (dryRun || matched === 0) {
       const would = `${shownCount(matched, singular)} ${dryRun ? 'would be ' : ''}${done}`;
       print(counted, () => (example ? [`${would}, such as`, ...examples()] : [`${would}.`]));

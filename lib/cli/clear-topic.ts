@@ -29,14 +29,12 @@ export function clearTopic(
     .addHelpText('after', example(`${name} order.timeout --dry-run`, `${name} order.timeout --yes`))
     .action(async (topic, { dryRun = false }) =>
       cli.open(async (queues) => {
-        await cli.assertKnown(queues, topic);
-        await runBulk(cli, {
+        await runBulk(cli, queues, {
           topic,
           singular,
           done: 'removed',
           dryRun,
           destroys: 'removes',
-          now: () => queues.broker.now(),
           call: (call) => clear(queues.admin, topic, call),
         });
       }),

@@ -1,7 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
 import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
-import type { Cli, Queues } from './cli.js';
 import { type CliError, notFound, usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
 import { messageName, toNumber, toTime } from './given-values.js';
@@ -61,17 +60,9 @@ export function selectionOf({
 }
 
 /** What to tell if there is no dead letter with the id that was given; `undefined` if none was. */
-export function missingOf(
-  cli: Cli,
-  queues: Queues,
-  topic: string,
-  id: string | undefined,
-): (() => Promise<CliError>) | undefined {
+export function missingOf(topic: string, id: string | undefined): (() => CliError) | undefined {
   if (id === undefined) return undefined;
-  return async () => {
-    await cli.assertKnown(queues, topic);
-    return notFound(`Topic '${topic}' has no dead letter with the id '${shown(id)}'.`);
-  };
+  return () => notFound(`Topic '${topic}' has no dead letter with the id '${shown(id)}'.`);
 }
 
 function definedOf(filter: { [K in keyof DeadLetterFilter]: DeadLetterFilter[K] | undefined }): DeadLetterFilter {

@@ -27,8 +27,8 @@ export interface ScheduleList {
 /** How many are told of unless more are asked for. */
 const DEFAULT_COUNT = 50;
 
-/** Longest time that a look is kept for each schedule that it has asked for, in milliseconds: a hundred times what one takes a slow Redis. */
-const KEPT_A_SCHEDULE = 2;
+/** Longest time that a look is kept for each schedule that it has asked for, in milliseconds: two hundred times what one takes a slow Redis. */
+const KEPT_A_SCHEDULE = 4;
 
 /** The first schedules of those that the viewer sees. What became of their occurrences is asked for no others. */
 export async function listSchedules(

@@ -236,7 +236,13 @@ describe('the command line says', () => {
       ['peek'],
       ['dead'],
       ['dead', '--group'],
+      ['get', '1'],
+      ['cancel', '1'],
+      ['cancel', '--all'],
+      ['requeue', '--all'],
       ['pause'],
+      ['hold', '--for', '1m'],
+      ['resume'],
       ['drain'],
     ]) {
       const [command = '', ...options] = args;

@@ -92,9 +92,10 @@ it('what no process can declare is named, and pruned once that is confirmed', as
   await bed.whileHandling(async () => {
     expect(await run('prune', '--yes')).toMatchObject({ code: 0, stdout: '0 schedules removed.\n' });
   });
-  const { stdout } = await run('prune', '--yes', '--json');
+  const { stdout } = await run('prune', '--yes', '--json', '--actor', 'ann');
   expect(JSON.parse(stdout)).toEqual({ matched: ['report.daily'], removed: ['report.daily'], dryRun: false });
   expect(await idsLeft()).toEqual(['digest']);
+  expect((await bed.admin.audit()).entries[0]).toMatchObject({ action: 'pruneSchedule', actor: 'ann' });
 });
 
 it.each(['get', 'next', 'pause', 'resume', 'run-now', 'remove'])(

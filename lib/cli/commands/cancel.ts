@@ -22,13 +22,12 @@ export const cancel: AddCommand = (program, cli) => {
       const chosen = chosenOf(given, options, inFlight);
       await cli.open(async (queues) => {
         if (chosen.id === undefined) {
-          await runBulk(cli, {
+          await runBulk(cli, queues, {
             topic,
             singular: inFlight ? 'message' : 'waiting message',
             done: 'cancelled',
             dryRun: chosen.dryRun,
             destroys: 'cancels',
-            now: () => queues.broker.now(),
             call: (call) => queues.admin.cancel(topic, chosen.filter, { ...call, ...chosen.options, inFlight }),
           });
           return;

@@ -14,15 +14,14 @@ export const remove: AddCommand = (program, cli) => {
     .action(async (topic, { rate, dryRun = false, ...given }) => {
       const which = selectionOf(given);
       await cli.open(async (queues) => {
-        await runBulk(cli, {
+        await runBulk(cli, queues, {
           topic,
           singular: 'dead letter',
           done: 'removed',
           dryRun,
           destroys: 'removes',
-          now: () => queues.broker.now(),
           call: (call) => queues.admin.remove(topic, which, { ...call, rate }),
-          missing: missingOf(cli, queues, topic, given.id),
+          missing: missingOf(topic, given.id),
         });
       });
     });

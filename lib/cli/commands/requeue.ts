@@ -26,14 +26,13 @@ export const requeue: AddCommand = (program, cli) => {
         payload === undefined ? {} : { payload: await readJson(cli.terminal, 'The payload', payload) };
       const options = { delay, ...replacement, rate };
       await cli.open(async (queues) => {
-        await runBulk(cli, {
+        await runBulk(cli, queues, {
           topic,
           singular: 'dead letter',
           done: 'requeued',
           dryRun,
-          now: () => queues.broker.now(),
           call: (call) => queues.admin.requeue(topic, which, { ...options, ...call }),
-          missing: missingOf(cli, queues, topic, given.id),
+          missing: missingOf(topic, given.id),
         });
       });
     });

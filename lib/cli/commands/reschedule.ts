@@ -26,12 +26,11 @@ export const reschedule: AddCommand = (program, cli) => {
       const chosen = chosenOf(given, options);
       await cli.open(async (queues) => {
         if (chosen.id === undefined) {
-          await runBulk(cli, {
+          await runBulk(cli, queues, {
             topic,
             singular: 'waiting message',
             done: 'rescheduled',
             dryRun: chosen.dryRun,
-            now: () => queues.broker.now(),
             call: (call) => queues.admin.reschedule(topic, chosen.filter, when, { ...call, ...chosen.options }),
           });
           return;

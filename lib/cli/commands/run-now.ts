@@ -15,12 +15,11 @@ export const runNow: AddCommand = (program, cli) => {
       const chosen = chosenOf(given, options);
       await cli.open(async (queues) => {
         if (chosen.id === undefined) {
-          await runBulk(cli, {
+          await runBulk(cli, queues, {
             topic,
             singular: 'waiting message',
             done: 'due',
             dryRun: chosen.dryRun,
-            now: () => queues.broker.now(),
             call: (call) => queues.admin.runNow(topic, chosen.filter, { ...call, ...chosen.options }),
           });
           return;
