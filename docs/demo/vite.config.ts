@@ -4,19 +4,28 @@ import { PAGE_POLICY } from '../../lib/dashboard/page-policy.js';
 
 /** The pages of the dashboard with a recorded back end, for any static host. */
 export default mergeConfig(pages, {
-  root: import.meta.dirname,
-  build: { outDir: '../../dist-demo' },
+  build: { outDir: '../../../dist-demo' },
   plugins: [
     {
-      // The server of the dashboard sends it as a header.
-      name: 'content-security-policy',
-      transformIndexHtml: () => [
-        {
-          tag: 'meta',
-          attrs: { 'http-equiv': 'content-security-policy', content: PAGE_POLICY },
-          injectTo: 'head-prepend',
-        },
-      ],
+      name: 'recorded-back-end',
+      transformIndexHtml: {
+        // Before the scripts of the page are bundled.
+        order: 'pre',
+        handler: () => [
+          {
+            // The server of the dashboard sends it as a header.
+            tag: 'meta',
+            attrs: { 'http-equiv': 'content-security-policy', content: PAGE_POLICY },
+            injectTo: 'head-prepend',
+          },
+          {
+            // Before those of the page: they find it in place of their server.
+            tag: 'script',
+            attrs: { type: 'module', src: '../../../docs/demo/recorded-back-end.ts' },
+            injectTo: 'head-prepend',
+          },
+        ],
+      },
     },
   ],
 });
