@@ -237,6 +237,7 @@ describe('the command line says', () => {
       ['dead'],
       ['dead', '--group'],
       ['pause'],
+      ['hold', '--for', '1m'],
       ['drain'],
     ]) {
       const [command = '', ...options] = args;

@@ -24,6 +24,9 @@ async function run(...args: readonly string[]): Promise<Outcome> {
   return bed.run('schedules', ...args);
 }
 
+/** What the audit log has, the latest first. */
+const audited = async (): Promise<string[]> => (await bed.admin.audit()).entries.map(({ action }) => action);
+
 const idsLeft = async (): Promise<string[]> => (await bed.admin.schedules.list()).map(({ id }) => id);
 
 it('a schedule is paused, tells what would occur, and goes on', async () => {
@@ -37,6 +40,7 @@ it('a schedule is paused, tells what would occur, and goes on', async () => {
   expect((await run('next', 'digest')).stdout).toMatch(/^(\S+Z \(in .*\)\n){5}$/);
   await run('resume', 'digest');
   expect(await bed.admin.schedules.get('digest')).toMatchObject({ paused: false });
+  expect(await audited()).toEqual(['resumeSchedule', 'pauseSchedule']);
 });
 
 it('a topic that cannot be told of hides no others, and is named', async () => {
@@ -59,6 +63,7 @@ it('a schedule publishes its message now', async () => {
   const { messages } = await bed.admin.peek('digest', 'due');
   expect(messages).toMatchObject([{ payload: { of: 7 } }]);
   expect(stdout).toBe(`Message '${messages[0]?.id}' of topic 'digest' is due now.\n`);
+  expect(await audited()).toEqual(['runScheduleNow']);
 });
 
 it('a schedule that has ended has no next occurrence, and that is no error', async () => {
@@ -81,6 +86,7 @@ it('a schedule is removed once its id is typed', async () => {
   expect(typed).toMatchObject({ code: 0, stdout: "Schedule 'report.daily' is removed.\n" });
   expect(typed.stderr).toContain('the next boot stores it again');
   expect(await idsLeft()).toEqual(['digest']);
+  expect(await audited()).toEqual(['removeSchedule']);
 });
 
 it('what no process can declare is named, and pruned once that is confirmed', async () => {
@@ -95,6 +101,7 @@ it('what no process can declare is named, and pruned once that is confirmed', as
   const { stdout } = await run('prune', '--yes', '--json');
   expect(JSON.parse(stdout)).toEqual({ matched: ['report.daily'], removed: ['report.daily'], dryRun: false });
   expect(await idsLeft()).toEqual(['digest']);
+  expect(await audited()).toEqual(['pruneSchedule']);
 });
 
 it.each(['get', 'next', 'pause', 'resume', 'run-now', 'remove'])(
