@@ -9,27 +9,23 @@ export default mergeConfig(pages, {
     {
       name: 'recorded-back-end',
       transformIndexHtml: {
+        // Before the scripts of the page are bundled.
         order: 'pre',
-        // Before the pages, so that they find it in place of their server.
         handler: () => [
           {
+            // The server of the dashboard sends it as a header.
+            tag: 'meta',
+            attrs: { 'http-equiv': 'content-security-policy', content: PAGE_POLICY },
+            injectTo: 'head-prepend',
+          },
+          {
+            // Before those of the page: they find it in place of their server.
             tag: 'script',
             attrs: { type: 'module', src: '../../../docs/demo/recorded-back-end.ts' },
             injectTo: 'head-prepend',
           },
         ],
       },
-    },
-    {
-      // The server of the dashboard sends it as a header.
-      name: 'content-security-policy',
-      transformIndexHtml: () => [
-        {
-          tag: 'meta',
-          attrs: { 'http-equiv': 'content-security-policy', content: PAGE_POLICY },
-          injectTo: 'head-prepend',
-        },
-      ],
     },
   ],
 });

@@ -42,6 +42,7 @@ describe('somebody who operates the queues', () => {
   });
 
   it('sees what redact leaves of a payload, and cannot store that', async () => {
+    await (await shop.page('#/schedules/digest.weekly')).getByText('Parts of it are hidden.').waitFor();
     const page = await shop.page('#/topics/invoice.send/messages/invoice-0');
     await page.getByText('Parts of it are hidden.').waitFor();
     expect(await page.locator('body').textContent()).not.toContain('DE0212');

@@ -36,8 +36,8 @@ class MendController {
     DelayQueueDashboardModule.forRoot({
       access: ({ headers: { 'x-user': user } }) =>
         typeof user === 'string' ? (JSON.parse(user) as DashboardUser) : 'none',
-      redact: (payload, { topic }) =>
-        topic === 'invoice.send' ? { ...(payload as object), iban: '(hidden)' } : payload,
+      redact: (payload) =>
+        payload instanceof Object && 'iban' in payload ? { ...payload, iban: '(hidden)' } : payload,
       traceUrl: 'https://traces.example.com/trace/{traceId}',
     }),
   ],
