@@ -1,15 +1,12 @@
 import type { Broker, Partition } from '../broker/broker.interface.js';
-import { settleWithin } from '../broker/serve.js';
-import { isUnavailable } from '../broker/settle-some.js';
+import { serveWithin } from '../broker/serve.js';
+import { settleSome } from '../broker/settle-some.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { partitionsOf } from '../topics/partitions.js';
 import type { AdminDependencies } from './admin-dependencies.js';
 
 /** Partitions that are asked at a time: a fleet of thousands must not keep other calls waiting. */
 const AT_ONCE = 128;
-
-/** Longest time for an answer once a partition has given none, in milliseconds: what is away is not waited for again and again. */
-const PATIENCE_AFTER_FAILURE = 1000;
 
 /** What partitions have answered. */
 export interface PartitionAnswers<T> {
@@ -42,19 +39,7 @@ export async function settlePartitions<T>(
   partitions: readonly Partition[],
   ask: (partition: Partition) => Promise<T>,
 ): Promise<PromiseSettledResult<T>[]> {
-  const results: PromiseSettledResult<T>[] = [];
-  let [atOnce, patience] = [AT_ONCE, timeout];
-  while (results.length < partitions.length) {
-    const some = partitions.slice(results.length, results.length + atOnce);
-    const settled = await settleWithin(
-      clock,
-      patience,
-      some.map((partition) => async () => ask(partition)),
-    );
-    if (settled.some(isUnavailable)) [atOnce, patience] = [Infinity, Math.min(timeout, PATIENCE_AFTER_FAILURE)];
-    results.push(...settled);
-  }
-  return results;
+  return settleSome(partitions, async (partition) => serveWithin(clock, timeout, () => ask(partition)), AT_ONCE);
 }
 
 /**

@@ -45,35 +45,18 @@ export async function repeatUntilServed<T>(operation: () => Promise<T>, options:
  * @throws BrokerUnavailableError when time is up, or at once if the failure will not pass
  */
 export async function serveWithin<T>(clock: Clock, timeout: number, operation: () => Promise<T>): Promise<T> {
-  const [result] = (await settleWithin(clock, timeout, [operation])) as [PromiseSettledResult<T>];
-  if (result.status === 'rejected') throw result.reason;
-  return result.value;
-}
-
-/** Does with each of many what {@link serveWithin} does with one, within the same time for all. */
-export async function settleWithin<T>(
-  clock: Clock,
-  timeout: number,
-  operations: readonly (() => Promise<T>)[],
-): Promise<PromiseSettledResult<T>[]> {
   const overdue = new AbortController();
-  const results: PromiseSettledResult<T>[] = [];
-  const failures: BrokerUnavailableError[] = [];
-  const serving = operations.map(async (operation, i) => {
-    const onFailure = (error: BrokerUnavailableError): unknown => (failures[i] = error);
-    try {
-      const value = await repeatUntilServed(operation, { clock, signal: overdue.signal, onFailure });
-      results[i] = { status: 'fulfilled', value };
-    } catch (reason) {
-      results[i] = { status: 'rejected', reason };
-    }
+  let lastFailure: BrokerUnavailableError | undefined;
+  const serving = repeatUntilServed(operation, {
+    clock,
+    signal: overdue.signal,
+    onFailure: (error) => (lastFailure = error),
   });
-  // None of them rejects.
-  await within(clock, timeout, Promise.all(serving)).catch(() => overdue.abort());
-  return operations.map((_, i) => results[i] ?? { status: 'rejected', reason: noAnswer(failures[i]) });
-}
-
-function noAnswer(lastFailure: BrokerUnavailableError | undefined): BrokerUnavailableError {
-  const detail = lastFailure?.message ?? 'the connection hangs';
-  return new BrokerUnavailableError(`No answer from Redis in time: ${detail}`, { cause: lastFailure });
+  return within(clock, timeout, serving, {
+    error: () => {
+      overdue.abort();
+      const detail = lastFailure?.message ?? 'the connection hangs';
+      return new BrokerUnavailableError(`No answer from Redis in time: ${detail}`, { cause: lastFailure });
+    },
+  });
 }
