@@ -1,20 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
-import { type Outcome, runInProcess } from '../support/cli/run-in-process.js';
+import { TOPIC, text, useCliBed } from '../support/cli/cli-bed.js';
+import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('test');
 
-const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
-
-async function run(...args: readonly string[]): Promise<Outcome> {
-  return runInProcess(args, { env: bed.env });
-}
-
-async function json(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await run(...args, '--json');
-  expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout);
-}
+const { run, json } = bed;
 
 const fill = async (): Promise<void> =>
   bed.publish(

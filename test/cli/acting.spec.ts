@@ -1,14 +1,12 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
+import { TOPIC, text, useCliBed } from '../support/cli/cli-bed.js';
 import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('test');
 
 const { run, json } = bed;
-
-const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
 
 /** What is told of the options that the message below is published with. */
 const OPTIONS = {

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
 import { commandNames } from '../support/cli/command-names.js';
@@ -111,7 +110,7 @@ describe('every command', () => {
   it.each(table)('$name works with and without --json', async ({ name, args, prints, document, follows }) => {
     const run = async (n: number, ...more: readonly string[]): Promise<Outcome> => {
       const running = runInProcess([...wordsOf(name, args, n), ...more], { env: bed.env });
-      return follows ? whileSomethingHappens(running) : running;
+      return follows ? bed.whilePublishing([{ payload: {}, options: { delay: '1h' } }], running) : running;
     };
     const codes = name === 'doctor' ? [0, 1] : [0];
     const people = await run(1);
@@ -163,16 +162,3 @@ describe('every command', () => {
     );
   });
 });
-
-/** It is not known from when on a command follows, so it happens again and again. */
-async function whileSomethingHappens(running: Promise<Outcome>): Promise<Outcome> {
-  const ended = new AbortController();
-  const following = running.finally(() => ended.abort());
-  await bed.whileHandling(async (producer) => {
-    while (!ended.signal.aborted) {
-      await producer.publish(TOPIC, {}, { delay: '1h' });
-      await setTimeout(50);
-    }
-  });
-  return following;
-}

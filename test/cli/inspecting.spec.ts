@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
+import { ISO, TOPIC, text, useCliBed } from '../support/cli/cli-bed.js';
 import { eventually } from '../support/waiting.js';
 
 const bed = useCliBed('file', async (filled) => {
@@ -10,9 +10,6 @@ const bed = useCliBed('file', async (filled) => {
 });
 
 const { run, json } = bed;
-
-const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
-const ISO = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 describe('the command line tells', () => {
   it('what falls due when, as bars', async () => {

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { Redis } from 'ioredis';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
-import { runInProcess } from '../support/cli/run-in-process.js';
 
 const bed = useCliBed('test', async (filled) => {
   await filled.publish([{ payload: {}, options: { delay: '1h' } }]);
@@ -17,12 +16,12 @@ async function damage(topic: string): Promise<void> {
 
 it('the overview shows the others if one topic cannot be counted', async () => {
   await damage('broken');
-  const { code, stdout } = await runInProcess(['stats'], { env: bed.env });
+  const { code, stdout } = await bed.run('stats');
   expect(code).toBe(5);
   expect(stdout).toMatch(/^broken +- +- +- +- +- +- +Another program has damaged/m);
   expect(stdout).toMatch(/^order\.timeout +1 +0 /m);
 
-  const json = await runInProcess(['stats', '--json'], { env: bed.env });
+  const json = await bed.run('stats', '--json');
   expect(json).toMatchObject({ code: 5, stderr: '' });
   expect(JSON.parse(json.stdout)).toMatchObject({
     topics: [
@@ -30,20 +29,20 @@ it('the overview shows the others if one topic cannot be counted', async () => {
       { topic: TOPIC, scheduled: 1 },
     ],
   });
-  const top = await runInProcess(['top', '--count', '1', '--json'], { env: bed.env });
+  const top = await bed.run('top', '--count', '1', '--json');
   expect(JSON.parse(top.stdout)).toMatchObject({ topics: [{ topic: 'broken', error: {} }, { topic: TOPIC }] });
 });
 
 it('a single topic that cannot be counted is an error', async () => {
   await damage(TOPIC);
-  const { code, stdout, stderr } = await runInProcess(['stats'], { env: bed.env });
+  const { code, stdout, stderr } = await bed.run('stats');
   expect([code, stdout]).toEqual([5, '']);
   expect(stderr).toMatch(/^error: Another program has damaged/);
 });
 
 it('no topic at all is no error', async () => {
-  expect(await runInProcess(['stats', '--prefix', 'nobody'], { env: bed.env })).toMatchObject({ code: 0, stderr: '' });
-  expect(await runInProcess(['topics', '--json', '--prefix', 'nobody'], { env: bed.env })).toMatchObject({
+  expect(await bed.run('stats', '--prefix', 'nobody')).toMatchObject({ code: 0, stderr: '' });
+  expect(await bed.run('topics', '--json', '--prefix', 'nobody')).toMatchObject({
     code: 0,
     stdout: '{"topics":[]}\n',
   });

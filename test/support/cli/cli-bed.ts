@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
@@ -11,11 +12,16 @@ import {
   type PublishOptions,
   UnrecoverableError,
 } from 'nestjs-delay-queue';
-import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from 'vitest';
 import { eventually } from '../waiting.js';
 import { type Outcome, runInProcess } from './run-in-process.js';
 
 export const TOPIC = 'order.timeout';
+
+/** In what is expected: a text that fits. */
+export const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
+
+export const ISO = text(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 /** Fails what asks for it. */
 @Injectable()
@@ -27,6 +33,11 @@ class Orders {
 }
 
 const SILENT = { log() {}, warn() {}, error() {} };
+
+interface Given {
+  readonly payload: object;
+  readonly options?: PublishOptions;
+}
 
 export interface CliBedOptions {
   /** Whether what has ended is kept. */
@@ -86,7 +97,7 @@ export class CliBed {
   };
 
   /** Publishes messages by an application that has ended afterwards; those with `fail` are dead letters by then. */
-  async publish(messages: readonly { payload: object; options?: PublishOptions }[]): Promise<void> {
+  async publish(messages: readonly Given[]): Promise<void> {
     await this.whileHandling(async (producer) => {
       const { dead: before } = await this.admin.stats(TOPIC);
       await producer.publishMany(TOPIC, messages);
@@ -96,6 +107,19 @@ export class CliBed {
         if (dead < before + failing) throw new Error(`${dead - before} of ${failing} are dead`);
       });
     });
+  }
+
+  /** Publishes messages again and again until a command ends: it is not known from when on it follows. */
+  async whilePublishing(messages: readonly Given[], running: Promise<Outcome>): Promise<Outcome> {
+    const ended = new AbortController();
+    const following = running.finally(() => ended.abort());
+    await this.whileHandling(async (producer) => {
+      while (!ended.signal.aborted) {
+        await producer.publishMany(TOPIC, messages);
+        await setTimeout(50);
+      }
+    });
+    return following;
   }
 
   /** Runs something while an application handles the topic. */

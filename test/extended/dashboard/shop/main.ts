@@ -37,7 +37,7 @@ class MendController {
       access: ({ headers: { 'x-user': user } }) =>
         typeof user === 'string' ? (JSON.parse(user) as DashboardUser) : 'none',
       redact: (payload) =>
-        payload instanceof Object && 'iban' in payload ? { ...payload, iban: '(hidden)' } : payload,
+        typeof payload === 'object' && payload && 'iban' in payload ? { ...payload, iban: '(hidden)' } : payload,
       traceUrl: 'https://traces.example.com/trace/{traceId}',
     }),
   ],
