@@ -210,7 +210,7 @@ describe('the gauges of a topic', () => {
     expect(result.values('delay_queue_in_flight')).toEqual([]);
   });
 
-  it('cost one look at each partition, however many scrapes come at once', async () => {
+  it('cost one look, however many scrapes come at once', async () => {
     const { app, scrape } = await startScraped(bed, setup);
     const looks = async (): Promise<number> =>
       (await scrape()).value('delay_queue_script_duration_seconds_count', { script: 'stats' }) ?? 0;
@@ -218,14 +218,15 @@ describe('the gauges of a topic', () => {
     // The next scrape, which shares the reading, shows what this one costs.
     await looks();
     const before = await looks();
-    expect(before).toBeGreaterThanOrEqual(8);
+    // The first partition tells whether this process reports the topic; one call is about the other seven.
+    expect(before).toBeGreaterThanOrEqual(2);
     // After that the reading is outdated.
     await setTimeout(1100);
     await Promise.all(Array.from({ length: 50 }, async () => scrape()));
     const cost = (await looks()) - before;
-    expect(cost).toBeGreaterThanOrEqual(8);
-    // A busy host takes more than a second, and then another reading; looks of their own would cost 8 for each of the 50.
-    expect(cost).toBeLessThan(200);
+    expect(cost).toBeGreaterThanOrEqual(2);
+    // A busy host takes more than a second, and then another reading; looks of their own would cost 2 for each of the 50.
+    expect(cost).toBeLessThan(50);
   });
 });
 
