@@ -203,7 +203,8 @@ describe('somebody who may do a part', () => {
     await button(page, 'Requeue').waitFor();
     expect(await button(page, 'Remove').count()).toBe(0);
     await page.getByRole('link', { name: 'payment.charge' }).click();
-    expect(await page.getByLabel('Search by').getByRole('option').allTextContents()).toEqual(['Id', 'Key', 'Tag']);
+    const ways = page.getByLabel('Search by').getByRole('option');
+    await expect.poll(() => ways.allTextContents()).toEqual(['Id', 'Key', 'Tag']);
   });
 
   it('sees their own topics, and no doctor', async () => {

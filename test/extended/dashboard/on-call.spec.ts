@@ -40,13 +40,9 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
   });
 
   it('DelayQueueNoProgress: the handlers of one process hang', async () => {
-    await shop.startHanging();
+    const id = await shop.startHanging();
     page = await shop.page('#/topics/image.resize?state=due');
-    await page
-      .getByRole('region', { name: 'Due' })
-      .getByRole('link', { name: /^image/ })
-      .first()
-      .click();
+    await page.getByRole('region', { name: 'Due' }).getByRole('link', { name: id }).click();
     await page.getByText(/as many calls of one handler run as may/).waitFor({ timeout: LATE });
     await page.getByRole('link', { name: 'Fleet' }).click();
     const hanging = page.getByRole('row').filter({ hasText: /\d partitions? wait/ });
@@ -142,8 +138,7 @@ describe('with the command line alone', () => {
   });
 
   it('DelayQueueNoProgress: the handlers of one process hang', async () => {
-    await shop.startHanging();
-    const [, id = ''] = /^(image\S*)/m.exec(await run('peek image.resize --state due --limit 1')) ?? [];
+    const id = await shop.startHanging();
     await eventually(async () =>
       expect(await run(`explain image.resize ${id}`)).toMatch(/as many calls of one handler run as may/),
     );

@@ -96,12 +96,15 @@ export class Shop {
     await Promise.all([...this.#processes].map(({ process }) => this.end(process.pid ?? 0)));
   }
 
-  /** Starts a process whose handler of images hangs, and resolves once only what is in the partitions of that process waits. */
-  async startHanging(): Promise<void> {
+  /**
+   * Starts a process whose handler of images hangs. Resolves once only what is in the partitions of that process waits, with the message
+   * that waits longest.
+   */
+  async startHanging(): Promise<string> {
     await this.mend();
     await this.start('hanging');
     const pid = this.#processes.at(-1)?.process.pid;
-    await this.#produce(async (app) => {
+    return this.#produce(async (app) => {
       const owners = async (isMeant: (partition: PartitionStatus) => boolean): Promise<Set<string | undefined>> => {
         const { partitions } = await app.get(DelayQueueAdmin).stats('image.resize');
         return new Set(partitions.filter(isMeant).map(({ owner }) => owner?.split(':')[1]));
@@ -113,6 +116,8 @@ export class Shop {
       }));
       await app.get(DelayQueueProducer).publishMany('image.resize', images);
       await until('the others to have handled theirs', async () => (await owners(({ due }) => due > 0)).size === 1);
+      const { messages } = await app.get(DelayQueueAdmin).peek('image.resize', 'due');
+      return messages.at(-1)?.id ?? '';
     });
   }
 
@@ -197,12 +202,12 @@ export class Shop {
     });
   }
 
-  async #produce(work: (app: TestingModule) => Promise<void>): Promise<void> {
+  async #produce<T>(work: (app: TestingModule) => Promise<T>): Promise<T> {
     const connection = { redis: this.#redisUrl, prefix: this.prefix };
     const producing = DelayQueueModule.forRoot({ ...connection, consumer: false, defaults: { partitions: 4 } });
     const app = await Test.createTestingModule({ imports: [producing] }).compile();
     await app.init();
-    await work(app).finally(() => app.close());
+    return work(app).finally(() => app.close());
   }
 }
 

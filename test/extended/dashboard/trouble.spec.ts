@@ -122,7 +122,7 @@ it('work that a process behind the same address does is not lost sight of, and i
   await shop.mend();
   await page.route('**/api/operations', (route) => route.fulfill({ json: { operations: [] } }));
   await button(page, 'Requeue all').first().click();
-  await dialog(page).getByLabel('Messages a second').fill('0.5');
+  await dialog(page).getByLabel('Messages a second').fill('0.1');
   await dialog(page).getByRole('button', { name: 'Requeue 14 messages' }).click();
   const operation = page.getByRole('region', { name: 'Under way' });
   await operation.getByText('It was begun in another process').waitFor();
