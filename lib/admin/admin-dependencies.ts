@@ -26,6 +26,9 @@ export interface AdminDependencies {
  *
  * @throws BrokerUnavailableError if that takes longer than `timeout`
  */
-export function served<T>({ clock, timeout }: AdminDependencies, calls: () => Promise<T>): Promise<T> {
+export function served<T>(
+  { clock, timeout }: Pick<AdminDependencies, 'clock' | 'timeout'>,
+  calls: () => Promise<T>,
+): Promise<T> {
   return serveWithin(clock, timeout, calls);
 }

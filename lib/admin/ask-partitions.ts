@@ -1,9 +1,8 @@
 import type { Broker, Partition } from '../broker/broker.interface.js';
-import { serveWithin } from '../broker/serve.js';
 import { settleSome } from '../broker/settle-some.js';
 import { BrokerUnavailableError } from '../errors/operation.errors.js';
 import { partitionsOf } from '../topics/partitions.js';
-import type { AdminDependencies } from './admin-dependencies.js';
+import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /** Partitions that are asked at a time: a fleet of thousands must not keep other calls waiting. */
 const AT_ONCE = 128;
@@ -35,11 +34,11 @@ export async function askPartitions<T>(
  * @returns in the order of the partitions
  */
 export async function settlePartitions<T>(
-  { clock, timeout }: Pick<AdminDependencies, 'clock' | 'timeout'>,
+  dependencies: Pick<AdminDependencies, 'clock' | 'timeout'>,
   partitions: readonly Partition[],
   ask: (partition: Partition) => Promise<T>,
 ): Promise<PromiseSettledResult<T>[]> {
-  return settleSome(partitions, async (partition) => serveWithin(clock, timeout, () => ask(partition)), AT_ONCE);
+  return settleSome(partitions, async (partition) => served(dependencies, () => ask(partition)), AT_ONCE);
 }
 
 /**
