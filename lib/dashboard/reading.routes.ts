@@ -31,8 +31,8 @@ const KEPT_IF_CHEAP = 10_000;
 
 const cheap = (): number => KEPT_IF_CHEAP;
 
-/** For a list of messages: whoever goes from it to one that is gone by then does not find what they went for. */
-const notKept = (): number => 0;
+/** For a list of messages, kept no longer than any look: whoever goes from it to one that is gone by then does not find what they went for. */
+const briefly = (): number => 0;
 
 /** The routes that answer while Redis is away: so the page opens, and says what is wrong with Redis. */
 export const ANSWER_WITHOUT_REDIS: ReadonlySet<string> = new Set(['api/session', 'api/doctor', 'api/operations']);
@@ -94,7 +94,7 @@ export const READING_ROUTES: Readonly<Record<string, ReadingRoute>> = {
       tag: query.optionalText('tag'),
     };
     const name = `messages ${JSON.stringify([topic, state, options])}`;
-    const { messages, cursor } = await looks.take(name, () => admin.peek(topic, state, options), notKept);
+    const { messages, cursor } = await looks.take(name, () => admin.peek(topic, state, options), briefly);
     return { messages: messages.map((message) => shownMessage(message, redact)), cursor };
   },
 

@@ -42,7 +42,7 @@ describe('with the dashboard alone', { timeout: 90_000 }, () => {
   it('DelayQueueNoProgress: the handlers of one process hang', async () => {
     const id = await shop.startHanging();
     page = await shop.page('#/topics/image.resize?state=due');
-    await page.getByRole('region', { name: 'Due' }).getByRole('link', { name: id }).click();
+    await page.getByRole('region', { name: 'Due' }).getByRole('link', { name: id, exact: true }).click();
     await page.getByText(/as many calls of one handler run as may/).waitFor({ timeout: LATE });
     await page.getByRole('link', { name: 'Fleet' }).click();
     const hanging = page.getByRole('row').filter({ hasText: /\d partitions? wait/ });

@@ -8,6 +8,7 @@ import {
   DelayQueueModule,
   DelayQueueProducer,
   DelayQueueSchedules,
+  type MessageDetails,
   type PartitionStatus,
 } from 'nestjs-delay-queue';
 import type { DashboardUser } from 'nestjs-delay-queue/dashboard';
@@ -97,8 +98,8 @@ export class Shop {
   }
 
   /**
-   * Starts a process whose handler of images hangs. Resolves once only what is in the partitions of that process waits, with the message
-   * that waits longest.
+   * Starts a process whose handler of images hangs. Resolves once only what is in the partitions of that process waits, with the id of the
+   * last message of those.
    */
   async startHanging(): Promise<string> {
     await this.mend();
@@ -117,7 +118,7 @@ export class Shop {
       await app.get(DelayQueueProducer).publishMany('image.resize', images);
       await until('the others to have handled theirs', async () => (await owners(({ due }) => due > 0)).size === 1);
       const { messages } = await app.get(DelayQueueAdmin).peek('image.resize', 'due');
-      return messages.at(-1)?.id ?? '';
+      return (messages.at(-1) as MessageDetails).id;
     });
   }
 

@@ -106,7 +106,7 @@ export class HostileWriter {
     return this.#random.pick([
       '-inf', 'inf', '-1', '0', '0.5', '-0.5', '1e308', '-1e308', '1e-320', String(2 ** 53 + 2), '8640000000000001',
       String(now), `${now}.75`, String(now - 1e9), String(now + 500),
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
   }
 
   #id(): Buffer {
