@@ -58,14 +58,17 @@ describe('docs/decisions', () => {
       link,
       title,
     }));
-    expect(rows).toEqual(titles);
+    const inOrder = rows.toSorted((a, b) => ((a.link ?? '') < (b.link ?? '') ? -1 : 1));
+    expect(inOrder).toEqual(titles);
   });
 
-  it('has records of one form, each short', () => {
+  it('has records of one form, each short and with a status', () => {
+    const parts = /^## Context,## Decision(,## Alternatives)?,## Consequences?$/;
     for (const path of records) {
       const lines = readDocument(path).split('\n');
-      expect(lines.filter((line) => line.startsWith('## '))).toEqual(['## Context', '## Decision', '## Consequence']);
-      expect(lines.length > 26 ? path : 'short').toBe('short');
+      expect(lines.filter((line) => line.startsWith('## ')).join(','), path).toMatch(parts);
+      expect(lines[2], path).toMatch(/^Status: (accepted|superseded by \d{4})$/);
+      expect(lines.length > 61 ? path : 'short').toBe('short');
     }
   });
 });
