@@ -25,8 +25,8 @@ const LAYERS = {
   messages: {},
   middleware: { folders: ['messages'] },
   broker: { folders: ['messages'] },
-  'broker/memory': { folders: ['broker', 'messages'] },
   'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
+  'broker/embedded': { folders: ['broker', 'broker/redis', 'messages'] },
   events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
   audit: { folders: ['events', 'broker', 'messages'], packages: ['uuid'] },
   topics: { folders: ['broker', 'messages'] },
@@ -36,7 +36,7 @@ const LAYERS = {
   consumer: { folders: ['schedules', ...BELOW_RUNTIME] },
   admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
-  composition: { folders: [...RUNTIME, 'broker/redis'], packages: ['uuid'] },
+  composition: { folders: [...RUNTIME, 'broker/redis', 'broker/embedded'], packages: ['uuid'] },
   // An application that only imports a decorator must not load the queue.
   decorators: { folders: ['schedules', 'messages'], packages: ['@nestjs/common'] },
   handlers: {
@@ -52,7 +52,7 @@ const LAYERS = {
   index: { folders: ['module', 'handlers', 'decorators', 'composition', ...RUNTIME] },
   // The entries. The testing kit works with any test runner and depends on none.
   testing: {
-    folders: ['module', 'decorators', 'composition', 'broker', 'broker/memory', 'messages'],
+    folders: ['module', 'decorators', 'composition', 'topics', 'broker', 'broker/redis', 'broker/embedded', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
   },
   terminus: { folders: ['decorators', 'monitoring'], packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'] },
@@ -67,6 +67,7 @@ const LAYERS = {
       'events',
       'broker',
       'broker/redis',
+      'broker/embedded',
       'messages',
     ],
     packages: ['@commander-js/extra-typings', 'rxjs'],

@@ -1,6 +1,6 @@
 /**
  * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
- * declarations, and the pages of the dashboard in `dist/dashboard`. `docs/decisions/0035-two-formats-from-one-source.md` has the reasons.
+ * declarations, and the pages of the dashboard in `dist/dashboard`. `docs/decisions/0035-formats-and-copies.md` has the reasons.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

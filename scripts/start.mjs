@@ -1,6 +1,7 @@
 /**
  * `npm start`: runs the order service of sample/01-order-timeout on a real Redis, from a fresh clone, or the applications of
- * the sample that `--sample <name>` names. Passes other arguments to the sample and exits with the sample's exit code.
+ * the sample that `--sample <name>` names. Where there is no Redis and none can be installed, a sample of one application keeps its
+ * messages in its own process. Passes other arguments to the sample and exits with the sample's exit code.
  */
 import { applicationsOf, buildSample, ensureLibraryBuilt } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
@@ -14,7 +15,7 @@ await runScript(async () => {
   const { sample, args } = parse(process.argv.slice(2));
   const applications = applicationsOf(sample);
   await ensureDependencies();
-  const redis = await startRedis();
+  const redis = await startRedis({ orEmbedded: applications.length === 1 });
   try {
     await ensureLibraryBuilt();
     await buildSample(sample);

@@ -7,16 +7,16 @@ import { type AdminDependencies, served } from './admin-dependencies.js';
 import { askPartitions, partitionsToAsk } from './ask-partitions.js';
 
 /**
- * Of which time `agenda()` tells, and how finely.
+ * The range that `agenda()` counts, and its buckets.
  *
  * @publicApi
  */
 export interface AgendaOptions {
-  /** Where it begins; a number is epoch milliseconds on the Redis server's clock. @defaultValue now */
+  /** Start of the range; a number is epoch milliseconds on the Redis server's clock. @defaultValue now */
   readonly from?: Date | number;
-  /** Where it ends, this time not included. @defaultValue an hour after `from` */
+  /** End of the range, not included. @defaultValue an hour after `from` */
   readonly to?: Date | number;
-  /** Into how many parts of the same length the time is cut, 1 to 200. @defaultValue 60 */
+  /** Number of equal parts that the range is cut into, 1 to 200. @defaultValue 60 */
   readonly buckets?: number;
 }
 
@@ -34,23 +34,23 @@ export interface AgendaBucket {
 }
 
 /**
- * How many messages wait, by when they are due. What is in flight or dead does not wait.
+ * How many messages wait, by due time. Messages in flight and dead letters don't count.
  *
  * @publicApi
  */
 export interface AgendaCounts {
-  /** All that wait: `earlier`, those of all buckets, and `later`. */
+  /** All waiting messages: `earlier`, those in the buckets, and `later`. */
   readonly scheduled: number;
-  /** Those that are due by now, whatever the range; also those that others of their key keep waiting. */
+  /** Messages that are due by now, whatever the range, including those that wait behind others of their key. */
   readonly overdue: number;
-  /** Those that are due before the range. */
+  /** Messages that are due before the range. */
   readonly earlier: number;
-  /** Those that are due after the range. */
+  /** Messages that are due after the range. */
   readonly later: number;
 }
 
 /**
- * When what waits falls due, see `DelayQueueAdmin.agenda()`.
+ * When waiting messages fall due, see `DelayQueueAdmin.agenda()`.
  *
  * @publicApi
  */
@@ -59,11 +59,11 @@ export interface Agenda extends AgendaCounts {
   readonly to: Date;
   /** In order, without gaps. */
   readonly buckets: readonly AgendaBucket[];
-  /** The same by topic, of those in which something waits. */
+  /** The same counts for each topic in which something waits. */
   readonly topics: readonly TopicAgenda[];
   /**
-   * The partitions that have not answered in time, since their shard of a Redis Cluster is away: what waits there is in none of the counts.
-   * Empty if the counts are complete.
+   * Partitions that did not answer in time, because their shard of a Redis Cluster is down. No count includes their messages. Empty if the
+   * counts are complete.
    */
   readonly unreachable: readonly UnreachablePartitions[];
 }

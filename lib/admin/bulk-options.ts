@@ -8,122 +8,125 @@ import { type ActionOptions, assertActor } from '../audit/audit-log.js';
 import type { MessageDetails } from './message-details.js';
 
 /**
- * How far a call that changes many messages has come.
+ * Progress of a call that changes many messages.
  *
  * @publicApi
  */
 export interface BulkProgress {
-  /** Messages that were met so far. */
+  /** Messages matched so far. */
   readonly matched: number;
   /** How many of them were changed. */
   readonly changed: number;
 }
 
 /**
- * How messages are changed that a filter means.
+ * Options of a call that changes all messages that match a filter.
  *
  * @publicApi
  */
 export interface BulkOptions extends ActionOptions {
-  /** Counts the messages that are meant, with up to three examples, and changes nothing. @defaultValue false */
+  /** Counts the matching messages, with up to three as examples, and changes nothing. @defaultValue false */
   readonly dryRun?: boolean | undefined;
-  /** Most messages a second, above 0; less than one is possible. @defaultValue as fast as it goes */
+  /** Most messages per second, above 0; can be less than one. @defaultValue as fast as possible */
   readonly rate?: number | undefined;
-  /** Ends the call after the step under way; what was changed by then stays so. */
+  /** Ends the call after the current step; changes made so far stay. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each step. */
   readonly onProgress?: ((progress: BulkProgress) => void) | undefined;
 }
 
 /**
- * How `drain()` and `purge()` remove messages.
+ * Options of `drain()` and `purge()`.
  *
  * @publicApi
  */
 export type ClearOptions = Omit<BulkOptions, 'rate'>;
 
 /**
- * How dead letters are removed.
+ * Options of `remove()`.
  *
  * @publicApi
  */
 export type RemoveOptions = BulkOptions;
 
 /**
- * How dead letters are requeued.
+ * Options of `requeue()`.
  *
  * @publicApi
  */
 export interface RequeueOptions extends BulkOptions {
-  /** Time from the requeue until they are due, 0 to 10 years. @defaultValue 0 */
+  /** How long after the requeue the messages are due, 0 to 10 years. @defaultValue 0 */
   readonly delay?: Duration;
-  /** Replaces the payload, if a single message is named. Headers and options stay as they are. */
+  /** Replaces the payload of a single message. Headers and options stay as they are. */
   readonly payload?: unknown;
 }
 
 /**
- * How messages are cancelled that a filter means.
+ * Options of `cancel()` with a filter.
  *
  * @publicApi
  */
 export interface CancelManyOptions extends BulkOptions {
-  /** Whether those in flight are meant too: their signals abort, and no retry follows. @defaultValue false */
+  /** Also cancels messages in flight: their signals abort, and they are not retried. @defaultValue false */
   readonly inFlight?: boolean | undefined;
 }
 
 /**
- * What became of a call that changes the messages that a filter means.
+ * Result of a call that changes all messages that match a filter.
  *
  * @publicApi
  */
 export interface BulkResult {
-  /** Messages that were meant. */
+  /** Messages that matched. */
   readonly matched: number;
-  /** Whether the signal ended the call before all were looked at. */
+  /** Whether the signal ended the call before it had read all messages. */
   readonly aborted: boolean;
-  /** Of a dry run: up to three of the messages. */
+  /** In a dry run: up to three of the messages. */
   readonly examples: readonly MessageDetails[] | undefined;
 }
 
 /**
- * What became of a call to requeue dead letters.
+ * Result of `requeue()`.
  *
  * @publicApi
  */
 export interface RequeueResult extends BulkResult {
-  /** Those that wait again; fewer than matched if others were quicker, and 0 in a dry run. */
+  /** Messages that wait again; fewer than matched if someone else was faster, and 0 in a dry run. */
   readonly requeued: number;
 }
 
 /**
- * What became of a call to remove dead letters.
+ * Result of `remove()`.
  *
  * @publicApi
  */
 export interface RemoveResult extends BulkResult {
-  /** Those that are gone; fewer than matched if others were quicker, and 0 in a dry run. */
+  /** Messages that are gone; fewer than matched if someone else was faster, and 0 in a dry run. */
   readonly removed: number;
 }
 
 /**
- * What became of a call to cancel the messages that a filter means.
+ * Result of `cancel()` with a filter.
  *
  * @publicApi
  */
 export interface CancelManyResult extends BulkResult {
-  /** Those that waited and are gone; 0 in a dry run. */
+  /** Waiting messages that are gone; 0 in a dry run. */
   readonly cancelled: number;
-  /** Those whose handlers ran, also if they had waited when they were met: their signals abort, and no retry follows. 0 in a dry run. */
+  /**
+   * Messages that were being handled, even if they still waited when they were read: their signals abort, and they are not retried. 0 in
+   * a dry run.
+   */
   readonly inFlight: number;
 }
 
 /**
- * What became of a call to move the messages that a filter means to another time.
+ * Result of `reschedule()` with a filter.
  *
  * @publicApi
  */
 export interface RescheduleManyResult extends BulkResult {
-  /** Those that were moved; fewer than matched if others were quicker, and 0 in a dry run. */
+  /** Messages that were moved; fewer than matched if someone else was faster, and 0 in a dry run. */
   readonly rescheduled: number;
 }
 

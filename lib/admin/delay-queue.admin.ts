@@ -51,10 +51,9 @@ import { type CountedTopic, type TopicStats, countTopic, countTopics } from './t
 import { WaitingMessages } from './waiting-messages.js';
 
 /**
- * Looks into topics, and acts on what they hold: messages that wait, and dead letters. Inject it anywhere.
+ * Shows topics and their messages, and changes waiting messages and dead letters. Inject it anywhere.
  *
- * If a method is given a message's id without its key, it looks for the message in the id's own partition first, then in the
- * others.
+ * If you pass an id without its key, a method looks for the message in the id's own partition first, then in the others.
  *
  * @publicApi
  */
@@ -86,7 +85,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * The topics that were ever used under this prefix, sorted; also those that have been empty for a long time.
+   * Lists all topics that were ever used under this prefix, sorted, even if they have been empty for a long time.
    *
    * @throws BrokerUnavailableError
    */
@@ -95,8 +94,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts what a topic holds, with one short call for each partition. A topic that was never used has no partitions. Partitions whose shard of a
-   * Cluster is away are named in `unreachable`, and are in no count.
+   * Counts the messages of a topic, with one short call per partition. A topic that was never used has no partitions. If a shard of a Cluster
+   * is down, `unreachable` lists its partitions, and no count includes them.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -127,7 +126,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Looks a message up, also one that has ended, if the topic's option `finished` keeps it.
+   * Looks up a message, even a finished one if the topic's option `finished` keeps it.
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
@@ -148,10 +147,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Lists messages of one state, page by page and over all partitions: waiting ones in order of due time, those in flight in
-   * order of the end of their lease, dead letters in order of their death, finished ones in the order in which they ended. Each page is read in short calls. A message that
-   * keeps its state and its place is listed exactly once, whatever else comes and goes meanwhile. One that is moved
-   * (rescheduled, or its lease is renewed) may be listed twice, or not at all if it moves to a place that was listed already.
+   * Lists the messages in one state, page by page, over all partitions: waiting messages in order of their due times, messages in flight in
+   * order of the ends of their leases, dead letters in order of their deaths, and finished messages in the order in which they ended. Each
+   * page is read in short calls. A message that keeps its state and its place is listed exactly once, whatever else comes and goes in the
+   * meantime. A message that moves, because it is rescheduled or its lease is renewed, may be listed twice or not at all.
    *
    * @example
    * ```ts
@@ -171,9 +170,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Looks for messages that a filter means. There is no index but for ids, keys and tags, so it looks at one message after the other, in
-   * short calls: at most `maxRead` with each call. Show how far it is, and go on with its `cursor` for as long as it is worth it. Each
-   * message that keeps its state and its place is looked at exactly once.
+   * Searches for messages that match a filter. Redis only has an index of ids, keys and tags, so the search reads one message after the
+   * other, in short calls, at most `maxRead` per `search()`. Show the progress, and go on with the `cursor` for as long as you like. A
+   * message that keeps its state and its place is read exactly once.
    *
    * @example
    * ```ts
@@ -194,8 +193,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Counts when the messages that wait fall due, in one topic or in all of them: exactly, with one short call for each partition,
-   * however many messages there are. Partitions whose shard of a Cluster is away are named in `unreachable`, and are in no count.
+   * Counts when waiting messages fall due, in one topic or in all: exactly, and with one short call per partition, however many messages
+   * there are. If a shard of a Cluster is down, `unreachable` lists its partitions, and no count includes them.
    *
    * @example
    * ```ts
@@ -203,7 +202,7 @@ export class DelayQueueAdmin {
    * for (const { from, count } of buckets) console.log(from, count);
    * ```
    *
-   * @param topic all topics if it is left out, or `undefined`
+   * @param topic leave it out, or pass `undefined`, for all topics
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async agenda(topic?: TopicRef, options: AgendaOptions = {}): Promise<Agenda> {
@@ -211,9 +210,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Lists the processes that handle messages: what each handles and owns, since when, how busy it is, its version and its clock;
-   * and what they did in the last minutes. It goes by what the processes say of themselves with their heartbeats, so it is up to
-   * five seconds old, and needs no fleet events.
+   * Lists the processes that handle messages: what each one handles and owns, since when, how busy it is, its version and its clock,
+   * and what it did in the last few minutes. Processes report this with their heartbeats, so it is up to five seconds old and needs no
+   * fleet events.
    *
    * @example
    * ```ts
@@ -229,8 +228,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Tells what the fleet did for a topic over days: how many messages were handled, failed and died, and how late they were. It is kept
-   * if the processes that handle the topic have the module's option `history`.
+   * Shows what the fleet did for a topic over days: how many messages were handled, failed and died, and how late they were. Set the
+   * module's option `history` in the processes that handle the topic to keep this.
    *
    * @example
    * ```ts
@@ -247,8 +246,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Says why a message has not run, or what became of it: one cause, what else would keep it, the facts, and what to do. It only
-   * reads, in a few short calls.
+   * Explains why a message has not run, or what became of it: one cause, what else would keep it waiting, the facts, and what to do. It
+   * only reads, in a few short calls.
    *
    * @example
    * ```ts
@@ -295,10 +294,10 @@ export class DelayQueueAdmin {
     options?: ActionOptions,
   ): Promise<CancelResult>;
   /**
-   * Cancels the messages that wait and that a filter means; with the option `inFlight` also those that are being handled. The call goes in
-   * steps of at most 200 messages of a partition, each partition in turn, with a short call for each message. One that begins between the
-   * look and its call is stopped as the other form does it, and counted as `inFlight`. What is published meanwhile may be cancelled as
-   * well. If the call fails or its process dies, what was cancelled stays so: make it again.
+   * Cancels all waiting messages that match a filter; with the option `inFlight` also those that are being handled. The call works in
+   * steps of at most 200 messages of a partition, each partition in turn, with a short call per message. If a delivery begins between
+   * reading a message and cancelling it, its handler is stopped, and the message counts as `inFlight`. Messages that are published during
+   * the call may be cancelled as well. If the call fails or its process dies, call it again: what was cancelled stays cancelled.
    *
    * @example
    * ```ts
@@ -307,7 +306,7 @@ export class DelayQueueAdmin {
    * await admin.cancel('order.timeout', filter, { rate: 100, actor: 'ann@example.com' });
    * ```
    *
-   * @param filter `{ all: true }` means every message that waits; a filter that says nothing is refused
+   * @param filter `{ all: true }` means every waiting message; an empty filter is refused
    * @throws InvalidArgumentError also if the topic was never used: nothing was sent
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
@@ -326,7 +325,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Moves a message that waits to another time, as `DelayQueueProducer.reschedule()` does.
+   * Moves a waiting message to another time, as `DelayQueueProducer.reschedule()` does.
    *
    * @returns whether it was moved; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -339,10 +338,10 @@ export class DelayQueueAdmin {
     options?: ActionOptions,
   ): Promise<boolean>;
   /**
-   * Moves the messages that wait and that a filter means, all to one time: a `delay` counts from the begin of the call. Those that are due
-   * at that time already are not among the `matched`. It goes in steps as {@link cancel} does, and can be made again like that.
+   * Moves all waiting messages that match a filter to the same time; a `delay` counts from the start of the call. Messages that are due at
+   * that time already are not `matched`. It works in steps like {@link cancel}, and can be called again like it.
    *
-   * @param filter `{ all: true }` means every message that waits; a filter that says nothing is refused
+   * @param filter `{ all: true }` means every waiting message; an empty filter is refused
    * @throws InvalidArgumentError also if the topic was never used: nothing was sent
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
@@ -369,7 +368,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Makes a message that waits due now. One that is due already keeps its time, and so its place before others.
+   * Makes a waiting message due now. A message that is due already keeps its time, and so its place before others.
    *
    * @returns whether it waits and is due; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -377,10 +376,10 @@ export class DelayQueueAdmin {
    */
   async runNow(topic: TopicRef, id: string | { id: string; key: string }, options?: ActionOptions): Promise<boolean>;
   /**
-   * Makes the messages due now that wait and that a filter means. Those that are due already keep their time, and are not among the
-   * `matched`. It goes in steps as {@link cancel} does, and can be made again like that: give a `rate` that handlers can take.
+   * Makes all waiting messages that match a filter due now. Messages that are due already keep their time, and are not `matched`. It works
+   * in steps like {@link cancel}, and can be called again like it. Set a `rate` that your handlers can take.
    *
-   * @param filter `{ all: true }` means every message that waits; a filter that says nothing is refused
+   * @param filter `{ all: true }` means every waiting message; an empty filter is refused
    * @throws InvalidArgumentError also if the topic was never used: nothing was sent
    * @throws BrokerUnavailableError if a call was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
@@ -406,8 +405,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Gives a message that waits another payload. Its due time, headers, options and attempts stay as they are. The payload is
-   * not checked by a schema here; if the topic has one, it is checked before delivery. If the message was published with a
+   * Gives a waiting message another payload. Its due time, headers, options and attempts stay as they are. This does not check the
+   * topic's schema, if it has one; that happens before the delivery. If the message was published with a
    * serializer, the admin needs it too.
    *
    * @returns whether it was edited; `false` if there is no such message, or it is in flight or a dead letter
@@ -427,9 +426,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Schedules dead letters again, with all their attempts before them: one by its id, or by id and key, or all that a
-   * filter fits. Payload, headers and options stay as they are, deliveries count on. The call goes in steps of at most 200
-   * messages of a partition, each partition in turn, so it keeps nobody waiting however many there are.
+   * Schedules dead letters again, with all of their attempts: one by its id, or by id and key, or all that match a filter. Payload, headers
+   * and options stay as they are, and deliveries keep counting up. The call works in steps of at most 200 messages of a partition, each
+   * partition in turn, so it doesn't hold up anyone else, however many there are.
    *
    * @example
    * ```ts
@@ -438,7 +437,7 @@ export class DelayQueueAdmin {
    * await admin.requeue('order.timeout', { reason: 'failed', since: Date.now() - 3_600_000 }, { rate: 50 });
    * ```
    *
-   * @param which `{ all: true }` means every dead letter; a filter that says nothing is refused
+   * @param which `{ all: true }` means every dead letter; an empty filter is refused
    * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
@@ -456,7 +455,7 @@ export class DelayQueueAdmin {
 
   /**
    * Groups the dead letters of a topic by cause. It reads all of them, page by page, so it takes a while if there are very
-   * many; nothing is blocked meanwhile.
+   * many, but it blocks nothing.
    *
    * @example
    * ```ts
@@ -472,10 +471,10 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Removes dead letters for good: one by its id, or by id and key, or all that a filter fits; in steps, like
+   * Removes dead letters for good: one by its id, or by id and key, or all that match a filter. It works in steps like
    * {@link requeue}.
    *
-   * @param which `{ all: true }` means every dead letter; a filter that says nothing is refused
+   * @param which `{ all: true }` means every dead letter; an empty filter is refused
    * @throws InvalidArgumentError also for a filter on a topic that was never used: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
    * @throws ConfigurationError if the topic speaks another protocol
@@ -491,9 +490,9 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Removes every message that waits, also those that wait for their next attempt. What is in flight or dead stays. The call
-   * goes in steps of at most 100 messages of a partition, each partition in turn, so it keeps nobody waiting. What is
-   * published meanwhile may be removed as well: to empty a topic for good, stop its publishers first.
+   * Removes every waiting message, even if it waits for its next attempt. Messages in flight and dead letters stay. The call
+   * works in steps of at most 100 messages of a partition, each partition in turn, so it doesn't hold up anyone else. Messages that are
+   * published during the call may be removed as well: to empty a topic for good, stop its publishers first.
    *
    * @example
    * ```ts
@@ -512,7 +511,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Removes every dead letter, in steps as {@link drain} does; also those that die meanwhile, unlike {@link remove}.
+   * Removes every dead letter, in steps like {@link drain}. Unlike {@link remove}, it includes those that die during the call.
    *
    * @throws InvalidArgumentError also if the topic was never used
    * @throws BrokerUnavailableError if a step was not confirmed in time; those before it have taken effect
@@ -525,8 +524,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Stops handing out the messages of a topic, in all processes, from their next claim on. What is being handled goes on;
-   * publishing, cancelling and the rest work as before. A pause lasts until {@link resume}, through restarts of everything.
+   * Stops the deliveries of a topic, in all processes, from their next claim on. Running handlers go on; publishing, cancelling and the
+   * rest work as before. A pause lasts until {@link resume}, even if everything restarts.
    *
    * @throws InvalidArgumentError also if the topic was never used
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may be paused then
@@ -539,8 +538,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Holds a topic for a while, as a `RateLimitedError` of a handler does: nothing of it is handed out in any process before that is over.
-   * What is being handled goes on, and no attempt is spent. It ends by itself, or by {@link resume}; a hold that lasts longer stays.
+   * Stops the deliveries of a topic for a while, as a handler's `RateLimitedError` does. Running handlers go on, and no attempt is spent. A
+   * hold ends by itself, or with {@link resume}. A shorter hold never cuts a longer one short.
    *
    * @example
    * ```ts
@@ -564,7 +563,7 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Ends a pause and a hold: what has fallen due meanwhile is handed out at once.
+   * Ends a pause and a hold. Messages that fell due in the meantime are delivered at once.
    *
    * @throws InvalidArgumentError also if the topic was never used
    * @throws BrokerUnavailableError if it was not confirmed in time: some of the partitions may still be paused or held
@@ -577,8 +576,8 @@ export class DelayQueueAdmin {
   }
 
   /**
-   * Lists what was done by whom with the methods of this class that change something, the latest first, page by page. About the
-   * latest 10,000 entries are kept. Who has done it is what the call was given as `actor`.
+   * Lists the audit log: who changed what with the methods of this class, the latest first, page by page. About the latest 10,000 entries
+   * are kept. Pass `actor` to these methods to record who does it.
    *
    * @example
    * ```ts

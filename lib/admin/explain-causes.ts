@@ -11,7 +11,7 @@ import { fromStoredId } from '../messages/stored-id.js';
 import { toDate } from '../time/date.js';
 
 /**
- * Why a message has not run, or what became of it. If several hold, the first one in this order is the cause, and the others stand beside it.
+ * Why a message has not run, or what became of it. If several of them hold, the first one in this order is the cause.
  *
  * @publicApi
  */

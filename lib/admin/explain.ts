@@ -28,17 +28,17 @@ import {
  * @publicApi
  */
 export interface Explanation {
-  /** Of those that hold, the first one in the order of {@link EXPLAIN_CAUSES}. */
+  /** The first cause that holds, in the order of {@link EXPLAIN_CAUSES}. */
   readonly cause: ExplainCause;
-  /** The others that hold, in the same order: what would keep it if it were not for the cause. */
+  /** The other causes that hold, in the same order: what would keep the message waiting without the first one. */
   readonly also: readonly ExplainCause[];
   readonly facts: ExplainFacts;
-  /** What it means and what to do, as sentences. */
+  /** What the cause means and what to do, in English. */
   readonly advice: string;
 }
 
 /**
- * What an explanation goes by. What is not known, or does not apply, is `undefined`.
+ * What an explanation is based on. A fact that is unknown or does not apply is `undefined`.
  *
  * @publicApi
  */
@@ -48,7 +48,7 @@ export interface ExplainFacts {
   /** Its key; the id, if it was published without one. */
   readonly key: string | undefined;
   readonly partition: number | undefined;
-  /** When this was looked at, on the Redis server's clock. */
+  /** When the facts were read, on the Redis server's clock. */
   readonly at: Date | undefined;
   readonly state: 'scheduled' | 'in-flight' | 'dead' | 'finished' | undefined;
   /** When it is due, if it is scheduled. */

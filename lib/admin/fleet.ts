@@ -14,59 +14,59 @@ import { within } from '../time/deadline.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 
 /**
- * What `fleet()` is to tell of.
+ * Options of `fleet()`.
  *
  * @publicApi
  */
 export interface FleetOptions {
-  /** Tells what was done for this topic alone. All processes are listed all the same. @defaultValue all topics */
+  /** Only reports the work for this topic. All processes are listed anyway. @defaultValue all topics */
   readonly topic?: TopicRef;
-  /** Of how many minutes to tell what was done, the one under way included; 0 to 15. @defaultValue 5 */
+  /** How many minutes of work to report, including the current one; 0 to 15. @defaultValue 5 */
   readonly minutes?: number;
 }
 
 /**
- * The processes that handle messages, and what was done in the last minutes; see `DelayQueueAdmin.fleet()`.
+ * The processes that handle messages, and what they did in the last few minutes; see `DelayQueueAdmin.fleet()`.
  *
  * @publicApi
  */
 export interface Fleet {
-  /** When this was looked at, on the Redis server's clock. */
+  /** When this was read, on the Redis server's clock. */
   readonly at: Date;
-  /** The processes that handle messages and live, sorted by name. */
+  /** The live processes that handle messages, sorted by name. */
   readonly processes: readonly FleetProcess[];
-  /** What all of them did, also those that have gone, by topic; only topics for which something was done. */
+  /** What all processes did, including those that have gone, by topic. Only topics with any work are listed. */
   readonly topics: readonly FleetTopic[];
 }
 
 /**
- * A process that handles messages. What it says of itself is as old as its latest heartbeat that had something to tell, and
- * `undefined` before that.
+ * A process that handles messages. Its fields are as old as its latest heartbeat that had something to report, and `undefined` before
+ * that.
  *
  * @publicApi
  */
 export interface FleetProcess {
   /** `host:pid:uuid`, as in `PartitionStatus.owner` and in fleet events. */
   readonly process: string;
-  /** Since when it handles messages. */
+  /** When it began to handle messages. */
   readonly since: Date | undefined;
   /** When it sent its latest heartbeat. */
   readonly renewedAt: Date;
   /** Its version of this library. */
   readonly version: string | undefined;
-  /** The Redis server's clock minus that of its machine, in milliseconds. */
+  /** The Redis server's clock minus the clock of its machine, in milliseconds. */
   readonly clockOffset: number | undefined;
   /** Most handler calls at once. */
   readonly concurrency: number | undefined;
-  /** Handler calls that ran. */
+  /** Handler calls that ran at its latest heartbeat. */
   readonly busy: number | undefined;
-  /** Of its partitions, those that waited for a handler call to end, or for Redis to have room. */
+  /** How many of its partitions waited for a handler call to end, or for Redis to have room. */
   readonly waiting: number | undefined;
   /** Whether it publishes its events for the fleet, see the module's option `fleetEvents`. */
   readonly fleetEvents: boolean | undefined;
-  /** What it handles, sorted by topic. */
+  /** The topics that it handles, sorted. */
   readonly topics: readonly ProcessTopic[];
-  /** What it did, minute by minute, the one under way last. */
+  /** What it did, minute by minute; the current minute comes last. */
   readonly minutes: readonly WorkMinute[];
 }
 
@@ -88,19 +88,19 @@ export interface ProcessTopic {
  */
 export interface FleetTopic {
   readonly topic: string;
-  /** Minute by minute, the one under way last. */
+  /** Minute by minute; the current minute comes last. */
   readonly minutes: readonly WorkMinute[];
 }
 
 /**
- * What was done in a minute, or in a longer span of the history.
+ * The work of a minute, or of a longer span of the history.
  *
  * @publicApi
  */
 export interface WorkMinute {
-  /** Its begin, on the Redis server's clock. */
+  /** When it began, on the Redis server's clock. */
   readonly at: Date;
-  /** How much of it has passed, in seconds: of a minute 60, or less of the one under way. */
+  /** How many of its seconds have passed: 60, or fewer in the current minute. */
   readonly seconds: number;
   /** Messages that were handed to a handler; each attempt counts. */
   readonly delivered: number;

@@ -11,31 +11,31 @@ import { optionalTime } from '../time/date.js';
 import type { MessageDetails } from './message-details.js';
 
 /**
- * Which messages are meant: those that fit all that is given, at least one property. `{ all: true }` means every message; no filter
- * means that by having nothing in it, and a property that is `undefined` says nothing.
+ * Selects messages: a message matches if it matches all given properties. Give at least one; `{ all: true }` matches every message. A
+ * property that is `undefined` is ignored, and a filter without any other property is refused.
  *
  * @publicApi
  */
 export interface MessageFilter {
-  /** A tag that they carry. Only those that carry it are read. */
+  /** Messages with this tag. Only these are read. */
   readonly tag?: string | undefined;
-  /** Their key; the id, if they were published without one. Only the partition of this key is read. */
+  /** Messages with this key; the id, if they were published without one. Only the partition of this key is read. */
   readonly key?: string | undefined;
   /**
-   * A text, 1 to 1,000 characters, that is somewhere in the id, in the payload as JSON, or in the name, code or message of the error that
-   * they have failed with; upper and lower case are the same. A payload that this process cannot decode is looked at as it is stored.
+   * Messages with this text in their id, in their payload as JSON, or in the name, code or message of their last error: 1 to 1,000
+   * characters; case is ignored. A payload that this process can't decode is searched as it is stored.
    */
   readonly text?: string | undefined;
   /**
-   * What stands in the payload: `path` names properties from the outside in, with dots between them, such as `customer.id`, and items
-   * of arrays by their number; what is found there and `value` are compared as text.
+   * Messages whose payload has `value` at `path`, compared as text. `path` names properties from the outside in, with dots between them,
+   * such as `customer.id`, and items of arrays by their number, such as `items.0.sku`.
    */
   readonly field?: { readonly path: string; readonly value: string | number | boolean | null } | undefined;
-  /** They are due at this time or later, on the Redis server's clock; a number is epoch milliseconds. */
+  /** Messages that are due at this time or later, on the Redis server's clock; a number is epoch milliseconds. */
   readonly from?: Date | number | undefined;
-  /** They are due before this time. */
+  /** Messages that are due before this time. */
   readonly to?: Date | number | undefined;
-  /** Every message; stands alone. */
+  /** Every message; can't be combined with other properties. */
   readonly all?: true | undefined;
 }
 

@@ -7,26 +7,26 @@ import { MAX_PAGE_LENGTH, MergedList } from './merged-list.js';
 import { decodeCursor, encodeCursor } from './peek-cursor.js';
 
 /**
- * Which messages `peek()` lists. `'due'`: of the scheduled ones, those whose time has come and that no others of their key keep
- * waiting. `'finished'`: those that have ended and are kept.
+ * Which messages `peek()` lists. `'due'`: scheduled messages whose time has come and that don't wait behind others of their key.
+ * `'finished'`: messages that have ended and are kept.
  *
  * @publicApi
  */
 export type PeekState = 'scheduled' | 'due' | 'in-flight' | 'dead' | 'finished';
 
 /**
- * How `peek()` lists.
+ * Options of `peek()`.
  *
  * @publicApi
  */
 export interface PeekOptions {
-  /** Most messages of the page, 1 to 200. @defaultValue 50 */
+  /** Most messages per page, 1 to 200. @defaultValue 50 */
   limit?: number;
-  /** Of the page before; without it, the list begins anew. */
+  /** The cursor of the previous page. Without it, the list starts from the beginning. */
   cursor?: string | undefined;
   /**
-   * Lists only messages that carry this tag, in order of their ids. A page may be empty although there is another one. Finished messages are
-   * not found by their tags.
+   * Only lists messages with this tag, in order of their ids. A page can be empty even if there is another one after it. Finished messages
+   * can't be listed by tag.
    */
   tag?: string | undefined;
 }
@@ -39,7 +39,7 @@ export interface PeekOptions {
 export interface PeekPage {
   /** In order of {@link MessageDetails.at}, by tag in order of ids; fewer than {@link PeekOptions.limit} if they are large, and at the end. */
   readonly messages: readonly MessageDetails[];
-  /** For the next page; `undefined` if this was the last. */
+  /** For the next page; `undefined` if this is the last one. */
   readonly cursor: string | undefined;
 }
 

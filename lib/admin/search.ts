@@ -18,30 +18,30 @@ export interface SearchOptions {
   /**
    * In which states, one after the other.
    *
-   * @defaultValue `['scheduled', 'in-flight', 'dead']`; with `from` or `to` in the filter `['scheduled']`, since when the others are due is not known
+   * @defaultValue `['scheduled', 'in-flight', 'dead']`; with `from` or `to` in the filter `['scheduled']`, because messages in the other states have no known due time
    */
   readonly states?: readonly MessageDetails['state'][] | undefined;
-  /** Most messages that are found, 1 to 200. @defaultValue 50 */
+  /** Most messages to find, 1 to 200. @defaultValue 50 */
   readonly limit?: number | undefined;
-  /** Most messages that are looked at, 1 to 100,000. @defaultValue 5,000 */
+  /** Most messages to read, 1 to 100,000. @defaultValue 5,000 */
   readonly maxRead?: number | undefined;
-  /** Of the call before, with the same filter and states; without it, the search begins anew. */
+  /** The cursor of the previous call, with the same filter and states. Without it, the search starts from the beginning. */
   readonly cursor?: string | undefined;
-  /** Ends the call early, with what was found by then. */
+  /** Ends the call early; it then answers what it has found so far. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * What a call of `search()` has found.
+ * Result of `search()`.
  *
  * @publicApi
  */
 export interface SearchPage {
-  /** State by state, each in the order of `peek()`. There may be none although the search is not over. */
+  /** Grouped by state, each in the order of `peek()`. It can be empty although the search is not over. */
   readonly messages: readonly MessageDetails[];
-  /** How many messages it has looked at. */
+  /** How many messages the call has read. */
   readonly read: number;
-  /** To go on; `undefined` if all were looked at. */
+  /** For the next call; `undefined` if all messages were read. */
   readonly cursor: string | undefined;
 }
 

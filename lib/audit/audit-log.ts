@@ -39,15 +39,15 @@ export const AUDITED_ACTIONS = [
 ] as const;
 
 /**
- * What is written down: the methods of `DelayQueueAdmin` that change something, and `cancelTagged()` of the producer and the methods of
- * `DelayQueueSchedules` when they are told who acts.
+ * Actions in the audit log: the methods of `DelayQueueAdmin` that change something, and, if they are given an `actor`, `cancelTagged()` of
+ * the producer and the methods of `DelayQueueSchedules`.
  *
  * @publicApi
  */
 export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
 /**
- * What can be said of every action.
+ * Options of every action.
  *
  * @publicApi
  */
@@ -62,13 +62,13 @@ export interface ActionOptions {
  * @publicApi
  */
 export interface AuditEntry {
-  /** When it was written down, on the Redis server's clock. */
+  /** When the entry was written, on the Redis server's clock. */
   readonly at: Date;
-  /** Who did it; `undefined` if that was not said. */
+  /** Who did it; `undefined` if the call had no `actor`. */
   readonly actor: string | undefined;
   readonly action: AuditedAction;
   readonly topic: string;
-  /** What the action was given beside the topic: the message or the filter, and its options. It has no payloads. */
+  /** The other arguments of the action: the message or the filter, and its options. It has no payloads. */
   readonly given: Readonly<Record<string, unknown>>;
   /**
    * `'begun'`: work that goes in steps is about to change its first messages; another entry of the same operation follows when it

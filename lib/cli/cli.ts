@@ -1,9 +1,11 @@
 import { hostname, userInfo } from 'node:os';
+import { hasProcessServer } from '../broker/embedded/process-server.js';
+import { isEmbedded } from '../composition/assert-redis.js';
 import { type DelayQueueAdminOptions, openConnection } from '../composition/create-delay-queue-admin.js';
 import type { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import { didYouMean } from '../checks/nearest.js';
 import { parseDuration } from '../time/duration.js';
-import { CliError, notFound } from './cli-error.js';
+import { CliError, notFound, usageError } from './cli-error.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { toJson } from './json.js';
 import { type Paint, paintFor, say } from './paint.js';
@@ -11,6 +13,10 @@ import type { GlobalOptions } from './program.js';
 import { readRedis } from './redis-option.js';
 import { type Terminal, ask, isInteractive } from './terminal.js';
 import { shown, shownLines } from './text.js';
+
+const ELSEWHERE =
+  "What redis: 'embedded:' keeps is in the memory of the process that uses it, and this is another one. Open the dashboard of that " +
+  'process, or give both a Redis.';
 
 /** The queues of a prefix, as far as a command works with them. */
 export type Queues = Pick<DelayQueueConnection, 'admin' | 'producer' | 'schedules' | 'events' | 'broker'>;
@@ -71,11 +77,13 @@ export class Cli {
   get connectionOptions(): DelayQueueAdminOptions {
     const { redis, redisTimeout: timeout } = this.#options();
     const given = redis ?? this.#env('DELAY_QUEUE_REDIS') ?? this.#env('REDIS_URL');
+    const settings = given === undefined ? undefined : readRedis(given);
+    if (isEmbedded(settings) && !hasProcessServer()) throw usageError(ELSEWHERE);
     const tell = (text: string): void => {
       if (this.#tellsTrouble) this.note(text);
     };
     return {
-      ...(given !== undefined && { redis: readRedis(given) }),
+      ...(settings !== undefined && { redis: settings }),
       prefix: this.prefix,
       timeout: parseDuration('--redis-timeout', timeout, { min: 1 }),
       log: { log: tell, warn: tell, error: tell },

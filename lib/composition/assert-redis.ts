@@ -1,10 +1,14 @@
+import { describe } from '../checks/describe.js';
 import { isUrl } from '../checks/kinds.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { isHost, parseNode } from '../broker/redis/redis-address.js';
 
 const ALLOWED =
-  'redis must be a URL (redis://host:port, rediss://host:port, or the path of a socket), ioredis options, { nodes, options } ' +
-  'or an ioredis instance.';
+  "redis must be a URL (redis://host:port, rediss://host:port, or the path of a socket), 'embedded:', ioredis options, " +
+  '{ nodes, options } or an ioredis instance.';
+
+const EMBEDDED = 'embedded:';
+const EMBEDDED_IN_PRODUCTION = 'embedded:?allowProduction';
 
 const ENCODE =
   'If the user name or the password has one of @ : / ? # %, encode it: encodeURIComponent(password). What was given is not ' +
@@ -31,8 +35,28 @@ export function assertRedis(redis: unknown): void {
   return 'nodes' in redis ? assertNodes(redis['nodes']) : assertAddress('redis', redis);
 }
 
+/** Whether messages are to be kept in the memory of this process. */
+export function isEmbedded(redis: unknown): boolean {
+  return redis === EMBEDDED || redis === EMBEDDED_IN_PRODUCTION;
+}
+
+function assertEmbedded(text: string): void {
+  if (!isEmbedded(text)) {
+    throw new InvalidArgumentError(
+      `redis: 'embedded:' takes nothing but '?allowProduction' behind it. Given: ${describe(text)}.`,
+    );
+  }
+  if (text === EMBEDDED && process.env['NODE_ENV'] === 'production') {
+    throw new InvalidArgumentError(
+      `redis: '${EMBEDDED}' is refused, since NODE_ENV is 'production': it keeps messages in the memory of this process, so all are lost ` +
+        `when it ends. Give the URL of a Redis. If that loss is what you want, give '${EMBEDDED_IN_PRODUCTION}'.`,
+    );
+  }
+}
+
 function assertUrl(text: string): void {
-  if (text.startsWith('/') && !text.startsWith('//')) return;
+  if (text.startsWith('/') && !text.startsWith('//')) return undefined;
+  if (/^embedded\b/i.test(text)) return assertEmbedded(text);
   if (!/^rediss?:\/\//.test(text)) {
     const kind = text === '' ? 'an empty string' : 'a string with neither redis:// nor rediss:// before the host';
     throw new InvalidArgumentError(`${ALLOWED} Given: ${kind}.`);

@@ -1,5 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import type { Broker } from '../broker/broker.interface.js';
+import { noRedis } from '../broker/redis/no-redis.js';
 import { createRedisBroker } from '../broker/redis/redis.broker.js';
 import type { Role } from '../broker/redis/rights.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
@@ -7,6 +8,7 @@ import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { type Clock, SystemClock } from '../time/clock.js';
 import type { DelayQueueModuleOptions } from './delay-queue-options.interface.js';
+import { isEmbedded } from './assert-redis.js';
 import { type ResolvedOptions, resolveOptions } from './resolve-options.js';
 
 export type { MessageHandler };
@@ -42,7 +44,8 @@ export interface Backend {
   whileDraining(drain: Promise<void>): Promise<void>;
 }
 
-export class RedisBackend implements Backend {
+/** The Redis that the options name, or the memory of this process if they say so; and the time of this process. */
+export class SystemBackend implements Backend {
   readonly clock = new SystemClock();
 
   /** Tests end their applications themselves, and a worker thread gets no signals. */
@@ -58,6 +61,7 @@ export class RedisBackend implements Backend {
     { redis, prefix, publishTimeout, replicas }: ResolvedOptions,
     { log, metrics, role }: BrokerContext,
   ): Promise<{ broker: Broker; redis: object }> {
+    if (isEmbedded(redis)) return this.#createEmbedded(prefix, role === 'operator' ? undefined : log);
     const broker = await createRedisBroker({
       redis,
       prefix,
@@ -69,6 +73,17 @@ export class RedisBackend implements Backend {
       onScript: metrics && ((name, duration) => metrics.observeScript(name, duration / 1000)),
     });
     return { broker, redis: broker.client };
+  }
+
+  /** Loaded only where it is used: it has every script once more. */
+  async #createEmbedded(prefix: string, log: Log | undefined): Promise<{ broker: Broker; redis: object }> {
+    const { createEmbeddedBroker } = await import(/* webpackMode: "eager" */ '../broker/embedded/embedded.broker.js');
+    log?.warn(
+      "redis: 'embedded:' keeps messages in the memory of this process: they are gone when it ends, and no other process sees " +
+        'them. Use it for development, demos and tests.',
+    );
+    const redis = await noRedis("with redis: 'embedded:' there is no Redis.");
+    return { broker: createEmbeddedBroker(this.clock, prefix), redis };
   }
 
   watch(handler: MessageHandler): MessageHandler {

@@ -7,7 +7,7 @@ import type { DelayQueueEvents } from '../events/delay-queue.events.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Duration } from '../time/duration.js';
-import { RedisBackend } from './backend.js';
+import { SystemBackend } from './backend.js';
 import { DelayQueueConnection } from './delay-queue.connection.js';
 import type { TopicOptions } from './delay-queue-options.interface.js';
 import { type ResolvedOptions, checkOptions, resolveTimeout } from './resolve-options.js';
@@ -117,7 +117,7 @@ export async function checkRedis(options: DelayQueueAdminOptions = {}): Promise<
 export async function openConnection(name: string, options: DelayQueueAdminOptions): Promise<DelayQueueConnection> {
   const resolved = resolveAdminOptions(name, options);
   const { log = console } = options;
-  return DelayQueueConnection.create({ name, options: resolved, backend: new RedisBackend(), log, role: 'operator' });
+  return DelayQueueConnection.create({ name, options: resolved, backend: new SystemBackend(), log, role: 'operator' });
 }
 
 function resolveAdminOptions(name: string, options: DelayQueueAdminOptions): ResolvedOptions {

@@ -15,30 +15,33 @@ export type { RedisSettings };
  */
 export interface DelayQueueModuleOptions {
   /**
-   * Names the connection, if an application has several: producers are injected and handlers choose theirs by it. The
-   * same characters as in a topic. @defaultValue 'default'
+   * Name of the connection, if an application has several: inject producers by it, and choose it in handlers. The same characters as
+   * in a topic. @defaultValue 'default'
    */
   name?: string;
   /** Whether other modules can inject the producer without importing the module. @defaultValue true */
   isGlobal?: boolean;
   /** Which Redis to use. @defaultValue 'redis://127.0.0.1:6379' */
   redis?: RedisSettings;
-  /** First part of every key; two prefixes on one Redis know nothing of each other. @defaultValue 'dq' */
+  /** First part of every key. Two prefixes share nothing, even on the same Redis. @defaultValue 'dq' */
   prefix?: string;
   /** Settings of single topics. A topic needs no entry. @defaultValue none */
   topics?: Record<string, TopicOptions>;
   /** Settings of every topic. @defaultValue none */
   defaults?: TopicOptions;
-  /** How this process consumes; `false`: it only publishes. @defaultValue `{}` */
+  /** How this process handles messages; with `false` it only publishes. @defaultValue `{}` */
   consumer?: false | ConsumerOptions;
-  /** Longest time until a publish is confirmed or rejected with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
+  /** Longest time until a publish is confirmed, or rejects with `BrokerUnavailableError`, up to 60 s. @defaultValue '5s' */
   publishTimeout?: Duration;
   /**
-   * How many replicas of Redis have to confirm each publish, and within which time; else it rejects with
-   * `NotReplicatedError`. A publish may ask for other numbers. @defaultValue none
+   * How many Redis replicas have to confirm each publish, and within what time; otherwise it rejects with
+   * `NotReplicatedError`. A publish can set its own numbers. @defaultValue none
    */
   replicas?: ReplicaOptions;
-  /** Functions around publishes, handler calls and settles, such as for correlation ids; the first is the outermost. @defaultValue none */
+  /**
+   * Functions that run around publishes, handler calls and settles, for example for correlation ids; the first is the outermost.
+   * @defaultValue none
+   */
   middleware?: readonly DelayQueueMiddleware[];
   /**
    * Counts and measures what this process does, and reads the state of its topics, such as `prometheusMetrics()` of
@@ -46,20 +49,20 @@ export interface DelayQueueModuleOptions {
    */
   metrics?: DelayQueueMetrics;
   /**
-   * Whether this process tells the fleet what it does, for `DelayQueueEvents.fleet`. It costs a script call for each turn of
+   * Whether this process publishes its events for the fleet, see `DelayQueueEvents.fleet`. This costs one script call for each turn of
    * the event loop in which something happens; see docs/reference/events.md. @defaultValue false
    */
   fleetEvents?: boolean | FleetEventsOptions;
   /**
-   * Keeps in Redis what the fleet did for each topic over days, for `DelayQueueAdmin.history()` and the dashboard. It is written with
-   * heartbeats that are sent anyway. Give it to all processes that handle: each adds what it has done itself. @defaultValue none is kept
+   * Keeps a history of what the fleet did for each topic over days, for `DelayQueueAdmin.history()` and the dashboard. It is written along
+   * with the regular heartbeats. Set it in all processes that handle messages: each one adds its own work. @defaultValue none is kept
    */
   history?: HistoryOptions;
   /**
-   * Takes payloads into JSON and back, for all topics that have none of their own. Every process that publishes to a topic,
-   * handles it, or looks at its payloads needs the same. Give it to those that handle first: a message that was published
-   * with a serializer becomes a dead letter (`'undecodable'`) in a process without one. The other way round does no harm: what
-   * was published without one is left as it is. @defaultValue none: plain JSON
+   * Converts payloads to JSON and back, for all topics without a serializer of their own. Every process that publishes to a topic,
+   * handles it or reads its payloads needs the same one. Deploy it to the handling processes first: a message that was published
+   * with a serializer becomes a dead letter (`'undecodable'`) in a process without one. The other way round does no harm: payloads
+   * that were published without a serializer are left as they are. @defaultValue none: plain JSON
    */
   serializer?: PayloadSerializer;
 }
@@ -71,21 +74,21 @@ export interface DelayQueueModuleOptions {
  */
 export interface HistoryOptions {
   /**
-   * 1 hour to 1 year. It is divided into at most 97 spans, of 15 minutes for a day, 2 hours for a week and 8 hours for 30 days, so a
-   * topic takes at most 64 KiB.
+   * 1 hour to 1 year. The history has at most 97 spans: of 15 minutes for a day, 2 hours for a week, and 8 hours for 30 days. So a topic
+   * takes at most 64 KiB.
    */
   keep: Duration;
 }
 
 /**
- * What the fleet is told.
+ * Options of the events that a process publishes for the fleet.
  *
  * @publicApi
  */
 export interface FleetEventsOptions {
   /**
-   * About how many events of the whole fleet Redis keeps: as many can be read after a lost connection. 1,000 to
-   * 10,000,000, of some 60 bytes each with UUIDs as ids. @defaultValue 100,000
+   * About how many events of the whole fleet Redis keeps, so that you can read them after a lost connection. 1,000 to
+   * 10,000,000, of about 60 bytes each with UUIDs as ids. @defaultValue 100,000
    */
   maxLength?: number;
 }
@@ -97,28 +100,34 @@ export interface FleetEventsOptions {
  */
 export interface TopicOptions {
   /**
-   * Number of partitions, 1 to 1024. Fixed at the first use of the topic: a process that is configured with another number
-   * does not boot, and one that leaves it out takes the number that the topic has. @defaultValue what the topic has, 8 if it is new
+   * Number of partitions, 1 to 1024. Fixed when the topic is first used: a process with another number
+   * fails to boot, and a process that leaves the option out uses the number that the topic has.
+   *
+   * @defaultValue what the topic has, 8 if it is new
    */
   partitions?: number;
   /**
-   * Whether messages of one key are handled one at a time, in order of their due times and then of publishing, through retries and
-   * put-offs. `onDead` says what a dead letter does to its key: those behind it go on (as with `true`), or wait until it is requeued or
-   * removed (`'block'`). Fixed at the first use of the topic, like `partitions`; if it is left out, what is fixed already holds.
+   * Whether messages of a key are handled one at a time, in order of their due times and then of publishing, even when one of them is
+   * retried or put off. `onDead` decides what happens behind a dead letter: the other messages of its key go on (as with `true`), or wait
+   * until it is requeued or removed (`'block'`). Fixed when the topic is first used, like `partitions`.
    *
    * @defaultValue what the topic has, `false` if it is new
    */
   ordered?: boolean | { onDead: 'continue' | 'block' };
   /**
-   * How many handler calls may begin within a time, in the whole fleet: of the topic, or of each key. A batch counts its messages, and a
-   * retry counts again. Limits are those of the process that handles the topic and has booted last. @defaultValue no limit
+   * Rate limit: how many handler calls may begin within a time, in the whole fleet, for the topic or for each key. A batch counts its
+   * messages, and a retry counts again. The limits of the handling process that booted last apply to all processes. @defaultValue no limit
    */
   rateLimit?: RateLimitOptions;
-  /** How many messages may be in flight at once in the whole fleet: of the topic, and of each key. @defaultValue no limit */
+  /**
+   * Concurrency limit: how many messages may be in flight at once in the whole fleet, of the topic and of each key.
+   * @defaultValue no limit
+   */
   maxInFlight?: MaxInFlightOptions;
   /**
-   * `'at-most-once'`: a message is gone as soon as it is handed to a process, so it is never delivered twice; if the process dies, or the
-   * handler fails, it is lost. Not together with `ordered`, `maxInFlight` or `attempts`. The process that handles the messages decides.
+   * With `'at-most-once'`, a message is gone as soon as a process takes it. It is not delivered again: if the process dies or the handler
+   * fails, the message is lost. Can't be combined with `ordered`, `maxInFlight` or `attempts`. The process that handles the messages
+   * decides.
    *
    * @defaultValue 'at-least-once'
    */
@@ -127,23 +136,24 @@ export interface TopicOptions {
   attempts?: number;
   /** Wait between attempts. @defaultValue exponential from 1 s, doubling, at most 5 min, jitter 0.2 */
   backoff?: Backoff;
-  /** Longest run of one handler call; after it, its signal aborts and the attempt has failed. @defaultValue none */
+  /** Longest run of one handler call. After that, its signal aborts and the attempt fails. @defaultValue none */
   timeout?: Duration;
-  /** A message whose first delivery is not within this time after it was due becomes a dead letter. @defaultValue never */
+  /** A message that is not delivered within this time after its due time becomes a dead letter. @defaultValue never */
   expireAfter?: Duration;
   /** How long (`maxAge`) and how many per partition (`maxCount`) dead letters are kept. @defaultValue all are kept, forever */
   deadLetter?: DeadLetterOptions;
   /**
-   * Keeps what was acknowledged, cancelled or delivered at most once, so that it can be looked up and its id stays taken: for how long (`maxAge`), and how many
-   * per partition (`maxCount`). One of both at least. The process that handles the messages decides. @defaultValue nothing is kept
+   * Keeps messages that were acknowledged, cancelled or delivered at most once, so that you can look them up and their ids stay taken. Set
+   * how long (`maxAge`), how many per partition (`maxCount`), or both. The process that handles the messages decides.
+   * @defaultValue nothing is kept
    */
   finished?: FinishedOptions;
-  /** Takes payloads into JSON and back. @defaultValue the module's */
+  /** Converts payloads to JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
 }
 
 /**
- * How many handler calls may begin within a time.
+ * A rate limit: how many handler calls may begin within a time.
  *
  * @publicApi
  */
@@ -152,24 +162,24 @@ export interface RateLimitOptions {
   max: number;
   /** At least 1 s. */
   per: Duration;
-  /** Whether all messages of the topic count together, or those of each key. @defaultValue 'topic' */
+  /** Whether the limit is for all messages of the topic together, or for each key. @defaultValue 'topic' */
   by?: 'topic' | 'key';
 }
 
 /**
- * How many messages may be in flight at once, each 1 to 1,000,000.
+ * A concurrency limit: how many messages may be in flight at once, each 1 to 1,000,000.
  *
  * @publicApi
  */
 export interface MaxInFlightOptions {
-  /** Of the topic. @defaultValue no limit */
+  /** Messages of the topic. @defaultValue no limit */
   topic?: number;
-  /** Of each key; an ordered topic has one of a key in any case. @defaultValue no limit */
+  /** Messages of each key. In an ordered topic this is always 1. @defaultValue no limit */
   key?: number;
 }
 
 /**
- * Which dead letters are kept.
+ * How long dead letters are kept (`maxAge`), and how many per partition (`maxCount`).
  *
  * @publicApi
  */
@@ -179,7 +189,7 @@ export interface DeadLetterOptions {
 }
 
 /**
- * Which messages are kept once they have ended: those that ended within `maxAge`, and of those the last `maxCount` of each partition.
+ * How long finished messages are kept (`maxAge`), and how many per partition (`maxCount`): the latest ones.
  *
  * @publicApi
  */
@@ -189,17 +199,18 @@ export interface FinishedOptions {
 }
 
 /**
- * How a process consumes.
+ * How a process handles messages.
  *
  * @publicApi
  */
 export interface ConsumerOptions {
-  /** Handler calls at once in this process, 1 to 100,000. @defaultValue 100 */
+  /** Most handler calls at once in this process, 1 to 100,000. @defaultValue 100 */
   concurrency?: number;
-  /** For how long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue '30s' */
+  /** How long a delivery belongs to this process; renewed while the handler runs. At least 1 s. @defaultValue '30s' */
   lease?: Duration;
   /**
-   * Whether messages are handled as soon as the application has bootstrapped; `false`: not before `DelayQueueConsumers.start()`.
+   * Whether this process handles messages as soon as the application has bootstrapped; with `false`, only after
+   * `DelayQueueConsumers.start()`.
    * @defaultValue true
    */
   autoStart?: boolean;

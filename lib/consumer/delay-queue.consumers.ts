@@ -12,8 +12,8 @@ export interface ConsumersDependencies {
 }
 
 /**
- * Starts and stops this process's own intake, topic by topic, while it runs; the other processes of the fleet go on, and take
- * over what this one stops. To halt a topic everywhere, use `DelayQueueAdmin.pause()`. Inject it anywhere.
+ * Starts and stops the handling of topics in this process while it runs. The other processes of the fleet go on, and take over
+ * what this one stops. To stop a topic everywhere, use `DelayQueueAdmin.pause()`. Inject it anywhere.
  *
  * @example
  * ```ts
@@ -36,15 +36,15 @@ export class DelayQueueConsumers {
     this.#dependencies = dependencies;
   }
 
-  /** The topics that this process takes work of, in the order of their handlers; empty until the handlers are known at boot. */
+  /** The topics whose messages this process takes, in the order of their handlers; empty until the handlers are known at boot. */
   get running(): readonly string[] {
     return this.#dependencies.intakes()?.running ?? [];
   }
 
   /**
-   * Starts the intake of a topic; without one, of every topic that has a handler here. Resolves once this process has its
-   * share of the partitions that are free; others come as soon as their owners have let them go. What runs already stays as it
-   * is. Before the application has bootstrapped the call is noted and resolves at once.
+   * Starts handling a topic; without one, every topic that has a handler in this process. Resolves once this process has its share of the
+   * partitions that are free; it gets others as soon as their owners let them go. Topics that are handled already stay as they are. A
+   * call before the application has bootstrapped is remembered, and resolves at once.
    *
    * @throws InvalidArgumentError if the topic has no handler in this process
    * @throws ConfigurationError if this process only publishes
@@ -55,10 +55,10 @@ export class DelayQueueConsumers {
   }
 
   /**
-   * Stops the intake of a topic; without one, of every topic. Nothing more is claimed, and the partitions go to other processes at
-   * once. Handlers that run go on for `shutdownTimeout` at most; then their signals abort, and their messages go back. Resolves
-   * once none runs here any more and the outcomes are confirmed; while Redis is away it waits for that for 2 s. So a handler of
-   * the topic must not await it. Before the application has bootstrapped the call is noted and resolves at once.
+   * Stops handling a topic; without one, every topic. Nothing more is claimed, and the partitions go to other processes at once. Running
+   * handlers get up to `shutdownTimeout` to finish; then their signals abort, and their messages are given back. Resolves once none runs
+   * in this process any more and the outcomes are confirmed; if Redis is down, it waits 2 s for that. So a handler of the topic must not
+   * await it. A call before the application has bootstrapped is remembered, and resolves at once.
    *
    * @throws InvalidArgumentError if the topic has no handler in this process
    * @throws IntakeOvertakenError if a later `start()` comes first

@@ -26,7 +26,7 @@ export class Delivery implements Receipt {
   leaseEndsAt: number;
   /** What it was claimed with, if its topic is limited. */
   permits: Permits | undefined;
-  /** Under what time it stands in the log of its key; `undefined` if in none. */
+  /** Time of its entry in the log of its key; `undefined` if it has none. */
   grantedAt: number | undefined;
   /** When limits let its handler be called; `undefined`: whenever it is. */
   begin: readonly BeginTimes[] | undefined;

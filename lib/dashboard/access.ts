@@ -4,34 +4,34 @@ import { describe } from '../checks/describe.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 
 /**
- * What somebody may do in the dashboard: `'none'`: nothing; `'read'`: see everything, payloads too, and change nothing; `'operate'`: see
- * everything, and change it.
+ * What a user may do in the dashboard. `'none'`: nothing. `'read'`: see everything, including payloads, and change nothing. `'operate'`:
+ * see and change everything.
  *
  * @publicApi
  */
 export type DashboardRight = 'none' | 'read' | 'operate';
 
 /**
- * Who somebody is, and what exactly they may do in the dashboard. What is left out is as {@link right} says; without that it is the least:
- * no action and no payloads.
+ * A user of the dashboard, and what exactly they may do. {@link right} sets the defaults of the other properties; without it, a user may
+ * do the least: no action and no payloads.
  *
  * @publicApi
  */
 export interface DashboardUser {
-  /** What {@link actions} and {@link payloads} are if they are left out. @defaultValue no action and no payloads */
+  /** The default for {@link actions} and {@link payloads}. @defaultValue no action and no payloads */
   readonly right?: 'read' | 'operate' | undefined;
-  /** Who it is, for the audit log: 1 to 256 characters. @defaultValue unknown */
+  /** Who the user is, for the audit log: 1 to 256 characters. @defaultValue unknown */
   readonly actor?: string | undefined;
-  /** The topics that they see and act on: names, and beginnings of names such as `'order.*'`. @defaultValue all topics */
+  /** Topics that the user sees and acts on: names, or beginnings of names such as `'order.*'`. @defaultValue all topics */
   readonly topics?: readonly string[] | undefined;
-  /** What they may do, in the words of the audit log. @defaultValue all with `'operate'`, else none */
+  /** What the user may do, in the words of the audit log. @defaultValue all with `'operate'`, else none */
   readonly actions?: readonly AuditedAction[] | undefined;
-  /** Whether they see payloads, and may search in them. @defaultValue true with a `right`, else false */
+  /** Whether the user sees payloads, and may search in them and edit them. @defaultValue true with a `right`, else false */
   readonly payloads?: boolean | undefined;
 }
 
 /**
- * Says for each request what whoever sent it may do. What it throws ends the request, as in a guard; what it answers wrongly is a
+ * Decides for each request what its sender may do. An error that it throws ends the request, as in a guard. A wrong answer is a
  * `ConfigurationError`, which lets nobody in.
  *
  * @publicApi

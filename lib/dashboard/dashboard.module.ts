@@ -45,10 +45,10 @@ export interface DelayQueueDashboardOptions<R = DashboardHttpRequest> {
   connection?: string;
   /**
    * Who may look and who may act. It is asked for each request, after the guards of the application.
-   * @defaultValue none: who forgets it does not boot
+   * @defaultValue none: required, the boot fails without it
    */
   access: DashboardAccess<R>;
-  /** Returns what may be shown of a payload. @defaultValue all of it */
+  /** Returns what may be shown of a payload. @defaultValue shows everything */
   redact?: DashboardRedact;
   /**
    * Where your tracing shows a trace: a URL with `{traceId}` in it, such as `'https://jaeger.example.com/trace/{traceId}'`.

@@ -42,23 +42,23 @@ export type HandlerDecorator<P, B extends number | undefined> = unknown extends 
  * each delivery. Returning, resolving or completing (an Observable) acknowledges the message; throwing means it is retried
  * after its backoff, and becomes a dead letter once its attempts are used up.
  *
- * With `batch` it is called with `(payloads, messages)`: at most that many messages of one partition that are due. It does
- * not wait for more. Returning acknowledges all of them and throwing fails each of them, unless it returns what
- * `Promise.allSettled()` gives for them: then each message has its own outcome, and a `reason` counts as if it was thrown
- * for that message. If such results are not one for each message, all fail with an `InvalidArgumentError`.
+ * With `batch` it is called with `(payloads, messages)`: at most that many due messages of one partition. It doesn't wait for
+ * more. Returning acknowledges all of them and throwing fails each of them. If it returns what `Promise.allSettled()` returns,
+ * each message has its own outcome, and a `reason` counts as if it had been thrown for that message. If there is not one result
+ * per message, all fail with an `InvalidArgumentError`.
  *
- * Several topics share the handler's `concurrency`, in order of priority: while anything of an earlier one is due in the
- * partitions that this process owns, nothing more is taken from a later one. So a steady stream on the earlier one starves
- * the later one. What is due in other processes does not hold this one back.
+ * Several topics share the handler's `concurrency`, in order of priority: while an earlier topic has anything due in the
+ * partitions that this process owns, no more messages are taken from a later one. So a steady stream on the earlier topic
+ * starves the later one. Messages that are due in other processes don't hold this one back.
  *
- * A topic has one handler in a process. Its class has to be registered as a provider or controller: the methods of other
- * classes are not found, and nothing can warn of that. A method that overrides it in a subclass takes its place, also without
- * a decorator. Several decorators of this library on one method all hold.
+ * A topic has one handler per process. Register its class as a provider or controller: the methods of other classes are not
+ * found, and nothing can warn you of that. A method that overrides the handler in a subclass takes its place, even without a
+ * decorator. If a method has several decorators of this library, all of them apply.
  *
- * A method whose parameters do not fit the payload of a typed topic, or of a name in `DelayQueueTopics`, does not compile;
- * of several topics, the payload is any of theirs. If something else decides what the method is called with, such as a
- * pipe, hand the topic over as any topic: `@DelayedHandler(orderTimeout as TopicRef)`. Its schema still checks payloads,
- * which it would not with `orderTimeout.name`.
+ * A method whose parameters don't match the payload of a typed topic, or of a name in `DelayQueueTopics`, does not compile;
+ * with several topics, the payload can be any of theirs. If something else decides what the method is called with, such as a
+ * pipe, remove the type: `@DelayedHandler(orderTimeout as TopicRef)`. The topic's schema still checks payloads, which it
+ * wouldn't do with `orderTimeout.name`.
  *
  * @example
  * ```ts

@@ -3,12 +3,12 @@ import { ON_DEAD_LETTER_METADATA } from './delay-queue.constants.js';
 import { mark } from './marks.js';
 
 /**
- * How a hook is bound.
+ * Options of `@OnDeadLetter()`.
  *
  * @publicApi
  */
 export interface OnDeadLetterOptions {
-  /** Name of the connection whose dead letters it is told of. @defaultValue 'default' */
+  /** Name of the connection whose dead letters it gets. @defaultValue 'default' */
   readonly connection?: string;
 }
 
@@ -20,14 +20,14 @@ export interface OnDeadLetterMetadata {
 
 /**
  * Marks a method of a provider or controller that is called with each dead letter of a topic, in the process that made it
- * one, once Redis has confirmed that it is dead. A topic may have several such methods, and a method several topics.
+ * one, once Redis has confirmed it. A topic can have several such methods, and a method several topics.
  *
- * It is called at most once: if the process ends between the confirmation and the call, nobody is told. What counts is what
- * is stored, see `DelayQueueAdmin`. What the method throws is logged and changes nothing. Dead letters of other processes are
- * told there. A shutdown waits for it within `shutdownTimeout`. The hooks of 10 dead letters run at once and 1,000 wait;
- * beyond that, they are dropped with an error in the log.
+ * It is called at most once: if the process ends between the confirmation and the call, nobody is notified. Rely on what is
+ * stored, see `DelayQueueAdmin`. An error that the method throws is logged and changes nothing. A shutdown waits for it within
+ * `shutdownTimeout`. The methods of 10 dead letters run at once and 1,000 wait; beyond that, calls are dropped with an error in
+ * the log.
  *
- * Guards, interceptors, pipes and filters do not run around it. Its class cannot be request-scoped or transient.
+ * Guards, interceptors, pipes and filters don't run around it. Its class can't be request-scoped or transient.
  *
  * @example
  * ```ts

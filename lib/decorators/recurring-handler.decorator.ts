@@ -7,16 +7,16 @@ import type { HandlerOptions } from './handler-options.interface.js';
 import { mark } from './marks.js';
 
 /**
- * Options of `@RecurringHandler()`: when it is called, and with what; how it is called is said as for `@DelayedHandler()`.
+ * Options of `@RecurringHandler()`: when it is called, with what payload, and the options of `@DelayedHandler()`.
  *
  * @publicApi
  */
 export interface RecurringHandlerOptions<P = unknown> extends ScheduleRule, Omit<HandlerOptions, 'batch'> {
   /** Names the schedule, 1 to 200 characters. @defaultValue the name of the topic */
   id?: string;
-  /** What each message carries. @defaultValue null */
+  /** Payload of each message. @defaultValue null */
   payload?: P;
-  /** How its messages are published. `attempts`, `backoff` and `timeout` stand beside it, as those of the handler. */
+  /** Options of its messages. Set `attempts`, `backoff` and `timeout` directly, as options of the handler. */
   options?: Pick<ScheduledMessageOptions, 'key' | 'expireAfter' | 'headers' | 'tags'>;
 }
 
@@ -35,11 +35,11 @@ export type RecurringPayload<R extends NamedTopic> =
   R extends Topic<infer In, unknown> ? In : R extends TopicName ? PublishedPayload<unknown, R> : unknown;
 
 /**
- * Declares a schedule and the handler of its topic together. When the application boots, the schedule is stored, or the stored
- * one is given what is declared here; each occurrence is then handled by one process of the fleet. One that is paused stays so.
+ * Declares a schedule and the handler of its topic together. When the application boots, the schedule is stored or updated; each
+ * occurrence is then handled by one process of the fleet. A paused schedule stays paused.
  *
- * A schedule that is declared no more stays until `DelayQueueSchedules.prune()` or `remove()`, so that in a rolling deploy no old
- * process brings back or takes away what new ones declare. With `consumer: false` nothing is declared.
+ * A schedule that is no longer declared stays until you call `DelayQueueSchedules.prune()` or `remove()`. So during a rolling
+ * deployment, old processes don't undo what new ones declare. A process with `consumer: false` declares nothing.
  *
  * @example
  * ```ts

@@ -66,7 +66,7 @@ export class UnhandledTopicError extends DelayQueueError {
 }
 
 /**
- * A call of `DelayQueueConsumers` was overtaken before it had come true: by the opposite call, or by the shutdown of the process.
+ * A call of `DelayQueueConsumers` was replaced before it took effect: by the opposite call, or by the shutdown of the process.
  *
  * @publicApi
  */
@@ -81,7 +81,7 @@ export class IntakeOvertakenError extends DelayQueueError {
     readonly topic: string,
     /** What was called. */
     readonly action: 'start' | 'stop',
-    /** What has overtaken it. */
+    /** What replaced it. */
     readonly overtakenBy: 'start' | 'stop' | 'shutdown',
   ) {
     const what = overtakenBy === 'shutdown' ? 'the shutdown of this process' : `a later ${overtakenBy}()`;

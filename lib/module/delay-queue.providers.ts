@@ -2,7 +2,7 @@ import { type ExistingProvider, type InjectionToken, Logger, type Provider } fro
 import { DiscoveryService } from '@nestjs/core';
 import { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { asConfiguration } from '../checks/validate.js';
-import { type Backend, RedisBackend } from '../composition/backend.js';
+import { type Backend, SystemBackend } from '../composition/backend.js';
 import { DelayQueueConnection } from '../composition/delay-queue.connection.js';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
 import { DelayQueueConsumers } from '../consumer/delay-queue.consumers.js';
@@ -42,7 +42,7 @@ const CLASSES = {
 export function connectionProviders(name: string): Provider[] {
   const tokens = tokensOf(name);
   return [
-    { provide: tokens.backend, useFactory: () => new RedisBackend() },
+    { provide: tokens.backend, useFactory: () => new SystemBackend() },
     {
       provide: tokens.connection,
       useFactory: async (given: DelayQueueModuleOptions | undefined, backend: Backend) => {

@@ -80,8 +80,8 @@ export class DelayQueueProducer {
    * Publishes one message. Once this resolves, the message is delivered until it is acknowledged, dead or cancelled.
    * Calls made in the same turn of the event loop travel together.
    *
-   * A wrong payload for a typed topic, or for a name in `DelayQueueTopics`, does not compile; one for a topic with a schema
-   * is refused. A plain string takes any payload; `publish<Order>('orders', order)` says which.
+   * A wrong payload for a typed topic, or for a name in `DelayQueueTopics`, does not compile; a wrong payload for a topic with a schema is
+   * refused. A plain string takes any payload; `publish<Order>('orders', order)` sets its type.
    *
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was
    * sent
@@ -119,8 +119,8 @@ export class DelayQueueProducer {
   }
 
   /**
-   * Cancels a message. One that is being handled has its `signal` aborted and is not retried. An id without its key is
-   * looked for in its own partition first, then in the others.
+   * Cancels a message. If it is being handled, its `signal` aborts, and it is not retried. If you pass an id without its key, the message is
+   * looked up in the id's own partition first, then in the others.
    *
    * @returns `'not-found'` also for a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -130,10 +130,12 @@ export class DelayQueueProducer {
   }
 
   /**
-   * Cancels every message that carries a tag, each as {@link cancel} does; dead letters stay. The call goes in steps of at most 100 messages
-   * of a partition, so it keeps nobody waiting however many there are. What is published with the tag meanwhile may be cancelled as well.
+   * Cancels every message with a tag, as {@link cancel} does; dead letters stay. The call works in steps of at most 100 messages of a
+   * partition, so it doesn't hold up anyone else, however many there are. Messages that are published with the tag during the call may be
+   * cancelled as well.
    *
-   * With `actor` it is the work of an operator, and is written to the audit log; the user of Redis has to have the role `operator` for that.
+   * With `actor`, the call counts as the work of an operator and is written to the audit log; for that, the Redis user needs the role
+   * `operator`.
    *
    * @throws InvalidArgumentError: nothing was sent
    * @throws BrokerUnavailableError if a step was not confirmed within `publishTimeout`; those before it have taken effect
@@ -148,8 +150,8 @@ export class DelayQueueProducer {
   }
 
   /**
-   * Moves a message that waits, also one that waits for its retry, to another time. Its payload, options and attempts stay
-   * as they are, and `expireAfter` counts from the new time. An id without its key is looked for in its own partition first,
+   * Moves a waiting message to another time, even if it waits for a retry. Its payload, options and attempts stay as they are, and
+   * `expireAfter` counts from the new time. If you pass an id without its key, the message is looked up in the id's own partition first,
    * then in the others.
    *
    * @param when either `delay`, the time from now on the Redis server's clock until it is due, 0 to 10 years; or `deliverAt`,

@@ -67,11 +67,11 @@ export interface ListedSchedules {
 }
 
 /**
- * Schedules: rules that publish a message again and again. They are kept in Redis, and each occurrence is published once by the
- * fleet, whichever processes live.
+ * Manages schedules: rules that publish a message again and again. Schedules are kept in Redis, and each occurrence is published once by
+ * the fleet, whichever processes are alive.
  *
- * Every method that changes something takes `actor` in its last argument. With it the call is the work of an operator, and is written to the
- * audit log; the user of Redis has to have the role `operator` for that.
+ * Every method that changes something takes `actor` in its last argument. With it, the call counts as the work of an operator and is
+ * written to the audit log; for that, the Redis user needs the role `operator`.
  *
  * @example
  * ```ts
@@ -104,10 +104,10 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Stores a schedule, or gives the one with this id another rule, payload or options. What is the same already changes nothing, so
-   * every process may do it whenever it boots. One that is paused stays so.
+   * Stores a schedule, or gives the schedule with this id another rule, payload or options. If nothing differs, nothing changes, so every
+   * process can call it when it boots. A paused schedule stays paused.
    *
-   * Another rule counts from now on. With `every` and without `startAt` the intervals count from when the schedule was first stored.
+   * Another rule applies from now on. With `every` and without `startAt`, intervals count from when the schedule was first stored.
    *
    * @throws InvalidArgumentError if something is wrong with it, or if it exists with another topic or key: remove it first
    * @throws SerializationError, PayloadTooLargeError, InvalidPayloadError, SchemaError: nothing was stored
@@ -153,7 +153,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * All schedules, in the order of their ids.
+   * Lists all schedules, in order of their ids.
    *
    * @throws BrokerUnavailableError
    * @throws ConfigurationError if this process is told another number of partitions or another order of a topic that has one
@@ -185,7 +185,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * The times of its next occurrences; of a schedule that is paused, those that it would have if it went on now.
+   * Returns the times of its next occurrences; for a paused schedule, the ones that it would have if it were resumed now.
    *
    * @param n how many, 1 to 1000; there are fewer if it ends before
    * @returns none if there is no schedule with this id
@@ -206,7 +206,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * From now on nothing of it occurs, until {@link resume}. What has occurred stays.
+   * Stops its occurrences until {@link resume}. Messages that it has already published stay.
    *
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -222,7 +222,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * It goes on with its next occurrence. What would have occurred during the pause is not caught up.
+   * Continues with its next occurrence. Occurrences during the pause are not caught up.
    *
    * @returns whether there is a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -239,7 +239,8 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Removes it. What has occurred stays. A `@RecurringHandler()` that declares it stores it again at its next boot.
+   * Removes a schedule. Messages that it has already published stay. A `@RecurringHandler()` that declares it stores it again at the
+   * next boot.
    *
    * @returns whether there was a schedule with this id
    * @throws InvalidArgumentError, BrokerUnavailableError
@@ -266,7 +267,7 @@ export class DelayQueueSchedules {
   }
 
   /**
-   * Publishes its message now, beside its occurrences, even if it is paused.
+   * Publishes its message now, in addition to its occurrences, even if it is paused.
    *
    * @throws InvalidArgumentError if there is no schedule with this id
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`

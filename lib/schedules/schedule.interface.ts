@@ -3,35 +3,35 @@ import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { Duration } from '../time/duration.js';
 
 /**
- * When a schedule publishes: either `every` so often, or at the times of a `cron` expression.
+ * When a schedule publishes: at an interval (`every`), or at the times of a `cron` expression.
  *
  * @publicApi
  */
 export interface ScheduleRule {
-  /** Time from one occurrence to the next, at least 100 ms. */
+  /** Interval between two occurrences, at least 100 ms. */
   every?: Duration;
   /**
-   * A cron expression of five fields (minute, hour, day of the month, month, day of the week) or of six, the first of which are
-   * the seconds. Also `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly`.
+   * A cron expression with five fields (minute, hour, day of the month, month, day of the week), or six with seconds first. Also
+   * `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly`.
    */
   cron?: string;
-  /** The time zone of `cron`, a name of the IANA database such as `'Europe/Berlin'`. @defaultValue 'UTC' */
+  /** The time zone of `cron`, an IANA name such as `'Europe/Berlin'`. @defaultValue 'UTC' */
   timeZone?: string;
   /**
-   * No occurrence is before this time (a number is epoch milliseconds). With `every` it is the first one, and all others are whole
-   * intervals later. @defaultValue with `every`: one interval after the schedule was first stored
+   * No occurrence comes before this time (a number is epoch milliseconds). With `every`, this is the first occurrence, and all others
+   * follow at whole intervals. @defaultValue with `every`: one interval after the schedule was first stored
    */
   startAt?: Date | number;
-  /** No occurrence is after this time. @defaultValue it never ends */
+  /** No occurrence comes after this time. @defaultValue it never ends */
   endAt?: Date | number;
   /**
-   * What becomes of the occurrences of an outage, once somebody is there again to publish: none of them, only the latest, or all.
-   * What is at most 20 s late, such as when a process has crashed, is published in any case. @defaultValue 'latest'
+   * Which occurrences to publish after an outage: none of them, only the latest, or all. An occurrence that is at most 20 s late, such as
+   * after the crash of a process, is always published. @defaultValue 'latest'
    */
   catchUp?: 'none' | 'latest' | 'all';
   /**
-   * Whether an occurrence is published while an earlier one waits, runs or retries; one that is dead is over. With `'skip'` it counts
-   * as missed. @defaultValue 'allow'
+   * Whether to publish an occurrence while an earlier one waits, runs or retries; a dead letter doesn't count. With `'skip'`, the
+   * occurrence counts as missed. @defaultValue 'allow'
    */
   overlap?: 'allow' | 'skip';
 }
@@ -45,17 +45,17 @@ export interface ScheduledMessageOptions extends Pick<
   PublishOptions,
   'attempts' | 'backoff' | 'timeout' | 'expireAfter' | 'headers' | 'tags'
 > {
-  /** The key of all its messages, which places them in a partition. It cannot be changed. @defaultValue the id of the schedule */
+  /** The key of all its messages, which places them in a partition. You can't change it later. @defaultValue the id of the schedule */
   key?: string;
 }
 
 /**
- * How `prune()` removes schedules.
+ * Options of `prune()`.
  *
  * @publicApi
  */
 export interface PruneOptions extends ActionOptions {
-  /** Finds those that would be removed, and removes none. @defaultValue false */
+  /** Only finds the schedules that would be removed. @defaultValue false */
   readonly dryRun?: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface Schedule<T = unknown> {
   readonly topic: string;
   readonly partition: number;
   readonly key: string;
-  /** What its messages carry, read from JSON by the serializer of the topic, if any. `undefined` if it cannot be read. */
+  /** The payload of its messages, read with the topic's serializer, if any. `undefined` if it can't be read. */
   readonly payload: T;
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds. */
@@ -81,15 +81,15 @@ export interface Schedule<T = unknown> {
   readonly catchUp: NonNullable<ScheduleRule['catchUp']>;
   readonly overlap: NonNullable<ScheduleRule['overlap']>;
   readonly paused: boolean;
-  /** Whether a `@RecurringHandler()` declares it, so that `prune()` removes it once none does any more. */
+  /** Whether a `@RecurringHandler()` declared it. Then `prune()` removes it once none declares it any more. */
   readonly declared: boolean;
-  /** When its next occurrence is; `undefined` if it is paused, or has ended. */
+  /** The time of its next occurrence; `undefined` if it is paused or has ended. */
   readonly next: Date | undefined;
-  /** Its latest occurrence that was published; `undefined` before the first. */
+  /** The latest occurrence that was published; `undefined` before the first. */
   readonly last: Date | undefined;
   /**
-   * How many occurrences were not published, because of an outage or since an earlier one was not over; one outage counts at most
-   * 1,000 of a cron expression.
+   * How many occurrences were not published, because of an outage or because an earlier one was not over. For a cron expression, one
+   * outage counts as at most 1,000.
    */
   readonly missed: number;
 }

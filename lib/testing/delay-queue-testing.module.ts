@@ -19,7 +19,7 @@ export function getDelayQueueHarnessToken(connection: string = DEFAULT_CONNECTIO
 }
 
 /**
- * `DelayQueueModule` on a broker in memory, with a clock that the test moves. It takes the same options, so it can be given
+ * `DelayQueueModule` on a broker in this process, with a clock that the test moves. It takes the same options, so it can be given
  * those of the application. It provides the same, and also a {@link DelayQueueHarness}.
  *
  * @example

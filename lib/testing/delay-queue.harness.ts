@@ -41,7 +41,7 @@ export interface OverridableModule {
 }
 
 /**
- * The world of a test: a clock that stands still until it is moved, and a broker in memory. {@link DelayQueueTestingModule}
+ * The world of a test: a clock that stands still until it is moved, and a broker in this process. {@link DelayQueueTestingModule}
  * provides one; {@link override} puts one under an application that imports `DelayQueueModule`.
  * Several applications may share one, as the processes of a fleet share a Redis.
  *
@@ -167,7 +167,7 @@ export class DelayQueueHarness {
   scheduled<T>(topic: TopicRef<T>): WaitingMessage<T>[] {
     const name = checkedTopicName(topic);
     const serializer = this.backend.serializerOf(name);
-    return this.backend.memory.list(name, 'scheduled').map((placed) => toWaiting<T>(placed, serializer));
+    return this.backend.stored.list(name, 'scheduled').map((placed) => toWaiting<T>(placed, serializer));
   }
 
   /**
@@ -178,7 +178,7 @@ export class DelayQueueHarness {
   deadLetters<T>(topic: TopicRef<T>): HarnessDeadLetter<T>[] {
     const name = checkedTopicName(topic);
     const serializer = this.backend.serializerOf(name);
-    return this.backend.memory.list(name, 'dead').map((placed) => toDeadLetter<T>(placed, serializer));
+    return this.backend.stored.list(name, 'dead').map((placed) => toDeadLetter<T>(placed, serializer));
   }
 
   /**
@@ -186,15 +186,15 @@ export class DelayQueueHarness {
    * Handlers that run go on.
    */
   async clear(): Promise<void> {
-    const { published, memory } = this.backend;
+    const { published, stored, embedded } = this.backend;
     published.clear();
-    for (const topic of memory.knownTopics) {
-      for (const { partition, stored } of memory.list(topic, 'scheduled')) {
-        await memory.cancel(partition, { caller: this.#caller, sequence: ++this.#sequence }, stored.storedId);
+    for (const topic of stored.topics) {
+      for (const { partition, stored: message } of stored.list(topic, 'scheduled')) {
+        await embedded.cancel(partition, { caller: this.#caller, sequence: ++this.#sequence }, message.storedId);
       }
-      for (const { partition } of memory.list(topic, 'dead')) await memory.trimDead(partition, { maxCount: 0 });
+      for (const { partition } of stored.list(topic, 'dead')) await embedded.trimDead(partition, { maxCount: 0 });
     }
-    memory.forgetFinished();
+    stored.forgetFinished();
   }
 
   /**
@@ -219,7 +219,7 @@ export class DelayQueueHarness {
    */
   setReplicas(count: number): void {
     assertInteger('count', count, { min: 0, max: MAX_REPLICAS });
-    this.backend.memory.replicas = count;
+    this.backend.embedded.calls.replicas = count;
   }
 
   /**

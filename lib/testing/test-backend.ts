@@ -1,5 +1,6 @@
 import type { Broker } from '../broker/broker.interface.js';
-import { MemoryBroker } from '../broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
+import { noRedis } from '../broker/redis/no-redis.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import type { Backend, MessageHandler } from '../composition/backend.js';
 import type { DelayQueueModuleOptions } from '../composition/delay-queue-options.interface.js';
@@ -9,21 +10,26 @@ import type { PayloadSerializer } from '../messages/serializer.js';
 import type { Clock } from '../time/clock.js';
 import { VERSION } from '../version.js';
 import { Faults } from './faults.js';
-import { noRedis } from './no-redis.js';
 import { Outages } from './outages.js';
 import { PublishedMessages } from './published-messages.js';
+import { StoredMessages } from './stored-messages.js';
 import { testingBroker, watchCalls } from './testing.broker.js';
 import type { VirtualTime } from './virtual-time.js';
 
+const NO_REDIS =
+  'there is no Redis in this test. Override the provider that uses it, or the token itself: ' +
+  'overrideProvider(DELAY_QUEUE_REDIS).useValue(…).';
+
 /**
- * What connections stand on in a test: a broker in memory, and a clock that the test moves. A connection may belong to another
+ * What connections stand on in a test: a broker in this process, and a clock that the test moves. A connection may belong to another
  * copy of this package than the testing kit, but not to another version.
  */
 export class TestBackend implements Backend {
   readonly clock: Clock;
   /** Tests end their applications themselves. */
   readonly expectsSignals = false;
-  readonly memory: MemoryBroker;
+  readonly embedded: EmbeddedBroker;
+  readonly stored: StoredMessages;
   readonly faults = new Faults();
   readonly outages: Outages;
   readonly published = new PublishedMessages();
@@ -35,10 +41,11 @@ export class TestBackend implements Backend {
   constructor(time: VirtualTime) {
     this.#time = time;
     this.clock = time.clock;
-    this.memory = new MemoryBroker(time.clock);
+    this.embedded = new EmbeddedBroker(time.clock);
+    this.stored = new StoredMessages(this.embedded);
     this.outages = new Outages(time.clock);
-    const { memory, faults, outages, published } = this;
-    this.broker = testingBroker({ memory, activity: time.activity, faults, outages, published });
+    const { embedded, faults, outages, published } = this;
+    this.broker = testingBroker({ embedded, activity: time.activity, faults, outages, published });
   }
 
   /**
@@ -58,7 +65,7 @@ export class TestBackend implements Backend {
   }
 
   async createBroker(): Promise<{ broker: Broker; redis: object }> {
-    return { broker: this.broker, redis: noRedis() };
+    return { broker: this.broker, redis: await noRedis(NO_REDIS) };
   }
 
   watch(handler: MessageHandler): MessageHandler {

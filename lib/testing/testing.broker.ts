@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Broker, NO_TOKEN, type Partition, type PublishResult, type Receipt } from '../broker/broker.interface.js';
-import type { MemoryBroker } from '../broker/memory/memory.broker.js';
+import type { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
 import type { MessageHandler } from '../composition/backend.js';
 import type { Activity } from './activity.js';
@@ -9,16 +9,16 @@ import type { Outages } from './outages.js';
 import type { PublishedMessages } from './published-messages.js';
 
 export interface TestingBrokerOptions {
-  readonly memory: MemoryBroker;
+  readonly embedded: EmbeddedBroker;
   readonly activity: Activity;
   readonly faults: Faults;
   readonly outages: Outages;
   readonly published: PublishedMessages;
 }
 
-/** The broker in memory as an application under test has it: watched, and failing when the test says so. */
-export function testingBroker({ memory, activity, faults, outages, published }: TestingBrokerOptions): Broker {
-  const recorded = wrapBroker(memory, (call) => recordPublished(call, memory, published));
+/** The broker as an application under test has it: watched, and failing when the test says so. */
+export function testingBroker({ embedded, activity, faults, outages, published }: TestingBrokerOptions): Broker {
+  const recorded = wrapBroker(embedded, (call) => recordPublished(call, embedded, published));
   const failing = wrapBroker(recorded, async (call) => {
     activity.called();
     // Nobody moves the clock while an application boots.
@@ -31,18 +31,18 @@ export function testingBroker({ memory, activity, faults, outages, published }: 
     await outages.assertReachable();
   };
   return wrapBroker(failing, watchDeliveries(activity), {
-    link: { ...memory.link, ping },
+    link: { ...embedded.link, ping },
     onAvailable: (listener) => outages.onEnd(listener),
   });
 }
 
 /** What took effect counts as published, even if its reply is lost. */
-async function recordPublished(call: BrokerCall, memory: MemoryBroker, published: PublishedMessages): Promise<unknown> {
+async function recordPublished(call: BrokerCall, broker: Broker, published: PublishedMessages): Promise<unknown> {
   if (call.operation === 'publishOccurrence') {
     const [partition, id, { storedId, dueAt }] = call.args;
     const result = await call.run();
     const stored =
-      result.status === 'published' && !result.duplicate ? await memory.get(partition, storedId) : undefined;
+      result.status === 'published' && !result.duplicate ? await broker.get(partition, storedId) : undefined;
     if (stored) published.record(partition, id, [{ ...stored, dueAt }]);
     return result;
   }

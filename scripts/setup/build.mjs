@@ -13,6 +13,8 @@ const BUILD_SETTINGS = [
   'scripts/build.mjs',
   'scripts/setup/bundle.mjs',
   'scripts/setup/lua-scripts.mjs',
+  'scripts/setup/lua-translator.mjs',
+  'scripts/setup/translated-names.mjs',
 ];
 
 /** Builds the library into dist, if dist is not up to date with lib. */

@@ -1,8 +1,12 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { translate } from './lua-translator.mjs';
 
 const FOLDER = join(import.meta.dirname, '../../lib/broker/redis/lua');
 const TABLE = join(FOLDER, 'script-table.ts');
+
+/** The module that has all scripts as JavaScript; there is only its declaration. */
+const TRANSLATED = /\/translated-scripts\.js$/;
 
 /** Longest line of a source file, as the formatter has it. */
 const PRINT_WIDTH = 120;
@@ -32,20 +36,35 @@ const DECLARATION =
 
 /**
  * Makes a module of each Lua script that is imported: its source, with every include in place of its line, and what its head
- * says that it takes. So the scripts stay files, and what is built reads nothing from disk. For rolldown and Vite alike.
+ * says that it takes; and one of all scripts as JavaScript. So the scripts stay files, and what is built reads nothing from disk. For
+ * rolldown and Vite alike.
  */
 export function luaScripts() {
   return {
     name: 'lua-scripts',
+    resolveId(id) {
+      return TRANSLATED.test(id) ? join(FOLDER, 'translated-scripts.js') : undefined;
+    },
     load(id) {
-      if (!id.endsWith('.lua')) return undefined;
-      const script = readScript(id, (path) => {
+      const read = (path) => {
         this.addWatchFile(path);
         return readFileSync(path, 'utf8');
-      });
-      return { code: `export default ${JSON.stringify(script)};`, moduleType: 'js', map: null };
+      };
+      // Without a source map: nobody reads what it would tell.
+      if (TRANSLATED.test(id)) return { code: translatedScripts(read), moduleType: 'js', map: { mappings: '' } };
+      if (!id.endsWith('.lua')) return undefined;
+      return { code: `export default ${JSON.stringify(readScript(id, read))};`, moduleType: 'js', map: null };
     },
   };
+}
+
+/** The module that has every script as JavaScript. */
+function translatedScripts(read) {
+  const scripts = scriptNames().map((name) => {
+    const { source } = readScript(join(FOLDER, `${name}.lua`), read);
+    return `  '${name}': ${translate(Buffer.from(source).toString('latin1'), name)},\n`;
+  });
+  return `export const TRANSLATED = {\n${scripts.join('')}};\n`;
 }
 
 /**
@@ -89,8 +108,7 @@ export function writeScriptTable() {
 
 /** The module that imports every script, with types that say what each takes. */
 export function scriptTable() {
-  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.lua'));
-  const names = files.map((file) => basename(file, '.lua')).toSorted();
+  const names = scriptNames();
   return [
     '// Made from the heads of the scripts by scripts/setup/lua-scripts.mjs; `npm run build` writes it anew.\n',
     '/* oxlint-disable max-lines -- it has a line for each key and argument of each script */\n',
@@ -101,6 +119,11 @@ export function scriptTable() {
     '\n/** The keys and arguments that each script takes, by their names. */\n',
     `export interface ScriptParameters {\n${names.map(parametersOf).join('')}}\n`,
   ].join('');
+}
+
+function scriptNames() {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.lua'));
+  return files.map((file) => basename(file, '.lua')).toSorted();
 }
 
 /** A property of the table: what a script takes. */

@@ -9,20 +9,42 @@ import { askRedis } from './redis-socket.mjs';
 
 const KEEPER = fileURLToPath(new URL('./redis-keeper.mjs', import.meta.url));
 
+/** What the library takes in the place of the URL of a Redis, if there is none. */
+const EMBEDDED = { url: 'embedded:', stop: async () => {} };
+
 /**
  * Finds a Redis: the one that REDIS_URL names, otherwise a private one, whose server it installs if necessary.
  *
  * @param own whether it has to be a private one even with REDIS_URL
+ * @param orEmbedded whether one process may keep all messages itself, if REDIS_URL says so or no server can be installed
  * @returns {Promise<{ url: string, stop(): Promise<void> }>}
  * @throws {SetupFailure}
  */
-export async function startRedis({ own = false } = {}) {
+export async function startRedis({ own = false, orEmbedded = false } = {}) {
   const { REDIS_URL } = process.env;
+  if (REDIS_URL === EMBEDDED.url && orEmbedded) {
+    console.log(`The sample keeps its messages in its own process (redis: '${EMBEDDED.url}').`);
+    return EMBEDDED;
+  }
   if (REDIS_URL && !own) {
     await checkRedis(REDIS_URL);
     return { url: REDIS_URL, stop: async () => {} };
   }
-  return startPrivateRedis(await ensureRedisServer());
+  const server = findRedisServers().usable[0] ?? (await installOr(orEmbedded));
+  return server ? startPrivateRedis(server) : EMBEDDED;
+}
+
+/** Answers nothing if Redis cannot be installed and need not be. */
+async function installOr(orEmbedded) {
+  try {
+    return await installRedis();
+  } catch (error) {
+    if (!orEmbedded || !(error instanceof SetupFailure)) throw error;
+    console.log(
+      `${error.message}\n\nInstead, the sample keeps its messages in its own process (redis: '${EMBEDDED.url}').\n`,
+    );
+    return undefined;
+  }
 }
 
 /**

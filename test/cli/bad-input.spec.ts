@@ -79,6 +79,7 @@ const WRONG: readonly (readonly [args: string, says: RegExp])[] = [
   ['completion cmd', /Allowed choices are bash, zsh, fish/],
   ['topics --prefix a{b}', /A prefix must be/],
   ['topics --redis localhost', /redis must be a URL/],
+  ['topics --redis embedded:', /in the memory of the process that uses it, and this is another one/],
   ['topics --redis {"host"', /--redis begins as JSON and is none/],
   ['topics --redis {"hots":"x"} --redis-timeout never', /--redis-timeout must be a duration/],
   ['topics --redis @/nowhere', /--redis names a file that cannot be read/],

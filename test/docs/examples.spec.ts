@@ -37,7 +37,7 @@ describe('the code of the documents', () => {
     expect(programs.map(({ heading }) => heading)).toEqual([
       'Quick start',
       'Administration',
-      'Looking',
+      'Before you start',
       'Doctor',
       'Testing',
     ]);

@@ -47,7 +47,7 @@ describe('the check of links', () => {
     { link: 'no-such-file.md', leads: false },
     { link: 'publishing.md', leads: true },
     { link: 'publishing.md#no-such-heading', leads: false },
-    { link: 'publishing.md#many-messages', leads: true },
+    { link: 'publishing.md#publish-many-messages', leads: true },
     { link: '#handling', leads: true },
     { link: '#no-such-heading', leads: false },
   ])('finds that $link leads somewhere: $leads', ({ link, leads }) => {

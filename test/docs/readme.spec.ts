@@ -26,20 +26,23 @@ describe('the README', () => {
   });
 });
 
-describe('the quick start, run as printed', () => {
+describe.each(['embedded', 'Redis'])('the quick start, run as printed: %s', (place) => {
   let folder: string;
   let redisUrl: string;
   let example: ChildProcess;
   let output = '';
 
   beforeEach(async () => {
+    output = '';
     redisUrl = ownDatabase(inject('redisUrl'));
     await removeKeys(redisUrl);
     folder = await mkdtemp(join(tmpdir(), 'delay-queue-readme-'));
     await installBesidePeers(folder);
     const program = new MemoryProgram('test/docs', new Map([['main.ts', quickStart?.code ?? '']]));
     await writeFile(join(folder, 'main.js'), program.javaScript('main.ts'));
-    example = spawn(process.execPath, ['main.js'], { cwd: folder, env: { ...process.env, REDIS_URL: redisUrl } });
+    const { REDIS_URL: _, NODE_ENV: __, ...env } = process.env;
+    if (place === 'Redis') env['REDIS_URL'] = redisUrl;
+    example = spawn(process.execPath, ['main.js'], { cwd: folder, env });
     for (const stream of [example.stdout, example.stderr]) {
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     }
@@ -73,6 +76,7 @@ describe('the quick start, run as printed', () => {
     example.kill('SIGTERM');
     expect(await exited).toEqual([null, 'SIGTERM']);
     expect(output).not.toMatch(/ERROR|Error/);
+    expect(output.includes("redis: 'embedded:' keeps messages in the memory")).toBe(place === 'embedded');
     await expectHandedOver(redisUrl);
   });
 });

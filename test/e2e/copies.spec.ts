@@ -211,7 +211,12 @@ describe('built copies', () => {
     );
     const file = join(folder, 'plugin/node_modules/plugin.mjs');
     const external = /^(?!.*nestjs-delay-queue)[^./]/;
-    const { output } = await build({ input, platform: 'node', external, output: { file, minify: true } });
+    const { output } = await build({
+      input,
+      platform: 'node',
+      external,
+      output: { file, codeSplitting: false, minify: true },
+    });
     expect(output[0].code).not.toContain('DelayQueueScheduler(');
     const plugin = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Library;
 

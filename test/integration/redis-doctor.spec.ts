@@ -14,7 +14,6 @@ import { until } from '../support/waiting.js';
 const SAFE = { 'maxmemory-policy': 'noeviction', maxmemory: '0', appendonly: 'yes', save: '' };
 
 /** What is said of any Redis 6.2, which has no script flags. */
-const ALWAYS: readonly DoctorCheck[] = IS_REDIS_7 ? [] : ['script-flags'];
 
 function amiss(findings: readonly DoctorFinding[]): DoctorCheck[] {
   return findings.filter(({ level }) => level !== 'ok').map(({ check }) => check);
@@ -64,7 +63,7 @@ describe('the doctor', () => {
   it('finds nothing amiss on a server in order, and leaves nothing', async () => {
     const findings = await examine();
 
-    expect(amiss(findings)).toEqual(ALWAYS);
+    expect(amiss(findings)).toEqual([]);
     expect(of(findings, 'version')?.message).toMatch(/Redis \d+\.\d+\.\d+/);
     expect(of(findings, 'signals')?.message).toContain('plain pub/sub');
     expect(await keys()).toEqual([]);
@@ -143,7 +142,7 @@ describe('the doctor', () => {
     it('names the commands that are refused, and makes the other checks', async () => {
       const findings = await examineAs(...ALL, '-zadd', '-hdel');
 
-      expect(amiss(findings)).toEqual([...new Set<DoctorCheck>(['rights', ...ALWAYS])]);
+      expect(amiss(findings)).toEqual(['rights']);
       expect(of(findings, 'rights')).toMatchObject({
         level: 'error',
         message: expect.stringMatching(/HDEL: .*ZADD: /) as string,
@@ -206,7 +205,7 @@ describe('the doctor', () => {
       await node.config('SET', 'maxmemory-policy', 'allkeys-lru');
 
       const whole = await examine({ nodes: cluster.nodes });
-      expect(amiss(whole).filter((check) => !ALWAYS.includes(check))).toEqual(['eviction', 'replicas', 'replicas']);
+      expect(amiss(whole)).toEqual(['eviction', 'replicas', 'replicas']);
       expect(of(whole, 'signals')?.message).toContain(IS_REDIS_7 ? 'sharded pub/sub' : 'plain pub/sub');
       expect(of(whole, 'eviction')?.message).toContain(`127.0.0.1:${first?.port} has`);
       for (const { port } of cluster.servers) expect(of(whole, 'version')?.message).toContain(`127.0.0.1:${port}`);

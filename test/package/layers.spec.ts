@@ -19,9 +19,9 @@ const REFUSED = [
   ['lib/broker', 'lib/broker/redis'],
   ['lib/broker', 'lib/events'],
   ['lib/broker', 'ioredis'],
-  ['lib/broker/memory', 'lib/broker/redis'],
-  ['lib/broker/memory', 'lib/topics'],
-  ['lib/broker/redis', 'lib/broker/memory'],
+  ['lib/broker/embedded', 'ioredis'],
+  ['lib/broker/embedded', 'lib/topics'],
+  ['lib/broker/redis', 'lib/broker/embedded'],
   ['lib/broker/redis', 'lib/consumer'],
   ['lib/events', 'lib/topics'],
   ['lib/events', '@nestjs/common'],
@@ -68,7 +68,8 @@ const ALLOWED = [
   ['lib/consumer', 'lib/topics'],
   ['lib/composition', 'lib/broker/redis'],
   ['lib/module', 'lib/composition'],
-  ['lib/testing', 'lib/broker/memory'],
+  ['lib/broker/embedded', 'lib/broker/redis'],
+  ['lib/testing', 'lib/broker/embedded'],
 ] as const;
 
 describe('the linter', () => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { VERSION } from '../support/internals.js';
 import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
 import { installOnNest12 } from '../support/package/installations.js';
@@ -142,7 +142,10 @@ describe('an application that has installed the packed library', () => {
   it.concurrent.each(STYLES)(
     'compiles, handles a message and has one refused: type $type',
     async (style) => {
-      expect(await runGreeter(await compiled(style))).toEqual(greeterOutput(style.type));
+      const app = await compiled(style);
+      for (const redis of [inject('redisUrl'), 'embedded:']) {
+        expect(await runGreeter(app, { redis }), redis).toEqual(greeterOutput(style.type));
+      }
     },
     120_000,
   );

@@ -1,30 +1,30 @@
-import type { ScriptRunner } from './script-runner.js';
+import type { Calls } from './calls.interface.js';
 
 /** Most fields of a hash that one call is about. */
 export const FIELDS_PER_CALL = 1000;
 
 /** The values of some fields, in their order, in bounded calls. */
 export async function fieldsOf(
-  scripts: ScriptRunner,
+  calls: Calls,
   hash: string,
   fields: readonly string[],
   perCall = FIELDS_PER_CALL,
 ): Promise<(string | null)[]> {
   const values: (string | null)[] = [];
   for (const page of pagesOf(fields, perCall)) {
-    values.push(...(await scripts.call([hash], (redis) => redis.hmget(hash, ...page))));
+    values.push(...(await calls.call([hash], (redis) => redis.hmget(hash, ...page))));
   }
   return values;
 }
 
 /** All fields that fit a pattern, in bounded calls. */
-export async function scanFields(scripts: ScriptRunner, hash: string, pattern: string): Promise<Map<string, string>> {
+export async function scanFields(calls: Calls, hash: string, pattern: string): Promise<Map<string, string>> {
   // A scan may answer a field twice.
   const all = new Map<string, string>();
   let cursor = '0';
   do {
     const from = cursor;
-    const [next, fields] = await scripts.call([hash], (redis) =>
+    const [next, fields] = await calls.call([hash], (redis) =>
       redis.hscan(hash, from, 'MATCH', pattern, 'COUNT', FIELDS_PER_CALL),
     );
     for (let i = 0; i + 1 < fields.length; i += 2) all.set(fields[i] as string, fields[i + 1] as string);

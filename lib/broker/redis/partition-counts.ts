@@ -8,13 +8,10 @@ import {
   sessionOfOwner,
 } from '../broker.interface.js';
 import { GatheredCalls } from './gathered-calls.js';
-import type { RedisFleetOptions } from './redis-fleet.js';
+import type { OperationOptions } from './redis-reports.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import { timeOrNone } from './replies.js';
-import type { Reply } from './script-runner.js';
-
-/** Most partitions that one call counts: Redis takes half a millisecond for them. */
-const AT_ONCE = 16;
+import type { Reply } from './calls.interface.js';
 
 /** Counts what partitions hold, several by one call. */
 export class PartitionCounts {
@@ -22,17 +19,15 @@ export class PartitionCounts {
   readonly #stats: GatheredCalls<PartitionKeys, undefined, Reply>;
   readonly #dueCounts: GatheredCalls<PartitionKeys, readonly number[], Reply>;
 
-  constructor({ scripts, keys, connection }: RedisFleetOptions) {
+  constructor({ calls, keys }: OperationOptions) {
     this.#keys = keys;
-    // Partitions of a Cluster have a slot each.
-    const atOnce = connection.commands.isCluster ? 1 : AT_ONCE;
     this.#stats = new GatheredCalls({
-      ask: async (places) => scripts.runForEach('stats', places, {}),
-      most: () => atOnce,
+      ask: async (places) => calls.runForEach('stats', places, {}),
+      most: () => calls.mostPlaces,
     });
     this.#dueCounts = new GatheredCalls({
-      ask: async (places, times) => scripts.runForEach('count-due', places, { rest: times }),
-      most: (times) => Math.max(1, Math.min(atOnce, Math.floor(MAX_DUE_TIMES / times.length))),
+      ask: async (places, times) => calls.runForEach('count-due', places, { rest: times }),
+      most: (times) => Math.max(1, Math.min(calls.mostPlaces, Math.floor(MAX_DUE_TIMES / times.length))),
     });
   }
 

@@ -11,6 +11,12 @@ export type RedisClient = Redis | Cluster;
 /** What is used of ioredis, which takes longer to load than all else: so it is handed over once it is needed. */
 export type IoRedis = Pick<typeof import('ioredis'), 'Cluster' | 'Command' | 'Redis'>;
 
+/** ioredis is loaded only when a connection is made: importing the library takes a third of the time. */
+export async function loadIoRedis(): Promise<IoRedis> {
+  // So that webpack, and what is built on it, keeps everything in one file.
+  return import(/* webpackMode: "eager" */ 'ioredis');
+}
+
 /** What a client is for; the signals of other processes need one of their own. */
 export type Purpose = 'commands' | 'subscriber';
 
@@ -47,7 +53,7 @@ const BEHAVIOUR = {
   socketTimeout: SOCKET_TIMEOUT,
   // ioredis would subscribe without anybody to catch its failure, which ends the process.
   autoResubscribe: false,
-  // One watch a process tells all of its connections; ioredis would have each listen to every Sentinel. See docs/decisions/0059.
+  // One watch a process tells all of its connections; ioredis would have each listen to every Sentinel. See docs/decisions/0040.
   failoverDetector: false,
   sentinelCommandTimeout: SENTINEL_TIMEOUT,
   // Until then nothing is sent but what makes the connection, so that no command goes to a database that was not selected.
@@ -80,7 +86,7 @@ export function clientsOf(ioredis: IoRedis, settings: RedisSettings, onReplica: 
   const reconnecting = (given: RedisOptions = {}): { reconnectOnError: ReconnectOnError } => ({
     reconnectOnError: (error) => {
       if (isOfReplica(error)) return onReplica();
-      // ioredis only tells of a SELECT that fails, and goes on in database 0. See docs/decisions/0043.
+      // ioredis only tells of a SELECT that fails, and goes on in database 0. See docs/decisions/0009.
       return isRefusedDatabase(error) || (given.reconnectOnError?.(error) ?? false);
     },
   });

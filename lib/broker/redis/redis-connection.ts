@@ -187,7 +187,7 @@ export class RedisConnection {
     }
   }
 
-  /** Whether signals about a key stay on the cluster's node that holds it. See docs/decisions/0055. */
+  /** Whether signals about a key stay on the cluster's node that holds it. See docs/decisions/0041. */
   isSharded(key: string): boolean {
     return this.commands.isCluster && this.nodes.of(key).traits.shardedPubSub;
   }

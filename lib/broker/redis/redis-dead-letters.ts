@@ -9,11 +9,11 @@ import type {
   Requeue,
   RetentionLimits,
 } from '../broker.interface.js';
-import type { RedisFleetOptions } from './redis-fleet.js';
+import type { Calls, Given, Reply } from './calls.interface.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import { RedisSchedules } from './redis-schedules.js';
 import { deadLetterPage, timeOrNone, wereFound } from './replies.js';
-import type { Given, Reply, ScriptRunner } from './script-runner.js';
+import type { OperationOptions } from './redis-reports.js';
 import type { ScriptName } from './scripts.js';
 
 /** Most bytes of failures in a page of dead letters. */
@@ -23,12 +23,12 @@ type DeadLetterOperation = 'listDead' | 'requeueDead' | 'removeDead' | 'trimDead
 
 /** The operations about messages that have ended: dead letters, and the finished that are kept. */
 export class RedisDeadLetters extends RedisSchedules implements Pick<BrokerOperations, DeadLetterOperation> {
-  readonly #scripts: ScriptRunner;
+  readonly #calls: Calls;
   readonly #keys: RedisKeys;
 
-  constructor(options: RedisFleetOptions) {
+  constructor(options: OperationOptions) {
     super(options);
-    this.#scripts = options.scripts;
+    this.#calls = options.calls;
     this.#keys = options.keys;
   }
 
@@ -85,6 +85,6 @@ export class RedisDeadLetters extends RedisSchedules implements Pick<BrokerOpera
     given: Given<N, PartitionKeys>,
     adds?: boolean,
   ): Promise<Reply> {
-    return this.#scripts.run(name, this.#keys.partition(partition), given, { adds });
+    return this.#calls.run(name, this.#keys.partition(partition), given, adds);
   }
 }

@@ -31,18 +31,13 @@ import {
   topicConfigOf,
 } from './fleet-records.js';
 import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from './hash-fields.js';
-import type { RedisConnection } from './redis-connection.js';
 import { isFull } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
-import { RedisReports, type RedisReportsOptions } from './redis-reports.js';
-import type { ScriptRunner } from './script-runner.js';
+import { type OperationOptions, RedisReports } from './redis-reports.js';
+import type { Calls } from './calls.interface.js';
 
 /** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
 const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits'] as const;
-
-export interface RedisFleetOptions extends RedisReportsOptions {
-  readonly connection: RedisConnection;
-}
 
 type FleetOperation =
   | 'topics'
@@ -67,20 +62,17 @@ const MARK_BYTES = 9;
 
 /** The operations about topics, sessions and owners. */
 export class RedisFleet extends RedisReports implements Pick<BrokerOperations, FleetOperation> {
-  readonly #connection: RedisConnection;
-  readonly #scripts: ScriptRunner;
+  readonly #calls: Calls;
   readonly #keys: RedisKeys;
 
-  constructor(options: RedisFleetOptions) {
+  constructor(options: OperationOptions) {
     super(options);
-    const { connection, scripts, keys } = options;
-    this.#connection = connection;
-    this.#scripts = scripts;
-    this.#keys = keys;
+    this.#calls = options.calls;
+    this.#keys = options.keys;
   }
 
   async topics(): Promise<string[]> {
-    const fields = await scanFields(this.#scripts, this.#keys.fleet.topics, '*');
+    const fields = await scanFields(this.#calls, this.#keys.fleet.topics, '*');
     return [...fields.keys()].filter(isName).toSorted();
   }
 
@@ -96,7 +88,7 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
     }
     const copy = decodeTopicConfig(copyText);
     const isKnown = copy?.protocol === PROTOCOL_VERSION;
-    const reply = await this.#scripts.run('configure', this.#keys.topic(topic), {
+    const reply = await this.#calls.run('configure', this.#keys.topic(topic), {
       partitions: isKnown ? copy.partitions : partitions,
       max_partitions: MAX_PARTITIONS,
       protocol: PROTOCOL_VERSION,
@@ -112,21 +104,21 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
   }
 
   async setLimits(topic: string, limits: TopicLimits | undefined): Promise<void> {
-    await this.#scripts.run('set-limits', this.#keys.topic(topic), { limits: encodeLimits(limits) });
+    await this.#calls.run('set-limits', this.#keys.topic(topic), { limits: encodeLimits(limits) });
     const config = await this.#storedConfig(topic);
     if (config) await this.#setField(this.#keys.fleet.topics, topic, encodeTopicConfig(config));
   }
 
   async configOf(topic: string): Promise<TopicConfig | undefined> {
     const { config } = this.#keys.topic(topic);
-    const stored = await this.#scripts.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS));
+    const stored = await this.#calls.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS));
     const known = topicConfigOf(stored) ?? decodeTopicConfig(await this.#secondCopy(topic));
     if (known || stored.every((field) => field === null)) return known;
     return this.#refuseConfig(topic, stored);
   }
 
   async configsOf(topics: readonly string[]): Promise<(TopicConfig | undefined)[]> {
-    const stored = await fieldsOf(this.#scripts, this.#keys.fleet.topics, topics);
+    const stored = await fieldsOf(this.#calls, this.#keys.fleet.topics, topics);
     return stored.map(decodeTopicConfig);
   }
 
@@ -135,7 +127,7 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
     const { sessions } = this.#keys.fleet;
     const record = encodeSession(heartbeat, this.#now);
     try {
-      const [added, fields] = await this.#scripts.call([sessions], (redis) =>
+      const [added, fields] = await this.#calls.call([sessions], (redis) =>
         Promise.all([redis.hset(sessions, heartbeat.session, record), redis.hgetall(sessions)]),
       );
       return { isNew: added === 1, mark: fields[MARK] ?? (await this.#setMark()), sessions: decodeSessions(fields) };
@@ -150,7 +142,7 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
   async #setMark(): Promise<string | undefined> {
     const { sessions } = this.#keys.fleet;
     const mark = randomBytes(MARK_BYTES).toString('base64url');
-    const [, stored] = await this.#scripts.call([sessions], (redis) =>
+    const [, stored] = await this.#calls.call([sessions], (redis) =>
       Promise.all([redis.hsetnx(sessions, MARK, mark), redis.hget(sessions, MARK)]),
     );
     return stored ?? undefined;
@@ -159,17 +151,17 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
   async leave(heartbeat: Heartbeat): Promise<void> {
     const { session, count } = heartbeat;
     const left_record = encodeLeftSession(heartbeat, this.#now);
-    await this.#scripts.run('leave', this.#keys.fleet, { session, count, left_record });
+    await this.#calls.run('leave', this.#keys.fleet, { session, count, left_record });
   }
 
   async forget(sessions: readonly string[]): Promise<void> {
     for (const rest of pagesOf(sessions, FIELDS_PER_CALL))
-      await this.#scripts.run('forget-sessions', this.#keys.fleet, { rest });
+      await this.#calls.run('forget-sessions', this.#keys.fleet, { rest });
   }
 
   async sessions(): Promise<SessionRecord[]> {
     const { sessions } = this.#keys.fleet;
-    return decodeSessions(await this.#scripts.call([sessions], (redis) => redis.hgetall(sessions)));
+    return decodeSessions(await this.#calls.call([sessions], (redis) => redis.hgetall(sessions)));
   }
 
   async rememberTopics({ digest, topics }: TopicList): Promise<void> {
@@ -177,47 +169,44 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
   }
 
   async rememberedTopics(digests: readonly string[]): Promise<(readonly string[] | undefined)[]> {
-    const stored = await fieldsOf(this.#scripts, this.#keys.fleet.handled, digests);
+    const stored = await fieldsOf(this.#calls, this.#keys.fleet.handled, digests);
     return stored.map(decodeTopics);
   }
 
   async tell({ to, signal }: FleetSignal): Promise<void> {
     const channel = to === undefined ? this.#keys.fleet.channel : this.#keys.sessionChannel(to);
-    const text = encodeSessionSignal(signal);
-    if (this.#connection.isSharded(channel))
-      await this.#connection.send((redis) => redis.spublish(channel, text), channel);
-    else await this.#connection.send((redis) => redis.publish(channel, text));
+    await this.#calls.publish(channel, encodeSessionSignal(signal));
   }
 
   async acquire(partition: Partition, owner: Owner, replaces: Owner | undefined): Promise<AcquireResult> {
     const given = { new_owner: owner, replaces: replaces ?? '', is_first: replaces === undefined ? 1 : 0 };
-    const [acquired, stored] = await this.#scripts.run('acquire', this.#keys.partition(partition), given);
+    const [acquired, stored] = await this.#calls.run('acquire', this.#keys.partition(partition), given);
     return acquired === 1 ? { acquired: true } : { acquired: false, owner: stored as string | undefined };
   }
 
   async release(partition: Partition, owner: Owner): Promise<void> {
     const given = { given_up: owner, epoch: released(owner) };
-    await this.#scripts.run('release', this.#keys.partition(partition), given);
+    await this.#calls.run('release', this.#keys.partition(partition), given);
   }
 
   /** The clock that heartbeats go by, epoch milliseconds. */
   get #now(): number {
-    return this.#connection.nodes.now(this.#keys.fleet.sessions);
+    return this.#calls.now(this.#keys.fleet.sessions);
   }
 
   async #storedConfig(topic: string): Promise<TopicConfig | undefined> {
     const { config } = this.#keys.topic(topic);
-    return topicConfigOf(await this.#scripts.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS)));
+    return topicConfigOf(await this.#calls.call([config], (redis) => redis.hmget(config, ...CONFIG_FIELDS)));
   }
 
   async #secondCopy(topic: string): Promise<string | null> {
     const { topics } = this.#keys.fleet;
-    return this.#scripts.call([topics], (redis) => redis.hget(topics, topic));
+    return this.#calls.call([topics], (redis) => redis.hget(topics, topic));
   }
 
   /** Answers whether the field is new. */
   async #setField(record: string, field: string, value: string): Promise<boolean> {
-    const [added] = await this.#scripts.run('set-field', { record }, { field, value });
+    const [added] = await this.#calls.run('set-field', { record }, { field, value });
     return added === 1;
   }
 
@@ -225,7 +214,7 @@ export class RedisFleet extends RedisReports implements Pick<BrokerOperations, F
   #refuseConfig(topic: string, [partitions, protocol, order]: readonly unknown[]): never {
     const { config } = this.#keys.topic(topic);
     throw new BrokerUnavailableError(
-      `Another program has damaged what is stored of topic '${topic}' in Redis at ${this.#connection.address}: ${config} holds ` +
+      `Another program has damaged what is stored of topic '${topic}' in Redis at ${this.#calls.address}: ${config} holds ` +
         `partitions ${shown(partitions)} (allowed: 1 to ${MAX_PARTITIONS}), protocol ${shown(protocol)} and order ${shown(order)} ` +
         `(allowed: continue, block or none), and the copy in ${this.#keys.fleet.topics} is gone as well. Set what the topic had: ` +
         `HSET ${config} partitions <number> protocol ${PROTOCOL_VERSION}, and HDEL ${config} order, or HSET ${config} order <order> ` +

@@ -36,43 +36,36 @@ import {
   addsMemory,
   AT_ONCE,
 } from '../broker.interface.js';
+import type { Calls, Given, Reply } from './calls.interface.js';
 import type { Argument } from './lua/script-table.js';
-import type { RedisFleetOptions } from './redis-fleet.js';
 import type { PartitionKeys, RedisKeys } from './redis-keys.js';
 import { PartitionCounts } from './partition-counts.js';
-import type { RedisNodes } from './redis-nodes.js';
 import { RedisDeadLetters } from './redis-dead-letters.js';
+import type { OperationOptions } from './redis-reports.js';
 import type { PartitionWatchers } from './partition-watchers.js';
 import * as replies from './replies.js';
 import { permitReply, waitingForPermits } from './permit-records.js';
-import type { ReplicatedCalls } from './replicated-calls.js';
 import { encodeDueTime, encodeRetention, encodeMessages, encodeSettlements, encodeTerms } from './script-arguments.js';
-import type { Given, Reply, ScriptRunner } from './script-runner.js';
 import type { ScriptName } from './scripts.js';
 
 const NO_TERMS: PublishTerms = {};
 
-export interface RedisOperationsOptions extends RedisFleetOptions {
+export interface RedisOperationsOptions extends OperationOptions {
   readonly watchers: PartitionWatchers;
-  readonly replicated: ReplicatedCalls;
 }
 
 /** The operations on Redis. Each gives a script its arguments by name and reads its reply; what a script does is in `lua/`. */
 export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOperations, 'connect'> {
-  readonly #scripts: ScriptRunner;
-  readonly #replicated: ReplicatedCalls;
+  readonly #calls: Calls;
   readonly #keys: RedisKeys;
   readonly #watchers: PartitionWatchers;
-  readonly #nodes: RedisNodes;
   readonly #counts: PartitionCounts;
 
   constructor(options: RedisOperationsOptions) {
     super(options);
-    this.#scripts = options.scripts;
-    this.#replicated = options.replicated;
+    this.#calls = options.calls;
     this.#keys = options.keys;
     this.#watchers = options.watchers;
-    this.#nodes = options.connection.nodes;
     this.#counts = new PartitionCounts(options);
   }
 
@@ -96,9 +89,8 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       rest,
     };
     if (!replicas) return replies.publishResults(await this.#run('publish', partition, given), messages);
-    const replicated = this.#replicated.newCall(replicas);
-    const reply = await this.#scripts.run('publish', this.#keys.partition(partition), given, { client: replicated });
-    const { confirmedBy } = replicated;
+    const place = this.#keys.partition(partition);
+    const { reply, confirmedBy } = await this.#calls.runReplicated('publish', place, given, replicas);
     return replies.publishResults(reply, messages).map((result) => ({ ...result, confirmedBy }));
   }
 
@@ -180,7 +172,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     const reply = await this.#run('claim', partition, given);
     const { begin, ...result } = replies.claimResult(reply, owner);
     if (result.status === 'not-owner' || !begin) return result;
-    const from = this.#nodes.toLocal(this.#keys.partition(partition).scheduled, begin.at);
+    const from = this.#calls.toLocal(this.#keys.partition(partition).scheduled, begin.at);
     return { ...result, begins: { from, until: from + (request.begin ?? AT_ONCE).slack, lead: begin.lead } };
   }
 
@@ -242,7 +234,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     const { limits, returned, begin = AT_ONCE, ...given } = request;
     assertLength('The lease', request.lease);
     const { rate, inFlight } = limits;
-    const reply = await this.#scripts.run('permit', this.#keys.topic(topic), {
+    const reply = await this.#calls.run('permit', this.#keys.topic(topic), {
       ...given,
       max_rate: rate?.max ?? 0,
       window: rate?.per ?? 0,
@@ -251,13 +243,13 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       ...begin,
     });
     const { permits } = this.#keys.topic(topic);
-    return permitReply(reply, begin.slack, (time) => this.#nodes.toLocal(permits, time));
+    return permitReply(reply, begin.slack, (time) => this.#calls.toLocal(permits, time));
   }
 
   async waitingForPermits(topic: string): Promise<ReadonlyMap<string, keyof Limits>> {
     const { permits } = this.#keys.topic(topic);
     return waitingForPermits(
-      ...(await this.#scripts.call([permits], (redis) => Promise.all([redis.get(permits), redis.time()]))),
+      ...(await this.#calls.call([permits], (redis) => Promise.all([redis.get(permits), redis.time()]))),
     );
   }
 
@@ -272,7 +264,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
   async locate(partition: Partition, id: string): Promise<string[]> {
     const { keyed } = this.#keys.partition(partition);
     const name = toStoredId(id);
-    return this.#scripts.call([keyed], (redis) =>
+    return this.#calls.call([keyed], (redis) =>
       redis.zrangebylex(keyed, `[${name}\0`, `(${name}\x01`, 'LIMIT', 0, MAX_BATCH),
     );
   }
@@ -301,7 +293,7 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
       return replies.peekedMessages(stored, await this.#run('list', partition, { ...given, fields: 'edf' }));
     }
     // All that is known of a finished message is in one place.
-    const reply = await this.#scripts.run('list', { ...keys, messages: endings }, { ...given, fields: 'e' });
+    const reply = await this.#calls.run('list', { ...keys, messages: endings }, { ...given, fields: 'e' });
     return replies.peekedEndings(reply);
   }
 
@@ -318,13 +310,13 @@ export class RedisOperations extends RedisDeadLetters implements Omit<BrokerOper
     return this.#keys.answered(partition, caller);
   }
 
-  /** @param adds see {@link ScriptRunner.run} */
+  /** @param adds see {@link Calls.run} */
   #run<N extends ScriptName>(
     name: N,
     partition: Partition,
     given: Given<N, PartitionKeys>,
     adds?: boolean,
   ): Promise<Reply> {
-    return this.#scripts.run(name, this.#keys.partition(partition), given, { adds });
+    return this.#calls.run(name, this.#keys.partition(partition), given, adds);
   }
 }

@@ -23,7 +23,7 @@ import {
   encodeWork,
 } from './process-records.js';
 import type { RedisKeys } from './redis-keys.js';
-import type { ScriptRunner } from './script-runner.js';
+import type { Calls } from './calls.interface.js';
 
 /** Most reports that one call reads: they are long if a process handles many topics. */
 const REPORTS_PER_CALL = 20;
@@ -34,8 +34,8 @@ const AUDIT_LENGTH = 10_000;
 /** What a report says if there is no history. */
 const NO_HISTORY: HistorySettings = { span: 0, keep: 0 };
 
-export interface RedisReportsOptions {
-  readonly scripts: ScriptRunner;
+export interface OperationOptions {
+  readonly calls: Calls;
   readonly keys: RedisKeys;
 }
 
@@ -50,11 +50,11 @@ type ReportOperation =
 
 /** What processes say of themselves, and what operators did: for those who look, and nothing else depends on it. */
 export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
-  readonly #scripts: ScriptRunner;
+  readonly #calls: Calls;
   readonly #keys: RedisKeys;
 
-  constructor({ scripts, keys }: RedisReportsOptions) {
-    this.#scripts = scripts;
+  constructor({ calls, keys }: OperationOptions) {
+    this.#calls = calls;
     this.#keys = keys;
   }
 
@@ -65,7 +65,7 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
       state: state ? encodeReport(number, state) : '',
       held: holdings ? encodeReport(number, holdings) : '',
     };
-    const [noted] = await this.#scripts.run('report', this.#keys.fleet, given);
+    const [noted] = await this.#calls.run('report', this.#keys.fleet, given);
     return noted === 1;
   }
 
@@ -75,13 +75,13 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
     const given = { session, number, keep: (MINUTES_KEPT + 1) * MINUTE, span, keep_history: keep, rest };
     const spanOfMinute = this.#keys.history(span, Math.floor(minute / Math.max(1, span)));
     const keys = { work: this.#keys.work(minute), history: spanOfMinute, spans: this.#keys.spans };
-    await this.#scripts.run('report-work', keys, given);
+    await this.#calls.run('report-work', keys, given);
   }
 
   async reportedProcesses(sessions: readonly string[]): Promise<ReportedProcess[]> {
     const { processes, holdings } = this.#keys.fleet;
-    const states = await fieldsOf(this.#scripts, processes, sessions, REPORTS_PER_CALL);
-    const held = await fieldsOf(this.#scripts, holdings, sessions, REPORTS_PER_CALL);
+    const states = await fieldsOf(this.#calls, processes, sessions, REPORTS_PER_CALL);
+    const held = await fieldsOf(this.#calls, holdings, sessions, REPORTS_PER_CALL);
     return sessions.map((_, i) => ({
       state: decodeProcessState(states[i] as string | null),
       holdings: decodeHoldings(held[i] as string | null),
@@ -92,13 +92,13 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
     const key = this.#keys.work(minute);
     // Neither a session nor a topic has a letter that means anything in a pattern.
     const pattern = topic === undefined ? '*' : `* ${topic}`;
-    const fields = await scanFields(this.#scripts, key, pattern);
+    const fields = await scanFields(this.#calls, key, pattern);
     return [...fields].flatMap(([field, text]) => decodeWork(field, text) ?? []);
   }
 
   async historyOf(topic: string, minute: number): Promise<SpanOfWork[]> {
     const { spans } = this.#keys;
-    const kept = await this.#scripts.call([spans], (redis) => redis.hgetall(spans));
+    const kept = await this.#calls.call([spans], (redis) => redis.hgetall(spans));
     const all = Object.entries(kept).map(([span, keep]) =>
       this.#historyBy(topic, { span: Number(span), keep: Number(keep) }, minute),
     );
@@ -113,7 +113,7 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
     const numbers = Array.from({ length: count }, (_, i) => last - i);
     const found = numbers.map(async (number) => {
       const key = this.#keys.history(span, number);
-      const text = await this.#scripts.call([key], (redis) => redis.hget(key, topic));
+      const text = await this.#calls.call([key], (redis) => redis.hget(key, topic));
       const work = decodeTopicWork(topic, text);
       return work ? [{ ...work, minute: number * span, span }] : [];
     });
@@ -122,13 +122,13 @@ export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
 
   async appendAudit({ id, text }: AuditRecord): Promise<void> {
     const { audit } = this.#keys;
-    await this.#scripts.run('append-audit', { audit, answered: this.#keys.audited(id) }, { keep: AUDIT_LENGTH, text });
+    await this.#calls.run('append-audit', { audit, answered: this.#keys.audited(id) }, { keep: AUDIT_LENGTH, text });
   }
 
   async auditRecords({ before, limit }: AuditQuery): Promise<AuditPage> {
     const { audit } = this.#keys;
     const from = before === undefined ? '+' : `(${before}`;
-    const entries = await this.#scripts.call([audit], (redis) => redis.xrevrange(audit, from, '-', 'COUNT', limit));
+    const entries = await this.#calls.call([audit], (redis) => redis.xrevrange(audit, from, '-', 'COUNT', limit));
     const records = entries.map(([place, fields]) => ({
       place,
       at: Number.parseInt(place, 10),

@@ -14,12 +14,13 @@ import {
   type SchedulePlace,
   type ScheduleWrite,
 } from '../broker.interface.js';
-import { RedisFleet, type RedisFleetOptions } from './redis-fleet.js';
+import type { Calls } from './calls.interface.js';
+import { RedisFleet } from './redis-fleet.js';
 import type { RedisKeys } from './redis-keys.js';
 import { encodeTags } from './script-arguments.js';
 import { dueSchedules, occurrenceResult, toScore } from './replies.js';
 import { decodePlace, decodeSchedule, encodeContent, encodePlace } from './schedule-records.js';
-import type { ScriptRunner } from './script-runner.js';
+import type { OperationOptions } from './redis-reports.js';
 
 /** About how many entries of the list of schedules one call brings. */
 const ENTRIES_PER_CALL = 1000;
@@ -37,36 +38,36 @@ type ScheduleOperation =
 
 /** The operations about schedules. */
 export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations, ScheduleOperation> {
-  readonly #scripts: ScriptRunner;
+  readonly #calls: Calls;
   readonly #keys: RedisKeys;
 
-  constructor(options: RedisFleetOptions) {
+  constructor(options: OperationOptions) {
     super(options);
-    this.#scripts = options.scripts;
+    this.#calls = options.calls;
     this.#keys = options.keys;
   }
 
   async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {
     const { index } = this.#keys.fleet;
     const text = encodePlace(place);
-    const [, stored] = await this.#scripts.call([index], (redis) =>
+    const [, stored] = await this.#calls.call([index], (redis) =>
       Promise.all([redis.hsetnx(index, id, text), redis.hget(index, id)]),
     );
     const found = decodePlace(stored);
     if (found) return found;
     // What another program has left there is in the way.
-    await this.#scripts.run('set-field', { record: index }, { field: id, value: text });
+    await this.#calls.run('set-field', { record: index }, { field: id, value: text });
     return place;
   }
 
   async unindexSchedule({ id }: ScheduleName): Promise<void> {
     const { index } = this.#keys.fleet;
-    await this.#scripts.call([index], (redis) => redis.hdel(index, id));
+    await this.#calls.call([index], (redis) => redis.hdel(index, id));
   }
 
   async findSchedule({ id }: ScheduleName): Promise<SchedulePlace | undefined> {
     const { index } = this.#keys.fleet;
-    return decodePlace(await this.#scripts.call([index], (redis) => redis.hget(index, id)));
+    return decodePlace(await this.#calls.call([index], (redis) => redis.hget(index, id)));
   }
 
   async listSchedules(): Promise<IndexedSchedule[]> {
@@ -76,7 +77,7 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
     let cursor = '0';
     do {
       const from = cursor;
-      const [next, fields] = await this.#scripts.call([index], (redis) =>
+      const [next, fields] = await this.#calls.call([index], (redis) =>
         redis.hscan(index, from, 'COUNT', ENTRIES_PER_CALL),
       );
       for (let i = 0; i < fields.length; i += 2) {
@@ -91,7 +92,7 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
 
   async getSchedules(partition: Partition, ids: readonly string[]): Promise<(FoundSchedule | undefined)[]> {
     const { schedules, occurrences } = this.#keys.partition(partition);
-    const [records, scores] = await this.#scripts.call([schedules, occurrences], (redis) =>
+    const [records, scores] = await this.#calls.call([schedules, occurrences], (redis) =>
       Promise.all([redis.hmget(schedules, ...ids), redis.zmscore(occurrences, ...ids)]),
     );
     return ids.map((id, i) => {
@@ -114,19 +115,19 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
       next_at: nextAt ?? 'inf',
     };
     const place = this.#keys.partition(partition);
-    const [written] = await this.#scripts.run('put-schedule', place, given, { adds: content !== undefined });
+    const [written] = await this.#calls.run('put-schedule', place, given, content !== undefined);
     return written === 1;
   }
 
   async removeSchedule(partition: Partition, { caller, sequence }: CallId, id: string): Promise<boolean> {
     const given = { answered: this.#keys.answered(partition, caller), sequence, id };
-    const [removed] = await this.#scripts.run('remove-schedule', this.#keys.partition(partition), given);
+    const [removed] = await this.#calls.run('remove-schedule', this.#keys.partition(partition), given);
     return removed === 1;
   }
 
   async dueSchedules(partition: Partition, { ahead = 0, skip = 0 }: ScheduleLook = {}): Promise<DueSchedules> {
     const given = { limit: MAX_DUE_SCHEDULES, ahead, skip };
-    return dueSchedules(await this.#scripts.run('due-schedules', this.#keys.partition(partition), given));
+    return dueSchedules(await this.#calls.run('due-schedules', this.#keys.partition(partition), given));
   }
 
   async publishOccurrence(
@@ -155,6 +156,6 @@ export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations,
       suffix: unlessBusy?.series.suffix ?? '',
       rest: [storedId],
     };
-    return occurrenceResult(await this.#scripts.run('publish-occurrence', this.#keys.partition(partition), given));
+    return occurrenceResult(await this.#calls.run('publish-occurrence', this.#keys.partition(partition), given));
   }
 }

@@ -15,7 +15,8 @@ import type {
 import { type RedisParts, inspectedServer, probeKey, tryCommands } from './doctor/redis-server.js';
 import { checkServer, warnAtBoot } from './doctor/server-checks.js';
 import { decodeSessionSignal } from './fleet-records.js';
-import type { IoRedis, RedisClient } from './redis-clients.js';
+import { RedisCalls } from './redis-calls.js';
+import { type IoRedis, type RedisClient, loadIoRedis } from './redis-clients.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { PartitionWatchers } from './partition-watchers.js';
@@ -46,14 +47,9 @@ export interface RedisBrokerOptions {
   readonly onScript?: ScriptObserver | undefined;
 }
 
-/**
- * Makes a broker on Redis. ioredis is loaded only now: a test with a broker in memory never waits for it, and importing the
- * library takes a third of the time.
- */
+/** Makes a broker on Redis. */
 export async function createRedisBroker(options: Omit<RedisBrokerOptions, 'ioredis'>): Promise<RedisBroker> {
-  // So that webpack, and what is built on it, keeps everything in one file.
-  const ioredis = await import(/* webpackMode: "eager" */ 'ioredis');
-  return new RedisBroker({ ioredis, ...options });
+  return new RedisBroker({ ioredis: await loadIoRedis(), ...options });
 }
 
 /** Keeps messages in Redis: the operations, and the connections, clock and signals that they need. */
@@ -78,7 +74,7 @@ export class RedisBroker extends RedisOperations implements Broker {
     const replicated = new ReplicatedCalls({ connection, clock });
     const keys = new RedisKeys(prefix);
     const watchers = new PartitionWatchers();
-    super({ connection, scripts, replicated, keys, watchers });
+    super({ calls: new RedisCalls({ connection, scripts, replicated }), keys, watchers });
     this.#parts = { connection, scripts, subscriber, keys, clock, role };
     this.#connection = connection;
     this.#subscriber = subscriber;

@@ -5,7 +5,8 @@ import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
 import { asideOf, typeOfKey } from './redis-keys.js';
-import type { Argument, ScriptParameters } from './lua/script-table.js';
+import type { Given, Reply } from './calls.interface.js';
+import type { Argument } from './lua/script-table.js';
 import { commandOfRefusal, commandsOfScript } from './rights.js';
 import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
@@ -27,13 +28,7 @@ const ADDING: ReadonlySet<ScriptName> = new Set<ScriptName>([
   'report-work',
 ]);
 
-/** A reply without its leading time stamp. */
-export type Reply = readonly (string | number)[];
-
 type Names = Readonly<Record<string, Argument | readonly Argument[] | undefined>>;
-
-/** What a script takes besides the keys and the channel of a place; the runner knows the command by which scripts signal. */
-export type Given<N extends ScriptName, P> = Omit<ScriptParameters[N], keyof P | 'wake_command' | 'channel'>;
 
 /** Told of each script that was answered, and of its round trip in milliseconds. */
 export type ScriptObserver = (name: ScriptName, duration: number) => void;

@@ -21,7 +21,7 @@ export interface SentinelWatchOptions {
 
 /**
  * Listens to the Sentinels, and makes connections anew that lead to a former primary. It confirms writes for some seconds after
- * its successor has taken over, and drops them then. See docs/decisions/0059.
+ * its successor has taken over, and drops them then. See docs/decisions/0040.
  */
 export class SentinelWatch {
   readonly #options: SentinelWatchOptions;

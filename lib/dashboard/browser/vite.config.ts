@@ -18,5 +18,7 @@ export default defineConfig({
     cssCodeSplit: false,
     target: 'es2022',
     license: { fileName: 'licenses.md' },
+    // How long it takes is the machine's affair.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
 });

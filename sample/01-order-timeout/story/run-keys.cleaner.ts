@@ -14,6 +14,8 @@ export class RunKeysCleaner implements BeforeApplicationShutdown {
   ) {}
 
   async beforeApplicationShutdown(): Promise<void> {
+    // There they are gone with the process.
+    if (this.config.redis.startsWith('embedded:')) return;
     const match = `{${this.config.prefix}:*`;
     try {
       for await (const keys of this.redis.scanStream({ match, count: 1000 }) as AsyncIterable<string[]>) {

@@ -3,13 +3,14 @@ import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Broker, StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import type { StoredMessage } from '../../../lib/broker/broker.interface.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { type PrivateRedis, startRedis } from '../../support/servers/redis-server.js';
 import { step } from './operations.js';
+import { type Compared, Oracle } from './oracle/oracle.js';
 import { letTimePass } from './time-shift.js';
 import { HOUR, Memory, PARTITION, STORED_IDS, TAGS, type TopicTerms } from './world.js';
 
@@ -17,7 +18,7 @@ const STEPS = 60;
 
 /** @param runs sequences of operations for each kind of topic */
 export function describeModel(runs: number): void {
-  describe('the Redis scripts and the in-memory model', () => {
+  describe('the scripts in Redis, the scripts in this process, and the oracle', () => {
     let server: PrivateRedis;
     let client: Redis;
 
@@ -49,9 +50,10 @@ export function describeModel(runs: number): void {
           fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS, size: 'max' }), async (steps) => {
             const prefix = randomUUID();
             const clock = new ManualClock(Date.now());
-            const model = new MemoryBroker(clock);
+            const oracle = new Oracle(clock);
+            const embedded = new EmbeddedBroker(clock);
             const log = { log: () => {}, warn: () => {}, error: () => {} };
-            const scripts = new RedisBroker({
+            const redis = new RedisBroker({
               ioredis,
               redis: server.url,
               prefix,
@@ -59,13 +61,13 @@ export function describeModel(runs: number): void {
               clock: new SystemClock(),
               log,
             });
-            await scripts.connect();
-            const memories = [new Memory(terms), new Memory(terms)] as const;
+            await redis.connect();
+            const memories = { oracle: new Memory(terms), embedded: new Memory(terms), redis: new Memory(terms) };
             const done: string[] = [];
             const pass = async (milliseconds: number): Promise<void> => {
               await clock.advance(milliseconds);
               await letTimePass(client, prefix, milliseconds);
-              memories[1].shift(milliseconds);
+              memories.redis.shift(milliseconds);
             };
             try {
               for (const operation of steps) {
@@ -74,14 +76,17 @@ export function describeModel(runs: number): void {
                   await pass(operation.hours * HOUR);
                   continue;
                 }
-                const expected = await operation.run(model, memories[0]);
-                expect(await operation.run(scripts, memories[1]), done.join('\n')).toEqual(expected);
+                const answer = await operation.run(oracle, memories.oracle);
+                expect(await operation.run(embedded, memories.embedded), done.join('\n')).toEqual(answer);
+                expect(await operation.run(redis, memories.redis), done.join('\n')).toEqual(answer);
                 // Times of different steps have to differ by more than the milliseconds that a step takes.
                 await pass(1000);
-                expect(await stateOf(scripts, Date.now()), done.join('\n')).toEqual(await stateOf(model, clock.now()));
+                const state = await stateOf(oracle, clock.now());
+                expect(await stateOf(embedded, clock.now()), done.join('\n')).toEqual(state);
+                expect(await stateOf(redis, Date.now()), done.join('\n')).toEqual(state);
               }
             } finally {
-              await scripts.close();
+              await redis.close();
             }
           }),
           { numRuns: runs },
@@ -93,7 +98,7 @@ export function describeModel(runs: number): void {
 }
 
 /** Everything visible of the partition; times as hours from now. */
-async function stateOf(broker: Broker, now: number): Promise<unknown> {
+async function stateOf(broker: Compared, now: number): Promise<unknown> {
   const inHours = (time: number | undefined): number | undefined => time && Math.round((time - now) / HOUR);
   const messages = await Promise.all(
     STORED_IDS.map(async (id) => {

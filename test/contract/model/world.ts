@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import type {
-  Broker,
   ClaimRequest,
   ClaimedMessage,
   Limits,
@@ -9,6 +8,7 @@ import type {
   RetentionLimits,
   TopicOrder,
 } from '../../../lib/broker/broker.interface.js';
+import type { Compared } from './oracle/oracle.js';
 
 /** All delays are whole hours, so that the milliseconds that a test takes never decide what is due. */
 export const HOUR = 3_600_000;
@@ -68,10 +68,10 @@ export interface Tenure {
   delivered: number;
 }
 
-/** One step on one broker. It has to return the same for both. */
+/** One step on one broker. It has to return the same for all. */
 export interface Operation {
   readonly name: string;
-  run(broker: Broker, memory: Memory): Promise<unknown>;
+  run(broker: Compared, memory: Memory): Promise<unknown>;
 }
 
 /** A step in which time passes; how depends on the broker. */

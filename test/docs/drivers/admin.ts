@@ -75,7 +75,7 @@ export function admin(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Actions on many #1', (run) => {
+  document.drive('Bulk actions #1', (run) => {
     it('counts what it would cancel, moves what is due soon, and starts what carries the tag', async () => {
       const { producer, admin: delayQueueAdmin, harness } = await bootApplication();
       vi.spyOn(Date, 'now').mockReturnValue(Number(harness.now));

@@ -51,7 +51,7 @@ export function administration(document: DrivenDocument): void {
     });
   });
 
-  document.drive('All methods that act #1', (run) => {
+  document.drive('Change messages and topics #1', (run) => {
     it('cancels a message, and says who has done it', async () => {
       const { admin, producer } = await bootApplication();
       await producer.publish('order.timeout', 'later', { id: '42', delay: '1h' });
@@ -63,7 +63,7 @@ export function administration(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Looking into a topic #1', (run) => {
+  document.drive('Inspect a topic #1', (run) => {
     it('counts the messages, and tells why one of them is dead', async () => {
       const { admin, harness, producer } = await bootApplication({ providers: [Orders] });
       await producer.publish('order.timeout', 'hopeless', { id: '42' });

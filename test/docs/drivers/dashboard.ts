@@ -7,7 +7,7 @@ import { classIn } from '../../support/docs/run-block.js';
 const NIGHT_SHIFT = { email: 'ann@example.com', isOnCall: true };
 
 export function dashboard(document: DrivenDocument): void {
-  document.drive('In your application #1', (run) => {
+  document.drive('Add it to your application #1', (run) => {
     it('lets in who belongs to the staff, by what they may do', async () => {
       let user: typeof NIGHT_SHIFT | undefined = NIGHT_SHIFT;
       const declared = await run({ staffOf: () => user });

@@ -49,7 +49,7 @@ function onRedis(test: (start: Start) => Promise<void>): () => Promise<void> {
 }
 
 export function deadLetters(document: DrivenDocument): void {
-  document.drive('What died, and why #1', (run) => {
+  document.drive('Find out why messages failed #1', (run) => {
     it(
       'shows the largest group first, with what differs left out',
       onRedis(async (start) => {
@@ -89,7 +89,7 @@ export function deadLetters(document: DrivenDocument): void {
     );
   });
 
-  document.drive('Requeue #1', (run) => {
+  document.drive('Retry a dead letter #1', (run) => {
     it(
       'requeues one as it was, one with another payload, and those of a filter',
       onRedis(async (start) => {
@@ -133,7 +133,7 @@ export function deadLetters(document: DrivenDocument): void {
     );
   });
 
-  document.drive('Notifications #1', (run) => {
+  document.drive('Get notified #1', (run) => {
     it(
       'tells a method of the application, once, with what is stored',
       onRedis(async (start) => {

@@ -28,10 +28,10 @@ async function bootReminders() {
 }
 
 export function debounce(document: DrivenDocument): void {
-  document.drive('After the last change #1', afterTheLastChange);
-  document.drive('After the last change #2', reminding);
+  document.drive('Debounce: after the last change #1', afterTheLastChange);
+  document.drive('Debounce: after the last change #2', reminding);
 
-  document.drive('After the first change #1', (run) => {
+  document.drive('Throttle: after the first change #1', (run) => {
     it('leaves the message that waits alone', async () => {
       const { harness, producer } = await bootApplication();
 
@@ -41,7 +41,7 @@ export function debounce(document: DrivenDocument): void {
     });
   });
 
-  document.drive('At the earliest of several times #1', (run) => {
+  document.drive('Earliest due time wins #1', (run) => {
     it('is due when the most urgent one wants it', async () => {
       const { harness, producer } = await bootApplication();
 

@@ -6,8 +6,8 @@ import { bootApplication, modulesMade } from '../../support/docs/application.js'
 import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 export function deployment(document: DrivenDocument): void {
-  document.drive('Processes that only publish #1', onlyPublishing);
-  document.drive('Shutdown #1', shutdownHooks);
+  document.drive('Separate API and worker processes #1', onlyPublishing);
+  document.drive('Graceful shutdown #1', shutdownHooks);
 }
 
 function onlyPublishing(run: Run): void {

@@ -18,7 +18,7 @@ class Orders {
 }
 
 export function eventsAndLogging(document: DrivenDocument): void {
-  document.drive('Events of this process #1', (run) => {
+  document.drive('Process events #1', (run) => {
     it('says what has become a dead letter', async () => {
       const { events, harness, producer } = await bootApplication({ providers: [Orders] });
       const error = vi.spyOn(console, 'error').mockReturnValue();
@@ -33,7 +33,7 @@ export function eventsAndLogging(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Events of the fleet #1', (run) => {
+  document.drive('Fleet events #1', (run) => {
     it('tells a process without the option what another one does that has it', async () => {
       await onOwnRedis(async (own) => {
         const error = vi.spyOn(console, 'error').mockReturnValue();

@@ -21,7 +21,7 @@ class Webhooks {
 }
 
 export function finished(document: DrivenDocument): void {
-  document.drive('Keep what has ended #1', (run) => {
+  document.drive('Keep finished messages #1', (run) => {
     it('keeps what was handled, for a day', async () => {
       const log = vi.spyOn(console, 'log').mockReturnValue();
       const declared = await run();
@@ -38,7 +38,7 @@ export function finished(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Its id stays taken #1', (run) => {
+  document.drive('Reject an id that was handled #1', (run) => {
     it('says what became of the first one', async () => {
       const log = vi.spyOn(console, 'log').mockReturnValue();
       const { harness, producer, app } = await bootApplication({ imports: KEEPING, providers: [Webhooks] });
@@ -56,7 +56,7 @@ export function finished(document: DrivenDocument): void {
     });
   });
 
-  document.drive('What became of it #1', (run) => {
+  document.drive('Look up a finished message #1', (run) => {
     it('shows the story of a message', async () => {
       const log = vi.spyOn(console, 'log').mockReturnValue();
       const { harness, producer, admin } = await bootApplication({ imports: KEEPING, providers: [Webhooks] });

@@ -25,11 +25,11 @@ const after = (milliseconds: number): Date => new Date(START.getTime() + millise
 
 export function handling(document: DrivenDocument): void {
   document.drive('Handling #1', reminder);
-  document.drive('Outcomes #1', newsletter);
-  document.drive('At most once #1', atMostOnce);
+  document.drive('Acknowledge, retry or dead-letter #1', newsletter);
+  document.drive('At-most-once delivery #1', atMostOnce);
   document.drive('Batches #1', batch);
   document.drive('Batches #2', batchWithOutcomes);
-  document.drive('Several topics #1', severalTopics);
+  document.drive('Several topics with priorities #1', severalTopics);
 }
 
 /** Never comes back, if a position says so. */

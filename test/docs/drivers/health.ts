@@ -16,7 +16,7 @@ class Orders {
 const OPTIONS = { defaults: { partitions: 2 } };
 
 export function health(document: DrivenDocument): void {
-  document.drive('A check #1', (run) => {
+  document.drive('Check health #1', (run) => {
     it('tells that all is well', async () => {
       await onOwnRedis(async (own) => {
         const app = await own.start({ providers: [Orders], options: OPTIONS });

@@ -19,7 +19,7 @@ class Reports {
 }
 
 export function intake(document: DrivenDocument): void {
-  document.drive('Handle nothing before you say so #1', (run) => {
+  document.drive('Start handling later #1', (run) => {
     it('handles what waits once the cache is full', async () => {
       const filled = new Gate();
       @Injectable()
@@ -38,7 +38,7 @@ export function intake(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Stop for a while #1', (run) => {
+  document.drive('Stop handling for a while #1', (run) => {
     it('builds nothing here meanwhile, and everything afterwards', async () => {
       const { app, harness, producer } = await bootApplication({ providers: [Reports] });
       const consumers = app.get(DelayQueueConsumers);

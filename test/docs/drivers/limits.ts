@@ -42,7 +42,7 @@ class Exports {
 const LIMITED = { topics: { 'order.export': { rateLimit: { max: 5, per: '1m', by: 'key' } } } } as const;
 
 export function limits(document: DrivenDocument): void {
-  document.drive('So many a second #1', (run) => {
+  document.drive('Rate limit #1', (run) => {
     it('begins 50 calls in a second', async () => {
       const { harness, producer, app } = await bootApplication({ imports: await modulesMade(run), providers: [Mails] });
       await producer.publishMany(
@@ -56,7 +56,7 @@ export function limits(document: DrivenDocument): void {
     });
   });
 
-  document.drive('So many at once #1', (run) => {
+  document.drive('Concurrency limit #1', (run) => {
     it('has 10 in flight', async () => {
       const { harness, producer, app } = await bootApplication({
         imports: await modulesMade(run),
@@ -71,7 +71,7 @@ export function limits(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Of each customer #1', (run) => {
+  document.drive('Limits per key #1', (run) => {
     it('begins 5 exports of a customer in a minute', async () => {
       const { topics } = (await run()) as { topics: Record<string, TopicOptions> };
       const imports = [DelayQueueModule.forRoot({ topics })];
@@ -89,7 +89,7 @@ export function limits(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Of each customer #2', (run) => {
+  document.drive('Limits per key #2', (run) => {
     it('publishes an export of a customer', async () => {
       const imports = [DelayQueueModule.forRoot(LIMITED)];
       const { harness, producer, app } = await bootApplication({ imports, providers: [Exports] });
@@ -100,7 +100,7 @@ export function limits(document: DrivenDocument): void {
     });
   });
 
-  document.drive('When others say how long #1', (run) => {
+  document.drive('Handling 429 #1', (run) => {
     it('sends nothing until the provider takes mails again', async () => {
       let status = 429;
       const requests = stubFetch(() => new Response(null, { status, headers: { 'retry-after': '30' } }));
@@ -118,7 +118,7 @@ export function limits(document: DrivenDocument): void {
     });
   });
 
-  document.drive('What waits for a limit #1', (run) => {
+  document.drive('Monitor limits #1', (run) => {
     it('tells what waits', async () => {
       const imports = [DelayQueueModule.forRoot(LIMITED)];
       const { harness, producer, admin } = await bootApplication({ imports, providers: [Exports] });

@@ -45,21 +45,21 @@ async function printedOnRedis(run: Run): Promise<unknown[][]> {
 }
 
 export function operations(document: DrivenDocument): void {
-  document.drive('Looking #1', (run) => {
+  document.drive('Before you start #1', (run) => {
     it('counts what a topic holds, and ends', async () => {
       vi.stubEnv('REDIS_URL', inject('redisUrl'));
       expect(await printed(run)).toEqual([[{ scheduled: 0, due: 0, inFlight: 0, dead: 0 }]]);
     });
   });
 
-  document.drive('Looking #2', (run) => {
+  document.drive('Before you start #2', (run) => {
     it('shows nothing if nothing is amiss', async () => {
       const { admin } = await bootPublisher();
       expect(await printed(async () => run({ admin }))).toEqual([]);
     });
   });
 
-  document.drive('Stopping a topic #1', (run) => {
+  document.drive('Stop a topic #1', (run) => {
     it('pauses a topic, holds it, shows both, and lets it go on', async () => {
       const { admin, producer, harness, app } = await bootApplication({ providers: [Orders] });
       await producer.publish(TOPIC, null, { id: '1', delay: '1h' });

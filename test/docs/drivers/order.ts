@@ -26,7 +26,7 @@ class Steps {
 }
 
 export function order(document: DrivenDocument): void {
-  document.drive('One message of a key at a time #1', (run) => {
+  document.drive('Handle messages of a key in order #1', (run) => {
     it('handles the steps of an order one after the other', async () => {
       const log = vi.spyOn(console, 'log').mockReturnValue();
       const declared = await run();
@@ -38,7 +38,7 @@ export function order(document: DrivenDocument): void {
     });
   });
 
-  document.drive('One message of a key at a time #2', (run) => {
+  document.drive('Handle messages of a key in order #2', (run) => {
     it('keeps what follows waiting for a retry, and no other order', async () => {
       const { harness, producer, app } = await bootApplication({ imports: ORDERED, providers: [Steps] });
       await run({ producer });
@@ -52,7 +52,7 @@ export function order(document: DrivenDocument): void {
     });
   });
 
-  document.drive('What becomes of a dead letter #1', (run) => {
+  document.drive('Block a key after a dead letter #1', (run) => {
     it('holds back what follows a dead letter', async () => {
       const imports = await modulesMade(run);
       const { harness, producer, admin } = await bootApplication({ imports, providers: [Steps] });
@@ -63,7 +63,7 @@ export function order(document: DrivenDocument): void {
     });
   });
 
-  document.drive('What is in the way #1', (run) => {
+  document.drive('Find out what a message waits for #1', (run) => {
     it('names the message that has to be done first', async () => {
       const { harness, producer, admin } = await bootApplication({ imports: ORDERED, providers: [Steps] });
       const log = vi.spyOn(console, 'log').mockReturnValue();

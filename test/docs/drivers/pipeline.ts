@@ -18,11 +18,11 @@ import { classIn } from '../../support/docs/run-block.js';
 import { status, stubFetch } from '../../support/docs/stub-fetch.js';
 
 export function pipeline(document: DrivenDocument): void {
-  document.drive('Guards, interceptors, pipes and filters #1', guard);
-  document.drive('Guards, interceptors, pipes and filters #2', interceptor);
-  document.drive('Guards, interceptors, pipes and filters #3', filter);
-  document.drive('Parameters #1', parameters);
-  document.drive('Scopes #1', requestScope);
+  document.drive('Guards #1', guard);
+  document.drive('Interceptors #1', interceptor);
+  document.drive('Exception filters #1', filter);
+  document.drive('Parameter decorators #1', parameters);
+  document.drive('Request scope #1', requestScope);
 }
 
 /** Serves a request, and handles messages. */

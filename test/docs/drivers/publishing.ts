@@ -77,7 +77,7 @@ export function publishing(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Many messages #1', (run) => {
+  document.drive('Publish many messages #1', (run) => {
     it('publishes them, and has a result for each, in their order', async () => {
       const { harness, producer } = await bootApplication();
 
@@ -91,7 +91,7 @@ export function publishing(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Cancelling #1', (run) => {
+  document.drive('Cancel a message #1', (run) => {
     it('removes these messages, and leaves another with the same id', async () => {
       const { harness, producer } = await withWaitingMessages();
 
@@ -102,7 +102,7 @@ export function publishing(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Rescheduling #1', (run) => {
+  document.drive('Reschedule a message #1', (run) => {
     it('moves these messages, and leaves another with the same id', async () => {
       const { harness, producer } = await withWaitingMessages();
 

@@ -1,10 +1,27 @@
+import { Test } from '@nestjs/testing';
 import { Cluster, type Redis } from 'ioredis';
-import { expect, it } from 'vitest';
+import { DelayQueueAdmin } from 'nestjs-delay-queue';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { LogBook } from '../../support/app/log-book.js';
 import { clientOf, modulesMade } from '../../support/docs/application.js';
 import type { DrivenDocument, Run } from '../../support/docs/driven-document.js';
 
 export function redis(document: DrivenDocument): void {
-  document.drive('Which Redis #1', whichRedis);
+  document.drive('Connect to Redis #1', whichRedis);
+  document.drive('Without a server #1', withoutServer);
+}
+
+function withoutServer(run: Run): void {
+  it('boots without a server where none is named', async () => {
+    vi.stubEnv('REDIS_URL', undefined);
+    const imports = await modulesMade(run);
+    vi.unstubAllEnvs();
+    const app = await Test.createTestingModule({ imports }).setLogger(new LogBook()).compile();
+    onTestFinished(() => app.close());
+
+    const [finding] = (await (await app.init()).get(DelayQueueAdmin).doctor()).findings;
+    expect(finding?.message).toContain('there is no Redis');
+  });
 }
 
 function whichRedis(run: Run): void {

@@ -6,7 +6,7 @@ import type { DrivenDocument } from '../../support/docs/driven-document.js';
 import { classIn } from '../../support/docs/run-block.js';
 
 export function schedules(document: DrivenDocument): void {
-  document.drive('With a handler #1', (run) => {
+  document.drive('Cron or interval with a handler #1', (run) => {
     it('sends each report at six in Berlin, whatever the clocks do', async () => {
       const log = vi.spyOn(console, 'log').mockReturnValue();
       const declared = await run();
@@ -21,7 +21,7 @@ export function schedules(document: DrivenDocument): void {
     });
   });
 
-  document.drive('At run time #1', (run) => {
+  document.drive('Create a schedule at run time #1', (run) => {
     it('knows the next time, and goes on after a pause', async () => {
       const digests: unknown[] = [];
       @Injectable()

@@ -43,7 +43,7 @@ export function tags(document: DrivenDocument): void {
     });
   });
 
-  document.drive('Act by tag #1', (run) => {
+  document.drive('Reschedule or run messages by tag #1', (run) => {
     it('counts what carries the tag', async () => {
       const log = vi.spyOn(console, 'log').mockReturnValue();
       const { producer, admin } = await bootApplication({ imports: IMPORTS });

@@ -52,7 +52,7 @@ describe('the packed library', () => {
       expect(await runProgram(node, ['--version'])).toMatch(new RegExp(`^v${major}\\.`));
 
       const app = await compileApps(await installOnNest12(), style);
-      expect(await runGreeter(app, 'greeter.js', node)).toEqual(greeterOutput(style.type));
+      expect(await runGreeter(app, { node })).toEqual(greeterOutput(style.type));
     },
     120_000,
   );
@@ -61,7 +61,7 @@ describe('the packed library', () => {
     const folder = await installOnNest12();
     await copyFile('test/package/apps/dashboard.cjs', join(folder, 'dashboard.cjs'));
     const node = join(tools, `node_modules/node-${major}/bin/node`);
-    expect(await runGreeter(folder, 'dashboard.cjs', node)).toEqual([
+    expect(await runGreeter(folder, { file: 'dashboard.cjs', node })).toEqual([
       '200 text/html; charset=utf-8 <!doctype html>',
       expect.stringMatching(/^200 application\/json; charset=utf-8 \{"/),
     ]);

@@ -56,9 +56,18 @@ export function greeterOutput(type: AppStyle['type']): string[] {
   ];
 }
 
+export interface GreeterRun {
+  readonly file?: string;
+  readonly node?: string;
+  readonly redis?: string;
+}
+
 /** Runs a compiled or bundled `greeter.ts`. */
-export async function runGreeter(folder: string, file = 'greeter.js', node = process.execPath): Promise<string[]> {
-  const env = { ...process.env, REDIS_URL: inject('redisUrl'), PREFIX: `smoke-${randomUUID()}` };
+export async function runGreeter(
+  folder: string,
+  { file = 'greeter.js', node = process.execPath, redis = inject('redisUrl') }: GreeterRun = {},
+): Promise<string[]> {
+  const env = { ...process.env, REDIS_URL: redis, PREFIX: `smoke-${randomUUID()}` };
   const output = await runProgram(node, [file], { cwd: folder, env, timeout: 120_000 });
   return output.split('\n');
 }

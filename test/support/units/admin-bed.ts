@@ -1,7 +1,7 @@
 import type { AdminDependencies } from '../../../lib/admin/admin-dependencies.js';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { Broker, Receipt, TopicOrder } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type Around, type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
@@ -26,7 +26,7 @@ export interface GivenMessage {
 /** An admin on a topic of a broker in memory, with a hand on its clock and on each call. */
 export class AdminBed {
   readonly clock = new ManualClock(NOW);
-  readonly memory = new MemoryBroker(this.clock);
+  readonly embedded = new EmbeddedBroker(this.clock);
   readonly calls: BrokerCall[] = [];
   /** What is done in the place of a call of the admin. */
   around: Around = async ({ run }) => run();
@@ -38,7 +38,7 @@ export class AdminBed {
   private constructor(partitions: number, order: TopicOrder | undefined, given: Partial<AdminDependencies>) {
     this.#partitions = partitions;
     this.#order = order;
-    const broker: Broker = wrapBroker(this.memory, async (call) => {
+    const broker: Broker = wrapBroker(this.embedded, async (call) => {
       this.calls.push(call);
       return this.around(call);
     });
@@ -47,7 +47,7 @@ export class AdminBed {
 
   static async open(partitions = 4, order?: TopicOrder, given: Partial<AdminDependencies> = {}): Promise<AdminBed> {
     const bed = new AdminBed(partitions, order, given);
-    await bed.memory.configure(TOPIC, partitions, order);
+    await bed.embedded.configure(TOPIC, partitions, order);
     return bed;
   }
 
@@ -64,18 +64,18 @@ export class AdminBed {
       onDuplicate: 'reject',
     } as const;
     const call = { caller: 'test', sequence: ++this.#sequence };
-    await this.memory.publish(this.partitionOf(key), call, [message], { order: this.#order });
+    await this.embedded.publish(this.partitionOf(key), call, [message], { order: this.#order });
   }
 
   /** Has what is due of a key's partition in flight, and then dead if that is wanted. */
   async deliver(key: string, becomes: 'in-flight' | 'dead', fields: ClaimFields = {}): Promise<Receipt[]> {
-    const claimant = new Claimant(this.memory, this.partitionOf(key));
+    const claimant = new Claimant(this.embedded, this.partitionOf(key));
     await claimant.acquire();
     const { messages } = await claimant.claim(fields);
     if (becomes === 'in-flight') return messages;
     const outcome = { kind: 'dead', failure: { ...FAILURE, code: 'E_7' } } as const;
     const settlements = messages.map(({ storedId, token }) => ({ storedId, token, outcome }));
-    await this.memory.settle(this.partitionOf(key), { caller: 'settler', sequence: ++this.#sequence }, settlements);
+    await this.embedded.settle(this.partitionOf(key), { caller: 'settler', sequence: ++this.#sequence }, settlements);
     return messages;
   }
 

@@ -1,5 +1,5 @@
 import type { Owner, Partition } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type Around, type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
@@ -12,7 +12,7 @@ import { testContext, testSession } from './handling.js';
 /** Processes of a fleet that share a broker in memory, in virtual time. */
 export class FleetBed {
   readonly clock = new ManualClock(1_000_000);
-  readonly broker = new MemoryBroker(this.clock);
+  readonly broker = new EmbeddedBroker(this.clock);
 
   process(id: string, topics: readonly string[] = ['jobs']): TestProcess {
     return new TestProcess(this, id, topics);
@@ -58,7 +58,7 @@ export class TestProcess implements FleetMember {
       ping: async () => void this.pings++,
       rebuild: (connection: string) => void this.rebuilt.push(connection),
     };
-    const watchSession: MemoryBroker['watchSession'] = (session, listener, onListening?: () => void) => {
+    const watchSession: EmbeddedBroker['watchSession'] = (session, listener, onListening?: () => void) => {
       this.onListening = onListening;
       return broker.watchSession(session, (signal) => {
         if (this.hearsSignals) listener(signal);

@@ -1,5 +1,5 @@
 import type { TopicLimits } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
@@ -42,7 +42,7 @@ const SETTINGS: HandlerSettings = {
 export function testContext(given: Partial<ConsumerContext> = {}): ConsumerContext {
   const clock = given.clock ?? new ManualClock();
   return {
-    broker: given.broker ?? new MemoryBroker(clock),
+    broker: given.broker ?? new EmbeddedBroker(clock),
     clock,
     log: { log: () => {}, warn: () => {}, error: () => {} },
     events: { wants: () => false, emit: () => {} },

@@ -1,9 +1,10 @@
 import { type Broker, type Partition, ownerOf } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { ScheduleRunner } from '../../../lib/consumer/schedule-runner.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
+import { StoredMessages } from '../../../lib/testing/stored-messages.js';
 import { fromStoredId } from '../../../lib/messages/stored-id.js';
 import { type StoredRule } from '../../../lib/schedules/recurrence.js';
 import {
@@ -25,14 +26,14 @@ export type Event = { [K in keyof QueueEvents]: { readonly kind: K } & QueueEven
 /** A partition in memory, owned by `me`, and what runs its schedules. */
 export class ScheduleWorld {
   readonly clock = new ManualClock(START);
-  readonly memory = new MemoryBroker(this.clock);
+  readonly embedded = new EmbeddedBroker(this.clock);
   readonly events: Event[] = [];
   readonly lines: string[] = [];
   readonly calls: string[] = [];
   readonly lost: unknown[] = [];
   /** What is done in the place of a call. */
   instead: (call: BrokerCall) => Promise<unknown> = async ({ run }) => run();
-  readonly broker: Broker = wrapBroker(this.memory, async (call) => {
+  readonly broker: Broker = wrapBroker(this.embedded, async (call) => {
     this.calls.push(call.operation);
     return this.instead(call);
   });
@@ -69,7 +70,7 @@ export class ScheduleWorld {
   }
 
   async own(): Promise<void> {
-    await this.memory.acquire(PARTITION, OWNER, undefined);
+    await this.embedded.acquire(PARTITION, OWNER, undefined);
   }
 
   async store(id: string, rule: StoredRule, given: Partial<DefinedSchedule> = {}, next?: number): Promise<void> {
@@ -83,18 +84,19 @@ export class ScheduleWorld {
     });
     const state = encodeState({ paused: false, next, last: undefined, missed: 0 });
     const content = { definition, envelope: encodeEnvelope({ payload: id, publishedAt: START }) };
-    await this.memory.putSchedule(PARTITION, { id, expected: undefined, state, content, nextAt: next });
+    await this.embedded.putSchedule(PARTITION, { id, expected: undefined, state, content, nextAt: next });
   }
 
   async stateOf(id: string) {
-    const [found] = await this.memory.getSchedules(PARTITION, [id]);
+    const [found] = await this.embedded.getSchedules(PARTITION, [id]);
     return found && readSchedule(found).state;
   }
 
   /** The ids of what was published, in order of due time. */
   get published(): string[] {
-    this.memory.configure(PARTITION.topic, 1).catch(() => {});
-    return this.memory.list(PARTITION.topic, 'scheduled').map(({ stored }) => fromStoredId(stored.storedId).id);
+    return new StoredMessages(this.embedded)
+      .list(PARTITION.topic, 'scheduled')
+      .map(({ stored }) => fromStoredId(stored.storedId).id);
   }
 
   of<K extends Event['kind']>(kind: K): Extract<Event, { kind: K }>[] {
@@ -104,7 +106,7 @@ export class ScheduleWorld {
 
 export async function world(): Promise<ScheduleWorld> {
   const made = new ScheduleWorld();
-  await made.memory.configure(PARTITION.topic, 1);
+  await made.embedded.configure(PARTITION.topic, 1);
   await made.own();
   return made;
 }

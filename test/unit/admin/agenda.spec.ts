@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_DUE_TIMES } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -13,7 +13,7 @@ const HOUR = 60 * MINUTE;
 
 async function open(topics: Readonly<Record<string, number>> = { orders: 8 }) {
   const clock = new ManualClock(NOW);
-  const broker = new MemoryBroker(clock);
+  const broker = new EmbeddedBroker(clock);
   for (const [topic, partitions] of Object.entries(topics)) await broker.configure(topic, partitions);
   const asked: number[] = [];
   let underWay = 0;

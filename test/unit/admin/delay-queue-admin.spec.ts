@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BulkProgress } from '../../../lib/admin/bulk-options.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import { NO_TOKEN } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
@@ -15,7 +15,7 @@ const PARTITIONS = 8;
 
 async function open(protocol?: number) {
   const clock = new ManualClock();
-  const broker = new MemoryBroker(clock);
+  const broker = new EmbeddedBroker(clock);
   await broker.configure('orders', PARTITIONS);
   if (protocol !== undefined) broker.configOf = async () => ({ partitions: PARTITIONS, protocol });
   const written: string[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../../lib/admin/doctor.js';
 import { type Broker, PROTOCOL_VERSION } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testAdmin } from '../../support/units/admin.js';
@@ -10,7 +10,7 @@ const AWAY = new BrokerUnavailableError('Redis at host:6379 failed: connect ECON
 
 async function examined(change: (broker: Broker) => void = () => {}): Promise<DoctorReport['findings']> {
   const clock = new ManualClock();
-  const broker = new MemoryBroker(clock);
+  const broker = new EmbeddedBroker(clock);
   await broker.configure('orders', 8);
   await broker.configure('audit', 8);
   change(broker);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
 import type { PeekOptions, PeekPage, PeekState } from '../../../lib/admin/peek.js';
 import type { PeekRequest } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
@@ -11,14 +11,14 @@ import { testAdmin } from '../../support/units/admin.js';
 
 interface Bed {
   readonly admin: DelayQueueAdmin;
-  readonly broker: MemoryBroker;
+  readonly broker: EmbeddedBroker;
   readonly requests: PeekRequest[];
   readonly publish: (id: string, at: number, envelope?: string) => Promise<void>;
 }
 
 async function open(partitions = 8): Promise<Bed> {
   const clock = new ManualClock();
-  const broker = new MemoryBroker(clock);
+  const broker = new EmbeddedBroker(clock);
   const requests: PeekRequest[] = [];
   const peek = broker.peek.bind(broker);
   broker.peek = async (partition, request) => {

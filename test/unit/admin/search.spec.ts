@@ -105,7 +105,7 @@ describe('search', () => {
     expect(idsOf(await searched(ordered, { tag: 'red' }, { limit: 1 }))).toEqual(['a', 'b', 'c', 'd']);
 
     const limited = await AdminBed.open(1);
-    await limited.memory.setLimits(TOPIC, { inFlight: { key: 1 } });
+    await limited.embedded.setLimits(TOPIC, { inFlight: { key: 1 } });
     for (const id of ['a', 'b']) await limited.publish(id, { due: 0, key: 'k' });
     await limited.deliver('k', 'in-flight', { keyLimits: { inFlight: 1 } });
     expect(await limited.admin.stats(TOPIC)).toMatchObject({ blocked: 1 });
@@ -146,7 +146,7 @@ describe('search', () => {
   it('looks at 5,000 messages in a call', async () => {
     const bed = await AdminBed.open(1);
     await bed.publish('a');
-    const [first] = (await bed.memory.peek(bed.partitionOf('a'), { state: 'scheduled', limit: 1, maxBytes: 1000 }))
+    const [first] = (await bed.embedded.peek(bed.partitionOf('a'), { state: 'scheduled', limit: 1, maxBytes: 1000 }))
       .messages;
     const many = { messages: Array.from({ length: 200 }, () => first), next: { at: NOW, storedId: 'a' } };
     bed.around = async (call) => (call.operation === 'peek' ? many : call.run());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Partition } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { message } from '../../support/broker/broker-bed.js';
@@ -12,7 +12,7 @@ const TIMEOUT = 5000;
 /** @param away the partitions that do not answer, and how that is told */
 async function open(away: readonly number[], fail: () => Promise<never>, partitions = 10) {
   const clock = new ManualClock(NOW);
-  const broker = new MemoryBroker(clock);
+  const broker = new EmbeddedBroker(clock);
   await broker.configure('orders', partitions);
   for (let index = 0; index < partitions; index++) {
     const call = { caller: 'test', sequence: index + 1 };

@@ -79,7 +79,7 @@ describe.each(ACTS)('%s of what a filter means', (operation, done, act) => {
     for (const id of ['a', 'b']) await bed.publish(id);
     bed.around = async (call) => {
       if (call.operation === operation && bed.count(operation) === 1) {
-        await bed.memory.cancel(bed.partitionOf('a'), { caller: 'other', sequence: 1 }, 'a');
+        await bed.embedded.cancel(bed.partitionOf('a'), { caller: 'other', sequence: 1 }, 'a');
       }
       return call.run();
     };
@@ -255,7 +255,7 @@ describe('cancel of what a filter means', () => {
     bed.around = async (call) => {
       // After the page of those that wait and the first one of those in flight.
       if (call.operation === 'peek' && bed.count('peek') === 3) {
-        await bed.memory.extend(bed.partitionOf('m0'), HOUR, [first as Receipt]);
+        await bed.embedded.extend(bed.partitionOf('m0'), HOUR, [first as Receipt]);
       }
       return call.run();
     };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { AuditFailedError, BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { InvalidArgumentError } from '../../../lib/errors/options.errors.js';
@@ -17,8 +17,8 @@ const NOW = 1_700_000_000_000;
 
 async function open() {
   const clock = new ManualClock(NOW);
-  const memory = new MemoryBroker(clock);
-  await memory.configure('orders', 4);
+  const embedded = new EmbeddedBroker(clock);
+  await embedded.configure('orders', 4);
   const calls: BrokerCall[] = [];
   const lines: string[] = [];
   const errors: BackgroundError[] = [];
@@ -29,10 +29,10 @@ async function open() {
     if (failing.has(call.operation)) throw new BrokerUnavailableError('gone', { transient: false });
     return call.run();
   };
-  const broker = wrapBroker(memory, around);
+  const broker = wrapBroker(embedded, around);
   let sequence = 0;
   return {
-    memory,
+    embedded,
     clock,
     calls,
     lines,
@@ -45,17 +45,17 @@ async function open() {
     }),
     publish: async (id: string) => {
       const partition = { topic: 'orders', index: partitionOf(id, 4) };
-      await memory.publish(partition, { caller: 'test', sequence: ++sequence }, [
+      await embedded.publish(partition, { caller: 'test', sequence: ++sequence }, [
         message(id, { due: { at: NOW + 1000 }, envelope: '[1,1]' }),
       ]);
     },
     /** Makes dead letters of messages with these ids, all in one partition. */
     kill: async (count: number) => {
       const partition = { topic: 'orders', index: 0 };
-      const claimant = new Claimant(memory, partition);
+      const claimant = new Claimant(embedded, partition);
       await claimant.acquire();
       const ids = Array.from({ length: count }, (_, i) => `dead-${i}`);
-      await memory.publish(
+      await embedded.publish(
         partition,
         { caller: 'killer', sequence: 1 },
         ids.map((id) => message(id)),
@@ -66,7 +66,7 @@ async function open() {
         token,
         outcome: { kind: 'dead', failure: FAILURE } as const,
       }));
-      await memory.settle(partition, { caller: 'settler', sequence: 1 }, settlements);
+      await embedded.settle(partition, { caller: 'settler', sequence: 1 }, settlements);
     },
   };
 }
@@ -167,15 +167,15 @@ describe('the audit log', () => {
   );
 
   it('has what an operator cancels by a tag, and nothing of what the application does', async () => {
-    const { admin, memory, clock } = await open();
+    const { admin, embedded, clock } = await open();
     const producer = new DelayQueueProducer({
-      store: memory,
-      topics: testRegistry({ broker: memory, clock }),
+      store: embedded,
+      topics: testRegistry({ broker: embedded, clock }),
       clock,
       events: { wants: () => false, emit: () => {} },
       publishTimeout: 1000,
       middleware: undefined,
-      audit: testAudit(memory, clock),
+      audit: testAudit(embedded, clock),
     });
     for (const actor of ['', 5]) {
       await expect(producer.cancelTagged('orders', 'red', { actor } as object)).rejects.toThrow(InvalidArgumentError);
@@ -198,12 +198,12 @@ describe('the audit log', () => {
   });
 
   it('has no payloads', async () => {
-    const { admin, memory, publish, kill } = await open();
+    const { admin, embedded, publish, kill } = await open();
     await publish('a');
     await kill(1);
     await admin.edit('orders', 'a', { card: '4111' });
     await admin.requeue('orders', 'dead-0', { payload: { card: '4111' } });
-    const { records } = await memory.auditRecords({ limit: 10 });
+    const { records } = await embedded.auditRecords({ limit: 10 });
 
     expect(records.map(({ text }) => text).join()).not.toContain('4111');
     expect((await admin.audit()).entries[0]?.given).toEqual({ id: 'dead-0', payload: 'replaced' });
@@ -244,12 +244,12 @@ describe('the audit log', () => {
   });
 
   it('keeps nobody from acting if it cannot be written, which is told', async () => {
-    const { admin, memory, lines, errors, failing, publish } = await open();
+    const { admin, embedded, lines, errors, failing, publish } = await open();
     await publish('a');
     failing.add('appendAudit');
 
     expect(await admin.cancel('orders', 'a', { actor: 'ann' })).toBe('cancelled');
-    expect(await memory.get({ topic: 'orders', index: partitionOf('a', 4) }, 'a')).toBeUndefined();
+    expect(await embedded.get({ topic: 'orders', index: partitionOf('a', 4) }, 'a')).toBeUndefined();
     expect(lines).toEqual([expect.stringMatching(/^An action is not in the audit log: \{.*"actor":"ann".*\}\. gone$/)]);
     expect(errors).toEqual([{ source: 'audit', topic: 'orders', error: expect.any(AuditFailedError) as unknown }]);
     const missing = errors.map(({ error }) => (error as AuditFailedError).entry);
@@ -302,7 +302,7 @@ describe('the audit log', () => {
   });
 
   it('leaves out what another program has written', async () => {
-    const { admin, memory } = await open();
+    const { admin, embedded } = await open();
     await admin.pause('orders');
     for (const [i, text] of [
       '',
@@ -311,7 +311,7 @@ describe('the audit log', () => {
       '[]',
       '{"action":"cancel","topic":"orders","given":5,"phase":"done"}',
     ].entries()) {
-      await memory.appendAudit({ id: `foreign-${i}`, text });
+      await embedded.appendAudit({ id: `foreign-${i}`, text });
     }
 
     expect((await admin.audit()).entries).toMatchObject([{ action: 'pause' }]);

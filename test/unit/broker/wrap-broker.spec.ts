@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Broker, OPERATIONS, OPERATION_NAMES } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
@@ -9,7 +9,7 @@ const PARTITION = { topic: 'orders', index: 1 };
 describe('wrapBroker', () => {
   it('puts its function around every operation', async () => {
     const calls: BrokerCall[] = [];
-    const broker = wrapBroker(new MemoryBroker(new ManualClock()), async (call) => void calls.push(call));
+    const broker = wrapBroker(new EmbeddedBroker(new ManualClock()), async (call) => void calls.push(call));
     for (const name of OPERATION_NAMES) {
       const subject = { partition: [PARTITION], topic: ['orders'], all: [] }[OPERATIONS[name]];
       await (broker[name] as (...args: unknown[]) => Promise<unknown>)(...subject, 'more');
@@ -23,8 +23,8 @@ describe('wrapBroker', () => {
   });
 
   it('makes the call as often as the function says, and answers what the function does', async () => {
-    const memory = new MemoryBroker(new ManualClock());
-    const broker = wrapBroker(memory, async (call) => {
+    const embedded = new EmbeddedBroker(new ManualClock());
+    const broker = wrapBroker(embedded, async (call) => {
       if (call.operation !== 'heartbeat') return call.run();
       const [{ session }] = call.args;
       if (session === 'lost') throw new Error('not sent');
@@ -36,22 +36,22 @@ describe('wrapBroker', () => {
 
     expect(await broker.heartbeat(heartbeat)).toEqual({ isNew: false, sessions: ['m!'] });
     await expect(broker.heartbeat({ ...heartbeat, session: 'lost' })).rejects.toThrow('not sent');
-    expect(await memory.sessions()).toMatchObject([{ session: 'm' }]);
+    expect(await embedded.sessions()).toMatchObject([{ session: 'm' }]);
   });
 
   it('leaves all else to the broker, unless something takes its place', async () => {
     const clock = new ManualClock();
-    const memory = new MemoryBroker(clock);
-    const link: Broker['link'] = { ...memory.link, isUp: false };
-    const broker = wrapBroker(memory, async ({ run }) => run(), { link });
+    const embedded = new EmbeddedBroker(clock);
+    const link: Broker['link'] = { ...embedded.link, isUp: false };
+    const broker = wrapBroker(embedded, async ({ run }) => run(), { link });
     const signals: unknown[] = [];
     broker.watchPartition(PARTITION, (signal) => signals.push(signal));
     await broker.resume(PARTITION);
 
     expect(broker.now()).toBe(clock.now());
     expect(broker.link).toBe(link);
-    expect(memory.link.isUp).toBe(true);
-    expect(broker.knownTopics).toEqual([]);
+    expect(embedded.link.isUp).toBe(true);
+    expect(broker.calls.address).toBe('embedded:');
     expect(signals).toEqual([{ kind: 'due', at: Math.floor(clock.now()) }]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
@@ -17,17 +17,17 @@ import { turns } from '../../support/units/test-claimant.js';
 const clock = new ManualClock();
 
 /** It takes long to take partitions of the first topic, and long to end the session's subscription. */
-function slowBroker(): MemoryBroker {
-  const memory = new MemoryBroker(clock);
+function slowBroker(): EmbeddedBroker {
+  const embedded = new EmbeddedBroker(clock);
   return wrapBroker(
-    memory,
+    embedded,
     async (call) => {
       if (call.operation === 'acquire' && call.args[0].topic === 'first') await turns(20);
       return call.run();
     },
     {
       watchSession: (session, listener) => {
-        const unsubscribe = memory.watchSession(session, listener);
+        const unsubscribe = embedded.watchSession(session, listener);
         return async () => {
           await turns(20);
           await unsubscribe();
@@ -39,7 +39,7 @@ function slowBroker(): MemoryBroker {
 
 /** A runtime with one handler for the topics 'first' and 'second'. */
 function runtimeOn(
-  broker: MemoryBroker,
+  broker: EmbeddedBroker,
   handle: MessageHandler['handle'],
   defaults: TopicOptions = {},
 ): ConsumerRuntime {
@@ -65,7 +65,7 @@ function runtimeOn(
 }
 
 /** Publishes messages, due at once, to both partitions of a topic. */
-async function publish(broker: MemoryBroker, topic: string, count: number): Promise<void> {
+async function publish(broker: EmbeddedBroker, topic: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const envelope = encodeEnvelope({ payload: i, publishedAt: clock.now() });
     const message = { storedId: `${topic}-${i}`, envelope, due: { after: 0 }, onDuplicate: 'reject' } as const;
@@ -111,7 +111,7 @@ describe('ConsumerRuntime', () => {
 
   it('is known to wait for permits for a while, though what is delivered at most once has no lease', async () => {
     const leases = new Set<number>();
-    const broker = wrapBroker(new MemoryBroker(clock), async (call) => {
+    const broker = wrapBroker(new EmbeddedBroker(clock), async (call) => {
       if (call.operation === 'permit') leases.add(call.args[1].lease);
       return call.run();
     });

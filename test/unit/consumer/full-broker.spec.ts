@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimedMessage, addsMemory, ownerOf } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
 import { Settler } from '../../../lib/consumer/settler.js';
@@ -21,7 +21,7 @@ const RETRIED: Verdict = {
 /** A broker that is full until the test makes room. */
 class Bed {
   readonly clock = new ManualClock(1_000_000);
-  readonly broker = new MemoryBroker(this.clock);
+  readonly broker = new EmbeddedBroker(this.clock);
   /** The number of outcomes of each settle that was refused. */
   readonly refused: number[] = [];
   readonly settled = new Set<string>();

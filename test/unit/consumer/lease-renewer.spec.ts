@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ExtendStatus, Partition, Receipt } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { Call, Delivery } from '../../../lib/consumer/delivery.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
@@ -29,7 +29,7 @@ class Bed {
   readonly waiting: Delivery[] = [];
 
   constructor(settings: { readonly timeout?: number } = {}) {
-    const broker = new MemoryBroker(this.clock);
+    const broker = new EmbeddedBroker(this.clock);
     broker.extend = async (_partition, _lease, receipts) => {
       this.renewed.push([this.clock.now(), receipts.map(({ storedId }) => storedId).join()]);
       return this.answer(receipts);

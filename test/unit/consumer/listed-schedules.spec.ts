@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { ListedSchedules } from '../../../lib/consumer/listed-schedules.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 
@@ -7,12 +7,12 @@ const PARTITION = { topic: 'reports', index: 0 };
 const HERE = { topic: 'reports', key: 'k' };
 
 describe('the list of schedules', () => {
-  let broker: MemoryBroker;
+  let broker: EmbeddedBroker;
   let listed: ListedSchedules;
 
   beforeEach(async () => {
     const clock = new ManualClock(1_000_000);
-    broker = new MemoryBroker(clock);
+    broker = new EmbeddedBroker(clock);
     listed = new ListedSchedules({ broker, clock }, PARTITION);
     const content = { definition: '{}', envelope: '[1,null]' };
     await broker.putSchedule(PARTITION, { id: 'daily', expected: undefined, state: 's', content, nextAt: 2_000_000 });

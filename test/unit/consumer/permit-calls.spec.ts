@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { PermitCalls } from '../../../lib/consumer/permit-calls.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
@@ -9,7 +9,7 @@ import { testContext } from '../../support/units/handling.js';
 it('takes a call for late once it takes much longer than others, a tenth of a second at least and a second at most', async () => {
   const clock = new ManualClock(0);
   let way = 1;
-  const broker = wrapBroker(new MemoryBroker(clock), async (call) => {
+  const broker = wrapBroker(new EmbeddedBroker(clock), async (call) => {
     await sleep(clock, way);
     return call.run();
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimedMessage, ownerOf } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
@@ -22,7 +22,7 @@ function refusal(): BrokerUnavailableError {
 /** A broker that refuses every call in which one of the bad messages takes part, as a script would that they make fail. */
 class Bed {
   readonly clock = new ManualClock(1_000_000);
-  readonly broker = new MemoryBroker(this.clock);
+  readonly broker = new EmbeddedBroker(this.clock);
   readonly bad = new Set<string>();
   /** The number of messages of each settle and claim. */
   readonly sizes: number[] = [];

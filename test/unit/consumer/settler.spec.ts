@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ownerOf } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { Delivery } from '../../../lib/consumer/delivery.js';
 import { Settler } from '../../../lib/consumer/settler.js';
 import { ACKED } from '../../../lib/consumer/verdict.js';
@@ -12,7 +12,7 @@ const LEASE = 30_000;
 
 it('settles what a process claims after it had given the partition up and has it again', async () => {
   const clock = new ManualClock(1_000_000);
-  const broker = new MemoryBroker(clock);
+  const broker = new EmbeddedBroker(clock);
   const context = testContext({ broker, clock });
   const owner = ownerOf('epoch', context.member);
   const messages = ['a', 'b'].map(

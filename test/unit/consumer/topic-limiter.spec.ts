@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXACTNESS } from '../../../lib/consumer/begin-estimate.js';
 import { AT_ONCE, type PermitRequest, type TopicLimits } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import type { LimitedClaimant, Permits } from '../../../lib/consumer/permits.js';
 import { TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
@@ -26,7 +26,7 @@ class Partition implements LimitedClaimant {
 /** Processes with a limiter each, on one broker. */
 class Bed {
   readonly clock = new ManualClock(1_000_000);
-  readonly broker = new MemoryBroker(this.clock);
+  readonly broker = new EmbeddedBroker(this.clock);
   readonly processes: Process[] = [];
 
   process(limits: TopicLimits): Process {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { BULK_ROUTES } from '../../../lib/dashboard/bulk.routes.js';
 import { Operations } from '../../../lib/dashboard/operations.js';
@@ -20,10 +20,10 @@ it.each<[route: string, body: object]>([
   ['dead/remove', { filter: { all: true }, rate: -1 }],
   ['drain', { topic: 'unused', confirm: 'unused' }],
 ])('%s of %j is refused before anything begins', async (route, body) => {
-  const memory = new MemoryBroker(clock);
-  await memory.configure('jobs', 1);
+  const embedded = new EmbeddedBroker(clock);
+  await embedded.configure('jobs', 1);
   const calls: string[] = [];
-  const broker = wrapBroker(memory, async ({ operation, run }) => {
+  const broker = wrapBroker(embedded, async ({ operation, run }) => {
     calls.push(operation);
     return run();
   });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { HistorySettings } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import type { BackgroundError } from '../../../lib/events/queue-events.interface.js';
@@ -20,8 +20,8 @@ async function open(history?: HistorySettings) {
   const clock = new ManualClock(START);
   // The clock of this machine is right.
   vi.spyOn(Date, 'now').mockImplementation(() => clock.now());
-  const memory = new MemoryBroker(clock);
-  await memory.heartbeat({ session: 'me', count: 1, length: 10_000, digest: 'none' });
+  const embedded = new EmbeddedBroker(clock);
+  await embedded.heartbeat({ session: 'me', count: 1, length: 10_000, digest: 'none' });
   const calls: BrokerCall[] = [];
   const errors: unknown[] = [];
   const bed = { look: IDLE, failure: undefined as Error | undefined, offset: 0 };
@@ -30,7 +30,7 @@ async function open(history?: HistorySettings) {
     if (bed.failure) throw bed.failure;
     return call.run();
   };
-  const broker = wrapBroker(memory, around, { now: () => clock.now() + bed.offset });
+  const broker = wrapBroker(embedded, around, { now: () => clock.now() + bed.offset });
   const reporter = new ProcessReporter({
     broker,
     clock,
@@ -53,15 +53,15 @@ async function open(history?: HistorySettings) {
     const messages = lateness.map((late) => ({ delivery: { dueAt: clock.now() - late } }));
     reporter.meter(topic).handed(clock.now(), messages);
   };
-  return { clock, memory, bed, errors, reporter, beat, handed };
+  return { clock, embedded, bed, errors, reporter, beat, handed };
 }
 
 describe('ProcessReporter', () => {
   it('tells once what the process is, and then nothing while nothing happens', async () => {
-    const { memory, beat, clock } = await open();
+    const { embedded, beat, clock } = await open();
 
     expect(await beat()).toEqual(['report']);
-    expect(await memory.reportedProcesses(['me'])).toEqual([
+    expect(await embedded.reportedProcesses(['me'])).toEqual([
       {
         state: {
           since: START,
@@ -84,21 +84,21 @@ describe('ProcessReporter', () => {
     ['it is busy', { busy: 1 }],
     ['a partition waits', { waiting: 1 }],
   ])('tells that %s, and what it owns not again', async (_, change) => {
-    const { memory, bed, beat } = await open();
+    const { embedded, bed, beat } = await open();
     await beat();
     bed.look = { ...IDLE, ...change };
 
     expect(await beat()).toEqual(['report']);
-    expect(await memory.reportedProcesses(['me'])).toMatchObject([{ state: change, holdings: IDLE.holdings }]);
+    expect(await embedded.reportedProcesses(['me'])).toMatchObject([{ state: change, holdings: IDLE.holdings }]);
   });
 
   it('tells that it owns other partitions', async () => {
-    const { memory, bed, beat } = await open();
+    const { embedded, bed, beat } = await open();
     await beat();
     bed.look = { ...IDLE, holdings: { jobs: [1] } };
 
     expect(await beat()).toEqual(['report']);
-    expect(await memory.reportedProcesses(['me'])).toMatchObject([{ holdings: { jobs: [1] } }]);
+    expect(await embedded.reportedProcesses(['me'])).toMatchObject([{ holdings: { jobs: [1] } }]);
   });
 
   it('tells of its clock only if it has moved by more than an estimate does', async () => {
@@ -111,7 +111,7 @@ describe('ProcessReporter', () => {
   });
 
   it('tells what was done, minute by minute, and each only while it changes', async () => {
-    const { memory, reporter, clock, beat, handed } = await open();
+    const { embedded, reporter, clock, beat, handed } = await open();
     await beat();
     handed('jobs', 1, 2, 300);
     reporter.meter('jobs').ended(clock.now(), 'acked');
@@ -124,23 +124,23 @@ describe('ProcessReporter', () => {
     expect(await beat()).toEqual(['reportWork', 'reportWork']);
     expect(await beat()).toEqual([]);
 
-    expect(await memory.reportedWork(MINUTE)).toMatchObject([
+    expect(await embedded.reportedWork(MINUTE)).toMatchObject([
       { session: 'me', topic: 'jobs', delivered: 3, acked: 1, retried: 1, dead: 0, maxLateness: 300 },
     ]);
-    expect(await memory.reportedWork(MINUTE + 1)).toMatchObject([{ delivered: 1, acked: 0, maxLateness: 7 }]);
+    expect(await embedded.reportedWork(MINUTE + 1)).toMatchObject([{ delivered: 1, acked: 0, maxLateness: 7 }]);
   });
 
   it('tells of many topics in several calls', async () => {
-    const { memory, beat, handed } = await open();
+    const { embedded, beat, handed } = await open();
     await beat();
     for (let i = 0; i < 450; i++) handed(`topic-${i}`, 1);
 
     expect(await beat()).toEqual(['reportWork', 'reportWork', 'reportWork']);
-    expect(await memory.reportedWork(MINUTE)).toHaveLength(450);
+    expect(await embedded.reportedWork(MINUTE)).toHaveLength(450);
   });
 
   it('tells later what could not be told', async () => {
-    const { memory, bed, errors, beat, handed } = await open();
+    const { embedded, bed, errors, beat, handed } = await open();
     bed.failure = new BrokerUnavailableError('gone');
     handed('jobs', 1);
     expect(await beat()).toEqual(['report']);
@@ -152,18 +152,18 @@ describe('ProcessReporter', () => {
     bed.failure = undefined;
     expect(await beat()).toEqual(['reportWork']);
 
-    expect(await memory.reportedWork(MINUTE)).toMatchObject([{ delivered: 2 }]);
+    expect(await embedded.reportedWork(MINUTE)).toMatchObject([{ delivered: 2 }]);
     expect(errors).toEqual([]);
   });
 
   it('adds its work to the history, in small calls', async () => {
-    const { memory, beat, handed } = await open({ span: 15, keep: 86_400_000 });
+    const { embedded, beat, handed } = await open({ span: 15, keep: 86_400_000 });
     for (let i = 0; i < 45; i++) handed(`topic-${i}`, 2);
     expect(await beat()).toEqual(['report', 'reportWork', 'reportWork', 'reportWork']);
     handed('topic-44', 2);
     await beat();
 
-    expect(await memory.historyOf('topic-44', MINUTE)).toMatchObject([{ span: 15, delivered: 2 }]);
+    expect(await embedded.historyOf('topic-44', MINUTE)).toMatchObject([{ span: 15, delivered: 2 }]);
   });
 
   it('lets nobody wait for what is out of date by then', async () => {
@@ -179,23 +179,23 @@ describe('ProcessReporter', () => {
   });
 
   it('tells everything again once Redis has lost it', async () => {
-    const { memory, reporter, beat } = await open();
+    const { embedded, reporter, beat } = await open();
     await beat();
-    await memory.forget(['me']);
-    await memory.heartbeat({ session: 'me', count: 9, length: 10_000, digest: 'none' });
+    await embedded.forget(['me']);
+    await embedded.heartbeat({ session: 'me', count: 9, length: 10_000, digest: 'none' });
     reporter.forgotten();
 
     expect(await beat()).toEqual(['report']);
-    expect(await memory.reportedProcesses(['me'])).toMatchObject([
+    expect(await embedded.reportedProcesses(['me'])).toMatchObject([
       { state: { since: START }, holdings: { jobs: [0, 1] } },
     ]);
   });
 
   it('goes on telling what its session was missing for', async () => {
-    const { memory, beat } = await open();
-    await memory.forget(['me']);
+    const { embedded, beat } = await open();
+    await embedded.forget(['me']);
     expect(await beat()).toEqual(['report']);
-    await memory.heartbeat({ session: 'me', count: 2, length: 10_000, digest: 'none' });
+    await embedded.heartbeat({ session: 'me', count: 2, length: 10_000, digest: 'none' });
 
     expect(await beat()).toEqual(['report']);
     expect(await beat()).toEqual([]);

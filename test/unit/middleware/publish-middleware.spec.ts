@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
@@ -22,7 +22,7 @@ function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
   // What is sent: the stored messages, call by call.
   const calls: { readonly id: string; readonly headers: Readonly<Record<string, string>> }[][] = [];
-  const broker = wrapBroker(new MemoryBroker(clock), async (call) => {
+  const broker = wrapBroker(new EmbeddedBroker(clock), async (call) => {
     if (call.operation === 'publish') {
       const [, , messages] = call.args;
       calls.push(

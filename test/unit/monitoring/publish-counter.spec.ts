@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { DelayQueueEvents } from '../../../lib/events/delay-queue.events.js';
@@ -24,10 +24,10 @@ const NUMBERS = topic('numbers', {
 
 function setUp(...middleware: DelayQueueMiddleware[]) {
   const clock = new SystemClock();
-  const memory = new MemoryBroker(clock);
-  memory.replicas = 0;
+  const embedded = new EmbeddedBroker(clock);
+  embedded.calls.replicas = 0;
   const link = { isUp: true };
-  const broker = wrapBroker(memory, async ({ operation, run }) => {
+  const broker = wrapBroker(embedded, async ({ operation, run }) => {
     if (operation === 'publish' && !link.isUp) throw new BrokerUnavailableError('out of reach');
     return run();
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Broker, StoredMessage } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type Around, wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { ConfigurationError, InvalidArgumentError } from '../../../lib/errors/options.errors.js';
@@ -31,12 +31,12 @@ const refused = async (): Promise<never> => Promise.reject(new BrokerUnavailable
 /** Schedules on a broker in memory; a test may set what is done in the place of a call. */
 function setUp() {
   const clock = new ManualClock();
-  const memory = new MemoryBroker(clock);
-  const world = { clock, memory, around: (async ({ run }) => run()) as Around };
-  const broker = wrapBroker(memory, async (call) => world.around(call));
+  const embedded = new EmbeddedBroker(clock);
+  const world = { clock, embedded, around: (async ({ run }) => run()) as Around };
+  const broker = wrapBroker(embedded, async (call) => world.around(call));
   const { events, log } = testContext();
   const schedules = new DelayQueueSchedules(dependenciesOf(broker, clock));
-  const admin = testAdmin(memory, clock);
+  const admin = testAdmin(embedded, clock);
   return Object.assign(world, { schedules, admin, declared: new DeclaredSchedules({ schedules, clock, log, events }) });
 }
 
@@ -46,14 +46,14 @@ describe('upsert', () => {
     world.around = async ({ operation, run }) => {
       const result = await run();
       if (operation !== 'putSchedule') return result;
-      await world.memory.unindexSchedule({ id: 'tick' });
-      await world.memory.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
+      await world.embedded.unindexSchedule({ id: 'tick' });
+      await world.embedded.indexSchedule({ id: 'tick', topic: 'others', key: 'tick' });
       return result;
     };
     await expect(world.schedules.upsert(TICK)).rejects.toThrow("exists with topic 'others'");
-    const { partitions = 0 } = (await world.memory.configOf('jobs')) ?? {};
+    const { partitions = 0 } = (await world.embedded.configOf('jobs')) ?? {};
     for (let index = 0; index < partitions; index++) {
-      expect(await world.memory.getSchedules({ topic: 'jobs', index }, ['tick'])).toEqual([undefined]);
+      expect(await world.embedded.getSchedules({ topic: 'jobs', index }, ['tick'])).toEqual([undefined]);
     }
     expect(partitions).toBeGreaterThan(0);
   });
@@ -62,16 +62,16 @@ describe('upsert', () => {
 it.each(['pause', 'remove'] as const)(
   'a rule that this process cannot read keeps nobody from it: %s',
   async (change) => {
-    const { schedules, memory, clock } = setUp();
+    const { schedules, embedded, clock } = setUp();
     const { partition } = await schedules.upsert(TICK);
     const place = { topic: 'jobs', index: partition };
-    const [stored] = await memory.getSchedules(place, ['tick']);
+    const [stored] = await embedded.getSchedules(place, ['tick']);
     const definition =
       stored?.definition.replace(/"every":.*?,"anchor":\d+/, '"cron":"? of later","timeZone":"UTC"') ?? '';
     // One occurrence was published ahead.
     const state = `later active ${clock.now() + 2000} ${clock.now() + 1000} 0`;
     const content = { definition, envelope: '[1,7]' };
-    await memory.putSchedule(place, {
+    await embedded.putSchedule(place, {
       id: 'tick',
       expected: stored?.state,
       state,
@@ -79,7 +79,7 @@ it.each(['pause', 'remove'] as const)(
       nextAt: clock.now() + 2000,
     });
     const cancelled: string[] = [];
-    vi.spyOn(memory, 'cancel').mockImplementation(async (_, __, storedId) => {
+    vi.spyOn(embedded, 'cancel').mockImplementation(async (_, __, storedId) => {
       cancelled.push(storedId);
       return 'cancelled';
     });
@@ -92,14 +92,14 @@ it.each(['pause', 'remove'] as const)(
 
 it.each(['pause', 'remove'] as const)('%s takes back what a pause before it could not', async (change) => {
   const world = setUp();
-  const { schedules, memory, clock } = world;
+  const { schedules, embedded, clock } = world;
   const { partition, next } = await schedules.upsert(TICK);
   const place = { topic: 'jobs', index: partition };
-  const [stored] = await memory.getSchedules(place, ['tick']);
+  const [stored] = await embedded.getSchedules(place, ['tick']);
   await clock.advance(59_000);
   // That of the next second was published ahead.
   const state = `ahead active ${Number(next) + 60_000} ${Number(next)} 0`;
-  await memory.putSchedule(place, { id: 'tick', expected: stored?.state, state, nextAt: Number(next) + 60_000 });
+  await embedded.putSchedule(place, { id: 'tick', expected: stored?.state, state, nextAt: Number(next) + 60_000 });
   const cancelled: unknown[] = [];
   world.around = async ({ operation, args, run }) => {
     if (operation !== 'cancel') return run();
@@ -113,13 +113,13 @@ it.each(['pause', 'remove'] as const)('%s takes back what a pause before it coul
 
 /** One topic has other partitions than this process is told, and of another one a partition is away. `a` and `j` are in one partition. */
 async function partlyAway() {
-  const { schedules, memory, clock } = setUp();
-  await memory.configure('others', 3);
+  const { schedules, embedded, clock } = setUp();
+  await embedded.configure('others', 3);
   for (const [topic = '', id = ''] of ['jobs j', 'jobs a', 'others c', 'others b', 'away e', 'away f'].map(inTwo)) {
     await schedules.upsert({ ...TICK, topic, id });
   }
   const gone = partitionOf('e', 8);
-  const broker = wrapBroker(memory, async ({ operation, args, run }) => {
+  const broker = wrapBroker(embedded, async ({ operation, args, run }) => {
     if (operation !== 'getSchedules' || args[0].topic !== 'away' || args[0].index !== gone) return run();
     return refused();
   });
@@ -206,7 +206,7 @@ describe('the schedules that handlers declare', () => {
 
 describe('the audit log', () => {
   it('has what an operator does with schedules, without payloads', async () => {
-    const { schedules, admin, memory, clock } = setUp();
+    const { schedules, admin, embedded, clock } = setUp();
     const by = { actor: 'ann' };
     await schedules.upsert({ ...TICK, payload: 'a secret', options: { headers: { secret: '1' } } }, by);
     await schedules.pause('tick', by);
@@ -214,7 +214,7 @@ describe('the audit log', () => {
     const { id } = await schedules.runNow('tick', by);
     await schedules.remove('tick', by);
     await schedules.declare({ ...TICK, id: 'old' });
-    const later = new DelayQueueSchedules({ ...dependenciesOf(memory, clock), handled: () => new Set(['jobs']) });
+    const later = new DelayQueueSchedules({ ...dependenciesOf(embedded, clock), handled: () => new Set(['jobs']) });
     expect(await later.prune(by)).toEqual(['old']);
 
     const { entries } = await admin.audit();
@@ -228,7 +228,7 @@ describe('the audit log', () => {
     ]);
     for (const entry of entries) expect(entry).toMatchObject({ topic: 'jobs', actor: 'ann', phase: 'done' });
     expect([entries[2]?.result, entries[4]?.result]).toMatchObject([{ id }, true]);
-    expect(JSON.stringify(await memory.auditRecords({ limit: 200 }))).not.toContain('secret');
+    expect(JSON.stringify(await embedded.auditRecords({ limit: 200 }))).not.toContain('secret');
   });
 
   it('has nothing of what the application does, and of schedules that do not exist', async () => {

@@ -1,7 +1,7 @@
 import { Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Broker, OPERATIONS, ownerOf } from '../../../lib/broker/broker.interface.js';
-import { MemoryBroker } from '../../../lib/broker/memory/memory.broker.js';
+import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
 import { RetentionTrimmer } from '../../../lib/consumer/retention-trimmer.js';
@@ -38,7 +38,7 @@ class World {
   readonly broker: Broker;
 
   constructor(random: SeededRandom) {
-    const memory = new MemoryBroker(this.clock);
+    const embedded = new EmbeddedBroker(this.clock);
     const counted = async (name: string, call: () => unknown): Promise<unknown> => {
       this.calls.push(name);
       this.underWay++;
@@ -50,7 +50,7 @@ class World {
         this.underWay--;
       }
     };
-    this.broker = new Proxy<Broker>(memory, {
+    this.broker = new Proxy<Broker>(embedded, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== 'function') return member;

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DOCTOR_CHECKS, type DoctorCheck } from '../../../../lib/broker/inspection.interface.js';
 import { checkServer } from '../../../../lib/broker/redis/doctor/server-checks.js';
-import {
-  type Facts,
-  TRAITS,
-  bootWarnings,
-  found,
-  refused,
-  serverOf,
-  silent,
-} from '../../../support/units/inspected-server.js';
+import { type Facts, bootWarnings, found, refused, serverOf, silent } from '../../../support/units/inspected-server.js';
 
 const asCluster = { server: { isClusterClient: true } };
 
@@ -164,13 +156,6 @@ describe('a server with something amiss', () => {
     ],
     ['rights', 'no scripts', { server: { refusals: refused } }, 'error', /does not run our scripts/],
     ['rights', 'no answer', { server: { refusals: silent } }, 'warning', /unknown.*No answer/],
-    [
-      'script-flags',
-      'none',
-      { node: { traits: async () => ({ ...TRAITS, scriptFlags: false }) } },
-      'warning',
-      /no script flags.*nothing is handled/,
-    ],
     ['script-time', 'refused', { node: { timeInScript: refused } }, 'error', /does not tell the time within scripts/],
     ['script-time', 'no answer', { node: { timeInScript: silent } }, 'warning', /unknown/],
     ['signals', 'no echo', { server: { echo: silent } }, 'error', /does not bring signals back \(sharded pub\/sub\)/],

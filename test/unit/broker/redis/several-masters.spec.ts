@@ -39,12 +39,6 @@ describe('several masters', () => {
     expect(findings[1]?.message).toContain('differ by up to 250 ms');
   });
 
-  it('of which one is older', async () => {
-    const older = { node: { traits: async () => ({ scriptFlags: false, shardedPubSub: false }) } };
-    const findings = await found(mastersOf({}, older), 'script-flags');
-    expect(findings).toMatchObject([{ level: 'warning', message: expect.stringContaining('host:7001') as string }]);
-  });
-
   it('have one warning at boot for what is alike', async () => {
     const evicts = { info: { maxmemory_policy: 'allkeys-lru' } };
     const [warning, ...others] = await bootWarnings(serverOf(mastersOf(evicts, evicts, evicts)));

@@ -1,0 +1,118 @@
+import { ReplyError } from './reply-error.js';
+import { SortedSet } from './sorted-set.js';
+import { Stream } from './stream.js';
+
+const FEW_ENDS = 1000;
+
+export type Hash = Map<string, string>;
+
+type Value = string | Hash | SortedSet | Stream;
+
+/** What Redis answers a command with: `null` is nil, and an object a status. */
+export type DataReply = null | number | string | { readonly ok: string } | readonly DataReply[];
+
+export type Command = (keys: Keyspace, ...args: string[]) => DataReply;
+
+/** The keys and what they hold. */
+export class Keyspace {
+  readonly #values = new Map<string, Value>();
+  readonly #ends = new Map<string, number>();
+  /** How many keys with an end there may be before those that have ended are removed. */
+  #mostEnds = FEW_ENDS;
+  readonly #now: () => number;
+
+  /** @param now epoch milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now();
+  }
+
+  value(key: string): Value | undefined {
+    const end = this.#ends.get(key);
+    if (end !== undefined && end <= this.#now()) this.delete(key);
+    return this.#values.get(key);
+  }
+
+  /** @throws ReplyError if it holds something else */
+  text(key: string): string | undefined {
+    const value = this.value(key);
+    if (value !== undefined && typeof value !== 'string') throw wrongType();
+    return value;
+  }
+
+  hash(key: string): Hash | undefined {
+    return this.#holding(key, Map) as Hash | undefined;
+  }
+
+  ownHash(key: string): Hash {
+    return this.hash(key) ?? this.#add(key, new Map<string, string>());
+  }
+
+  set(key: string): SortedSet | undefined {
+    return this.#holding(key, SortedSet);
+  }
+
+  ownSet(key: string): SortedSet {
+    return this.set(key) ?? this.#add(key, new SortedSet());
+  }
+
+  stream(key: string): Stream | undefined {
+    return this.#holding(key, Stream);
+  }
+
+  ownStream(key: string): Stream {
+    return this.stream(key) ?? this.#add(key, new Stream());
+  }
+
+  /** Puts a value in place of whatever there is; it does not expire. */
+  put(key: string, value: Value): void {
+    this.#values.set(key, value);
+    this.#ends.delete(key);
+  }
+
+  /** Answers whether it was there. */
+  delete(key: string): boolean {
+    this.#ends.delete(key);
+    return this.#values.delete(key);
+  }
+
+  /** A key that holds nothing is none. */
+  deleteIfEmpty(key: string, { size }: { readonly size: number }): void {
+    if (size === 0) this.delete(key);
+  }
+
+  /** Epoch milliseconds; `undefined`: never. */
+  endOf(key: string): number | undefined {
+    return this.#ends.get(key);
+  }
+
+  /** @param milliseconds from now on */
+  expireIn(key: string, milliseconds: number): void {
+    this.#ends.set(key, this.#now() + milliseconds);
+    if (this.#ends.size > this.#mostEnds) this.#removeEnded();
+  }
+
+  /** Else what nobody asks for any more would stay. */
+  #removeEnded(): void {
+    for (const key of this.#ends.keys()) this.value(key);
+    this.#mostEnds = Math.max(FEW_ENDS, 2 * this.#ends.size);
+  }
+
+  #holding<T extends Value>(key: string, Type: abstract new (...args: never[]) => T): T | undefined {
+    const value = this.value(key);
+    if (value === undefined || value instanceof Type) return value;
+    throw wrongType();
+  }
+
+  #add<T extends Value>(key: string, value: T): T {
+    this.#values.set(key, value);
+    return value;
+  }
+}
+
+function wrongType(): ReplyError {
+  return new ReplyError('WRONGTYPE Operation against a key holding the wrong kind of value');
+}

@@ -1,0 +1,17 @@
+import { EmbeddedBroker } from '../../lib/broker/embedded/embedded.broker.js';
+import { ManualClock } from '../../lib/testing/manual-clock.js';
+import { describeBroker } from './broker-contract.js';
+
+describeBroker('EmbeddedBroker', async () => {
+  // Real clocks do not show whole milliseconds either.
+  const clock = new ManualClock(Date.UTC(2026, 0, 1) + 0.375);
+  const broker = new EmbeddedBroker(clock);
+  broker.calls.replicas = 0;
+  await broker.connect();
+  return {
+    broker,
+    time: async () => clock.now(),
+    advance: (milliseconds) => clock.advance(milliseconds),
+    close: () => broker.close(),
+  };
+});
