@@ -1,10 +1,9 @@
-import { type Broker, type BrokerOperation, type BrokerOperations, OPERATIONS } from './broker.interface.js';
+import type { Broker, BrokerOperation, BrokerOperations } from './broker.interface.js';
 
 /** One call of an operation. */
 export type BrokerCall = {
   readonly [O in BrokerOperation]: {
     readonly operation: O;
-    readonly about: (typeof OPERATIONS)[O];
     readonly args: Parameters<BrokerOperations[O]>;
     /** Makes the call; may be called several times, or not at all. */
     readonly run: () => ReturnType<BrokerOperations[O]>;
@@ -13,6 +12,29 @@ export type BrokerCall = {
 
 /** Answers, or rejects, in the place of a call. */
 export type Around = (call: BrokerCall) => Promise<unknown>;
+
+type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T];
+
+/** The methods of a broker that are no operations. One that is missing here, or is an operation, does not compile. */
+const OTHER_METHODS = {
+  now: true,
+  onClockStep: true,
+  inspect: true,
+  close: true,
+  watchPartition: true,
+  watchSession: true,
+  onAvailable: true,
+  onError: true,
+} as const satisfies { readonly [K in Exclude<MethodOf<Broker>, BrokerOperation>]: true };
+
+/** The names of a broker's operations. */
+export function operationsOf(broker: Broker): BrokerOperation[] {
+  const names = new Set<string>();
+  for (let level: object = broker; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
+    for (const name of Object.getOwnPropertyNames(level)) names.add(name);
+  }
+  return [...names].filter((name): name is BrokerOperation => isOperation(name, Reflect.get(broker, name))).toSorted();
+}
 
 /**
  * The same broker with something around each of its operations.
@@ -30,10 +52,13 @@ export function wrapBroker<B extends Broker>(
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
       const method = value.bind(target) as (...args: unknown[]) => unknown;
-      if (!Object.hasOwn(OPERATIONS, name)) return method;
-      const operation = name as BrokerOperation;
+      if (!isOperation(name, value)) return method;
       return async (...args: unknown[]) =>
-        around({ operation, about: OPERATIONS[operation], args, run: () => method(...args) } as BrokerCall);
+        around({ operation: name as BrokerOperation, args, run: () => method(...args) } as BrokerCall);
     },
   });
+}
+
+function isOperation(name: string | symbol, value: unknown): boolean {
+  return typeof value === 'function' && name !== 'constructor' && !Object.hasOwn(OTHER_METHODS, name);
 }

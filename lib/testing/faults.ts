@@ -1,5 +1,5 @@
 import { isError } from '../checks/kinds.js';
-import { type BrokerOperation, OPERATION_NAMES } from '../broker/broker.interface.js';
+import type { BrokerOperation } from '../broker/broker.interface.js';
 import type { BrokerCall } from '../broker/wrap-broker.js';
 import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
@@ -28,11 +28,17 @@ interface Fault {
 
 /** Failures that a test has asked for, in the order in which they come. */
 export class Faults {
+  readonly #operations: readonly BrokerOperation[];
   readonly #planned = new Map<BrokerOperation, Fault[]>();
+
+  /** @param operations that there are */
+  constructor(operations: readonly BrokerOperation[]) {
+    this.#operations = operations;
+  }
 
   /** @throws InvalidArgumentError */
   plan(operation: BrokerOperation, options: FaultOptions = {}): void {
-    assertOneOf('operation', operation, OPERATION_NAMES);
+    assertOneOf('operation', operation, this.#operations);
     assertOptions('The options of failNext', options, ['times', 'error', 'lostReply']);
     const { times = 1, lostReply = false, error = lostReply ? lostReplyOf(operation) : failureOf(operation) } = options;
     assertInteger('times', times, { min: 1, max: Number.MAX_SAFE_INTEGER });

@@ -1,4 +1,5 @@
 import type { Broker } from '../broker/broker.interface.js';
+import { operationsOf } from '../broker/wrap-broker.js';
 import { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
 import { noRedis } from '../broker/redis/no-redis.js';
 import { MAX_DELAY } from '../checks/limits.js';
@@ -30,7 +31,7 @@ export class TestBackend implements Backend {
   readonly expectsSignals = false;
   readonly embedded: EmbeddedBroker;
   readonly stored: StoredMessages;
-  readonly faults = new Faults();
+  readonly faults: Faults;
   readonly outages: Outages;
   readonly published = new PublishedMessages();
   readonly broker: Broker;
@@ -43,6 +44,7 @@ export class TestBackend implements Backend {
     this.clock = time.clock;
     this.embedded = new EmbeddedBroker(time.clock);
     this.stored = new StoredMessages(this.embedded);
+    this.faults = new Faults(operationsOf(this.embedded));
     this.outages = new Outages(time.clock);
     const { embedded, faults, outages, published } = this;
     this.broker = testingBroker({ embedded, activity: time.activity, faults, outages, published });

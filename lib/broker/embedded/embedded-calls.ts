@@ -1,6 +1,6 @@
 import type { ReplicaRequirement } from '../../messages/replicas.js';
 import type { Clock } from '../../time/clock.js';
-import type { Calls, Given, PlainCommands, Reply } from '../redis/calls.interface.js';
+import type { Calls, Given, PlainCommands, Reply } from '../redis/operations/calls.interface.js';
 import { toBrokerError } from '../redis/redis-errors.js';
 import { SCRIPTS } from '../redis/lua/script-table.js';
 import type { ScriptName } from '../redis/scripts.js';

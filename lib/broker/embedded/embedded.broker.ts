@@ -12,7 +12,7 @@ import type {
 import { decodeSessionSignal } from '../redis/fleet-records.js';
 import { PartitionWatchers } from '../redis/partition-watchers.js';
 import { RedisKeys } from '../redis/redis-keys.js';
-import { RedisOperations } from '../redis/redis-operations.js';
+import { RedisOperations } from '../redis/operations/redis-operations.js';
 import { decodeSignal } from '../redis/replies.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import { EmbeddedCalls } from './embedded-calls.js';

@@ -1,5 +1,5 @@
 import type { Limits, PermitReply } from '../broker.interface.js';
-import type { Reply } from './calls.interface.js';
+import type { Reply } from './operations/calls.interface.js';
 
 // What is answered and stored of permits: see `lua/permit.lua`.
 

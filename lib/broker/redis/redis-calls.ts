@@ -1,5 +1,5 @@
 import type { ReplicaRequirement } from '../../messages/replicas.js';
-import type { Calls, Given, PlainCommands, Reply } from './calls.interface.js';
+import type { Calls, Given, PlainCommands, Reply } from './operations/calls.interface.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
 import type { ScriptRunner } from './script-runner.js';

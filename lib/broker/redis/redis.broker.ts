@@ -21,7 +21,7 @@ import { RedisConnection } from './redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { PartitionWatchers } from './partition-watchers.js';
 import { RedisKeys } from './redis-keys.js';
-import { RedisOperations } from './redis-operations.js';
+import { RedisOperations } from './operations/redis-operations.js';
 import type { RedisSettings } from './redis-settings.js';
 import { decodeSignal } from './replies.js';
 import { ReplicatedCalls, warnOfFewReplicas } from './replicated-calls.js';

@@ -30,7 +30,7 @@ import {
 } from '../broker.interface.js';
 import { decodeEnding } from './endings.js';
 import { decodeSchedule } from './schedule-records.js';
-import type { Reply } from './calls.interface.js';
+import type { Reply } from './operations/calls.interface.js';
 
 // What the scripts answer and publish, by the position that the head of each Lua file gives.
 

@@ -5,7 +5,7 @@ import type { RedisConnection } from './redis-connection.js';
 import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
 import { asideOf, typeOfKey } from './redis-keys.js';
-import type { Given, Reply } from './calls.interface.js';
+import type { Given, Reply } from './operations/calls.interface.js';
 import type { Argument } from './lua/script-table.js';
 import { commandOfRefusal, commandsOfScript } from './rights.js';
 import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';

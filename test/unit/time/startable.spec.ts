@@ -1,6 +1,7 @@
 import { Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Broker, OPERATIONS, ownerOf } from '../../../lib/broker/broker.interface.js';
+import { type Broker, ownerOf } from '../../../lib/broker/broker.interface.js';
+import { wrapBroker } from '../../../lib/broker/wrap-broker.js';
 import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
@@ -50,15 +51,7 @@ class World {
         this.underWay--;
       }
     };
-    this.broker = new Proxy<Broker>(embedded, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== 'function') return member;
-        const call = (...given: unknown[]): unknown => Reflect.apply(member, target, given);
-        if (!Object.hasOwn(OPERATIONS, name)) return call;
-        return async (...given: unknown[]) => counted(String(name), () => call(...given));
-      },
-    });
+    this.broker = wrapBroker(embedded, async ({ operation, run }) => counted(operation, run));
   }
 }
 

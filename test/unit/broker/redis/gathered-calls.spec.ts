@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatheredCalls } from '../../../../lib/broker/redis/gathered-calls.js';
+import { GatheredCalls } from '../../../../lib/broker/redis/operations/gathered-calls.js';
 import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
 
 const AWAY = new BrokerUnavailableError('away');

@@ -6,11 +6,11 @@ import {
   type PartitionCounters,
   type PartitionStats,
   sessionOfOwner,
-} from '../broker.interface.js';
+} from '../../broker.interface.js';
 import { GatheredCalls } from './gathered-calls.js';
-import type { OperationOptions } from './redis-reports.js';
-import type { PartitionKeys, RedisKeys } from './redis-keys.js';
-import { timeOrNone } from './replies.js';
+import type { OperationOptions } from './operation-options.interface.js';
+import type { PartitionKeys, RedisKeys } from '../redis-keys.js';
+import { timeOrNone } from '../replies.js';
 import type { Reply } from './calls.interface.js';
 
 /** Counts what partitions hold, several by one call. */

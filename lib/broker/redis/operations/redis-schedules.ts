@@ -1,6 +1,5 @@
-import { assertLength, assertNext } from '../assert-times.js';
+import { assertLength, assertNext } from '../../assert-times.js';
 import {
-  type BrokerOperations,
   type CallId,
   type DueSchedules,
   type ScheduleLook,
@@ -11,40 +10,28 @@ import {
   type OccurrenceResult,
   type Partition,
   type ScheduleName,
+  type ScheduleOperations,
   type SchedulePlace,
   type ScheduleWrite,
-} from '../broker.interface.js';
+} from '../../broker.interface.js';
 import type { Calls } from './calls.interface.js';
-import { RedisFleet } from './redis-fleet.js';
-import type { RedisKeys } from './redis-keys.js';
-import { encodeTags } from './script-arguments.js';
-import { dueSchedules, occurrenceResult, toScore } from './replies.js';
-import { decodePlace, decodeSchedule, encodeContent, encodePlace } from './schedule-records.js';
-import type { OperationOptions } from './redis-reports.js';
+import type { RedisKeys } from '../redis-keys.js';
+import { encodeTags } from '../script-arguments.js';
+import { dueSchedules, occurrenceResult, toScore } from '../replies.js';
+import { decodePlace, decodeSchedule, encodeContent, encodePlace } from '../schedule-records.js';
+import type { OperationOptions } from './operation-options.interface.js';
 
 /** About how many entries of the list of schedules one call brings. */
 const ENTRIES_PER_CALL = 1000;
 
-type ScheduleOperation =
-  | 'indexSchedule'
-  | 'unindexSchedule'
-  | 'findSchedule'
-  | 'listSchedules'
-  | 'getSchedules'
-  | 'putSchedule'
-  | 'removeSchedule'
-  | 'dueSchedules'
-  | 'publishOccurrence';
-
 /** The operations about schedules. */
-export class RedisSchedules extends RedisFleet implements Pick<BrokerOperations, ScheduleOperation> {
+export class RedisSchedules implements ScheduleOperations {
   readonly #calls: Calls;
   readonly #keys: RedisKeys;
 
-  constructor(options: OperationOptions) {
-    super(options);
-    this.#calls = options.calls;
-    this.#keys = options.keys;
+  constructor({ calls, keys }: OperationOptions) {
+    this.#calls = calls;
+    this.#keys = keys;
   }
 
   async indexSchedule({ id, ...place }: IndexedSchedule): Promise<SchedulePlace> {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import type { ReplicaRequirement } from '../../messages/replicas.js';
-import type { ScriptParameters } from './lua/script-table.js';
-import type { ScriptName } from './scripts.js';
+import type { ReplicaRequirement } from '../../../messages/replicas.js';
+import type { ScriptParameters } from '../lua/script-table.js';
+import type { ScriptName } from '../scripts.js';
 
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];

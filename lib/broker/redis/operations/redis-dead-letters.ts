@@ -1,42 +1,37 @@
-import { assertLength } from '../assert-times.js';
+import { assertLength } from '../../assert-times.js';
 import type {
-  BrokerOperations,
   CallId,
+  DeadLetterOperations,
   DeadLetterPage,
   DeadLetterQuery,
   Death,
   Partition,
   Requeue,
   RetentionLimits,
-} from '../broker.interface.js';
-import type { Calls, Given, Reply } from './calls.interface.js';
-import type { PartitionKeys, RedisKeys } from './redis-keys.js';
-import { RedisSchedules } from './redis-schedules.js';
-import { deadLetterPage, timeOrNone, wereFound } from './replies.js';
-import type { OperationOptions } from './redis-reports.js';
-import type { ScriptName } from './scripts.js';
+} from '../../broker.interface.js';
+import type { RedisKeys } from '../redis-keys.js';
+import { deadLetterPage, timeOrNone, wereFound } from '../replies.js';
+import type { OperationOptions } from './operation-options.interface.js';
+import { PartitionScripts } from './partition-scripts.js';
 
 /** Most bytes of failures in a page of dead letters. */
 const DEAD_LETTER_BYTES = 262_144;
 
-type DeadLetterOperation = 'listDead' | 'requeueDead' | 'removeDead' | 'trimDead' | 'trimFinished';
-
 /** The operations about messages that have ended: dead letters, and the finished that are kept. */
-export class RedisDeadLetters extends RedisSchedules implements Pick<BrokerOperations, DeadLetterOperation> {
-  readonly #calls: Calls;
+export class RedisDeadLetters implements DeadLetterOperations {
   readonly #keys: RedisKeys;
+  readonly #scripts: PartitionScripts;
 
   constructor(options: OperationOptions) {
-    super(options);
-    this.#calls = options.calls;
     this.#keys = options.keys;
+    this.#scripts = new PartitionScripts(options);
   }
 
   async listDead(
     partition: Partition,
     { after, since, until, limit, withFailures }: DeadLetterQuery,
   ): Promise<DeadLetterPage> {
-    const reply = await this.#run('list', partition, {
+    const reply = await this.#scripts.run('list', partition, {
       set: this.#keys.partition(partition).dead,
       limit,
       max_bytes: DEAD_LETTER_BYTES,
@@ -53,16 +48,16 @@ export class RedisDeadLetters extends RedisSchedules implements Pick<BrokerOpera
   async requeueDead(partition: Partition, call: CallId, deaths: readonly Requeue[], delay: number): Promise<boolean[]> {
     assertLength('The delay', delay);
     const rest = deaths.flatMap(({ storedId, diedAt, envelope = '' }) => [storedId, diedAt, envelope]);
-    const given = { answered: this.#keys.answered(partition, call.caller), sequence: call.sequence, delay, rest };
+    const given = { answered: this.#scripts.answered(partition, call), sequence: call.sequence, delay, rest };
     const isEdited = deaths.some(({ envelope }) => envelope !== undefined);
-    return wereFound(await this.#run('requeue-dead', partition, given, isEdited));
+    return wereFound(await this.#scripts.run('requeue-dead', partition, given, isEdited));
   }
 
   async removeDead(partition: Partition, call: CallId, deaths: readonly Death[]): Promise<boolean[]> {
     const rest = deaths.flatMap(({ storedId, diedAt }) => [storedId, diedAt]);
     return wereFound(
-      await this.#run('remove-dead', partition, {
-        answered: this.#keys.answered(partition, call.caller),
+      await this.#scripts.run('remove-dead', partition, {
+        answered: this.#scripts.answered(partition, call),
         sequence: call.sequence,
         rest,
       }),
@@ -70,21 +65,12 @@ export class RedisDeadLetters extends RedisSchedules implements Pick<BrokerOpera
   }
 
   async trimDead(partition: Partition, { maxAge = -1, maxCount = -1 }: RetentionLimits): Promise<number | undefined> {
-    const [, nextAt] = await this.#run('trim-dead', partition, { max_age: maxAge, max_count: maxCount });
+    const [, nextAt] = await this.#scripts.run('trim-dead', partition, { max_age: maxAge, max_count: maxCount });
     return timeOrNone(nextAt);
   }
 
   async trimFinished(partition: Partition): Promise<number | undefined> {
-    const [, nextAt] = await this.#run('trim-finished', partition, {});
+    const [, nextAt] = await this.#scripts.run('trim-finished', partition, {});
     return timeOrNone(nextAt);
-  }
-
-  #run<N extends ScriptName>(
-    name: N,
-    partition: Partition,
-    given: Given<N, PartitionKeys>,
-    adds?: boolean,
-  ): Promise<Reply> {
-    return this.#calls.run(name, this.#keys.partition(partition), given, adds);
   }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { MAX_PARTITIONS } from '../../checks/limits.js';
-import { BrokerUnavailableError } from '../../errors/operation.errors.js';
-import { isName } from '../../messages/topic.js';
+import { MAX_PARTITIONS } from '../../../checks/limits.js';
+import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
+import { isName } from '../../../messages/topic.js';
 import {
   type AcquireResult,
-  type BrokerOperations,
   type FleetLook,
+  type FleetOperations,
   type FleetSignal,
   type Heartbeat,
   type Owner,
@@ -17,7 +17,7 @@ import {
   type TopicList,
   type TopicOrder,
   released,
-} from '../broker.interface.js';
+} from '../../broker.interface.js';
 import {
   MAX_PROTOCOL,
   decodeSessions,
@@ -29,31 +29,15 @@ import {
   encodeSessionSignal,
   encodeTopicConfig,
   topicConfigOf,
-} from './fleet-records.js';
+} from '../fleet-records.js';
 import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from './hash-fields.js';
-import { isFull } from './redis-errors.js';
-import type { RedisKeys } from './redis-keys.js';
-import { type OperationOptions, RedisReports } from './redis-reports.js';
+import { isFull } from '../redis-errors.js';
+import type { RedisKeys } from '../redis-keys.js';
+import type { OperationOptions } from './operation-options.interface.js';
 import type { Calls } from './calls.interface.js';
 
 /** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
 const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits'] as const;
-
-type FleetOperation =
-  | 'topics'
-  | 'configure'
-  | 'setLimits'
-  | 'configOf'
-  | 'configsOf'
-  | 'heartbeat'
-  | 'leave'
-  | 'forget'
-  | 'sessions'
-  | 'rememberTopics'
-  | 'rememberedTopics'
-  | 'tell'
-  | 'acquire'
-  | 'release';
 
 /** Among the sessions, which have colons in their names: the heartbeat reads it with them. */
 const MARK = 'mark';
@@ -61,14 +45,13 @@ const MARK = 'mark';
 const MARK_BYTES = 9;
 
 /** The operations about topics, sessions and owners. */
-export class RedisFleet extends RedisReports implements Pick<BrokerOperations, FleetOperation> {
+export class RedisFleet implements FleetOperations {
   readonly #calls: Calls;
   readonly #keys: RedisKeys;
 
-  constructor(options: OperationOptions) {
-    super(options);
-    this.#calls = options.calls;
-    this.#keys = options.keys;
+  constructor({ calls, keys }: OperationOptions) {
+    this.#calls = calls;
+    this.#keys = keys;
   }
 
   async topics(): Promise<string[]> {

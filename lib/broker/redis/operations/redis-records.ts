@@ -2,17 +2,17 @@ import {
   type AuditPage,
   type AuditQuery,
   type AuditRecord,
-  type BrokerOperations,
   type HistorySettings,
   MAX_SPANS,
   MINUTE,
   MINUTES_KEPT,
   type ProcessReport,
+  type RecordOperations,
   type ReportedProcess,
   type ReportedWork,
   type SpanOfWork,
   type WorkReport,
-} from '../broker.interface.js';
+} from '../../broker.interface.js';
 import { fieldsOf, scanFields } from './hash-fields.js';
 import {
   decodeHoldings,
@@ -21,9 +21,10 @@ import {
   decodeWork,
   encodeReport,
   encodeWork,
-} from './process-records.js';
-import type { RedisKeys } from './redis-keys.js';
+} from '../process-records.js';
+import type { RedisKeys } from '../redis-keys.js';
 import type { Calls } from './calls.interface.js';
+import type { OperationOptions } from './operation-options.interface.js';
 
 /** Most reports that one call reads: they are long if a process handles many topics. */
 const REPORTS_PER_CALL = 20;
@@ -34,22 +35,8 @@ const AUDIT_LENGTH = 10_000;
 /** What a report says if there is no history. */
 const NO_HISTORY: HistorySettings = { span: 0, keep: 0 };
 
-export interface OperationOptions {
-  readonly calls: Calls;
-  readonly keys: RedisKeys;
-}
-
-type ReportOperation =
-  | 'report'
-  | 'reportWork'
-  | 'reportedProcesses'
-  | 'reportedWork'
-  | 'historyOf'
-  | 'appendAudit'
-  | 'auditRecords';
-
 /** What processes say of themselves, and what operators did: for those who look, and nothing else depends on it. */
-export class RedisReports implements Pick<BrokerOperations, ReportOperation> {
+export class RedisRecords implements RecordOperations {
   readonly #calls: Calls;
   readonly #keys: RedisKeys;
 

@@ -1,4 +1,4 @@
-import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
 
 interface Waiting<I, R> {
   readonly item: I;

@@ -1,0 +1,31 @@
+import type { CallId, Partition } from '../../broker.interface.js';
+import type { PartitionKeys, RedisKeys } from '../redis-keys.js';
+import type { ScriptName } from '../scripts.js';
+import type { Calls, Given, Reply } from './calls.interface.js';
+import type { OperationOptions } from './operation-options.interface.js';
+
+/** Runs scripts on partitions. */
+export class PartitionScripts {
+  readonly #calls: Calls;
+  readonly #keys: RedisKeys;
+
+  constructor({ calls, keys }: OperationOptions) {
+    this.#calls = calls;
+    this.#keys = keys;
+  }
+
+  /** @param adds see {@link Calls.run} */
+  run<N extends ScriptName>(
+    name: N,
+    partition: Partition,
+    given: Given<N, PartitionKeys>,
+    adds?: boolean,
+  ): Promise<Reply> {
+    return this.#calls.run(name, this.#keys.partition(partition), given, adds);
+  }
+
+  /** Where a caller's latest call is remembered, so that its repeat is recognized. */
+  answered(partition: Partition, { caller }: CallId): string {
+    return this.#keys.answered(partition, caller);
+  }
+}
