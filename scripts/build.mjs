@@ -9,7 +9,8 @@ import { build as buildPages } from 'vite';
 
 import { bundle } from './setup/bundle.mjs';
 import { SetupFailure, runScript } from './setup/failure.mjs';
-import { writeScriptTable } from './setup/lua-scripts.mjs';
+import { writeScriptTable } from './setup/lua-script-table.mjs';
+import { readScripts } from './setup/lua-scripts.mjs';
 import { ROOT, localBin, runQuietly } from './setup/run.mjs';
 
 const DIST = join(ROOT, 'dist');
@@ -23,6 +24,7 @@ const PARSER = '@commander-js/extra-typings';
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
   writeScriptTable();
+  writeScripts();
   await Promise.all([writeCode(), writePages(), writeDeclarations()]);
   return 0;
 });
@@ -41,6 +43,12 @@ async function writeCode() {
   writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
   // Without this file Node would take the files for ES modules, as in the rest of the package.
   writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
+}
+
+/** The scripts as Redis gets them, for whoever sends them without this library. */
+function writeScripts() {
+  mkdirSync(join(DIST, 'lua'), { recursive: true });
+  for (const [name, { source }] of readScripts()) writeFileSync(join(DIST, 'lua', `${name}.lua`), source);
 }
 
 /** What the browser loads of the dashboard: static files. */

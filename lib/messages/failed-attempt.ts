@@ -18,7 +18,7 @@ export interface FailedAttempt {
   readonly duration: number;
 }
 
-/** How many failed attempts are kept of a message, the latest ones. `lua/includes/history.lua` has the same number. */
+/** How many failed attempts are kept of a message, the latest ones. `lua/modules/history.lua` has the same number. */
 export const MAX_HISTORY = 10;
 
 const MAX_NAME_LENGTH = 100;

@@ -12,7 +12,7 @@ export interface FailureRecord {
   readonly history: readonly FailedAttempt[];
 }
 
-/** Only the entries of the history follow it. `lua/includes/history.lua` has the same text. */
+/** Only the entries of the history follow it. `lua/modules/history.lua` has the same text. */
 const HISTORY = ',"history":[';
 
 /** A crash keeps the failure before it, and so on. Another program could nest failures without end. */

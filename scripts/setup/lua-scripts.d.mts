@@ -9,6 +9,4 @@ export interface LuaScript {
 }
 
 export function luaScripts(): Plugin;
-export function readScript(path: string, read?: (path: string) => string): LuaScript;
-export function scriptTable(): string;
-export function writeScriptTable(): void;
+export function readScript(path: string, read?: (path: string) => string | undefined): LuaScript;

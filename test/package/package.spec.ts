@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { VERSION } from '../support/internals.js';
+import { SCRIPT_NAMES, VERSION, scriptOf } from '../support/internals.js';
 import { type AppStyle, compileApps, greeterOutput, runGreeter } from '../support/package/greeter.js';
 import { installOnNest12 } from '../support/package/installations.js';
 import { packLibrary } from '../support/package/packed-library.js';
@@ -27,6 +27,13 @@ describe('the packed library', () => {
     );
     const others = files.filter((path) => !/^(dist|docs|lib)\//.test(path));
     expect(others.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']);
+  });
+
+  it('holds each script as Redis gets it', async () => {
+    const scripts = files.filter((path) => path.startsWith('dist/lua/'));
+
+    expect(scripts).toHaveLength(SCRIPT_NAMES.length);
+    for (const name of SCRIPT_NAMES) expect(await readFile(`dist/lua/${name}.lua`, 'utf8')).toBe(scriptOf(name).source);
   });
 
   it('has every file that its manifest names', async () => {

@@ -2,8 +2,8 @@ import type { ReplicaRequirement } from '../../messages/replicas.js';
 import type { Clock } from '../../time/clock.js';
 import type { Calls, Given, PlainCommands, Reply } from '../redis/operations/calls.interface.js';
 import { toBrokerError } from '../redis/redis-errors.js';
-import { SCRIPTS } from '../redis/lua/script-table.js';
-import type { ScriptName } from '../redis/scripts.js';
+import type { ScriptName } from '../redis/lua-script.js';
+import { SCRIPTS } from '../redis/lua/script-sources.js';
 import { fromBytes, toBytes } from './bytes.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import type { DataReply } from './data/keyspace.js';
@@ -53,7 +53,7 @@ export class EmbeddedCalls implements Calls {
     places: readonly P[],
     given: Given<N, P>,
   ): Promise<readonly Reply[]> {
-    const replies: unknown = this.#run(name, places as readonly Names[], given as Names);
+    const replies: unknown = this.#run(name, places as readonly Names[], given);
     return replies as readonly Reply[];
   }
 
@@ -80,7 +80,7 @@ export class EmbeddedCalls implements Calls {
 
   /** Runs a script, and answers at once. */
   runNow<N extends ScriptName, P extends object>(name: N, place: P, given: Given<N, P>): Reply {
-    return this.#run(name, [place as Names], given as Names);
+    return this.#run(name, [place as Names], given);
   }
 
   #run(name: ScriptName, places: readonly Names[], given: Names): Reply {

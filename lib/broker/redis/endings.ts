@@ -5,11 +5,11 @@ import type { StoredMessage } from '../broker.interface.js';
 
 const OUTCOMES: Readonly<Record<string, FinishedOutcome>> = { a: 'acked', c: 'cancelled', d: 'delivered' };
 
-/** What `lua/includes/finished.lua` says of it: a line each for the end, the delivery record and the failure, and then the envelope. */
+/** What `lua/modules/finished.lua` says of it: a line each for the end, the delivery record and the failure, and then the envelope. */
 const ENDING =
   /^(?<outcome>[acd]) (?<duration>\S+) (?<process>\S+)\n(?<record>[^\n]*)\n(?<failures>[^\n]*)\n(?<envelope>[^]*)$/;
 
-/** `[mark ]token delivery attempt due[ crashes]`, as `lua/includes/record.lua` has it. A token may begin as a mark does. */
+/** `[mark ]token delivery attempt due[ crashes]`, as `lua/modules/record.lua` has it. A token may begin as a mark does. */
 const RECORD = /^(?:(?:c|r\d+(?:f\d+)?|f\d+) )?\S+ (?<deliveries>\d+) (?<attempts>\d+) (?<due>\d+)(?: \d+)?$/;
 
 /** In place of what is not known. */

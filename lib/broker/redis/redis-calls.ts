@@ -3,7 +3,7 @@ import type { Calls, Given, PlainCommands, Reply } from './operations/calls.inte
 import type { RedisConnection } from './redis-connection.js';
 import type { ReplicatedCalls } from './replicated-calls.js';
 import type { ScriptRunner } from './script-runner.js';
-import type { ScriptName } from './scripts.js';
+import type { ScriptName } from './lua-script.js';
 
 /** Most places that one call is about: of so many partitions Redis counts what they hold in half a millisecond. */
 const MOST_PLACES = 16;

@@ -3,7 +3,7 @@ import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { type ReplicaRequirement, RequirementNumbers } from '../../messages/replicas.js';
 import type { Log } from '../../log.js';
 import type { Clock } from '../../time/clock.js';
-import type { Argument } from './lua/script-table.js';
+import type { Argument } from './lua-script.js';
 import type { RedisClient } from './redis-clients.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isConnectionLoss, isMoved } from './redis-errors.js';

@@ -3,7 +3,7 @@ import { type ReplicaRequirement, isSameRequirement } from '../../messages/repli
 import type { Clock } from '../../time/clock.js';
 import { within } from '../../time/deadline.js';
 import { Loop } from '../../time/loop.js';
-import type { Argument } from './lua/script-table.js';
+import type { Argument } from './lua-script.js';
 
 /** How long Redis may take beyond the time that it waits for replicas; then the connection is taken for dead. In milliseconds. */
 const ANSWER_TIME = 10_000;

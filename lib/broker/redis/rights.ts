@@ -1,6 +1,6 @@
 import { prefixInKeys } from './redis-keys.js';
-import { SCRIPTS } from './lua/script-table.js';
-import type { ScriptName } from './scripts.js';
+import type { LuaScript, ScriptName } from './lua-script.js';
+import { SCRIPTS } from './lua/script-sources.js';
 
 /** What a user of Redis is there for: an application that only publishes, one that handles, or somebody who operates them. */
 export const ROLES = ['producer', 'consumer', 'operator'] as const;
@@ -96,7 +96,7 @@ export function commandsOfScript(name: ScriptName): readonly string[] {
 }
 
 function findCommands(): Map<ScriptName, readonly string[]> {
-  const scripts = Object.entries(SCRIPTS) as [ScriptName, { readonly source: string }][];
+  const scripts = Object.entries(SCRIPTS) as [ScriptName, LuaScript][];
   const known = new Set(scripts.flatMap(([, { source }]) => matches(source, CALL)));
   const commandsIn = (source: string): readonly string[] => {
     const signals = /\bcall\(wake_command\b/.test(source) ? ['PUBLISH'] : [];

@@ -9,7 +9,7 @@ import {
   type Settlement,
   AT_ONCE,
 } from '../broker.interface.js';
-import type { Argument } from './lua/script-table.js';
+import type { Argument } from './lua-script.js';
 
 const ON_DUPLICATE: Readonly<Record<NewMessage['onDuplicate'], string>> = {
   reject: 'e',
@@ -90,7 +90,7 @@ export function encodeTags(tagLists: readonly (readonly string[])[]): string {
   return tagLists.map((tags) => `${tags.map((tag) => `${tag}\0`).join('')}\0`).join('');
 }
 
-/** As `lua/includes/finished.lua` reads them; empty if nothing is kept. */
+/** As `lua/modules/finished.lua` reads them; empty if nothing is kept. */
 export function encodeRetention(limits: RetentionLimits | undefined): string {
   return limits ? `${Math.round(limits.maxAge ?? -1)} ${limits.maxCount ?? -1}` : '';
 }
@@ -103,7 +103,7 @@ export function encodeTerms({ order, keyLimits, counts = false, begin = AT_ONCE 
   return `${order ?? '-'} ${inFlight} ${rate?.max ?? 0} ${rate?.per ?? 0} ${counts ? 1 : 0} ${lead} ${slack} ${ahead}`;
 }
 
-/** As `lua/includes/due-time.lua` reads it. */
+/** As `lua/modules/due-time.lua` reads it. */
 export function encodeDueTime(due: DueTime): string {
   return 'after' in due ? `+${due.after}` : String(due.at);
 }

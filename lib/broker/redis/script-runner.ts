@@ -6,9 +6,9 @@ import type { Log } from '../../log.js';
 import { isNoScript, isWrongType } from './redis-errors.js';
 import { asideOf, typeOfKey } from './redis-keys.js';
 import type { Given, Reply } from './operations/calls.interface.js';
-import type { Argument } from './lua/script-table.js';
+import type { Argument, ScriptName } from './lua-script.js';
 import { commandOfRefusal, commandsOfScript } from './rights.js';
-import { type Script, type ScriptName, SCRIPT_NAMES, scriptOf } from './scripts.js';
+import { type Script, SCRIPT_NAMES, scriptOf } from './scripts.js';
 
 type Scripts = Readonly<Record<ScriptName, Script>>;
 
@@ -107,7 +107,7 @@ export class ScriptRunner {
     given: Given<N, P>,
     options: ScriptRunOptions = {},
   ): Promise<Reply> {
-    return this.#runAt(name, [place as Names], given as Names, options);
+    return this.#runAt(name, [place as Names], given, options);
   }
 
   /**
@@ -122,7 +122,7 @@ export class ScriptRunner {
     places: readonly P[],
     given: Given<N, P>,
   ): Promise<readonly Reply[]> {
-    const replies: readonly unknown[] = await this.#runAt(name, places as readonly Names[], given as Names, {});
+    const replies: readonly unknown[] = await this.#runAt(name, places as readonly Names[], given, {});
     return replies as readonly Reply[];
   }
 

@@ -1,21 +1,13 @@
 import { createHash } from 'node:crypto';
-import { SCRIPTS } from './lua/script-table.js';
-
-export type ScriptName = keyof typeof SCRIPTS;
+import type { LuaScript, ScriptName } from './lua-script.js';
+import { SCRIPTS } from './lua/script-sources.js';
 
 export const SCRIPT_NAMES = Object.keys(SCRIPTS) as readonly ScriptName[];
 
 /** A Lua script, ready to be sent. */
-export interface Script {
+export interface Script extends LuaScript {
   readonly name: ScriptName;
-  readonly source: string;
   readonly sha: string;
-  /** The names of its keys in their order. */
-  readonly keys: readonly string[];
-  /** The names of its arguments in their order. */
-  readonly args: readonly string[];
-  /** Whether further arguments follow. */
-  readonly takesMore: boolean;
 }
 
 /** @param firstLine comes before all else, as script flags have to */

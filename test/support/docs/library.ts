@@ -187,9 +187,9 @@ function levelOf({ parent }: ts.Node): string | undefined {
   return LEVELS.includes(name.text) && /\blog$/i.test(expression.getText()) ? name.text : undefined;
 }
 
-/** Names of the Lua scripts, without those that others include. */
+/** Names of the Lua scripts, without the modules that they use. */
 export function scriptNames(): string[] {
-  const whole = SCRIPTS.filter((path) => basename(dirname(path)) !== 'includes');
+  const whole = SCRIPTS.filter((path) => basename(dirname(path)) !== 'modules');
   return whole.map((path) => basename(path, '.lua'));
 }
 

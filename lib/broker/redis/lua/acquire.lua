@@ -8,7 +8,7 @@
 -- May be run again with the same arguments: it finds that the new owner is stored. The value has no expiry, and loses one that
 -- another program gave it.
 
--- @include now
+-- @use now (now_us)
 
 -- What is not ASCII comes back from a client as other bytes if it was no text. Epochs differ without it.
 local function in_ascii(text) return (string.gsub(text, '[\128-\255]+', '?')) end

@@ -7,7 +7,7 @@
 --
 -- May be run again with the same arguments: the name tells a repeat, for 2 minutes.
 
--- @include now
+-- @use now (now_us)
 
 -- A key of another type is refused before anything is written.
 redis.call('XREVRANGE', audit, '+', '-', 'COUNT', 1)

@@ -10,7 +10,7 @@
 --
 -- May be run again with the same arguments: readers leave out an entry whose process and sequence they have seen.
 
--- @include now
+-- @use now (now_us)
 
 local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)[1]
 local offset = (last and tonumber(string.match(last[1], '^%d+')) or 0) + tonumber(count)

@@ -9,25 +9,19 @@
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
--- @include now
--- @include times
--- @include record
--- @include envelopes
+-- @use now (now_us)
+-- @use envelopes (has_envelope)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
--- @include tags
--- @include forget
--- @include answered
--- @include types
--- @include count
--- @include wake
--- @include finished
--- @include finish
+-- @use tags (has_tags, carries, list_tagged)
+-- @use answered (earlier_answer, remember)
+-- @use types (assert_sets, assert_hashes)
+-- @use count (add)
+-- @use wake (head_due, wake)
+-- @use earliest (earliest, note)
+-- @use finished (keeps)
+-- @use finish (keepable)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include cancel
+-- @use cancel (NOT_FOUND, CANCELLED, IN_FLIGHT, cancel_one)
 
 local LIMIT = 100
 
@@ -43,7 +37,7 @@ for i = #ids, (keeps and keepable(ids) or #ids) + 1, -1 do
   ids[i] = nil
   are_more = true
 end
-local head_before, earliest = head_due(), nil
+local head_before = head_due()
 local counts, stale = { [NOT_FOUND] = 0, [CANCELLED] = 0, [IN_FLIGHT] = 0 }, {}
 for i = 1, #ids do
   local id = ids[i]
@@ -51,7 +45,7 @@ for i = 1, #ids do
   if carries(stored[i], tag) and has_envelope(id) then
     local result, next_due = cancel_one(id)
     counts[result] = counts[result] + 1
-    if next_due and (not earliest or next_due < earliest) then earliest = next_due end
+    note(next_due)
   else
     stale[#stale + 1] = tag .. '\0' .. id
   end

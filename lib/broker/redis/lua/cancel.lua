@@ -9,25 +9,14 @@
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
--- @include now
--- @include times
--- @include record
--- @include envelopes
+-- @use now (now_us)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
--- @include tags
--- @include forget
--- @include answered
--- @include types
--- @include count
--- @include wake
--- @include finished
--- @include finish
+-- @use answered (earlier_answer, remember)
+-- @use types (assert_sets, assert_hashes)
+-- @use count (add)
+-- @use wake (head_due, wake)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include cancel
+-- @use cancel (NOT_FOUND, CANCELLED, cancel_one)
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end

@@ -11,25 +11,15 @@
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what
 -- is removed is counted once.
 
--- @include now
+-- @use now (now_us)
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
--- @include tags
--- @include forget
--- @include answered
--- @include types
--- @include times
--- @include record
--- @include envelopes
--- @include wake
--- @include finished
--- @include finish
+-- @use forget (forget)
+-- @use answered (earlier_answer, remember)
+-- @use finished (keeps)
+-- @use finish (head_of, record_of, keepable, finish)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include remove
--- @include count
+-- @use remove (assert_removable, remove)
+-- @use count (add)
 
 local LIMIT = 100
 

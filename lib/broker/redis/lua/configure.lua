@@ -6,7 +6,7 @@
 -- Reply {now_us, partitions, protocol version, order, limits}: what is stored, as text; '' for no order and no limits
 -- Cost  O(1)
 
--- @include now
+-- @use now (now_us)
 
 local function is_number(text, most)
   local number = string.find(text, '^%d+$') and tonumber(text)

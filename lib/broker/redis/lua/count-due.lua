@@ -6,7 +6,7 @@
 --       the last of these counts is not repeated}}
 -- Cost  O(times · log size) for each partition
 
--- @include now
+-- @use now (now_us, now)
 
 local latest = tonumber(ARGV[#ARGV])
 

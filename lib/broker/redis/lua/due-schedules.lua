@@ -13,9 +13,9 @@
 --
 -- What a schedule says itself counts. May be run again.
 
--- @include now
--- @include times
--- @include text
+-- @use now (now_us, now)
+-- @use times (MAX_TIME, to_time)
+-- @use text (as_text)
 
 local MAX_BYTES = 1048576
 -- How many schedules are tried besides.

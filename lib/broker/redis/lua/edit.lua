@@ -7,10 +7,10 @@
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
--- @include now
--- @include answered
--- @include largest
--- @include types
+-- @use now (now_us)
+-- @use answered (earlier_answer, remember)
+-- @use largest (note_length)
+-- @use types (assert_hashes)
 
 local NOT_WAITING, EDITED, CHANGED = 0, 1, 2
 

@@ -11,10 +11,10 @@
 --       before      how many are claimed before it, if it was due; -1 if it is not waiting to be claimed
 -- Cost  O(log size)
 
--- @include now
--- @include times
--- @include record
--- @include heads
+-- @use now (now_us, now)
+-- @use times (LONGEST)
+-- @use record (parse_record)
+-- @use heads (head_field, key_of)
 
 -- As much of an envelope as says when it was published.
 local HEAD = 20

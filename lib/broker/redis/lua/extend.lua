@@ -5,10 +5,10 @@
 -- Reply {now_us, one digit a delivery: 1 extended, 0 lost, 2 the message was cancelled}
 -- Cost  O(n log size), n <= 200
 
--- @include now
+-- @use now (now_us, now)
 local lease_ms = tonumber(lease)
--- @include times
--- @include record
+-- @use times (MAX_TIME)
+-- @use record (NO_TOKEN, parse_record)
 
 if not (lease_ms and lease_ms >= 0 and lease_ms <= MAX_TIME) then
   return redis.error_reply('REFUSED the lease is no number of milliseconds: ' .. lease)

@@ -5,7 +5,7 @@
 -- Reply {now_us}
 -- Cost  O(sessions + lists), removes at most 1,000 lists
 
--- @include now
+-- @use now (now_us)
 
 local MOST_LISTS = 1000
 

@@ -9,13 +9,11 @@
 --       blocked_by  in an ordered topic, the stored id of the message of its key that has to be done first; else ''
 -- Cost  O(1)
 
--- @include now
--- @include times
--- @include record
--- @include envelopes
+-- @use now (now_us)
+-- @use record (parse_record)
 local asked = redis.call('HMGET', meta, 'finished')
--- @include finished
--- @include heads
+-- @use finished (has_kept, is_kept)
+-- @use heads (head_field, key_of)
 
 local envelope = redis.call('HGET', messages, id)
 if not envelope then

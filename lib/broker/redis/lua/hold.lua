@@ -7,10 +7,10 @@
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is counted once.
 
--- @include now
+-- @use now (now_us, now, now_up)
 local delay_ms = tonumber(delay)
--- @include times
--- @include answered
+-- @use times (MAX_TIME, LONGEST)
+-- @use answered (earlier_answer, remember)
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end

@@ -5,7 +5,7 @@
 -- Reply {now_us}
 -- Cost  O(1)
 
--- @include now
+-- @use now (now_us)
 local stored = redis.call('HGET', sessions, session)
 local renewed = tonumber(string.match(stored or '', '^(%d+) '))
 if not renewed or renewed <= tonumber(count) then redis.call('HSET', sessions, session, left_record) end

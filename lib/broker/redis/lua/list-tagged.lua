@@ -7,11 +7,10 @@
 --       score (text), envelope, deliveries, attempts, failure JSON or ''}
 -- Cost  O(log size), looks at 200 at most; stops early once envelopes and failures add up to the bytes given, <= 1 MiB
 
--- @include now
--- @include times
--- @include record
+-- @use now (now_us, now)
+-- @use record (parse_record)
 local asked = redis.call('HMGET', meta, '', 'tagged')
--- @include tags
+-- @use tags (has_tags, carries, list_tagged)
 
 local LOOKED_AT = 200
 local most, most_bytes = tonumber(limit), tonumber(max_bytes)

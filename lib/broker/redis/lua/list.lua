@@ -12,13 +12,11 @@
 --
 -- May be run again with the same arguments: it gives ids to dead letters once, and changes nothing else.
 
--- @include now
--- @include times
--- @include record
--- @include types
--- @include envelopes
--- @include text
--- @include text-ids
+-- @use now (now_us, now)
+-- @use record (parse_record)
+-- @use types (assert_sets, assert_hashes)
+-- @use text (as_text)
+-- @use text-ids (give_text_id)
 
 -- Whether `a` comes before `b` in the order of bytes. Lua's own comparison goes by the server's locale.
 local function precedes(a, b)

@@ -4,6 +4,6 @@
 -- Reply {now_us}
 -- Cost  O(1)
 
--- @include now
+-- @use now (now_us)
 redis.call('HSET', meta, 'paused', '1')
 return { now_us }

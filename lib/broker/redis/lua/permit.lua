@@ -16,7 +16,7 @@
 --       sessions      those that should ask now, with spaces
 -- Cost  O(n log n) in the number of processes that wait or have permits
 --
--- `permits` is a log, see includes/rate-log.lua, and then a line for each such process, in the order in which they wait:
+-- `permits` is a log, see modules/rate-log.lua, and then a line for each such process, in the order in which they wait:
 -- '<session> <sequence> <held> <until when they are its own, ms> <wanted> <when it is its turn, ms, 0 if it waits to be in flight>'.
 -- Behind them there are lines '~<session> <when it was told that there is room for it, ms>' of those that have not come since, and
 -- '=<session> <sequence> <permitted> <permitted_at> <begins_at> <keep> <wait> <until when that is kept, ms>' with the latest answers.
@@ -31,9 +31,9 @@
 -- A process says what it keeps. A call that is made again gets the first answer, so that what it has permitted is used, or comes back. A copy of
 -- an older call is refused.
 
--- @include now
--- @include times
--- @include rate-log
+-- @use now (now_us, now, now_up)
+-- @use times (MAX_TIME, LONGEST)
+-- @use rate-log (read_log, add_to_log, format_log)
 
 local GRACE, PATIENCE = 100, 500
 -- For how many ms an answer is kept for a repeat of the call.

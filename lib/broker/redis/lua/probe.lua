@@ -6,7 +6,7 @@
 -- Reply {now_us, then each command that Redis refused, with what it said}
 -- Cost  O(1)
 
--- @include now
+-- @use now (now_us)
 
 local reply = { now_us }
 

@@ -18,31 +18,18 @@
 --
 -- May be run again with the same arguments: no two writes have the same state, so a repeat finds its own.
 
--- @include now
--- @include times
--- @include due-time
--- @include record
--- @include envelopes
--- @include wake
+-- @use now (now_us, now_up)
+-- @use times (MAX_TIME)
+-- @use envelopes (has_envelope)
 -- This shows the type of `meta`, too.
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 local had_tags = asked[2]
 asked[2] = had_tags or tag_lists ~= ''
--- @include tags
--- @include forget
--- @include answered
--- @include largest
--- @include outgrown-tables
--- @include count
--- @include types
--- @include schedule
--- @include finished
--- @include order-of-topic
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include move
+-- @use order-of-topic (is_ordered)
+-- @use publish-one
+-- @use answered (earlier_answer)
+-- @use types (assert_sets, assert_hashes)
+-- @use schedule (schedule_parts, is_score)
 
 local stored_owner = redis.call('GET', owner) or ''
 if stored_owner ~= claimant then return { now_us, 0, stored_owner } end
@@ -93,4 +80,4 @@ local behind_time = string.match(envelope, '^%[%d+(,.*)$')
 ARGV[FIRST + 1] = behind_time and string.format('[%d', now_up) .. behind_time or envelope
 move_on(state)
 
--- @include publish
+-- @use publish

@@ -22,27 +22,9 @@
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a
 -- message is not a duplicate of itself, and one that was handled meanwhile does not come back.
 
--- @include now
--- @include times
--- @include due-time
--- @include record
--- @include envelopes
--- @include wake
 -- This shows the type of `meta`, too.
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
 local had_tags = asked[2]
 asked[2] = had_tags or tag_lists ~= ''
--- @include tags
--- @include forget
--- @include answered
--- @include largest
--- @include outgrown-tables
--- @include count
--- @include finished
--- @include order-of-topic
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include move
--- @include publish
+-- @use order-of-topic (is_ordered)
+-- @use publish

@@ -8,9 +8,8 @@
 --
 -- May be run again with the same arguments: no two writes have the same state, so a repeat finds its own.
 
--- @include now
--- @include times
--- @include schedule
+-- @use now (now_us, now)
+-- @use schedule (schedule_parts, is_score)
 
 if not is_score(next_at) then return redis.error_reply('REFUSED the next occurrence is no time: ' .. next_at) end
 

@@ -6,6 +6,6 @@
 -- Reply {now_us}
 -- Cost  O(1)
 
--- @include now
+-- @use now (now_us)
 if redis.call('GET', owner) == given_up then redis.call('SET', owner, epoch) end
 return { now_us }

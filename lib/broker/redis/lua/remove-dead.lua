@@ -9,22 +9,13 @@
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
--- @include now
+-- @use now (now_us)
 local asked = redis.call('HMGET', meta, '', 'tagged')
--- @include tags
--- @include forget
--- @include answered
--- @include types
--- @include times
--- @include record
--- @include wake
+-- @use forget (forget)
+-- @use answered (earlier_answer, remember)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include remove
--- @include dead-ids
+-- @use remove (assert_removable, remove)
+-- @use dead-ids (dead_ids, ids_of)
 
 local answer = earlier_answer()
 if answer then return { now_us, answer } end

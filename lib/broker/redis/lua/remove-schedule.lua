@@ -7,8 +7,8 @@
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
--- @include now
--- @include answered
+-- @use now (now_us)
+-- @use answered (earlier_answer, remember)
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end

@@ -9,8 +9,8 @@
 --
 -- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.
 
--- @include now
--- @include newer
+-- @use now (now_us)
+-- @use newer (is_newer)
 
 -- Both records are JSON of numbers alone: [number, delivered, acked, retried, dead, greatest lateness, [bucket, count, ...]].
 local MAX, BUCKETS = 6, 7

@@ -8,8 +8,8 @@
 --
 -- May be run again with the same arguments: a report that is not newer than what is stored changes nothing.
 
--- @include now
--- @include newer
+-- @use now (now_us)
+-- @use newer (is_newer)
 
 -- Or what a process that has ended says would stay for good.
 if not redis.call('HGET', sessions, session) then return { now_us, 0 } end

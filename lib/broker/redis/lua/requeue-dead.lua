@@ -10,25 +10,21 @@
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So what has
 -- died again meanwhile stays dead.
 
--- @include now
+-- @use now (now_us, now_up)
 local delay_ms = tonumber(delay)
--- @include times
--- @include record
--- @include envelopes
--- @include wake
+-- @use times (MAX_TIME)
+-- @use record (NO_TOKEN, parse_record, format_record)
+-- @use envelopes (has_envelope)
+-- @use wake (head_due, wake)
 local asked = redis.call('HMGET', meta, '', 'tagged')
--- @include tags
--- @include forget
--- @include answered
--- @include types
--- @include count
--- @include dead-ids
--- @include largest
+-- @use forget (forget)
+-- @use answered (earlier_answer, remember)
+-- @use types (assert_sets, assert_hashes)
+-- @use count (add)
+-- @use dead-ids (dead_ids, ids_of)
+-- @use largest (note_length)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
+-- @use lines (line_up, leave_line, leave_lines)
 
 local STRIDE = 3
 

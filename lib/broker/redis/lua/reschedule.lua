@@ -10,20 +10,16 @@
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is
 -- counted once, and what others have done to the message meanwhile stays done.
 
--- @include now
--- @include times
--- @include due-time
--- @include record
--- @include envelopes
--- @include wake
--- @include answered
--- @include types
+-- @use now (now_us, now_up)
+-- @use times (MAX_TIME, to_time)
+-- @use due-time (due_time)
+-- @use record (parse_record)
+-- @use envelopes (has_envelope)
+-- @use wake (head_due, wake)
+-- @use answered (earlier_answer, remember)
+-- @use types (assert_sets, assert_hashes)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include move
+-- @use move (move)
 
 local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
 

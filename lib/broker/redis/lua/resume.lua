@@ -7,7 +7,7 @@
 --
 -- The signal is sent even if nothing was paused, since the one of a first run may have got lost with its reply.
 
--- @include now
+-- @use now (now_us, now)
 
 redis.call('HDEL', meta, 'paused', 'held')
 redis.call(wake_command, channel, string.format('due %d', now))

@@ -9,20 +9,15 @@
 --
 -- May be run again with the same arguments: it finds nothing then.
 
--- @include now
--- @include times
--- @include record
--- @include types
--- @include count
--- @include envelopes
--- @include text
--- @include text-ids
--- @include wake
+-- @use now (now_us, now)
+-- @use record (NO_TOKEN, parse_record, format_record)
+-- @use types (assert_sets, assert_hashes)
+-- @use count (add)
+-- @use text (as_text)
+-- @use text-ids (give_text_id)
+-- @use wake (head_due, wake)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
+-- @use lines (leave_line)
 
 local CHUNK, LATEST = 100, 1000
 

@@ -5,5 +5,5 @@
 -- Reply {now_us, 1 the field is new | 0 it was there}
 -- Cost  O(1)
 
--- @include now
+-- @use now (now_us)
 return { now_us, redis.call('HSET', record, field, value) }

@@ -8,7 +8,7 @@
 --
 -- May be run again with the same arguments: it finds nothing then.
 
--- @include now
+-- @use now (now_us)
 local READ = { ZSET = 'ZCARD', HASH = 'HLEN', STRING = 'GET' }
 
 local result = redis.pcall(READ[expected_type], key)

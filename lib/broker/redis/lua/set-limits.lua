@@ -7,7 +7,7 @@
 --
 -- May be run again with the same arguments.
 
--- @include now
+-- @use now (now_us)
 local before = redis.call('HGET', config, 'limits') or ''
 if not redis.call('HGET', config, 'partitions') then return { now_us, before } end
 if limits == '' then redis.call('HDEL', config, 'limits') else redis.call('HSET', config, 'limits', limits) end

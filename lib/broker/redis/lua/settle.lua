@@ -21,32 +21,24 @@
 -- an outcome that is no ack if Redis is full, unless the script may write all the same.
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
 
--- @include now
--- @include times
--- @include record
--- @include envelopes
--- @include wake
+-- @use now (now_us)
+-- @use times (MAX_TIME)
+-- @use wake (wake)
 -- This shows the type of `meta`, too.
 local asked = redis.call('HMGET', meta, 'finished', 'tagged')
--- @include tags
--- @include forget
--- @include answered
--- @include history
--- @include count
--- @include finished
--- @include finish
+-- @use answered (earlier_answer, remember)
+-- @use count (add)
+-- @use finished (keeps)
+-- @use finish (head_of, keepable, finish)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
+-- @use lines (leave_lines)
 
 local answered_digits, answered_due = string.match(earlier_answer() or '', '^(%d+) (%-?%d+)$')
 if answered_digits then return { now_us, answered_digits, tonumber(answered_due) } end
 
 local tokens_of = {}
 
--- As includes/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
+-- As modules/types.lua, without a function for each: acknowledgements are the most frequent calls of all. They write to few
 -- keys, and `forget`, which then writes first, checks some of those itself.
 redis.call('ZCARD', inflight)
 local function assert_others()
@@ -86,128 +78,9 @@ end
 local ids = { unpack(ARGV, FIRST, FIRST + total - 1) }
 local records = redis.call('HMGET', deliveries, unpack(ids))
 
-local statuses, ended = {}, {}
--- Those that have ended, how, and their numbers among the deliveries of this call.
-local gone, gone_as, places_of = {}, {}, {}
-local head_before, earliest = order_mode and head_due() or nil, nil
-local counts = { acked = 0, retried = 0, died = 0, cancelled = 0, expired = 0, stale = 0 }
-
-local function count(counter) counts[counter] = counts[counter] + 1 end
-
-local function note(due)
-  if due and (not earliest or due < earliest) then earliest = due end
-end
-
-local function reschedule(id, due, delivery, attempt, mark)
-  if attempt < 0 then attempt = 0 end
-  if order_mode == 'limits' then note(leave_line(id)) end
-  if not earliest and not order_mode then head_before = head_due() end
-  redis.call('ZADD', scheduled, due, id)
-  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, attempt, due, mark))
-  note(due)
-end
-
--- What has replaced a message is another one, with a place of its own.
-local function schedule_replacement(id, mark)
-  local due, first = replaced_until(mark), first_mark(mark)
-  if not order_mode then return reschedule(id, due, 0, 0, first) end
-  redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due, first))
-  note(leave_line(id))
-  note(line_up(id, due, 0))
-end
-
-local rest_key, give_back
-if outcomes ~= 'a' then
-  -- Nothing of the key of this message begins before that.
-  function rest_key(id, rests_until)
-    local key = key_of(id)
-    local before, log = string.match(redis.call('HGET', rates, key) or '', '^(%d+)(.*)$')
-    before = tonumber(before) or 0
-    if before <= now + LONGEST then rests_until = math.max(rests_until, before) end
-    redis.call('HSET', rates, key, string.format('%d', rests_until) .. (log or ''))
-    redis.call('ZADD', rated, 'GT', string.format('%d', rests_until), key)
-    -- What is parked by then is found when the key has rested.
-    redis.call('ZADD', resting, string.format('%d', rests_until), key)
-    if not order_mode then redis.call('HSET', places, 'mode', 'limits') end
-  end
-
-  -- A delivery that was no handler call does not count against the rate of its key.
-  function give_back(id, granted_at)
-    local key = key_of(id)
-    local rests_until, log = string.match(redis.call('HGET', rates, key) or '', '^(%d+)(.*)$')
-    if not log then return end
-    local is_found = false
-    log = string.gsub(log, '(%d+) (%d+)', function(time, n)
-      if is_found or tonumber(time) ~= granted_at or tonumber(n) < 1 then return nil end
-      is_found = true
-      return string.format('%s %d', time, tonumber(n) - 1)
-    end)
-    if not is_found then return end
-    redis.call('HSET', rates, key, rests_until .. log)
-    if redis.call('ZSCORE', resting, key) then
-      redis.call('ZADD', resting, string.format('%d', now), key)
-      note(now)
-    end
-  end
-end
-
--- The first delivery has no earlier failures to look for.
-local function keep(id, failure, delivery)
-  redis.call('HSET', errors, id, delivery > 1 and with_history(id, failure) or failure)
-end
-
-local function remove(n, counter)
-  local at = #gone + 1
-  gone[at] = ids[n]
-  if keeps then gone_as[at], places_of[at] = counter, n end
-  count(counter)
-end
-
--- Ends the delivery of this number; answers the digit.
-local function settle(n, token, outcome, delay, failure)
-  local id, record = ids[n], records[n]
-  local current, delivery, attempt, due, mark = parse_record(record)
-  if current ~= token or token == NO_TOKEN or ended[id] then
-    count('stale')
-    return '0'
-  end
-  ended[id] = true
-  if delay and delay > 0 and (outcome == 'b' or outcome == 'u' or outcome == 'x') then give_back(id, delay) end
-  if mark == 'c' and outcome ~= 'a' then
-    remove(n, 'cancelled')
-    return '2'
-  elseif replaced_until(mark) then
-    assert_others()
-    redis.call('ZREM', inflight, id)
-    redis.call('HDEL', errors, id)
-    schedule_replacement(id, mark)
-    if outcome ~= 'a' then return '3' end
-    count('acked')
-  elseif outcome == 'a' then
-    remove(n, 'acked')
-  else
-    redis.call('ZREM', inflight, id)
-    if outcome == 'r' then
-      keep(id, failure, delivery)
-      reschedule(id, now_up + delay, delivery, attempt)
-      count('retried')
-    elseif outcome == 'd' or outcome == 'u' or outcome == 'x' then
-      local spent = outcome == 'd' and attempt or math.max(0, attempt - 1)
-      redis.call('ZADD', dead, now, id)
-      keep(id, failure, delivery)
-      redis.call('HSET', deliveries, id, format_record(NO_TOKEN, delivery, spent, due))
-      if order_mode and order_mode ~= 'block' then note(leave_line(id)) end
-      count('died')
-      if outcome == 'x' then count('expired') end
-    elseif outcome == 'p' or outcome == 'k' then
-      if outcome == 'k' then rest_key(id, now_up + delay) end
-      reschedule(id, now_up + delay, delivery, attempt - 1)
-    else
-      reschedule(id, due, delivery, attempt - 1)
-    end
-  end
-  return '1'
-end
+local statuses = {}
+-- @use earliest (earliest, note)
+-- @use settle-one (settle, remove, ended, gone, gone_as, places_of, counts, head_before)
 
 -- Nearly all are the current delivery of a message without a mark. To parse their records would cost more than all the rest of
 -- an ack. The token has its space behind.

@@ -6,8 +6,8 @@
 --       held until ms or -1, then the fields of meta and their values}}
 -- Cost  O(log size) for each partition
 
--- @include now
--- @include times
+-- @use now (now_us, now)
+-- @use times (LONGEST, to_time)
 
 local function count(scheduled, inflight, dead, owner, meta, blocked, finished)
   -- They wait too, but not to be claimed.

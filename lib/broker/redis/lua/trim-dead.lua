@@ -7,20 +7,12 @@
 --       next: when to call again; -1 if nothing is left that will expire
 -- Cost  O(log size), removes at most 200
 
--- @include now
+-- @use now (now_us, now)
 local asked = redis.call('HMGET', meta, '', 'tagged')
--- @include tags
--- @include forget
--- @include types
--- @include times
--- @include record
--- @include wake
+-- @use forget (forget)
+-- @use times (to_time)
 local order_mode = redis.call('HGET', places, 'mode')
--- @include heads
--- @include queues
--- @include order
--- @include limits
--- @include remove
+-- @use remove (assert_removable, remove)
 
 local LIMIT = 100
 

@@ -7,11 +7,10 @@
 --
 -- May be run at any time by anybody: it goes by what is stored of the limits.
 
--- @include now
--- @include times
--- @include envelopes
+-- @use now (now_us, now)
+-- @use times (to_time)
 local asked = redis.call('HMGET', meta, 'finished')
--- @include finished
+-- @use finished (greatest_age, greatest_count, keeps, drop)
 
 local LIMIT = 200
 

@@ -1,13 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { ReplicaRequirement } from '../../../messages/replicas.js';
-import type { ScriptParameters } from '../lua/script-table.js';
-import type { ScriptName } from '../scripts.js';
+import type { ScriptName, ScriptParameters } from '../lua-script.js';
 
 /** A reply without its leading time stamp. */
 export type Reply = readonly (string | number)[];
 
 /** What a script takes besides the keys and the channel of a place; whoever runs it knows the command by which scripts signal. */
-export type Given<N extends ScriptName, P> = Omit<ScriptParameters[N], keyof P | 'wake_command' | 'channel'>;
+export type Given<N extends ScriptName, P> = Omit<ScriptParameters<N>, keyof P | 'wake_command' | 'channel'>;
 
 /** The commands that are sent without a script. */
 export type PlainCommands = Pick<

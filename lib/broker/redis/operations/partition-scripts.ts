@@ -1,6 +1,6 @@
 import type { CallId, Partition } from '../../broker.interface.js';
 import type { PartitionKeys, RedisKeys } from '../redis-keys.js';
-import type { ScriptName } from '../scripts.js';
+import type { ScriptName } from '../lua-script.js';
 import type { Calls, Given, Reply } from './calls.interface.js';
 import type { OperationOptions } from './operation-options.interface.js';
 

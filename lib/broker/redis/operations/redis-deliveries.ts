@@ -19,7 +19,7 @@ import {
   AT_ONCE,
 } from '../../broker.interface.js';
 import type { Calls } from './calls.interface.js';
-import type { Argument } from '../lua/script-table.js';
+import type { Argument } from '../lua-script.js';
 import type { RedisKeys } from '../redis-keys.js';
 import type { OperationOptions } from './operation-options.interface.js';
 import { PartitionScripts } from './partition-scripts.js';

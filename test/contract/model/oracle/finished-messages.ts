@@ -4,7 +4,7 @@ import { type Entry, SortedSet } from './sorted-set.js';
 /** What is kept of a message that has ended. */
 export type EndedMessage = Required<Omit<StoredMessage, 'storedId' | 'state' | 'at' | 'blockedBy'>>;
 
-/** Keeps what became of messages that have ended: see `lua/includes/finished.lua`. */
+/** Keeps what became of messages that have ended: see `lua/modules/finished.lua`. */
 export class FinishedMessages {
   /** What the latest owner wants kept; `undefined`: nothing is kept, and nothing is left of an earlier owner's. */
   limits: RetentionLimits | undefined;

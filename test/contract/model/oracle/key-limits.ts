@@ -20,7 +20,7 @@ interface KeyRecord {
   readonly log: RateLog;
 }
 
-/** What limits of their key hold back: see `lua/includes/limits.lua` and `lua/includes/key-limits.lua`. */
+/** What limits of their key hold back: see `lua/modules/limits.lua` and `lua/modules/key-limits.lua`. */
 export class KeyLimits {
   /** Keys of which messages wait, by when to look at them again. */
   readonly #resting = new SortedSet();

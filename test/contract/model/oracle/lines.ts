@@ -23,7 +23,7 @@ export interface LinesOptions {
   readonly now: () => number;
 }
 
-/** Which messages of each key may be claimed: see `lua/includes/order.lua` and `lua/includes/limits.lua`. */
+/** Which messages of each key may be claimed: see `lua/modules/order.lua` and `lua/modules/limits.lua`. */
 export class Lines {
   /** `limits`: the topic has no order, and limits hold messages back; `undefined`: it has neither. */
   mode: TopicOrder | 'limits' | undefined;

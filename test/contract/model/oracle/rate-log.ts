@@ -8,7 +8,7 @@ interface Entry {
   count: number;
 }
 
-/** Until when deliveries that were granted may begin: see `lua/includes/rate-log.lua`. */
+/** Until when deliveries that were granted may begin: see `lua/modules/rate-log.lua`. */
 export class RateLog {
   #entries: Entry[] = [];
 

@@ -103,7 +103,7 @@ export const failureMutations = [
   },
   {
     guard: 'suspects: a claim brings no more than there is room for',
-    file: 'broker/redis/lua/claim.lua',
+    file: 'broker/redis/lua/modules/claim-deliver.lua',
     find: 'if needed <= free then',
     replace: 'if true then',
     scenario: 'killing-message',
@@ -118,7 +118,7 @@ export const failureMutations = [
   {
     guard: 'pause: nothing is handed out',
     file: 'broker/redis/lua/claim.lua',
-    find: 'elseif state[3] then',
+    find: 'elseif asked[3] then',
     replace: 'elseif false then',
     scenario: 'paused-topic',
   },

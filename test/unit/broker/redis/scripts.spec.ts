@@ -1,29 +1,24 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { typeOfKey } from '../../../../lib/broker/redis/redis-keys.js';
 import { SCRIPT_NAMES, scriptOf } from '../../../../lib/broker/redis/scripts.js';
-import { readScript, scriptTable } from '../../../../scripts/setup/lua-scripts.mjs';
+import { scriptTable } from '../../../../scripts/setup/lua-script-table.mjs';
 
 const FOLDER = new URL('../../../../lib/broker/redis/lua/', import.meta.url);
-
-/** What a script that lacks an include uses without having it, or has without using it. */
-const UNKNOWN_OR_UNUSED = / uses '\w+', which neither its head nor|, which the script does not use/;
 
 function read(path: string): string {
   return readFileSync(new URL(path, FOLDER), 'utf8');
 }
 
-function names(folder: string): string[] {
-  const files = readdirSync(new URL(folder, FOLDER)).filter((file) => file.endsWith('.lua'));
-  return files.map((file) => file.replace(/\.lua$/, ''));
+function luaIn(folder: string): string[] {
+  return readdirSync(new URL(folder, FOLDER)).filter((file) => file.endsWith('.lua'));
 }
 
 /** The comment lines at the top of a file, without their dashes. */
 function head(source: string): string[] {
   const lines = source.split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('--') || line.startsWith('-- @include'));
+  const end = lines.findIndex((line) => !line.startsWith('--') || line.startsWith('-- @use'));
   return lines.slice(0, end).map((line) => line.replace(/^-- ?/, ''));
 }
 
@@ -47,25 +42,17 @@ function localsOf(table: string, all: readonly string[]): string {
   return `local ${all.join(', ')} = ${all.map((_, n) => `${table}[${n + 1}]`).join(', ')}\n`;
 }
 
-/** Reads a script that is no file. */
-function planted(headLine: string, body: string): () => unknown {
-  return () => readScript('planted.lua', () => `-- Does something.\n--\n${headLine}\n\n${body}\n`);
-}
-
-const INCLUDES = names('includes/');
-
 describe('the Lua scripts', () => {
   it('are in the table as their heads say; npm run build writes it', () => {
     expect(read('script-table.ts')).toBe(scriptTable());
   });
 
   it('are those of the folder', () => {
-    expect(SCRIPT_NAMES.toSorted()).toEqual(names('.').toSorted());
+    expect(SCRIPT_NAMES.map((name) => `${name}.lua`).toSorted()).toEqual(luaIn('.').toSorted());
   });
 
   for (const name of SCRIPT_NAMES) {
     describe(`'${name}'`, () => {
-      const path = fileURLToPath(new URL(`${name}.lua`, FOLDER));
       const source = read(`${name}.lua`);
       const lines = head(source);
 
@@ -93,15 +80,8 @@ describe('the Lua scripts', () => {
         }
       });
 
-      it('has every include in place of its line', () => {
-        const loaded = scriptOf(name);
-
-        expect(loaded.name).toBe(name);
-        expect(loaded.source).not.toContain('@include');
-        for (const [, include] of source.matchAll(/^-- @include (\S+)$/gm)) {
-          expect(loaded.source).toContain(read(`includes/${include}.lua`).trimEnd());
-        }
-        expect(source.match(/@include/g) ?? []).toHaveLength(source.match(/^-- @include \S+$/gm)?.length ?? 0);
+      it('goes to Redis without comments and empty lines', () => {
+        expect(scriptOf(name).source).not.toMatch(/--|\n\n| \n/);
       });
 
       it('has the hash that Redis gives it', () => {
@@ -110,39 +90,24 @@ describe('the Lua scripts', () => {
         expect(sha).toBe(createHash('sha1').update(whole).digest('hex'));
       });
 
-      it('needs each of its includes', () => {
-        for (const [line, include] of source.matchAll(/^-- @include (\S+)$/gm)) {
-          const without = (file: string): string => readFileSync(file, 'utf8').replace(`${line}\n`, '');
-          expect(() => readScript(path, without), include).toThrow(UNKNOWN_OR_UNUSED);
-        }
-      });
-
       it('replies with the time of the server first, at every return', () => {
-        // What two scripts are made of is an include.
-        const body = source.replace('-- @include publish\n', () => read('includes/publish.lua'));
+        const { source: whole } = scriptOf(name);
         // A return before a function's `end` is not a reply of the script.
-        const answers = [...body.matchAll(/^(?: {2}|if [^\n]* then )?return ([^\n]*)$/gm)].map(
+        const answers = [...whole.matchAll(/^(?: {2}|if [^\n]* then )?return ([^\n]*)$/gm)].map(
           ([, value]) => value ?? '',
         );
         const outside = answers.filter((value) => /^(reply|\{)/.test(value));
 
-        expect(source).toContain('-- @include now');
         expect(outside.length).toBeGreaterThan(0);
         for (const value of outside) expect(value).toMatch(/^(reply$|\{ now_us\b)/);
-        expect(body.includes('return reply')).toBe(/local reply = \{\s*now_us/.test(body));
+        expect(whole.includes('return reply')).toBe(/\breply = \{\s*now_us/.test(whole));
       });
     });
   }
 
-  for (const include of INCLUDES) {
-    it(`have a use for the include '${include}', and it says what it is`, () => {
-      const users = SCRIPT_NAMES.filter((name) => read(`${name}.lua`).includes(`-- @include ${include}\n`));
-
-      expect(users).not.toEqual([]);
-      expect(read(`includes/${include}.lua`)).toMatch(/^-- [A-Z]/);
-      expect(read(`includes/${include}.lua`)).not.toContain('@include');
-    });
-  }
+  it.each(luaIn('modules/'))('have the module %s, which says what it is', (module) => {
+    expect(read(`modules/${module}`)).toMatch(/^-- [A-Z]/);
+  });
 
   it('accept a first line, which comes before everything else and is part of the hash', () => {
     const plain = scriptOf('get');
@@ -151,36 +116,5 @@ describe('the Lua scripts', () => {
     expect(flagged.source).toBe(`#!lua flags=no-writes\n${plain.source}`);
     expect(flagged.sha).not.toBe(plain.sha);
     expect(flagged.sha).toBe(createHash('sha1').update(flagged.source).digest('hex'));
-  });
-});
-
-describe('a Lua script is refused', () => {
-  it.each([
-    ['a key that it does not use', '-- KEYS  owner STRING, meta HASH', 'return { owner }', "names 'meta'"],
-    ['an argument that it does not use', '-- ARGV  member, lease (ms)', 'return { lease }', "names 'member'"],
-    ['further arguments that it does not use', '-- ARGV  ... (ids)', 'return { 1 }', "names 'ARGV'"],
-    ['a key of no type', '-- KEYS  owner', 'return { owner }', "'owner' among its KEYS"],
-    ['an argument by no name', '-- ARGV  1 member', 'return { member }', "'1 member' among its ARGV"],
-  ])('whose head names %s', (_, headLine, body, message) => {
-    expect(planted(headLine, body)).toThrow(message);
-  });
-
-  it.each([
-    ['a key that its head lacks', 'return { owner, meta }', "uses 'meta'"],
-    ['a key by its number', 'return { owner, KEYS[1] }', "uses 'KEYS'"],
-    ['an argument by its number', 'return { owner, ARGV[1] }', "uses 'ARGV'"],
-    ['a function before it is declared', 'local a = f(owner)\nlocal function f(b) return b end\nreturn a', "uses 'f'"],
-    ['a global variable', 'for i = 1, 2 do total = i end\nreturn { owner }', "uses 'total'"],
-  ])('that uses %s', (_, body, message) => {
-    expect(planted('-- KEYS  owner STRING', body)).toThrow(message);
-  });
-
-  it('that has no head', () => {
-    expect(() => readScript('planted.lua', () => 'return 1\n')).toThrow('does not begin with a comment');
-  });
-
-  it('but not for a name in a comment, in a text, or of a field', () => {
-    const body = "-- about total\nlocal text = 'total \\' of'\nreturn { total = text, owner.total }";
-    expect(planted('-- KEYS  owner STRING', body)).not.toThrow();
   });
 });

@@ -1,6 +1,0 @@
--- Needs: messages.
--- Whether there is a message of this stored id. Envelopes may be long, so they are not read; an empty one, which another
--- program has written, counts too.
-local function has_envelope(id)
-  return redis.call('HSTRLEN', messages, id) > 0 or redis.call('HGET', messages, id) == ''
-end

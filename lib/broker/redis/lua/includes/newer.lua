@@ -1,5 +1,0 @@
--- Whether a report of this number is newer than a stored one, which is JSON that begins with '[number,'.
-local function is_newer(number, stored)
-  local known = stored and tonumber(string.match(stored, '^%[(%d+),'))
-  return not known or tonumber(number) > known
-end

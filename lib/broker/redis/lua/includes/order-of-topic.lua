@@ -1,4 +1,0 @@
--- Needs: blocked, order_mode, on_duplicates.
--- Whoever publishes knows whether the topic is ordered. Limits of keys concern only what is there already, and only if they hold any back.
-local is_ordered = order_mode ~= ''
-if not is_ordered then order_mode = on_duplicates ~= 'n' and redis.call('ZCARD', blocked) > 0 and 'limits' end

@@ -1,0 +1,19 @@
+-- A caller numbers its calls to a partition and makes one after another, so its latest answer is enough to recognize the
+-- repeat of a call whose reply was lost.
+-- @exports REMEMBER_MS, earlier_answer, remember
+-- @needs answered, sequence
+
+local REMEMBER_MS = 120000
+
+local function earlier_answer()
+  local stored = redis.call('GET', answered)
+  local last, answer = string.match(stored or '', '^#(%d+) (.*)$')
+  if last == sequence then return answer end
+  -- A copy that was delayed on its way: its caller has given it up, and gone on.
+  if last and tonumber(last) > tonumber(sequence) then error('OUTDATED a later call of the same caller was served') end
+  return nil
+end
+
+local function remember(answer)
+  redis.call('SET', answered, '#' .. sequence .. ' ' .. answer, 'PX', REMEMBER_MS)
+end

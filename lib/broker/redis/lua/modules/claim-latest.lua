@@ -1,0 +1,26 @@
+-- Whose claim it is, and which one: whoever is not the owner, or has claimed since, is answered at once.
+-- @exports order, known, epoch, session, highest, granted_before, began_before, is_repeat
+-- @needs claimant, sequence, delivered, owner, asked
+-- @use now (now_us)
+-- @use times (MAX_TIME)
+
+local order, known = tonumber(sequence), tonumber(delivered)
+local stored_owner = redis.call('GET', owner) or ''
+local epoch, session = string.match(claimant, '^([^ ]+) (.+)$')
+if not epoch or stored_owner ~= claimant then return { now_us, 0, stored_owner } end
+if not (order and order >= 1 and order <= MAX_TIME and known and known >= 0 and known <= MAX_TIME) then
+  return redis.error_reply('REFUSED the claim or its latest delivery has no number: ' .. sequence .. ', ' .. delivered)
+end
+
+-- The sequence of the latest claim in this epoch.
+local latest = 0
+-- The number of its latest delivery, and what it was granted.
+local highest, granted_before, began_before = 0, 0, 0
+local by, nth, latest_delivery, granted, begins = string.match(asked[4] or '', '^([^ ]+) (%d+) (%d+) ?(%d*) ?(%d*)$')
+nth, latest_delivery = tonumber(nth), tonumber(latest_delivery)
+-- What is damaged tells nothing.
+if by == epoch and nth <= MAX_TIME and latest_delivery <= MAX_TIME then
+  latest, highest, granted_before, began_before = nth, latest_delivery, tonumber(granted) or 0, tonumber(begins) or 0
+end
+if order < latest then return { now_us, 0, stored_owner } end
+local is_repeat = order == latest

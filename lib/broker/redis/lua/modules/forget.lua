@@ -1,0 +1,23 @@
+-- Removes all that is stored of the given messages, except their place in a set; at most 200 at a time. If it fails, nothing is
+-- removed, provided that `deliveries` is a hash. With `keeps_names` they can still be found by id alone.
+-- @exports forget
+-- @needs messages, deliveries, errors, keyed
+-- @use tags (has_tags, untag)
+
+local function forget(ids, keeps_names)
+  if #ids == 0 then return end
+  local has_errors = redis.call('HLEN', errors) > 0
+  -- All ids are searched at once for those with a key of their own: mostly there are none.
+  if not keeps_names and string.find(table.concat(ids), '\0', 1, true) then
+    local with_key = {}
+    for i = 1, #ids do
+      if string.find(ids[i], '\0', 1, true) then with_key[#with_key + 1] = ids[i] end
+    end
+    redis.call('HLEN', messages)
+    redis.call('ZREM', keyed, unpack(with_key))
+  end
+  redis.call('HDEL', messages, unpack(ids))
+  redis.call('HDEL', deliveries, unpack(ids))
+  if has_errors then redis.call('HDEL', errors, unpack(ids)) end
+  if has_tags then untag(ids) end
+end

@@ -1,0 +1,224 @@
+-- What limits of their key say about messages that are due.
+-- @exports CHUNK_OF_KEYS, load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest, granted_at, begins_at
+-- @needs scheduled, blocked, queues, places, running, deliveries, rates, rated, resting
+-- @use now (now, now_up)
+-- @use times (LONGEST, to_time)
+-- @use record (NO_TOKEN, parse_record, format_record)
+-- @use rate-log (read_log, add_to_log, format_log)
+-- @use heads (head_field, key_of)
+-- @use queues (in_queue)
+-- @use limits (take_back)
+-- @use claim-terms (key_max, key_rate, key_window, key_lead, key_slack, key_ahead)
+-- @use claim-mode (order_mode, has_keys)
+
+-- At how many keys that have rested long enough a claim looks.
+local CHUNK_OF_KEYS = 100
+local load_states, permitted, may_come_again, may_begin_of, note_delivery, has_ended, wake_keys, store_states, next_rest
+-- When deliveries that are granted now stand in the logs; 0 if keys have no rate.
+local granted_at = 0
+-- When they begin.
+local begins_at = now_up + key_lead
+
+if has_keys then
+  -- A claim that finds nothing due and comes a little early waits for the first key that rests: the next one would be late.
+  local early = math.max(key_slack, key_ahead)
+  local first_rest = early > 0 and tonumber(redis.call('ZRANGE', resting, 0, 0, 'WITHSCORES')[2])
+  if first_rest and first_rest > begins_at and first_rest <= begins_at + early then
+    if #redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'LIMIT', 0, 1) == 0 then begins_at = math.ceil(first_rest) end
+  end
+
+  -- By key: how many deliveries may begin now by its rate (`free`), and how many more may be in flight (`room`).
+  local states, must_store = {}, {}
+  local running_members = {}
+
+  local function set_room(key, state)
+    if key_max == 0 then return end
+    local others = redis.call('ZLEXCOUNT', running, '[' .. key .. '\0', '(' .. key .. '\1')
+    state.room = math.max(0, key_max - others - state.begun)
+  end
+
+  -- What is known of the keys of these messages, or of these keys.
+  function load_states(ids)
+    local keys, is_listed = {}, {}
+    for i = 1, #ids do
+      local key = key_of(ids[i])
+      if not states[key] and not is_listed[key] then
+        is_listed[key] = true
+        keys[#keys + 1] = key
+      end
+    end
+    if #keys == 0 then return end
+    local records = redis.call('HMGET', rates, unpack(keys))
+    for i = 1, #keys do
+      local key = keys[i]
+      local rests_until, log = string.match(records[i] or '', '^(%d+)(.*)$')
+      -- What comes free while a claim is on its way and back is claimed together: else each part of it takes a claim again and again.
+      local times, counts, used, is_ahead, opens = read_log(log, key_rate, key_window, begins_at, 2 * key_ahead)
+      if is_ahead then must_store[key] = true end
+      local state = { times = times, counts = counts, opens = opens, granted = 0, begun = 0, free = math.huge, room = math.huge }
+      state.rests_until = tonumber(rests_until) or 0
+      if state.rests_until > now + LONGEST then state.rests_until = 0 end
+      if key_rate > 0 then state.free = math.max(0, key_rate - used) end
+      if state.rests_until > begins_at then state.free = 0 end
+      set_room(key, state)
+      states[key] = state
+    end
+  end
+
+  -- When the next delivery of a key may begin of which none may now.
+  local function next_time(state)
+    if state.rests_until > begins_at then return state.rests_until end
+    -- Without a log it is this claim that grants what its rate allows.
+    return (state.opens or begins_at + key_slack) + key_window + 1
+  end
+
+  -- When it may be claimed then, if it is in no set but one that claims go through by time.
+  local function claimed_from(time) return math.max(now_up, time - key_lead) end
+
+  local function rest(members)
+    if #members > 0 then redis.call('ZADD', resting, unpack(members)) end
+  end
+
+  -- The record of the head of an ordered key says when it was due, since its score does not any more.
+  local function keep_due(id, due)
+    if redis.call('HGET', deliveries, id) then return end
+    redis.call('HSET', deliveries, id, format_record(NO_TOKEN, 0, 0, due))
+  end
+
+  -- Those of the messages that are due, and in no set now, which may be delivered, with their due times. The others are parked; in an ordered
+  -- topic, where each is the only one of its key, they are due again when they may be.
+  function permitted(ids, dues)
+    load_states(ids)
+    local allowed, allowed_dues, parked, queued, later, rests = {}, {}, {}, {}, {}, {}
+    for i = 1, #ids do
+      local id, key = ids[i], key_of(ids[i])
+      local state = states[key]
+      if state.free > 0 and state.room > 0 then
+        state.free, state.room = state.free - 1, state.room - 1
+        allowed[#allowed + 1], allowed_dues[#allowed_dues + 1] = id, dues[i]
+      elseif order_mode ~= 'limits' then
+        local may_begin_at = next_time(state)
+        keep_due(id, to_time(dues[i]))
+        later[#later + 1], later[#later + 2] = string.format('%d', claimed_from(may_begin_at)), id
+        rests[#rests + 1], rests[#rests + 2] = string.format('%d', may_begin_at), key
+      else
+        local due = to_time(dues[i])
+        parked[#parked + 1], parked[#parked + 2] = string.format('%d', due), id
+        queued[#queued + 1], queued[#queued + 2] = 0, in_queue(id, due, 0)
+        if state.free <= 0 then rests[#rests + 1], rests[#rests + 2] = string.format('%d', next_time(state)), key end
+      end
+    end
+    if #parked > 0 then
+      redis.call('ZADD', blocked, unpack(parked))
+      redis.call('ZADD', queues, unpack(queued))
+    end
+    if #later > 0 then redis.call('ZADD', scheduled, unpack(later)) end
+    rest(rests)
+    return allowed, allowed_dues
+  end
+
+  -- Whether a message whose lease has ended may be delivered again; else answers when. It is in flight, whatever its key allows.
+  function may_come_again(id)
+    local state = states[key_of(id)]
+    if state.free <= 0 then return false, claimed_from(next_time(state)) end
+    state.free = state.free - 1
+    return true
+  end
+
+  -- Whether a message that is parked may begin, though its key does not rest.
+  function may_begin_of(id)
+    local key = key_of(id)
+    local state, looks_at = states[key], redis.call('ZSCORE', resting, key)
+    if state.free <= 0 or state.room <= 0 or looks_at and tonumber(looks_at) <= now + LONGEST then return false end
+    state.free, state.room = state.free - 1, state.room - 1
+    return true
+  end
+
+  -- A message is delivered. `is_fresh`: it was not in flight before.
+  function note_delivery(id, is_fresh)
+    local key = key_of(id)
+    local state = states[key]
+    state.granted = state.granted + 1
+    must_store[key] = true
+    if is_fresh and key_max > 0 and order_mode == 'limits' then
+      state.begun = state.begun + 1
+      running_members[#running_members + 1], running_members[#running_members + 2] = 0, key .. '\0' .. id
+    end
+  end
+
+  -- Deliveries have ended in this claim.
+  function has_ended(ids)
+    for i = 1, #ids do
+      local key = key_of(ids[i])
+      if states[key] then set_room(key, states[key]) end
+    end
+  end
+
+  -- The head of an ordered key is due when it was, and not when a limit was to let it begin.
+  local function take_back_head(key)
+    local head = redis.call('HGET', places, head_field(key))
+    local score = head and redis.call('ZSCORE', scheduled, head)
+    if not score then return 0 end
+    local _, _, _, due = parse_record(redis.call('HGET', deliveries, head))
+    if due and due < tonumber(score) then redis.call('ZADD', scheduled, string.format('%d', due), head) end
+    return 1
+  end
+
+  -- Takes back what was held back of keys that rest and may go on by now, up to so many.
+  function wake_keys(keys, most)
+    if #keys == 0 then return end
+    local take = order_mode == 'limits' and take_back or take_back_head
+    local rests, done = {}, {}
+    load_states(keys)
+    for i = 1, #keys do
+      local key = keys[i]
+      local state = states[key]
+      local may_begin = math.min(state.free, state.room, most)
+      local taken = may_begin > 0 and take(key, may_begin) or 0
+      most = most - taken
+      if taken < may_begin or state.room <= may_begin then
+        -- None is left, or the end of a delivery takes back the next one.
+        done[#done + 1] = key
+      else
+        rests[#rests + 1] = string.format('%d', state.free <= may_begin and next_time(state) or now)
+        rests[#rests + 1] = key
+      end
+    end
+    if #done > 0 then redis.call('ZREM', resting, unpack(done)) end
+    rest(rests)
+  end
+
+  -- Writes what was delivered, and forgets what counts no more, a little more than is written.
+  function store_states()
+    local fields, ends = {}, {}
+    if key_rate > 0 then
+      for key in pairs(must_store) do
+        local state = states[key]
+        granted_at = add_to_log(state.times, state.counts, state.granted, key_rate, key_window, begins_at + key_slack)
+        fields[#fields + 1] = key
+        fields[#fields + 1] = string.format('%d ', state.rests_until) .. format_log(state.times, state.counts)
+        ends[#ends + 1] = string.format('%d', math.max(granted_at + key_window, state.rests_until))
+        ends[#ends + 1] = key
+      end
+    end
+    if #fields > 0 then
+      redis.call('HSET', rates, unpack(fields))
+      redis.call('ZADD', rated, unpack(ends))
+    end
+    if #running_members > 0 then redis.call('ZADD', running, unpack(running_members)) end
+    local over = redis.call('ZRANGEBYSCORE', rated, '-inf', '(' .. now, 'LIMIT', 0, #fields > 0 and #fields + 10 or 500)
+    if #over > 0 then
+      redis.call('HDEL', rates, unpack(over))
+      redis.call('ZREM', rated, unpack(over))
+    end
+  end
+
+  -- When to claim again for a key; if nothing waits for that, when all that is known of keys can be forgotten. nil for never.
+  function next_rest(is_idle)
+    local at = redis.call('ZRANGE', resting, 0, 0, 'WITHSCORES')[2]
+    if at then return math.min(math.max(0, to_time(at) - key_lead - key_ahead), now + LONGEST) end
+    at = is_idle and redis.call('ZREVRANGE', rated, 0, 0, 'WITHSCORES')[2]
+    -- Nothing is late that is only forgotten.
+    return at and tonumber(at) <= now + LONGEST and math.max(to_time(at) + 1, now + 1000) or nil
+  end
+end

@@ -1,0 +1,59 @@
+-- Messages are found by their tags. `tags` has those of each message that carries some: stored id -> tags, with NUL between them; `tagged` has '<tag> NUL <stored id>' for
+-- each of them, all with score 0. meta has `tagged`, which is asked[2], once a message was published with tags: until then nobody looks.
+-- To be used before anything is written.
+-- @exports has_tags, MANY_MEMBERS, split_tags, carries, untag, list_tagged
+-- @needs tags, tagged, asked
+
+local MOST_TAGS = 8
+local MANY_MEMBERS = 400
+local has_tags = asked[2]
+
+local split_tags, carries, untag, list_tagged
+-- Other partitions do without all this.
+if has_tags then
+  redis.call('HLEN', tags)
+  redis.call('ZCARD', tagged)
+
+  -- The tags of what is stored as such, by whichever program.
+  function split_tags(text)
+    local result = {}
+    for tag in string.gmatch(text, '[^%z]+') do
+      result[#result + 1] = tag
+      if #result == MOST_TAGS then break end
+    end
+    return result
+  end
+
+  function carries(text, wanted)
+    for _, tag in ipairs(split_tags(text or '')) do
+      if tag == wanted then return true end
+    end
+    return false
+  end
+
+  -- Messages that are gone, or get other tags, are not found by theirs any more; at most 200 at a time.
+  function untag(ids)
+    local stored, with_tags, members = redis.call('HMGET', tags, unpack(ids)), {}, {}
+    for i = 1, #ids do
+      if stored[i] then
+        with_tags[#with_tags + 1] = ids[i]
+        for _, tag in ipairs(split_tags(stored[i])) do members[#members + 1] = tag .. '\0' .. ids[i] end
+        if #members >= MANY_MEMBERS then
+          redis.call('ZREM', tagged, unpack(members))
+          members = {}
+        end
+      end
+    end
+    if #members > 0 then redis.call('ZREM', tagged, unpack(members)) end
+    if #with_tags > 0 then redis.call('HDEL', tags, unpack(with_tags)) end
+  end
+
+  -- Which of the messages that carry a tag come behind this stored id, and what is in `tags` of each.
+  function list_tagged(tag, after, limit)
+    local from = after == '' and '[' .. tag .. '\0' or '(' .. tag .. '\0' .. after
+    local members = redis.call('ZRANGEBYLEX', tagged, from, '(' .. tag .. '\1', 'LIMIT', 0, limit)
+    local ids = {}
+    for i = 1, #members do ids[i] = string.sub(members[i], #tag + 2) end
+    return ids, #ids > 0 and redis.call('HMGET', tags, unpack(ids)) or {}
+  end
+end

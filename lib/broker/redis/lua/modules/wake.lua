@@ -1,0 +1,15 @@
+-- Tells a partition's owner of what is due earlier than what it waits for.
+-- @exports head_due, wake
+-- @needs scheduled, wake_command, channel
+
+local function head_due()
+  local head = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  return head[2] and tonumber(head[2]) or nil
+end
+
+-- Signals if `due` comes before what was the head.
+local function wake(head_before, due)
+  if due and (not head_before or due < head_before) then
+    redis.call(wake_command, channel, string.format('due %d', due))
+  end
+end

@@ -1,0 +1,69 @@
+import { refuse } from './lua-names.mjs';
+
+/** The comment that a script begins with. */
+const HEAD = /^(?:--.*\n)+?(?=\n|-- @)/;
+
+/** How a head names a key, with its type, and an argument. */
+const KEY = /^([a-z_]+(?= (?:ZSET|HASH|STRING|STREAM|ANY)$)|\.{3}$)/;
+const ARGUMENT = /^([a-z_]+|\.{3})$/;
+
+/** The last argument of a script that takes any number of further ones; the last key of one that takes those of several places. */
+const REST = '...';
+
+/**
+ * Reads the head of a script: the only place that knows the order of its keys and arguments.
+ *
+ * @param {string} file its name, for errors
+ */
+export function readHead(file, text) {
+  const [head] = HEAD.exec(text) ?? [];
+  if (!head) refuse(file, 1, 'there is no comment that says what the script takes');
+  const [keys, takesPlaces] = withoutRest(namesOf(file, head, 'KEYS', KEY));
+  const [args, takesMore] = withoutRest(namesOf(file, head, 'ARGV', ARGUMENT));
+  return { keys, takesPlaces, args, takesMore };
+}
+
+/** What a script has without declaring it. `FIRST` is where the further arguments begin, `PLACE` how many keys each place has. */
+export function localsOf({ keys, takesPlaces, args, takesMore }) {
+  const places = takesPlaces ? `local PLACE = ${keys.length}\n` : elementsOf('KEYS', keys);
+  return places + elementsOf('ARGV', args) + (takesMore ? `local FIRST = ${args.length + 1}\n` : '');
+}
+
+/** Declares that, and the tables that it is about. */
+export function declareHead({ keys, takesPlaces, args, takesMore }, names) {
+  const locals = [
+    ...(takesPlaces ? [{ name: 'PLACE', line: 1 }] : keys),
+    ...args,
+    ...(takesMore ? [{ name: 'FIRST', line: 1 }] : []),
+  ];
+  for (const local of locals) names.declare(local);
+  for (const name of [...(takesPlaces ? ['KEYS'] : []), ...(takesMore ? ['ARGV'] : [])]) {
+    names.declare({ name, line: 1 }, { isGlobal: true });
+  }
+}
+
+function withoutRest(named) {
+  return named.at(-1)?.name === REST ? [named.slice(0, -1), true] : [named, false];
+}
+
+/** The names that a section of a head lists with commas; what stands in parentheses explains. */
+function namesOf(file, head, section, pattern) {
+  const { 0: text = '', index = 0 } = new RegExp(`^-- ${section} +.*(?:\n--  +.*)*`, 'm').exec(head) ?? {};
+  const list = text.replace(/^-- \w+|\n--/g, blank).replaceAll(/\([^)]*\)/g, blank);
+  return Array.from(list.matchAll(/[^,\s][^,]*/g), ({ 0: each, index: at }) => {
+    const line = head.slice(0, index + at).split('\n').length;
+    const [, name] = pattern.exec(each.trim()) ?? [];
+    if (!name) refuse(file, line, `'${each.trim()}' among ${section}, where ${pattern} is expected`);
+    return { name, line };
+  });
+}
+
+/** As long, and on as many lines. */
+function blank(text) {
+  return text.replaceAll(/[^\n]/g, ' ');
+}
+
+function elementsOf(table, named) {
+  if (named.length === 0) return '';
+  return `local ${named.map(({ name }) => name).join(', ')} = ${named.map((_, i) => `${table}[${i + 1}]`).join(', ')}\n`;
+}
