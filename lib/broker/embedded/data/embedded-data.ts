@@ -9,8 +9,6 @@ const COMMANDS = { ...KEY_COMMANDS, ...HASH_COMMANDS, ...SORTED_SET_COMMANDS, ..
 
 const BY_NAME = new Map<string, Command>(Object.entries(COMMANDS));
 
-export type CommandName = keyof typeof COMMANDS;
-
 /**
  * The commands of Redis that the scripts and the operations use, on data in this process. Texts have one character for each of their
  * bytes.
