@@ -7,8 +7,18 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 /** Types alone, so every folder may. */
 const EVERYWHERE = ['@standard-schema/spec'];
 
-const BELOW_RUNTIME = ['audit', 'fleet', 'topics', 'events', 'broker', 'middleware', 'messages'];
-const RUNTIME = ['producer', 'consumer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
+const BELOW_RUNTIME = ['fleet', 'events', 'broker', 'middleware', 'messages'];
+const CONSUMER = ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/capacity', 'consumer/upkeep'];
+const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
+
+const REDIS = [
+  'broker/redis',
+  'broker/redis/operations',
+  'broker/redis/records',
+  'broker/redis/scripts',
+  'broker/redis/lua',
+  'broker/redis/connection',
+];
 
 /**
  * From the ground up: what a folder may import beside the ground and itself, and which packages.
@@ -25,48 +35,69 @@ const LAYERS = {
   messages: {},
   middleware: { folders: ['messages'] },
   broker: { folders: ['messages'] },
-  'broker/redis': { folders: ['broker', 'messages'], packages: ['ioredis'] },
-  'broker/embedded': { folders: ['broker', 'broker/redis', 'messages'] },
-  events: { folders: ['broker', 'messages'], packages: ['rxjs'] },
-  audit: { folders: ['events', 'broker', 'messages'], packages: ['uuid'] },
-  topics: { folders: ['broker', 'messages'] },
-  fleet: { folders: ['events', 'broker'] },
+  // Of the folder itself, the folders in it take what is known to all of them, such as the names of keys.
+  'broker/redis/connection': { folders: ['broker'], packages: ['ioredis'] },
+  'broker/redis/lua': {},
+  'broker/redis/scripts': {
+    folders: ['broker/redis', 'broker/redis/lua', 'broker/redis/connection', 'broker', 'messages'],
+    packages: ['ioredis'],
+  },
+  'broker/redis/records': { folders: ['broker/redis/scripts', 'broker/redis/lua', 'broker', 'messages'] },
+  'broker/redis/operations': { folders: [...REDIS, 'broker', 'messages'] },
+  'broker/redis/doctor': {
+    folders: ['broker/redis', 'broker/redis/scripts', 'broker/redis/connection', 'broker'],
+    packages: ['ioredis'],
+  },
+  'broker/redis': { folders: ['broker/redis/doctor', ...REDIS, 'broker', 'messages'], packages: ['ioredis'] },
+  'broker/embedded': { folders: [...REDIS, 'broker', 'messages'] },
+  events: { folders: ['broker', 'messages'], packages: ['rxjs', 'uuid'] },
+  fleet: { folders: ['events', 'broker', 'messages'] },
   producer: { folders: BELOW_RUNTIME, packages: ['uuid'] },
   schedules: { folders: BELOW_RUNTIME, packages: ['croner'] },
-  consumer: { folders: ['schedules', ...BELOW_RUNTIME] },
-  admin: { folders: BELOW_RUNTIME, packages: ['uuid'] },
+  'consumer/upkeep': { folders: ['consumer', 'schedules', ...BELOW_RUNTIME] },
+  'consumer/capacity': { folders: ['consumer', ...BELOW_RUNTIME] },
+  'consumer/delivery': { folders: ['consumer', 'consumer/capacity', 'consumer/upkeep', ...BELOW_RUNTIME] },
+  'consumer/ownership': { folders: ['consumer', 'consumer/delivery', ...BELOW_RUNTIME] },
+  consumer: { folders: [...CONSUMER, ...BELOW_RUNTIME] },
+  admin: { folders: ['producer', ...BELOW_RUNTIME], packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },
-  composition: { folders: [...RUNTIME, 'broker/redis', 'broker/embedded'], packages: ['uuid'] },
+  composition: {
+    folders: [...RUNTIME, ...REDIS, 'broker/embedded'],
+    packages: ['uuid'],
+  },
   // An application that only imports a decorator must not load the queue.
-  decorators: { folders: ['schedules', 'messages'], packages: ['@nestjs/common'] },
-  handlers: {
-    folders: ['decorators', 'composition', 'consumer', 'schedules', 'messages'],
+  'nest/decorators': { folders: ['schedules', 'messages'], packages: ['@nestjs/common'] },
+  'nest/handlers': {
+    folders: ['nest/decorators', 'composition', ...CONSUMER, 'schedules', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'rxjs'],
   },
-  module: {
-    folders: ['handlers', 'decorators', 'composition', ...RUNTIME],
+  'nest/module': {
+    folders: ['nest/handlers', 'nest/decorators', 'composition', ...RUNTIME],
     packages: ['@nestjs/common', '@nestjs/core'],
   },
   // What is served by HTTP stands on it.
   http: {},
-  index: { folders: ['module', 'handlers', 'decorators', 'composition', ...RUNTIME] },
+  index: { folders: ['nest/module', 'nest/handlers', 'nest/decorators', 'composition', ...RUNTIME] },
   // The entries. The testing kit works with any test runner and depends on none.
   testing: {
-    folders: ['module', 'decorators', 'composition', 'topics', 'broker', 'broker/redis', 'broker/embedded', 'messages'],
+    folders: ['nest/module', 'nest/decorators', 'composition', ...REDIS, 'broker/embedded', 'broker', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
   },
-  terminus: { folders: ['decorators', 'monitoring'], packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'] },
+  terminus: {
+    folders: ['nest/decorators', 'monitoring'],
+    packages: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus'],
+  },
   // It needs no Nest, and nothing else needs it.
   cli: {
     folders: [
       'composition',
       'dashboard',
       'admin',
-      'audit',
       'schedules',
       'events',
       'broker',
-      'broker/redis',
+      'broker/redis/scripts',
+      'broker/redis/connection',
       'broker/embedded',
       'messages',
     ],
@@ -74,12 +105,12 @@ const LAYERS = {
   },
   prometheus: { folders: ['monitoring', 'events'], packages: ['prom-client'] },
   dashboard: {
-    folders: ['http', 'decorators', 'admin', 'audit', 'broker', 'schedules', 'events', 'messages'],
+    folders: ['http', 'nest/decorators', 'admin', 'broker', 'schedules', 'events', 'messages'],
     packages: ['@nestjs/common', 'rxjs'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {
-    folders: ['dashboard', 'admin', 'audit', 'schedules', 'events', 'messages'],
+    folders: ['dashboard', 'admin', 'schedules', 'events', 'messages'],
     packages: ['preact', '@preact/signals', 'uplot', 'cronstrue', 'vite'],
   },
   opentelemetry: { folders: ['middleware', 'messages'], packages: ['@opentelemetry/api'] },

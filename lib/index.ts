@@ -1,9 +1,9 @@
 // The public API. What is not named here may change at any time.
 
 // Module
-export { DELAY_QUEUE_REDIS } from './decorators/delay-queue.tokens.js';
+export { DELAY_QUEUE_REDIS } from './nest/decorators/delay-queue.tokens.js';
 export { DelayQueueEvents } from './events/delay-queue.events.js';
-export { DelayQueueModule } from './module/delay-queue.module.js';
+export { DelayQueueModule } from './nest/module/delay-queue.module.js';
 export type {
   ConsumerOptions,
   DeadLetterOptions,
@@ -16,7 +16,10 @@ export type {
   RedisSettings,
   TopicOptions,
 } from './composition/delay-queue-options.interface.js';
-export type { DelayQueueAsyncOptions, DelayQueueOptionsFactory } from './module/delay-queue-async-options.interface.js';
+export type {
+  DelayQueueAsyncOptions,
+  DelayQueueOptionsFactory,
+} from './nest/module/delay-queue-async-options.interface.js';
 
 export {
   InjectDelayQueueAdmin,
@@ -26,7 +29,7 @@ export {
   InjectDelayQueueProducer,
   InjectDelayQueueRedis,
   InjectDelayQueueSchedules,
-} from './decorators/inject.decorators.js';
+} from './nest/decorators/inject.decorators.js';
 
 // Producing
 export { DelayQueueProducer } from './producer/delay-queue.producer.js';
@@ -37,19 +40,19 @@ export { type Topic, type TopicRef, topic } from './messages/topic.js';
 export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
 export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './messages/payload-types.js';
 export type { CancelResult } from './broker/broker.interface.js';
-export type { CancelTaggedResult } from './topics/message-changes.js';
+export type { CancelTaggedResult } from './producer/message-changes.js';
 
 // Handling
 export {
   DelayedHandler,
   type HandlerDecorator,
   type HandlerMethodFor,
-} from './decorators/delayed-handler.decorator.js';
-export { OnDeadLetter, type OnDeadLetterOptions } from './decorators/on-dead-letter.decorator.js';
+} from './nest/decorators/delayed-handler.decorator.js';
+export { OnDeadLetter, type OnDeadLetterOptions } from './nest/decorators/on-dead-letter.decorator.js';
 export type { DeadLetter } from './messages/dead-letter.interface.js';
-export { Message, Payload } from './decorators/parameter.decorators.js';
-export { DelayQueueContext } from './handlers/delay-queue-context.js';
-export type { HandlerOptions } from './decorators/handler-options.interface.js';
+export { Message, Payload } from './nest/decorators/parameter.decorators.js';
+export { DelayQueueContext } from './nest/handlers/delay-queue-context.js';
+export type { HandlerOptions } from './nest/decorators/handler-options.interface.js';
 export type { DelayedMessage } from './messages/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './messages/backoff.js';
 export type { Duration } from './time/duration.js';
@@ -60,7 +63,7 @@ export {
   RecurringHandler,
   type RecurringHandlerOptions,
   type RecurringPayload,
-} from './decorators/recurring-handler.decorator.js';
+} from './nest/decorators/recurring-handler.decorator.js';
 export type { PruneOptions, Schedule, ScheduledMessageOptions, ScheduleRule } from './schedules/schedule.interface.js';
 export type { LocalTime } from './time/local-time.js';
 
@@ -77,7 +80,7 @@ export {
   type AuditEntry,
   type AuditOptions,
   type AuditedAction,
-} from './audit/audit-log.js';
+} from './events/audit-log.js';
 export type {
   Agenda,
   AgendaBucket,
@@ -133,7 +136,7 @@ export { DelayQueueConsumers } from './consumer/delay-queue.consumers.js';
 
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
-export type { AbandonedRun, AbandonedRuns } from './topics/abandoned-run.interface.js';
+export type { AbandonedRun, AbandonedRuns } from './fleet/abandoned-run.interface.js';
 export type {
   ConnectionHealth,
   SessionHealth,

@@ -1,7 +1,8 @@
 // Each measurement has its own process: it uses one contender in one role, reports its result, and ends.
 import { once } from 'node:events';
 import { loadContender } from '../contenders/index.js';
-import type { Order, Report, RoleContext, RoleName, Roles } from './protocol.js';
+import type { Order, Report, RoleName, Roles } from './protocol.js';
+import type { RoleContext } from './role-context.js';
 import { consume } from './roles/consume.js';
 import { hold } from './roles/hold.js';
 import { idle } from './roles/idle.js';

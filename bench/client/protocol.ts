@@ -3,7 +3,7 @@ import type { HoldOptions, HoldResult } from './roles/hold.js';
 import type { IdleOptions, IdleResult } from './roles/idle.js';
 import type { LoadOptions, LoadResult } from './roles/load.js';
 import type { PublishRateOptions, PublishRateResult } from './roles/publish.js';
-import type { Contender, ContenderName } from '../contenders/contender.js';
+import type { ContenderName } from '../contenders/contender.js';
 
 /** The roles of a client process, with their options and results. */
 export interface Roles {
@@ -33,15 +33,3 @@ export type Report =
 
 /** The only message to a client process: it shall finish. */
 export const FINISH = 'finish';
-
-/** Passed to each role. */
-export interface RoleContext {
-  readonly contender: Contender;
-  readonly redisUrl: string;
-  /** Call this when the preparations are over and the measurement may begin. */
-  readonly ready: () => void;
-  /** Reports how many messages were handled so far. */
-  readonly handled: (count: number) => void;
-  /** Resolves when the process has been told to finish. */
-  readonly finish: Promise<unknown>;
-}

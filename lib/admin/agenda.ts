@@ -2,7 +2,7 @@ import type { DueCounts, Partition } from '../broker/broker.interface.js';
 import { assertInteger, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { optionalTime, toDate } from '../time/date.js';
-import { partitionsOf } from '../topics/partitions.js';
+import { partitionsOf } from '../broker/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { askPartitions, partitionsToAsk } from './ask-partitions.js';
 

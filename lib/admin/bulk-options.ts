@@ -4,7 +4,7 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { assertBoolean, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type Duration, parseDuration } from '../time/duration.js';
-import { type ActionOptions, assertActor } from '../audit/audit-log.js';
+import { type ActionOptions, assertActor } from '../events/audit-log.js';
 import type { MessageDetails } from './message-details.js';
 
 /**

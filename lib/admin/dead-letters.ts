@@ -12,8 +12,8 @@ import { assertPayload } from '../messages/payload-schema.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
-import { findMessage } from '../topics/find-message.js';
-import { existingPartitions, partitionCount, partitionsOf } from '../topics/partitions.js';
+import { findMessage } from '../producer/find-message.js';
+import { existingPartitions, partitionCount, partitionsOf } from '../broker/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkCounts, type BulkStep, runBulk, stepSize } from './bulk.js';
 import {

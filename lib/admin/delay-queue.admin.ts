@@ -8,9 +8,9 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { toDate } from '../time/date.js';
 import { type Duration, parseDuration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
-import { findMessage } from '../topics/find-message.js';
-import { MessageChanges } from '../topics/message-changes.js';
-import { existingPartitions, partitionCount } from '../topics/partitions.js';
+import { findMessage } from '../producer/find-message.js';
+import { MessageChanges } from '../producer/message-changes.js';
+import { existingPartitions, partitionCount } from '../broker/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type Agenda, type AgendaOptions, agendaOf } from './agenda.js';
 import {
@@ -20,7 +20,7 @@ import {
   type AuditOptions,
   type AuditedAction,
   actorOf,
-} from '../audit/audit-log.js';
+} from '../events/audit-log.js';
 import type {
   BulkOptions,
   CancelManyOptions,

@@ -3,7 +3,7 @@ import { SerializationError } from '../errors/publishing.errors.js';
 import type { MessageName } from '../messages/assert-id.js';
 import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';
-import type { MessageChanges } from '../topics/message-changes.js';
+import type { MessageChanges } from '../producer/message-changes.js';
 import type { AdminDependencies } from './admin-dependencies.js';
 
 /**

@@ -8,7 +8,7 @@ import type { Failure } from '../messages/failure.js';
 import { readablePart } from '../messages/readable-part.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { toDate } from '../time/date.js';
-import { findMessage } from '../topics/find-message.js';
+import { findMessage } from '../producer/find-message.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import {
   type Evidence,

@@ -8,7 +8,7 @@ import {
   keyLimits,
 } from '../broker/broker.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
-import { partitionsOf } from '../topics/partitions.js';
+import { partitionsOf } from '../broker/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import type { Positions } from './peek-cursor.js';
 

@@ -9,8 +9,8 @@ import {
 import { partitionOf } from '../messages/partitioner.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
-import { requiredDueTime } from '../topics/due-time.js';
-import { existingConfig, partitionsOf } from '../topics/partitions.js';
+import { requiredDueTime } from '../producer/due-time.js';
+import { existingConfig, partitionsOf } from '../broker/partitions.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type BulkStep, inLanes, runBulk, stepSize } from './bulk.js';
 import {

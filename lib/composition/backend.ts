@@ -1,8 +1,8 @@
 import { isMainThread } from 'node:worker_threads';
 import type { Broker } from '../broker/broker.interface.js';
-import { noRedis } from '../broker/redis/no-redis.js';
+import { noRedis } from '../broker/redis/connection/no-redis.js';
 import { createRedisBroker } from '../broker/redis/redis.broker.js';
-import type { Role } from '../broker/redis/rights.js';
+import type { Role } from '../broker/redis/scripts/rights.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import type { Log } from '../log.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';

@@ -3,7 +3,7 @@ import { MAX_DELAY } from '../checks/limits.js';
 import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';
 import { parseDuration } from '../time/duration.js';
-import type { ActiveBackoff } from '../topics/topic-settings.interface.js';
+import type { ActiveBackoff } from '../fleet/topic-settings.interface.js';
 
 // Checks of options that connections and handlers have in common. All throw InvalidArgumentError.
 

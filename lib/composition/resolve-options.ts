@@ -1,5 +1,5 @@
 import type { HistorySettings, RetentionLimits, TopicLimits } from '../broker/broker.interface.js';
-import type { RedisSettings } from '../broker/redis/redis-settings.js';
+import type { RedisSettings } from '../broker/redis/connection/redis-settings.js';
 import { describe } from '../checks/describe.js';
 import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
 import { isPlainObject } from '../checks/kinds.js';
@@ -12,7 +12,7 @@ import { assertName } from '../messages/topic.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { parseDuration } from '../time/duration.js';
-import type { TopicSettings } from '../topics/topic-settings.interface.js';
+import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import { assertRedis } from './assert-redis.js';
 import type {
   ConsumerOptions,

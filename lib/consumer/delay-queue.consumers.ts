@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../errors/options.errors.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { shareClass } from '../package-copies.js';
-import type { Intakes } from './intakes.js';
-import type { IntakeAction } from './topic-intake.js';
+import type { Intakes } from './ownership/intakes.js';
+import type { IntakeAction } from './ownership/topic-intake.js';
 
 export interface ConsumersDependencies {
   /** `undefined`: this process does not consume on this connection. */

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { DelayedMessage } from '../messages/delayed-message.interface.js';
 import type { Outlived } from '../time/inner-calls.js';
-import type { TopicSettings } from '../topics/topic-settings.interface.js';
+import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 
 /** What handles the messages of one or several topics: the runtime's view of a decorated method. */
 export interface MessageHandler {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { AuditedAction } from '../audit/audit-log.js';
+import type { AuditedAction } from '../events/audit-log.js';
 import { describe } from '../checks/describe.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 

@@ -1,4 +1,4 @@
-import type { AuditedAction } from '../audit/audit-log.js';
+import type { AuditedAction } from '../events/audit-log.js';
 import type { BulkOptions, BulkResult } from '../admin/bulk-options.js';
 import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';

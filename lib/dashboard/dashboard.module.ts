@@ -14,8 +14,8 @@ import {
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import { asConfiguration, assertOptions } from '../checks/validate.js';
 import { describe } from '../checks/describe.js';
-import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
-import { tokensOf } from '../decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION } from '../nest/decorators/delay-queue.constants.js';
+import { tokensOf } from '../nest/decorators/delay-queue.tokens.js';
 import { ConfigurationError } from '../errors/options.errors.js';
 import type { DelayQueueEvents } from '../events/delay-queue.events.js';
 import {

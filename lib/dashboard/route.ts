@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { AuditedAction } from '../audit/audit-log.js';
+import type { AuditedAction } from '../events/audit-log.js';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
 import type { FleetEvent } from '../events/fleet-event.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';

@@ -1,4 +1,4 @@
-import { AUDITED_ACTIONS, type AuditedAction, assertActor } from '../audit/audit-log.js';
+import { AUDITED_ACTIONS, type AuditedAction, assertActor } from '../events/audit-log.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
 import { asConfiguration, assertBoolean, assertOneOf, assertOptions } from '../checks/validate.js';

@@ -1,5 +1,5 @@
 import type { Agenda } from '../admin/agenda.js';
-import type { AuditEntry } from '../audit/audit-log.js';
+import type { AuditEntry } from '../events/audit-log.js';
 import type { Fleet } from '../admin/fleet.js';
 import type { Overview } from './overview.js';
 import type { Viewer } from './viewer.js';

@@ -7,9 +7,9 @@ import { assertOptions } from '../checks/validate.js';
 import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import { liveSessions } from '../fleet/live-sessions.js';
-import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
-import { type Progress, isQuiet } from '../topics/progress.js';
-import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
+import { type Progress, isQuiet } from '../fleet/progress.js';
+import type { TopicRegistry } from '../fleet/topic.registry.js';
 import type { UnhandledTopics } from './unhandled-topics.js';
 import type {
   ConnectionHealth,

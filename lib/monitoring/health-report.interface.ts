@@ -1,4 +1,4 @@
-import type { AbandonedRuns } from '../topics/abandoned-run.interface.js';
+import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
 import type { Duration } from '../time/duration.js';
 
 /**

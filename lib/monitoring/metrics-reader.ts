@@ -3,8 +3,8 @@ import type { Clock } from '../time/clock.js';
 import type { Log } from '../log.js';
 import { serveWithin } from '../broker/serve.js';
 import { liveSessions } from '../fleet/live-sessions.js';
-import { partitionsOf } from '../topics/partitions.js';
-import type { TopicProgress } from '../topics/progress.js';
+import { partitionsOf } from '../broker/partitions.js';
+import type { TopicProgress } from '../fleet/progress.js';
 import type { MetricsReading, TopicBacklog, TopicConsumption } from './delay-queue-metrics.interface.js';
 
 /** How long a reading serves further scrapes, in milliseconds. */

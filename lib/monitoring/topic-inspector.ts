@@ -1,7 +1,7 @@
 import type { Broker, PartitionStats } from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import { within } from '../time/deadline.js';
-import { type PartitionProgress, type TopicProgress, isQuiet } from '../topics/progress.js';
+import { type PartitionProgress, type TopicProgress, isQuiet } from '../fleet/progress.js';
 import type { OverdueMessages, TopicHealth } from './health-report.interface.js';
 
 /** A partition as Redis has it; `undefined` if that is not known. */

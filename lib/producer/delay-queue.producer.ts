@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type ActionOptions, type AuditLog, actorOf } from '../audit/audit-log.js';
+import { type ActionOptions, type AuditLog, actorOf } from '../events/audit-log.js';
 import type { Broker, CancelResult } from '../broker/broker.interface.js';
-import { type CancelTaggedResult, MessageChanges } from '../topics/message-changes.js';
+import { type CancelTaggedResult, MessageChanges } from './message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import { describe } from '../checks/describe.js';
@@ -15,7 +15,7 @@ import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage, PublishOptions } from '../messages/publish-options.interface.js';
 import { toStored } from '../messages/serializer.js';
 import { type Topic, type TopicRef, checkedTopicName, schemaOf } from '../messages/topic.js';
-import type { TopicRegistry } from '../topics/topic.registry.js';
+import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { type GivenMessage, type PublishLayer, publishWithin } from '../middleware/middleware-layers.js';
 import {

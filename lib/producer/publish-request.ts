@@ -1,5 +1,5 @@
 import type { DueTime, NewMessage } from '../broker/broker.interface.js';
-import { optionalDueTime } from '../topics/due-time.js';
+import { optionalDueTime } from './due-time.js';
 import { parseDuration } from '../time/duration.js';
 import { describe } from '../checks/describe.js';
 import { MAX_DELAY } from '../checks/limits.js';

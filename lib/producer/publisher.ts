@@ -5,7 +5,7 @@ import { partitionOf } from '../messages/partitioner.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { MOST_APART, type ReplicaRequirement, RequirementNumbers, isSameRequirement } from '../messages/replicas.js';
-import { Lanes } from '../topics/lanes.js';
+import { Lanes } from '../broker/lanes.js';
 import { PublishLane, type PublishLaneOptions, type PublishSink } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 

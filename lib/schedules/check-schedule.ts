@@ -11,7 +11,7 @@ import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { optionalTime } from '../time/date.js';
 import { parseDuration } from '../time/duration.js';
 import { assertTimeZone } from '../time/local-time.js';
-import type { TopicSettings } from '../topics/topic-settings.interface.js';
+import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import { MIN_INTERVAL, Recurrence, type StoredRule } from './recurrence.js';
 import type { ScheduledMessageOptions, ScheduleRule } from './schedule.interface.js';
 import type { DefinedSchedule } from './schedule-record.js';

@@ -5,8 +5,8 @@ import { DelayQueueError } from '../errors/delay-queue.error.js';
 import { SerializationError } from '../errors/publishing.errors.js';
 import { partitionOf } from '../messages/partitioner.js';
 import type { Clock } from '../time/clock.js';
-import { Lanes } from '../topics/lanes.js';
-import type { TopicRegistry } from '../topics/topic.registry.js';
+import { Lanes } from '../broker/lanes.js';
+import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { assertScheduleId } from './check-schedule.js';
 import { type ScheduleRecord, readSchedule } from './schedule-record.js';
 

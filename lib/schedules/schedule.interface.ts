@@ -1,4 +1,4 @@
-import type { ActionOptions } from '../audit/audit-log.js';
+import type { ActionOptions } from '../events/audit-log.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import type { Duration } from '../time/duration.js';
 

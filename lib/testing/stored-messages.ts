@@ -1,8 +1,8 @@
 import type { Partition, StoredMessage } from '../broker/broker.interface.js';
 import { fromBytes, toBytes } from '../broker/embedded/bytes.js';
 import type { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
-import { peekedMessages } from '../broker/redis/replies.js';
-import { partitionsOf } from '../topics/partitions.js';
+import { peekedMessages } from '../broker/redis/records/replies.js';
+import { partitionsOf } from '../broker/partitions.js';
 
 export interface PlacedMessage {
   readonly partition: Partition;

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
-import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
+import type { RedisSettings } from '../../lib/broker/redis/connection/redis-settings.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { ConfigurationError } from '../../lib/errors/options.errors.js';
 import { message } from '../support/broker/broker-bed.js';

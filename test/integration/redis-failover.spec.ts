@@ -1,7 +1,7 @@
 import * as ioredis from 'ioredis';
 import { type Cluster, Redis, ReplyError } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
+import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
 import type { RedisBroker } from '../../lib/broker/redis/redis.broker.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { FaultProxy } from '../support/servers/fault-proxy.js';

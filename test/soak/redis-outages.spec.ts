@@ -1,8 +1,8 @@
 import * as ioredis from 'ioredis';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
-import { RedisConnection } from '../../lib/broker/redis/redis-connection.js';
-import type { RedisSettings } from '../../lib/broker/redis/redis-settings.js';
+import { RedisConnection } from '../../lib/broker/redis/connection/redis-connection.js';
+import type { RedisSettings } from '../../lib/broker/redis/connection/redis-settings.js';
 import { serveWithin } from '../../lib/broker/serve.js';
 import { BrokerUnavailableError } from '../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../lib/time/clock.js';

@@ -3,18 +3,18 @@ import type { DelayQueueEvents, DelayQueueProducer } from 'nestjs-delay-queue';
 import { vi } from 'vitest';
 import type { Broker } from '../../lib/broker/broker.interface.js';
 import type { DelayQueueConnection } from '../../lib/composition/delay-queue.connection.js';
-import { DEFAULT_CONNECTION } from '../../lib/decorators/delay-queue.constants.js';
-import { tokensOf } from '../../lib/decorators/delay-queue.tokens.js';
+import { DEFAULT_CONNECTION } from '../../lib/nest/decorators/delay-queue.constants.js';
+import { tokensOf } from '../../lib/nest/decorators/delay-queue.tokens.js';
 
 /*
  * What tests of applications and of the package need and the package does not export. They import from its entries otherwise,
  * so that internals can move; those of units and of brokers import what they test.
  */
 export { sessionOfOwner } from '../../lib/broker/owner.js';
-export { decodeSessions } from '../../lib/broker/redis/fleet-records.js';
+export { decodeSessions } from '../../lib/broker/redis/records/fleet-records.js';
 export { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
-export { type Role, aclRule } from '../../lib/broker/redis/rights.js';
-export { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts.js';
+export { type Role, aclRule } from '../../lib/broker/redis/scripts/rights.js';
+export { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts/scripts.js';
 export { partitionOf } from '../../lib/messages/partitioner.js';
 export { VERSION } from '../../lib/version.js';
 

@@ -1,5 +1,5 @@
 import { now } from '../../contenders/contender.js';
-import type { RoleContext } from '../protocol.js';
+import type { RoleContext } from '../role-context.js';
 import { between, measureClockOffset } from '../clock-offset.js';
 import { type Lateness, latenessOf } from '../lateness.js';
 import { warmUp } from '../warm-up.js';

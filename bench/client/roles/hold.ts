@@ -1,4 +1,4 @@
-import type { RoleContext } from '../protocol.js';
+import type { RoleContext } from '../role-context.js';
 import { Countdown } from '../countdown.js';
 import { warmUp } from '../warm-up.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RoleContext } from '../protocol.js';
+import type { RoleContext } from '../role-context.js';
 
 export interface IdleOptions {
   readonly topics: readonly string[];

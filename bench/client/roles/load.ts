@@ -3,7 +3,7 @@ import type { Message, Publisher } from '../../contenders/contender.js';
 import { now } from '../../contenders/contender.js';
 import { payload } from '../../contenders/payload.js';
 import { pump } from '../pump.js';
-import type { RoleContext } from '../protocol.js';
+import type { RoleContext } from '../role-context.js';
 import { BATCH } from '../warm-up.js';
 
 /** Concurrent calls. */

@@ -2,7 +2,7 @@ import type { Message } from '../../contenders/contender.js';
 import { now } from '../../contenders/contender.js';
 import { payload } from '../../contenders/payload.js';
 import { pump } from '../pump.js';
-import type { RoleContext } from '../protocol.js';
+import type { RoleContext } from '../role-context.js';
 
 export interface PublishRateOptions {
   readonly topic: string;

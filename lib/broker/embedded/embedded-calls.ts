@@ -1,8 +1,8 @@
 import type { ReplicaRequirement } from '../../messages/replicas.js';
 import type { Clock } from '../../time/clock.js';
-import type { Calls, Given, PlainCommands, Reply } from '../redis/operations/calls.interface.js';
-import { toBrokerError } from '../redis/redis-errors.js';
-import type { ScriptName } from '../redis/lua-script.js';
+import type { Calls, Given, PlainCommands, Reply } from '../redis/scripts/calls.interface.js';
+import { toBrokerError } from '../redis/connection/redis-errors.js';
+import type { ScriptName } from '../redis/lua/lua-script.js';
 import { SCRIPTS } from '../redis/lua/script-sources.js';
 import { fromBytes, toBytes } from './bytes.js';
 import type { EmbeddedData } from './data/embedded-data.js';

@@ -1,4 +1,4 @@
-import type { ScriptName } from '../redis/lua-script.js';
+import type { ScriptName } from '../redis/lua/lua-script.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import type { DataReply } from './data/keyspace.js';
 import { ReplyError } from './data/reply-error.js';

@@ -9,11 +9,11 @@ import type {
   SessionSignal,
   Unsubscribe,
 } from '../broker.interface.js';
-import { decodeSessionSignal } from '../redis/fleet-records.js';
+import { decodeSessionSignal } from '../redis/records/fleet-records.js';
 import { PartitionWatchers } from '../redis/partition-watchers.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { RedisOperations } from '../redis/operations/redis-operations.js';
-import { decodeSignal } from '../redis/replies.js';
+import { decodeSignal } from '../redis/records/replies.js';
 import type { EmbeddedData } from './data/embedded-data.js';
 import { EmbeddedCalls } from './embedded-calls.js';
 import { EmbeddedServer } from './embedded-server.js';

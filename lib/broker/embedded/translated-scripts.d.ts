@@ -1,4 +1,4 @@
-import type { ScriptName } from '../redis/lua-script.js';
+import type { ScriptName } from '../redis/lua/lua-script.js';
 import type { LuaRuntime } from './lua/lua-library.js';
 import type { LuaTable, LuaValue } from './lua/lua-value.js';
 

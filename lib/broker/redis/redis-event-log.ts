@@ -3,10 +3,10 @@ import { sleep } from '../../time/sleep.js';
 import type { Startable } from '../../time/startable.interface.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import type { EventEntry, EventLog, EventReader } from '../broker.interface.js';
-import type { RedisClient } from './redis-clients.js';
-import type { RedisConnection } from './redis-connection.js';
+import type { RedisClient } from './connection/redis-clients.js';
+import type { RedisConnection } from './connection/redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import type { ScriptRunner } from './script-runner.js';
+import type { ScriptRunner } from './scripts/script-runner.js';
 
 /** How long a read waits for entries, in milliseconds; a connection that is silent for longer is taken for dead. */
 const BLOCK = 5000;

@@ -14,20 +14,20 @@ import type {
 } from '../broker.interface.js';
 import { type RedisParts, inspectedServer, probeKey, tryCommands } from './doctor/redis-server.js';
 import { checkServer, warnAtBoot } from './doctor/server-checks.js';
-import { decodeSessionSignal } from './fleet-records.js';
-import { RedisCalls } from './redis-calls.js';
-import { type IoRedis, type RedisClient, loadIoRedis } from './redis-clients.js';
-import { RedisConnection } from './redis-connection.js';
+import { decodeSessionSignal } from './records/fleet-records.js';
+import { RedisCalls } from './scripts/redis-calls.js';
+import { type IoRedis, type RedisClient, loadIoRedis } from './connection/redis-clients.js';
+import { RedisConnection } from './connection/redis-connection.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { PartitionWatchers } from './partition-watchers.js';
 import { RedisKeys } from './redis-keys.js';
 import { RedisOperations } from './operations/redis-operations.js';
-import type { RedisSettings } from './redis-settings.js';
-import { decodeSignal } from './replies.js';
-import { ReplicatedCalls, warnOfFewReplicas } from './replicated-calls.js';
-import { type ScriptObserver, ScriptRunner } from './script-runner.js';
-import { type Role, neededOf } from './rights.js';
-import { SignalSubscriber } from './signal-subscriber.js';
+import type { RedisSettings } from './connection/redis-settings.js';
+import { decodeSignal } from './records/replies.js';
+import { ReplicatedCalls, warnOfFewReplicas } from './scripts/replicated-calls.js';
+import { type ScriptObserver, ScriptRunner } from './scripts/script-runner.js';
+import { type Role, neededOf } from './scripts/rights.js';
+import { SignalSubscriber } from './connection/signal-subscriber.js';
 
 /** Longest time for an answer to what the boot asks a server about itself, in milliseconds. */
 const BOOT_PATIENCE = 1000;

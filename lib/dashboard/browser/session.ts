@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { AuditedAction } from '../../audit/audit-log.js';
+import type { AuditedAction } from '../../events/audit-log.js';
 import { look } from './api.js';
 import { setServerTime } from './format.js';
 

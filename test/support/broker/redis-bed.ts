@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { CallId, Partition } from '../../../lib/broker/broker.interface.js';
 import { RedisBroker } from '../../../lib/broker/redis/redis.broker.js';
 import { RedisKeys, type PartitionKeys } from '../../../lib/broker/redis/redis-keys.js';
-import type { RedisSettings } from '../../../lib/broker/redis/redis-settings.js';
+import type { RedisSettings } from '../../../lib/broker/redis/connection/redis-settings.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { SystemClock } from '../../../lib/time/clock.js';
 import { Claimant } from './claimant.js';

@@ -13,10 +13,11 @@ export function filesIn(folder: string): string[] {
     .map(({ name }) => join(folder, name));
 }
 
-/** Names of the classes that the files of a folder export. */
+/** Names of the classes that the files of a folder export, and those of its folders. */
 export function classesIn(folder: string): string[] {
-  return filesIn(folder).flatMap((path) =>
-    Array.from(readSource(path).matchAll(/^export (?:abstract )?class (\w+)/gm), ([, name = '']) => name),
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  return paths.flatMap((path) =>
+    Array.from(readSource(join(folder, path)).matchAll(/^export (?:abstract )?class (\w+)/gm), ([, name = '']) => name),
   );
 }
 

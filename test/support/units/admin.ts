@@ -1,6 +1,6 @@
 import type { AdminDependencies } from '../../../lib/admin/admin-dependencies.js';
 import { DelayQueueAdmin } from '../../../lib/admin/delay-queue.admin.js';
-import { AuditLog } from '../../../lib/audit/audit-log.js';
+import { AuditLog } from '../../../lib/events/audit-log.js';
 import type { Broker } from '../../../lib/broker/broker.interface.js';
 import type { Clock } from '../../../lib/time/clock.js';
 

@@ -7,9 +7,9 @@ import {
   tokenOf,
 } from '../../../lib/broker/broker.interface.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
-import type { Delivery } from '../../../lib/consumer/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
-import { PartitionClaimer } from '../../../lib/consumer/partition-claimer.js';
+import type { Delivery } from '../../../lib/consumer/delivery/delivery.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
+import { PartitionClaimer } from '../../../lib/consumer/delivery/partition-claimer.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { testContext, testHandling } from './handling.js';
 import { turns } from './test-claimant.js';

@@ -1,22 +1,22 @@
 import type { TopicLimits } from '../../../lib/broker/broker.interface.js';
 import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
-import { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
+import { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
-import { ConsumptionLog, TopicLog } from '../../../lib/consumer/consumption-log.js';
-import { DeadLetterNotifier } from '../../../lib/consumer/dead-letter-notifier.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
-import { LeaseEnds } from '../../../lib/consumer/lease-ends.js';
+import { ConsumptionLog, TopicLog } from '../../../lib/consumer/capacity/consumption-log.js';
+import { DeadLetterNotifier } from '../../../lib/consumer/delivery/dead-letter-notifier.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
+import { LeaseEnds } from '../../../lib/consumer/delivery/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
-import { SuspectQuota } from '../../../lib/consumer/suspect-quota.js';
-import { StarvationWatch } from '../../../lib/consumer/starvation-watch.js';
-import { TopicHold } from '../../../lib/consumer/topic-hold.js';
-import { TopicLimiter } from '../../../lib/consumer/topic-limiter.js';
-import type { TopicHandling } from '../../../lib/consumer/topic-handling.js';
+import { SuspectQuota } from '../../../lib/consumer/capacity/suspect-quota.js';
+import { StarvationWatch } from '../../../lib/consumer/capacity/starvation-watch.js';
+import { TopicHold } from '../../../lib/consumer/capacity/topic-hold.js';
+import { TopicLimiter } from '../../../lib/consumer/capacity/topic-limiter.js';
+import type { TopicHandling } from '../../../lib/consumer/delivery/topic-handling.js';
 import type { FleetMember } from '../../../lib/fleet/fleet-member.interface.js';
 import { Session } from '../../../lib/fleet/session.js';
 import { WorkMeter } from '../../../lib/fleet/work-meter.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
-import { TopicRegistry, type TopicRegistryOptions } from '../../../lib/topics/topic.registry.js';
+import { TopicRegistry, type TopicRegistryOptions } from '../../../lib/fleet/topic.registry.js';
 
 export const LEASE = 30_000;
 

@@ -1,8 +1,8 @@
 import { resolveOptions } from '../../../lib/composition/resolve-options.js';
 import { ConsumerRuntime } from '../../../lib/consumer/consumer.runtime.js';
-import { Intakes } from '../../../lib/consumer/intakes.js';
+import { Intakes } from '../../../lib/consumer/ownership/intakes.js';
 import type { MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
-import { type ConsumingOptions, resolveHandler } from '../../../lib/handlers/resolve-handler.js';
+import { type ConsumingOptions, resolveHandler } from '../../../lib/nest/handlers/resolve-handler.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { FleetBed, type TestProcess } from './fleet-bed.js';

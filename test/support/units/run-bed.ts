@@ -6,11 +6,11 @@ import {
   ownerOf,
   tokenOf,
 } from '../../../lib/broker/broker.interface.js';
-import type { AbandonedCalls } from '../../../lib/consumer/abandoned-calls.js';
-import { Delivery } from '../../../lib/consumer/delivery.js';
-import { HandlerSlots, SlotPool } from '../../../lib/consumer/handler-slots.js';
+import type { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.js';
+import { Delivery } from '../../../lib/consumer/delivery/delivery.js';
+import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
 import type { HandlerSettings } from '../../../lib/consumer/message-handler.interface.js';
-import { PartitionRun } from '../../../lib/consumer/partition-run.js';
+import { PartitionRun } from '../../../lib/consumer/delivery/partition-run.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { type EnvelopeFields, encodeEnvelope } from '../../../lib/messages/envelope.js';

@@ -1,7 +1,7 @@
 import { type Broker, type Partition, ownerOf } from '../../../lib/broker/broker.interface.js';
 import { EmbeddedBroker } from '../../../lib/broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../../../lib/broker/wrap-broker.js';
-import { ScheduleRunner } from '../../../lib/consumer/schedule-runner.js';
+import { ScheduleRunner } from '../../../lib/consumer/upkeep/schedule-runner.js';
 import type { QueueEvents } from '../../../lib/events/queue-events.interface.js';
 import { encodeEnvelope } from '../../../lib/messages/envelope.js';
 import { StoredMessages } from '../../../lib/testing/stored-messages.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DelayQueueConnection } from '../../../lib/composition/delay-queue.connection.js';
 import type { DelayQueueModuleOptions } from '../../../lib/composition/delay-queue-options.interface.js';
-import { resolveHandler } from '../../../lib/handlers/resolve-handler.js';
+import { resolveHandler } from '../../../lib/nest/handlers/resolve-handler.js';
 import type { DelayedMessage } from '../../../lib/messages/delayed-message.interface.js';
 import { TestBackend } from '../../../lib/testing/test-backend.js';
 import { VirtualTime } from '../../../lib/testing/virtual-time.js';

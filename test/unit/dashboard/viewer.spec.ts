@@ -1,6 +1,6 @@
 import { ConfigurationError } from 'nestjs-delay-queue';
 import { expect, it } from 'vitest';
-import { AUDITED_ACTIONS } from '../../../lib/audit/audit-log.js';
+import { AUDITED_ACTIONS } from '../../../lib/events/audit-log.js';
 import { viewerOf } from '../../../lib/dashboard/viewer.js';
 
 it.each([

@@ -9,7 +9,7 @@ import {
 } from '../../../lib/broker/broker.interface.js';
 import { DelayQueueHealth } from '../../../lib/monitoring/delay-queue.health.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
-import type { PartitionProgress, Progress, TopicProgress } from '../../../lib/topics/progress.js';
+import type { PartitionProgress, Progress, TopicProgress } from '../../../lib/fleet/progress.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 const PATIENCE = 15_000;

@@ -9,7 +9,7 @@ import {
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { MetricsReader } from '../../../lib/monitoring/metrics-reader.js';
-import type { TopicProgress } from '../../../lib/topics/progress.js';
+import type { TopicProgress } from '../../../lib/fleet/progress.js';
 import { LogBook } from '../../support/app/log-book.js';
 import { Gate } from '../../support/waiting.js';
 

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../../time/clock.js';
-import { type ServerTraits, findTraits } from '../server-traits.js';
+import { type ServerTraits, findTraits } from '../connection/server-traits.js';
 import type { InspectedNode, SetAside, SlowCall } from './inspected-server.js';
-import { NotTold } from './not-told.js';
+import { NotTold } from '../connection/not-told.js';
 import { Questions } from './questions.js';
-import { ServerInfo } from './server-info.js';
+import { ServerInfo } from '../connection/server-info.js';
 
 /** Entries of the log of slow calls that are looked at. */
 const SLOW_CALLS = 128;

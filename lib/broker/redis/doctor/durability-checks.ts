@@ -1,6 +1,6 @@
 import { counted } from '../../../log.js';
 import { eachNode, error, ok, size, warning } from './judgement.js';
-import type { ReplicaInfo } from './server-info.js';
+import type { ReplicaInfo } from '../connection/server-info.js';
 
 /** A replica that was not heard of for so long, in seconds, or that is behind by so many bytes, is worth a word. */
 const LONG_LAG = 10;

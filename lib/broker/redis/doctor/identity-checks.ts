@@ -1,6 +1,6 @@
 import { type ServerCheck, eachNode, error, ok, warning } from './judgement.js';
-import { NotTold } from './not-told.js';
-import { MIN_VERSION } from './server-info.js';
+import { NotTold } from '../connection/not-told.js';
+import { MIN_VERSION } from '../connection/server-info.js';
 
 /** Slots of a Redis Cluster. */
 const SLOTS = 16_384;

@@ -1,6 +1,6 @@
-import type { Role } from '../rights.js';
-import type { ServerTraits } from '../server-traits.js';
-import type { ServerInfo } from './server-info.js';
+import type { Role } from '../scripts/rights.js';
+import type { ServerTraits } from '../connection/server-traits.js';
+import type { ServerInfo } from '../connection/server-info.js';
 
 /** A call of one of our scripts that took long. */
 export interface SlowCall {

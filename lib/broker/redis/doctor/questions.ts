@@ -1,8 +1,8 @@
 import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
 import type { Clock } from '../../../time/clock.js';
 import { within } from '../../../time/deadline.js';
-import { isReply, isStateRefusal, textOf, withoutSecrets } from '../redis-errors.js';
-import { NotTold } from './not-told.js';
+import { isReply, isStateRefusal, textOf, withoutSecrets } from '../connection/redis-errors.js';
+import { NotTold } from '../connection/not-told.js';
 
 /** Asks each question once, however many checks want its answer, and waits for it no longer than its patience. */
 export class Questions {

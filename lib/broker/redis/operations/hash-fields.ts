@@ -1,4 +1,4 @@
-import type { Calls } from './calls.interface.js';
+import type { Calls } from '../scripts/calls.interface.js';
 
 /** Most fields of a hash that one call is about. */
 export const FIELDS_PER_CALL = 1000;

@@ -1,6 +1,6 @@
 import type { PartitionWatchers } from '../partition-watchers.js';
 import type { RedisKeys } from '../redis-keys.js';
-import type { Calls } from './calls.interface.js';
+import type { Calls } from '../scripts/calls.interface.js';
 
 /** What the operations work with. */
 export interface OperationOptions {

@@ -10,8 +10,8 @@ import {
 import { GatheredCalls } from './gathered-calls.js';
 import type { OperationOptions } from './operation-options.interface.js';
 import type { PartitionKeys, RedisKeys } from '../redis-keys.js';
-import { timeOrNone } from '../replies.js';
-import type { Reply } from './calls.interface.js';
+import { timeOrNone } from '../records/replies.js';
+import type { Reply } from '../scripts/calls.interface.js';
 
 /** Counts what partitions hold, several by one call. */
 export class PartitionCounts {

@@ -1,7 +1,7 @@
 import type { CallId, Partition } from '../../broker.interface.js';
 import type { PartitionKeys, RedisKeys } from '../redis-keys.js';
-import type { ScriptName } from '../lua-script.js';
-import type { Calls, Given, Reply } from './calls.interface.js';
+import type { ScriptName } from '../lua/lua-script.js';
+import type { Calls, Given, Reply } from '../scripts/calls.interface.js';
 import type { OperationOptions } from './operation-options.interface.js';
 
 /** Runs scripts on partitions. */

@@ -10,7 +10,7 @@ import type {
   RetentionLimits,
 } from '../../broker.interface.js';
 import type { RedisKeys } from '../redis-keys.js';
-import { deadLetterPage, timeOrNone, wereFound } from '../replies.js';
+import { deadLetterPage, timeOrNone, wereFound } from '../records/replies.js';
 import type { OperationOptions } from './operation-options.interface.js';
 import { PartitionScripts } from './partition-scripts.js';
 

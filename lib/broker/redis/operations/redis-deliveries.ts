@@ -18,15 +18,15 @@ import {
   addsMemory,
   AT_ONCE,
 } from '../../broker.interface.js';
-import type { Calls } from './calls.interface.js';
-import type { Argument } from '../lua-script.js';
+import type { Calls } from '../scripts/calls.interface.js';
+import type { Argument } from '../lua/lua-script.js';
 import type { RedisKeys } from '../redis-keys.js';
 import type { OperationOptions } from './operation-options.interface.js';
 import { PartitionScripts } from './partition-scripts.js';
 import type { PartitionWatchers } from '../partition-watchers.js';
-import * as replies from '../replies.js';
-import { permitReply, waitingForPermits } from '../permit-records.js';
-import { encodeRetention, encodeSettlements, encodeTerms } from '../script-arguments.js';
+import * as replies from '../records/replies.js';
+import { permitReply, waitingForPermits } from '../records/permit-records.js';
+import { encodeRetention, encodeSettlements, encodeTerms } from '../records/script-arguments.js';
 
 /** The operations on deliveries, and on what holds them back. */
 export class RedisDeliveries implements DeliveryOperations {

@@ -29,12 +29,12 @@ import {
   encodeSessionSignal,
   encodeTopicConfig,
   topicConfigOf,
-} from '../fleet-records.js';
+} from '../records/fleet-records.js';
 import { FIELDS_PER_CALL, fieldsOf, pagesOf, scanFields } from './hash-fields.js';
-import { isFull } from '../redis-errors.js';
+import { isFull } from '../connection/redis-errors.js';
 import type { RedisKeys } from '../redis-keys.js';
 import type { OperationOptions } from './operation-options.interface.js';
-import type { Calls } from './calls.interface.js';
+import type { Calls } from '../scripts/calls.interface.js';
 
 /** What the config of a topic has, in the order in which `topicConfigOf` takes it. */
 const CONFIG_FIELDS = ['partitions', 'protocol', 'order', 'limits'] as const;

@@ -22,13 +22,13 @@ import {
   type StoredMessage,
   type TagCancelResult,
 } from '../../broker.interface.js';
-import type { Calls } from './calls.interface.js';
+import type { Calls } from '../scripts/calls.interface.js';
 import type { RedisKeys } from '../redis-keys.js';
 import { PartitionCounts } from './partition-counts.js';
 import type { OperationOptions } from './operation-options.interface.js';
 import { PartitionScripts } from './partition-scripts.js';
-import * as replies from '../replies.js';
-import { encodeDueTime, encodeMessages } from '../script-arguments.js';
+import * as replies from '../records/replies.js';
+import { encodeDueTime, encodeMessages } from '../records/script-arguments.js';
 
 const NO_TERMS: PublishTerms = {};
 

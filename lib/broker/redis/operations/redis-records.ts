@@ -21,9 +21,9 @@ import {
   decodeWork,
   encodeReport,
   encodeWork,
-} from '../process-records.js';
+} from '../records/process-records.js';
 import type { RedisKeys } from '../redis-keys.js';
-import type { Calls } from './calls.interface.js';
+import type { Calls } from '../scripts/calls.interface.js';
 import type { OperationOptions } from './operation-options.interface.js';
 
 /** Most reports that one call reads: they are long if a process handles many topics. */

@@ -14,11 +14,11 @@ import {
   type SchedulePlace,
   type ScheduleWrite,
 } from '../../broker.interface.js';
-import type { Calls } from './calls.interface.js';
+import type { Calls } from '../scripts/calls.interface.js';
 import type { RedisKeys } from '../redis-keys.js';
-import { encodeTags } from '../script-arguments.js';
-import { dueSchedules, occurrenceResult, toScore } from '../replies.js';
-import { decodePlace, decodeSchedule, encodeContent, encodePlace } from '../schedule-records.js';
+import { encodeTags } from '../records/script-arguments.js';
+import { dueSchedules, occurrenceResult, toScore } from '../records/replies.js';
+import { decodePlace, decodeSchedule, encodeContent, encodePlace } from '../records/schedule-records.js';
 import type { OperationOptions } from './operation-options.interface.js';
 
 /** About how many entries of the list of schedules one call brings. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { AuditEntries } from '../../../audit/audit-log.js';
+import type { AuditEntries } from '../../../events/audit-log.js';
 import { pathOf } from '../api.js';
 import { shortDateTime } from '../format.js';
 import type { Json } from '../json.js';

@@ -23,10 +23,10 @@ export const limitMutations = [
   },
   {
     guard: 'life of a permit: what was asked for too long ago begins no call',
-    file: 'consumer/partition-run.ts',
+    file: 'consumer/delivery/partition-run.ts',
     find: 'now <= delivery.mustBeginBy && !hold.holds',
     replace: 'now <= delivery.mustBeginBy + 60_000 && !hold.holds',
-    spec: 'test/unit/consumer/limited-run.spec.ts',
+    spec: 'test/unit/consumer/delivery/limited-run.spec.ts',
   },
   {
     guard: 'turns: processes share what comes free of a rate',
@@ -44,10 +44,10 @@ export const limitMutations = [
   },
   {
     guard: 'shares: the partitions of a process share its permits',
-    file: 'consumer/permits.ts',
+    file: 'consumer/capacity/permits.ts',
     find: 'for (let i = 0; i < asks.length && left > 0; i++) {',
     replace: 'for (let i = 0; i < 1 && left > 0; i++) {',
-    spec: 'test/unit/consumer/topic-limiter.spec.ts',
+    spec: 'test/unit/consumer/capacity/topic-limiter.spec.ts',
   },
   {
     guard: 'log of a key: what began within the window counts',
@@ -79,7 +79,7 @@ export const limitMutations = [
   },
   {
     guard: 'changed limits: partitions are looked into at once',
-    file: 'consumer/topic-consumer.ts',
+    file: 'consumer/ownership/topic-consumer.ts',
     find: 'for (const run of this.#runs) run.lookAgain();',
     replace: '',
     spec: 'test/e2e/limits.spec.ts',

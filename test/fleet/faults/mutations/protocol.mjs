@@ -51,7 +51,7 @@ export const protocolMutations = [
   },
   {
     guard: 'lease check before the start: a claim that was read too late is given back',
-    file: 'consumer/delivery-check.ts',
+    file: 'consumer/delivery/delivery-check.ts',
     find: 'if (this.#isOver(delivery))',
     replace: 'if (delivery.attempt < 0)',
     scenario: 'blocked-event-loop',
@@ -60,7 +60,7 @@ export const protocolMutations = [
   // ── owners and receipts ───────────────────────────────────────────────────────────────────────────────────────────
   {
     guard: 'epoch of a takeover: each owner draws its own',
-    file: 'consumer/partition-ownership.ts',
+    file: 'consumer/ownership/partition-ownership.ts',
     find: "randomBytes(EPOCH_BYTES).toString('base64url')",
     replace: "randomBytes(EPOCH_BYTES).toString('base64url').replace(/.*/, 'always')",
     scenario: 'killed-consumers',
@@ -117,17 +117,17 @@ export const protocolMutations = [
 
   {
     guard: 'living owner: it is never replaced',
-    file: 'consumer/partition-ownership.ts',
+    file: 'consumer/ownership/partition-ownership.ts',
     find: 'this.#livingHolderOf(this.#stored) === undefined ? this.#stored : undefined',
     replace: 'this.#stored',
-    spec: 'test/unit/consumer/partition-ownership.spec.ts',
+    spec: 'test/unit/consumer/ownership/partition-ownership.spec.ts',
   },
   {
     guard: 'lost release: an owner that holds what it does not want is asked for it',
-    file: 'consumer/partition-ownership.ts',
+    file: 'consumer/ownership/partition-ownership.ts',
     find: 'else if (now - this.#met.at >= PATIENCE) await',
     replace: 'else if (now - this.#met.at >= PATIENCE && owner === undefined) await',
-    spec: 'test/unit/consumer/partition-ownership.spec.ts',
+    spec: 'test/unit/consumer/ownership/partition-ownership.spec.ts',
   },
   {
     guard: 'lost reply: a repeated claim gets what the first run handed out',
@@ -138,17 +138,17 @@ export const protocolMutations = [
   },
   {
     guard: 'overdue outcome: a claim does not overtake it, after a stall of the process',
-    file: 'consumer/settler.ts',
+    file: 'consumer/delivery/settler.ts',
     find: 'if (delivery.isOverdue) this.#isOverdue = true;',
     replace: '',
-    spec: 'test/unit/consumer/overdue-outcomes.spec.ts',
+    spec: 'test/unit/consumer/delivery/overdue-outcomes.spec.ts',
   },
   {
     guard: 'unanswered claim: its slots go back to those that can use them',
-    file: 'consumer/partition-claimer.ts',
+    file: 'consumer/delivery/partition-claimer.ts',
     find: 'else this.#loseSlots();',
     replace: 'else this.#patience.arm(Infinity);',
-    spec: 'test/unit/consumer/unanswered-claims.spec.ts',
+    spec: 'test/unit/consumer/delivery/unanswered-claims.spec.ts',
   },
 
   // ── sessions ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,14 +168,14 @@ export const protocolMutations = [
   },
   {
     guard: 'lost session: it looks whether it is still stored as the owner of what it holds',
-    file: 'consumer/partition-sharing.ts',
+    file: 'consumer/ownership/partition-sharing.ts',
     find: 'this.verify();\n',
     replace: '\n',
     scenario: 'flushed-redis',
   },
   {
     guard: 'lost session: its topics are configured again',
-    file: 'consumer/partition-sharing.ts',
+    file: 'consumer/ownership/partition-sharing.ts',
     find: 'of registry.known.keys()) {',
     replace: 'of [...registry.known.keys()].slice(0, 0)) {',
     scenario: 'flushed-redis',

@@ -1,0 +1,54 @@
+import { type Broker, type Partition, type TopicConfig, PROTOCOL_VERSION } from './broker.interface.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
+
+type ConfigStore = Pick<Broker, 'configOf'>;
+
+/** @throws ConfigurationError if a topic is stored in another way than this version of the library knows */
+export function assertProtocol(topic: string, protocol: number): void {
+  if (protocol === PROTOCOL_VERSION) return;
+  throw new ConfigurationError(
+    `Topic '${topic}' was created with protocol version ${protocol}, this version of the library speaks ` +
+      `${PROTOCOL_VERSION}. Use a version that speaks ${protocol}, or another prefix.`,
+  );
+}
+
+/**
+ * How many partitions a topic has that is to be changed; `undefined` if the topic was never used.
+ *
+ * @throws ConfigurationError if it speaks another protocol
+ */
+export async function partitionCount(store: ConfigStore, topic: string): Promise<number | undefined> {
+  const config = await store.configOf(topic);
+  if (config) assertProtocol(topic, config.protocol);
+  return config?.partitions;
+}
+
+/**
+ * What is stored of a topic that is to be changed as a whole. A topic that nobody uses is probably misspelt.
+ *
+ * @throws InvalidArgumentError if the topic was never used
+ * @throws ConfigurationError if it speaks another protocol
+ */
+export async function existingConfig(store: ConfigStore, topic: string): Promise<TopicConfig> {
+  const config = await store.configOf(topic);
+  if (!config) {
+    throw new InvalidArgumentError(
+      `There is no topic '${topic}' under this prefix: nobody has published to it or handled it. See topics().`,
+    );
+  }
+  assertProtocol(topic, config.protocol);
+  return config;
+}
+
+/**
+ * Its partitions.
+ *
+ * @throws InvalidArgumentError, ConfigurationError as {@link existingConfig}
+ */
+export async function existingPartitions(store: ConfigStore, topic: string): Promise<Partition[]> {
+  return partitionsOf(topic, (await existingConfig(store, topic)).partitions);
+}
+
+export function partitionsOf(topic: string, count: number): Partition[] {
+  return Array.from({ length: count }, (_, index) => ({ topic, index }));
+}

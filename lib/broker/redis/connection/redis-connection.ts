@@ -1,0 +1,311 @@
+import type { Redis } from 'ioredis';
+import type { Log } from '../../../log.js';
+import { type Clock, SystemClock } from '../../../time/clock.js';
+import { BrokerUnavailableError } from '../../../errors/operation.errors.js';
+import type { DelayQueueError } from '../../../errors/delay-queue.error.js';
+import { bootClients } from './boot-clients.js';
+import { diagnose } from './diagnosis.js';
+import { OutageLog } from './outage-log.js';
+import { clientEndpoints } from './redis-address.js';
+import {
+  type IoRedis,
+  type OpenClient,
+  type Purpose,
+  type RedisClient,
+  addressOfClient,
+  assertDatabase,
+  assertNoKeyPrefix,
+  clientsOf,
+  endIfRefused,
+  endSocketTimers,
+  falseAlarmsOf,
+  openForReplicas,
+  primaryKnown,
+  tlsOf,
+} from './redis-clients.js';
+import { isConnectionLoss, isTelling, toBrokerError, withoutSecrets } from './redis-errors.js';
+import { RedisNodes } from './redis-nodes.js';
+import type { RedisSettings } from './redis-settings.js';
+import { ReplicaWatch } from './replica-watch.js';
+import { SentinelWatch } from './sentinel-watch.js';
+import { lookSparingly } from './slot-looks.js';
+
+/** Longest time to find out why a connection fails, in milliseconds. */
+const DIAGNOSIS_TIME = 1000;
+
+/** The two connections of a module: one for commands, and one for the signals of other processes. */
+export class RedisConnection {
+  readonly commands: RedisClient;
+  /** Host and port, for messages. */
+  readonly address: string;
+  /** The servers that calls go to. */
+  readonly nodes: RedisNodes;
+  readonly #clock: Clock;
+  readonly #timeout: number;
+  readonly #outage: OutageLog;
+  readonly #openClient: OpenClient;
+  readonly #attachments: ((subscriber: RedisClient) => void)[] = [];
+  readonly #replicaWatch: ReplicaWatch;
+  readonly #sentinelWatch: SentinelWatch;
+  /** Clients for reads that wait. */
+  readonly #readers = new Set<RedisClient>();
+  #subscriber: RedisClient;
+  #opening: Promise<void> | undefined;
+  #primaryKnown: Promise<void> | undefined;
+  #isOpen = false;
+  #closing = false;
+  readonly #errorListeners = new Set<(error: Error) => void>();
+
+  /**
+   * @param timeout longest time until the connections are there, in milliseconds
+   * @throws ConfigurationError if the settings have a keyPrefix, or a database that there cannot be
+   */
+  constructor(ioredis: IoRedis, settings: RedisSettings, log: Log, timeout: number, clock: Clock = new SystemClock()) {
+    this.#clock = clock;
+    this.#timeout = timeout;
+    this.#openClient = clientsOf(ioredis, settings, () => !this.#closing && this.#replicaWatch.refused());
+    this.commands = this.#openClient('commands');
+    assertNoKeyPrefix(this.commands);
+    assertDatabase(this.commands);
+    this.address = addressOfClient(this.commands);
+    const { commands: client, address } = this;
+    this.nodes = new RedisNodes({ ioredis, client, address, clock });
+    this.#replicaWatch = new ReplicaWatch({ address, clock, log, follow: () => this.#leaveReplica() });
+    this.#sentinelWatch = new SentinelWatch({ ioredis, address, log });
+    this.#outage = new OutageLog({
+      address,
+      clock,
+      log,
+      explain: async (error) => this.#explain(error, DIAGNOSIS_TIME),
+    });
+    this.#subscriber = this.#openClient('subscriber');
+    this.#watch(this.commands, 'commands');
+    this.#watch(this.#subscriber, 'subscriber');
+  }
+
+  /** The client for signals at this moment; see {@link useSubscriber}. */
+  get subscriber(): RedisClient {
+    return this.#subscriber;
+  }
+
+  /** Calls `attach` with the client for signals, and with each that takes its place. */
+  useSubscriber(attach: (subscriber: RedisClient) => void): void {
+    this.#attachments.push(attach);
+    attach(this.#subscriber);
+  }
+
+  /**
+   * What a failed command comes to: an error of this library, with the reason the connection gave, if it did. If it was
+   * closed on purpose, the error is not transient: nobody opens it again.
+   *
+   * @param key what the command was about: in a cluster the error names the node that holds it
+   */
+  toError(error: unknown, key?: string): DelayQueueError {
+    if (this.#closing && isConnectionLoss(error)) return this.#closedError(withoutSecrets(error));
+    const node = key === undefined || !this.commands.isCluster ? undefined : this.nodes.of(key);
+    const cause = isConnectionLoss(error) ? (node?.failure?.error ?? this.#outage.cause ?? error) : error;
+    return toBrokerError(cause, node ? `${node.address} of ${this.address}` : this.address);
+  }
+
+  /**
+   * Connects, and looks at the servers' version and at what they can do; once, however many ask for it. Of a cluster, one node
+   * that answers is enough.
+   *
+   * @throws BrokerUnavailableError if it cannot be reached in time; the message has host and port
+   * @throws ConfigurationError if it is older than Redis 6.2, or does not let this connection have its database, or a
+   *   cluster is to be used with an ioredis older than 6
+   */
+  async connect(): Promise<void> {
+    this.#opening ??= this.#open();
+    await this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      await bootClients({
+        commands: this.commands,
+        subscriber: this.#subscriber,
+        nodes: this.nodes,
+        address: this.address,
+        timeout: this.#timeout,
+        clock: this.#clock,
+        // A server that says nothing is looked at before the time is over.
+        look: async () => this.#explain(this.#outage.cause, this.#timeout / 2),
+        explain: async () => this.#outage.explained(),
+      });
+    } catch (error) {
+      const reason = this.toError(error);
+      this.close();
+      throw reason;
+    }
+    this.#isOpen = true;
+    this.#outage.start();
+    this.#sentinelWatch.start(this.commands);
+  }
+
+  /** Whether the connections were made: from then on commands can be sent, though they fail while Redis is away. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /**
+   * Resolves once commands can be sent. Who publishes before the module is initialized, in a constructor or a factory, is
+   * the one who connects.
+   *
+   * @throws what {@link connect} throws; BrokerUnavailableError if the Sentinels know no primary, and one that does not pass
+   *   after this was closed
+   */
+  async ready(): Promise<void> {
+    if (this.#closing) throw this.#closedError(undefined);
+    await this.connect();
+    await (this.#primaryKnown ??= this.#assertPrimary().finally(() => (this.#primaryKnown = undefined)));
+  }
+
+  /** @throws BrokerUnavailableError that says what the Sentinels fail with */
+  async #assertPrimary(): Promise<void> {
+    try {
+      await primaryKnown(this.commands);
+    } catch (error) {
+      const cause = this.#outage.cause ?? error;
+      throw this.toError(isConnectionLoss(cause) ? await this.#outage.explained() : cause);
+    }
+  }
+
+  /**
+   * Sends a command, as soon as that can be.
+   *
+   * @param key what it is about, if the node that holds that has to answer it
+   * @throws BrokerUnavailableError, or what {@link connect} throws
+   */
+  async send<T>(command: (redis: RedisClient) => Promise<T>, key?: string): Promise<T> {
+    try {
+      if (!this.isUp('commands')) await this.ready();
+      if (key !== undefined) this.nodes.assertReachable(key);
+      return await command(this.commands);
+    } catch (error) {
+      throw this.toError(error, key);
+    }
+  }
+
+  /** Whether signals about a key stay on the cluster's node that holds it. See docs/decisions/0041. */
+  isSharded(key: string): boolean {
+    return this.commands.isCluster && this.nodes.of(key).traits.shardedPubSub;
+  }
+
+  /** Whether a connection takes commands; one that is half dead does so too. */
+  isUp(connection: Purpose): boolean {
+    return !this.#closing && this[connection].status === 'ready';
+  }
+
+  /**
+   * Ends a connection and makes it anew; what waits for an answer on it fails. One for commands that is not up is being made
+   * already. That for signals gets a new client: a client can be in a state in which it subscribes no more, see
+   * docs/decisions/0041.
+   */
+  rebuild(connection: Purpose): void {
+    if (this.#closing) return;
+    if (connection === 'commands') {
+      if (this.isUp('commands')) this.commands.disconnect(true);
+      return;
+    }
+    this.#replicaWatch.close();
+    this.#subscriber.disconnect();
+    this.#subscriber = this.#openClient('subscriber');
+    this.#watch(this.#subscriber, 'subscriber');
+    for (const attach of this.#attachments) attach(this.#subscriber);
+    // If this fails it is tried again, as on a connection that was lost.
+    this.#subscriber.connect().catch(() => {});
+  }
+
+  /** Calls the listener with each error that nobody waits for, until the connections are closed. */
+  onError(listener: (error: Error) => void): () => void {
+    this.#errorListeners.add(listener);
+    return () => this.#errorListeners.delete(listener);
+  }
+
+  /** To be called with an error that no call is answered with. */
+  tellError(error: Error): void {
+    if (this.#closing) return;
+    for (const listener of this.#errorListeners) listener(error);
+  }
+
+  /** A further client like that for commands, for reads that wait. What its connection fails with, its commands say. */
+  openAnother(): RedisClient {
+    const client = this.#openClient('commands');
+    this.#readers.add(client);
+    client.on('end', () => this.#readers.delete(client));
+    return this.#unwatched(client);
+  }
+
+  /**
+   * A further client for the server of another one, on which Redis may wait for replicas. It connects again if the other one
+   * does, which a node of a Cluster does not: its slots may have another primary by then.
+   */
+  openForReplicas(template: Redis): Redis {
+    return this.#unwatched(openForReplicas(template));
+  }
+
+  close(): void {
+    this.#closing = true;
+    this.#replicaWatch.close();
+    this.#sentinelWatch.close();
+    this.#outage.close();
+    this.commands.disconnect();
+    this.#subscriber.disconnect();
+  }
+
+  #closedError(cause: unknown): BrokerUnavailableError {
+    return new BrokerUnavailableError(`The connection to Redis at ${this.address} was closed`, {
+      cause,
+      transient: false,
+    });
+  }
+
+  /** Makes those connections anew that only read, and so stay at a server that has become a replica. */
+  #leaveReplica(): void {
+    this.rebuild('subscriber');
+    // ioredis ends a client for ever that is told to disconnect while it asks a Sentinel.
+    for (const client of this.#readers) if (client.status === 'ready') client.disconnect(true);
+  }
+
+  #prepare(client: RedisClient): void {
+    endSocketTimers(client);
+    lookSparingly(client, this.#clock);
+    this.#sentinelWatch.add(client);
+  }
+
+  /** Prepares a client whose failures only its callers are told of. */
+  #unwatched<T extends RedisClient>(client: T): T {
+    this.#prepare(client);
+    client.on('error', (error: Error) => endIfRefused(client, error));
+    return client;
+  }
+
+  /** What is behind an error of a connection that says little by itself. */
+  async #explain(error: Error | undefined, patience: number): Promise<Error | undefined> {
+    if (error && isTelling(error)) return error;
+    return (await diagnose(clientEndpoints(this.commands), tlsOf(this.commands), patience, this.#clock)) ?? error;
+  }
+
+  #watch(client: RedisClient, connection: Purpose): void {
+    let isRefused = false;
+    const isFalseAlarm = falseAlarmsOf(client);
+    this.#prepare(client);
+    client.on('error', (error: Error) => {
+      // Of a client whose place was taken nothing is of interest any more.
+      if (client !== this[connection] || isFalseAlarm(error)) return;
+      withoutSecrets(error);
+      isRefused ||= endIfRefused(client, error);
+      // What a cluster says while it serves is of one of its nodes.
+      if (!client.isCluster || client.status !== 'ready') this.#outage.failed(connection, error);
+      this.tellError(error);
+    });
+    client.on('close', () => {
+      isRefused = false;
+      if (client === this[connection]) this.#outage.failed(connection);
+    });
+    client.on('ready', () => {
+      if (!isRefused && client === this[connection]) this.#outage.recovered(connection);
+    });
+  }
+}

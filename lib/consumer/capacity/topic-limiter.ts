@@ -1,0 +1,393 @@
+import {
+  type Limits,
+  type PermitReply,
+  type ReturnedPermits,
+  type TopicLimits,
+  keyLimits,
+  sharedLimits,
+} from '../../broker/broker.interface.js';
+import type { Timer } from '../../time/clock.js';
+import { Loop } from '../../time/loop.js';
+import type { Startable } from '../../time/startable.interface.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import { BeginEstimate, BeginTimes } from './begin-estimate.js';
+import { PermitCalls } from './permit-calls.js';
+import { type Ask, type LimitedClaimant, type PermitOwner, Permits, type Term, shareOut } from './permits.js';
+
+/** How soon to ask again after a call has failed, in milliseconds. */
+const RETRY_PAUSE = 250;
+
+/** For how long a process keeps permits to be in flight that nothing uses, if nobody else wants them; in milliseconds. */
+const LINGER = 1000;
+
+/** Shares of a lease after which permits to be in flight are renewed. */
+const RENEWALS = 3;
+
+export interface TopicLimiterOptions {
+  readonly context: ConsumerContext;
+  readonly topic: string;
+  /** Milliseconds. */
+  readonly lease: number;
+  /** After how long to ask again in any case, as signals may get lost; in milliseconds. */
+  readonly patience: number;
+  readonly limits: TopicLimits | undefined;
+}
+
+/**
+ * Asks the fleet for the deliveries of a limited topic that may begin, for all partitions of this process together. Permits to be in
+ * flight are used again and again, without a call, as far as other processes leave them to this one.
+ */
+export class TopicLimiter implements Startable, PermitOwner {
+  readonly #options: TopicLimiterOptions;
+  readonly #calls: Loop;
+  readonly #broker: PermitCalls;
+  readonly #term: { -readonly [K in keyof Term]: Term[K] } = { endsAt: -Infinity };
+  #limits: Limits | undefined;
+  #keyLimits: Limits | undefined;
+  #asks: Ask[] = [];
+  /** Those that got nothing. */
+  readonly #waiting = new Set<LimitedClaimant>();
+  /** Permits to be in flight that this process has, and how many of them are in use. */
+  #held = 0;
+  #used = 0;
+  /** How many of them it may keep while others have too few. */
+  #keep = Infinity;
+  /** Others may wait for what it has. */
+  #isAsked = false;
+  /** When there was nothing left to use. */
+  #idleSince: number | undefined;
+  /** Permits of the rate that led to no handler call, by when they were permitted. */
+  #returned = new Map<number, number>();
+  #sequence = 0;
+  #stopped = false;
+  readonly #begins = new BeginEstimate();
+  /** How many claimants were told to ask again, and have not asked yet. */
+  #told = 0;
+  /** Before then there is nothing to be had. These times are epoch milliseconds on the local clock. */
+  #opensAt = -Infinity;
+  #renewAt = Infinity;
+  #retriesAt = -Infinity;
+  #limitedSince: number | undefined;
+  #opening: Timer | undefined;
+  /** Those whose asks the call under way is to answer. */
+  #asked: readonly Ask[] = [];
+  /** Other limits hold since the latest call. */
+  #hasChanged = false;
+
+  constructor(options: TopicLimiterOptions) {
+    this.#options = options;
+    this.#set(options.limits);
+    const { context, topic } = options;
+    this.#broker = new PermitCalls(context, topic, () => this.#dismiss());
+    this.#calls = new Loop({ clock: context.clock, run: () => this.#run(), gather: true });
+  }
+
+  /** Whether deliveries need permits. */
+  get isLimited(): boolean {
+    return this.#limits !== undefined;
+  }
+
+  /** What every key may have; `undefined` for no limits. */
+  get keyLimits(): Limits | undefined {
+    return this.#keyLimits;
+  }
+
+  /** Since when messages wait for permits; epoch milliseconds on the local clock, `undefined` if none do. */
+  get limitedSince(): number | undefined {
+    return this.#limitedSince;
+  }
+
+  /**
+   * How many slots a claimant should take at most before it asks, so that those that were told with it can ask beside it.
+   *
+   * @param free slots
+   */
+  shareOf(free: number): number {
+    return Math.max(1, Math.ceil(free / Math.max(1, this.#told)));
+  }
+
+  /** Whether a claimant waits to be told. */
+  keepsWaiting(claimant: LimitedClaimant): boolean {
+    return this.#waiting.has(claimant);
+  }
+
+  /** Other limits hold from now on. */
+  change(limits: TopicLimits | undefined): void {
+    this.#set(limits);
+    this.#hasChanged = this.#sequence > 0;
+    this.#calls.poke();
+    this.#open();
+  }
+
+  #set(limits: TopicLimits | undefined): void {
+    this.#limits = limits && sharedLimits(limits);
+    this.#keyLimits = limits && keyLimits(limits);
+  }
+
+  start(): void {}
+
+  /** Asks for nothing more. What is in flight keeps its permits, until {@link stop} or their end. */
+  leave(): void {
+    this.#stopped = true;
+    this.#broker.giveUp();
+    this.#opening?.cancel();
+    for (const { answer } of this.#asks.splice(0)) answer(this.#none());
+    // Whoever waits learns that there is nothing more.
+    this.#wake();
+    this.#endLimited();
+    if (this.#sequence > 0) this.#calls.poke();
+  }
+
+  /** Gives back what it has; resolves once that is known or has failed. */
+  async stop(): Promise<void> {
+    this.leave();
+    await this.#calls.idle();
+    await this.#calls.stop();
+  }
+
+  /**
+   * @param wanted deliveries that could begin, one at least
+   * @returns none if a limit allows no more; then the claimant is told when to ask again. Never rejects
+   */
+  async take(claimant: LimitedClaimant, wanted: number): Promise<Permits> {
+    this.#waiting.delete(claimant);
+    this.#told = Math.max(0, this.#told - 1);
+    const { clock } = this.#options.context;
+    if (this.#stopped) return this.#none();
+    const isEarly = clock.now() < this.#opensAt && this.#usable === 0;
+    if (!this.#broker.isLate && !isEarly) {
+      return new Promise((answer) => {
+        this.#asks.push({ claimant, wanted, answer });
+        this.#calls.poke();
+      });
+    }
+    // Whoever comes while an answer is late is told once it is there.
+    if (this.#broker.isLate) this.#waiting.add(claimant);
+    else this.#wait(claimant);
+    return this.#none();
+  }
+
+  /** A claimant wants nothing any more. */
+  forget(claimant: LimitedClaimant): void {
+    this.#waiting.delete(claimant);
+    if (this.#waiting.size === 0) this.#endLimited();
+  }
+
+  /** Another process has told that there may be permits, or that it waits for some. */
+  told(): void {
+    this.#isAsked = this.#held > 0;
+    this.#open();
+    if (this.#isAsked) this.#calls.poke();
+  }
+
+  unused(permittedAt: number, count: number): void {
+    if (!this.#limits?.rate) return;
+    this.#returned.set(permittedAt, (this.#returned.get(permittedAt) ?? 0) + count);
+    this.#calls.poke();
+  }
+
+  ended(count: number): void {
+    this.#used -= count;
+    if (this.#usable > 0 && this.#waiting.size > 0) this.#wake();
+    else if (this.#idle > 0) this.#calls.poke();
+  }
+
+  get #idle(): number {
+    return Math.max(0, this.#held - this.#used);
+  }
+
+  /** Permits to be in flight that may be used without asking; a rate has to be asked for each time. */
+  get #usable(): number {
+    if (this.#limits?.rate) return 0;
+    return Math.max(0, Math.min(this.#idle, this.#keep - this.#used));
+  }
+
+  #none(): Permits {
+    return new Permits(this, { count: 0, permittedAt: 0, begin: undefined, term: undefined });
+  }
+
+  /** There may be permits by now. */
+  #open(): void {
+    this.#opensAt = -Infinity;
+    this.#wake();
+  }
+
+  /** Tells those that wait to ask again. */
+  #wake(): void {
+    this.#opening?.cancel();
+    this.#opening = undefined;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#told = waiting.length;
+    for (const claimant of waiting) claimant.lookAgain();
+    this.#told = 0;
+  }
+
+  #wait(claimant: LimitedClaimant): void {
+    if (this.#stopped) return;
+    this.#waiting.add(claimant);
+    this.#openLater();
+  }
+
+  #openLater(): void {
+    const { clock } = this.#options.context;
+    if (this.#stopped) return;
+    this.#opening ??= clock.setTimer(Math.max(0, this.#opensAt - clock.now()), () => this.#open());
+  }
+
+  /**
+   * Answers all that was asked for by now, with one call at most. Never rejects.
+   *
+   * @returns when to run again, in milliseconds
+   */
+  async #run(): Promise<number | undefined> {
+    const { clock } = this.#options.context;
+    if (clock.now() < this.#retriesAt) {
+      this.#refuse(this.#asks.splice(0));
+      return this.#retriesAt - clock.now();
+    }
+    // Who says nothing of what it waits for counts as one that wants nothing any more.
+    if (this.#waiting.size > 0 && this.#hasToTell(0)) this.#open();
+    const asks = this.#asks;
+    this.#asks = [];
+    const unmet = this.#useIdle(asks);
+    const wanted = unmet.reduce((sum, ask) => sum + ask.wanted, 0);
+    const isOpen = clock.now() >= this.#opensAt;
+    if ((wanted > 0 && isOpen) || this.#hasToTell(wanted)) await this.#call(unmet, wanted);
+    else this.#refuse(unmet);
+    return this.#nextRun();
+  }
+
+  /** Uses permits that nothing else does; answers what is left to be asked for. */
+  #useIdle(asks: readonly Ask[]): readonly Ask[] {
+    const usable = this.#usable;
+    if (usable === 0 || asks.length === 0) return asks;
+    const shares = shareOut(usable, asks);
+    const unmet: Ask[] = [];
+    asks.forEach((ask, i) => {
+      const count = shares[i] as number;
+      this.#used += count;
+      if (count > 0) ask.answer(new Permits(this, { count, permittedAt: 0, begin: undefined, term: this.#term }));
+      else unmet.push(ask);
+    });
+    if (unmet.length === 0) this.#endLimited();
+    return unmet;
+  }
+
+  /** Whether the others have to know something, whatever this process wants. */
+  #hasToTell(wanted: number): boolean {
+    const { clock } = this.#options.context;
+    if (this.#stopped || !this.#limits) return this.#sequence > 0 && (this.#held > this.#used || this.#stopped);
+    return (
+      this.#isAsked ||
+      this.#hasChanged ||
+      this.#returned.size > 0 ||
+      clock.now() >= this.#renewAt ||
+      (this.#limits.inFlight !== undefined && this.#held > this.#kept(wanted))
+    );
+  }
+
+  /** How many permits to be in flight to keep: while nobody else wants them, for a while also those that nothing uses. */
+  #kept(wanted: number): number {
+    const { clock } = this.#options.context;
+    // A rate has to be asked for each time, so nothing is saved by keeping permits.
+    if (this.#idle === 0 || this.#stopped || this.#limits?.rate) return this.#used;
+    if (wanted > 0) return this.#used + Math.max(0, Math.min(this.#idle, this.#keep - this.#used));
+    if (this.#isAsked || this.#keep !== Infinity) return this.#used;
+    return clock.now() - (this.#idleSince ??= clock.now()) < LINGER ? this.#held : this.#used;
+  }
+
+  async #call(asks: readonly Ask[], wanted: number): Promise<void> {
+    const { context, topic, lease, patience } = this.#options;
+    const { broker, clock, events, member } = context;
+    const limits = this.#limits ?? {};
+    const held = limits.inFlight === undefined ? 0 : this.#kept(wanted);
+    const idle = Math.max(0, held - this.#used);
+    const returned: ReturnedPermits[] = Array.from(this.#returned, ([permittedAt, count]) => ({ permittedAt, count }));
+    this.#returned = new Map();
+    this.#isAsked = false;
+    this.#hasChanged = false;
+    const sentAt = clock.now();
+    const sequence = ++this.#sequence;
+    const begin = this.#begins.window;
+    const request = { session: member, sequence, limits, held, idle, wanted, lease, patience, returned, begin };
+    try {
+      this.#asked = asks;
+      const reply = await this.#broker.permit(request);
+      this.#term.endsAt = sentAt + lease;
+      this.#held = limits.inFlight === undefined ? 0 : held + Math.max(0, reply.permitted - idle);
+      this.#keep = reply.keep ?? Infinity;
+      // From when it was sent, since the next call takes as long until it is there.
+      this.#opensAt = reply.wait === undefined ? -Infinity : sentAt + reply.wait;
+      this.#renewAt = this.#held > 0 ? sentAt + lease / RENEWALS : Infinity;
+      this.#hand(this.#asked, reply);
+      for (const to of reply.sessions) void broker.tell({ to, signal: { kind: 'permits', topic } }).catch(() => {});
+    } catch (failure) {
+      events.emit('errors', { source: 'limit', topic, error: failure });
+      this.#retriesAt = clock.now() + RETRY_PAUSE;
+      this.#opensAt = this.#retriesAt;
+      this.#refuse(this.#asked);
+    } finally {
+      this.#asked = [];
+      if (this.#waiting.size > 0) this.#openLater();
+    }
+  }
+
+  /** Nobody waits for the answer with slots; what it permits is used by whoever asks then, or given back. */
+  #dismiss(): void {
+    for (const { claimant, answer } of [...this.#asked, ...this.#asks.splice(0)]) {
+      this.#waiting.add(claimant);
+      answer(this.#none());
+    }
+    this.#asked = [];
+  }
+
+  #hand(asks: readonly Ask[], { permitted, permittedAt, begins, wait }: PermitReply): void {
+    const begin = begins && new BeginTimes(this.#begins, begins);
+    const term = this.#limits?.inFlight === undefined ? undefined : this.#term;
+    const shares = shareOut(permitted, asks);
+    if (asks.length === 0 && permitted > 0) {
+      // Those who have asked have given up waiting, and are told to ask again.
+      this.unused(permittedAt, permitted);
+      return this.#open();
+    }
+    if (term) this.#used += permitted;
+    if (wait === undefined) this.#endLimited();
+    else if (asks.length > 0) this.#beginLimited();
+    asks.forEach(({ claimant, answer }, i) => {
+      const count = shares[i] as number;
+      if (count === 0) this.#wait(claimant);
+      answer(new Permits(this, { count, permittedAt, begin, term }));
+    });
+  }
+
+  #refuse(asks: readonly Ask[]): void {
+    for (const { claimant, answer } of asks) {
+      this.#wait(claimant);
+      answer(this.#none());
+    }
+  }
+
+  #nextRun(): number | undefined {
+    const { clock } = this.#options.context;
+    if (this.#idle === 0) this.#idleSince = undefined;
+    else this.#idleSince ??= clock.now();
+    const lingersUntil = this.#idleSince === undefined ? Infinity : this.#idleSince + LINGER;
+    const at = Math.min(this.#renewAt, this.#limits && !this.#stopped ? lingersUntil : Infinity);
+    return at === Infinity ? undefined : Math.max(1, at - clock.now(), this.#retriesAt - clock.now());
+  }
+
+  #beginLimited(): void {
+    if (this.#limitedSince !== undefined) return;
+    const { context, topic } = this.#options;
+    this.#limitedSince = context.clock.now();
+    if (context.events.wants('limited')) context.events.emit('limited', { topic, limited: true });
+  }
+
+  #endLimited(): void {
+    if (this.#limitedSince === undefined) return;
+    const { context, topic } = this.#options;
+    this.#limitedSince = undefined;
+    if (context.events.wants('limited')) context.events.emit('limited', { topic, limited: false });
+  }
+}

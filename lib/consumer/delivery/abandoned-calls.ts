@@ -1,0 +1,106 @@
+import { enumerate } from '../../checks/describe.js';
+import { quoted } from '../../log.js';
+import { Loop } from '../../time/loop.js';
+import type { AbandonedRuns } from '../../fleet/abandoned-run.interface.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import type { Delivery } from './delivery.js';
+
+/** How long a handler may take to heed its signal before its run counts as abandoned, in milliseconds. */
+const GRACE = 1000;
+
+/** Most runs that a report names. */
+const MAX_NAMED = 20;
+
+/** Times are epoch milliseconds on the local clock. */
+interface OverdueCall {
+  readonly topic: string;
+  readonly handler: string;
+  readonly ids: readonly string[];
+  readonly startedAt: number;
+  /** When its time was up. */
+  readonly timeUpAt: number;
+}
+
+/** Keeps account of the handler calls of this process that go on although their time is up, and logs each of them once. */
+export class AbandonedCalls {
+  readonly #context: Pick<ConsumerContext, 'clock' | 'log'>;
+  readonly #looks: Loop;
+  /** In the order in which their time was up. Most handlers heed their signal, so most calls end here. */
+  readonly #ending = new Set<OverdueCall>();
+  /** In the order in which their time was up. */
+  readonly #abandoned = new Set<OverdueCall>();
+
+  constructor(context: Pick<ConsumerContext, 'clock' | 'log'>) {
+    this.#context = context;
+    this.#looks = new Loop({ clock: context.clock, run: () => this.#look() });
+  }
+
+  /**
+   * Resolves once a call has ended whose time is up now.
+   *
+   * @param deliveries of the call, one at least
+   * @param handler its name
+   * @param ended never rejects
+   */
+  async follow(deliveries: readonly Delivery[], handler: string, ended: Promise<unknown>): Promise<void> {
+    const { partition, startedAt } = deliveries[0] as Delivery;
+    const timeUpAt = this.#context.clock.now();
+    const call: OverdueCall = {
+      topic: partition.topic,
+      handler,
+      ids: deliveries.map(({ id }) => id),
+      startedAt: startedAt ?? timeUpAt,
+      timeUpAt,
+    };
+    this.#ending.add(call);
+    this.#looks.later(GRACE);
+    await ended;
+    this.#ending.delete(call);
+    this.#abandoned.delete(call);
+  }
+
+  /** How many runs of a topic are abandoned. */
+  count(topic: string): number {
+    let count = 0;
+    for (const call of this.#abandoned) if (call.topic === topic) count++;
+    return count;
+  }
+
+  get report(): AbandonedRuns {
+    const now = this.#context.clock.now();
+    const oldest = [...this.#abandoned].slice(0, MAX_NAMED).map(({ timeUpAt, startedAt, ...call }) => ({
+      ...call,
+      startedAt: new Date(startedAt),
+      overtime: Math.round(now - timeUpAt),
+    }));
+    return { count: this.#abandoned.size, oldest };
+  }
+
+  /** Logs nothing more. */
+  async close(): Promise<void> {
+    await this.#looks.stop();
+  }
+
+  /** @returns when the grace of the next call is over, in milliseconds */
+  #look(): number | undefined {
+    const now = this.#context.clock.now();
+    for (const call of this.#ending) {
+      const grace = call.timeUpAt + GRACE - now;
+      if (grace > 0) return grace;
+      this.#ending.delete(call);
+      this.#abandoned.add(call);
+      this.#tell(call);
+    }
+    return undefined;
+  }
+
+  #tell({ topic, handler, ids, startedAt, timeUpAt }: OverdueCall): void {
+    const isOne = ids.length === 1;
+    this.#context.log.warn(
+      `${handler} goes on with ${isOne ? 'message' : 'messages'} ${enumerate(ids.map(quoted))} of topic '${topic}' although ` +
+        `its time was up after ${Math.round(timeUpAt - startedAt)} ms. It was called at ${new Date(startedAt).toISOString()}, ` +
+        `its slot is free, and nothing can stop it. Until it ends, this process does not call it with ` +
+        `${isOne ? 'this message' : 'these messages'} again. Have it heed message.signal.`,
+    );
+  }
+}

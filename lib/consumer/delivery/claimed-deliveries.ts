@@ -1,0 +1,48 @@
+import type { ClaimResult, Partition } from '../../broker/broker.interface.js';
+import { type BeginEstimate, BeginTimes } from '../capacity/begin-estimate.js';
+import { Delivery } from './delivery.js';
+import type { Permits } from '../capacity/permits.js';
+import type { HandledTopic } from '../message-handler.interface.js';
+import type { SuspectRoom } from '../capacity/suspect-quota.js';
+
+/** What the owner of a partition is answered. */
+export type Claimed = Exclude<ClaimResult, { status: 'not-owner' }>;
+
+export type NotOwner = Extract<ClaimResult, { status: 'not-owner' }>;
+
+/** A claim that was answered, and when it was sent, in epoch milliseconds on the local clock. */
+export interface AnsweredClaim {
+  readonly result: ClaimResult;
+  /** How many messages it asked for. */
+  readonly max: number;
+  readonly sentAt: number;
+  readonly room: SuspectRoom;
+}
+
+/** How a claim was sent; times are epoch milliseconds on the local clock. */
+export interface SentClaim {
+  readonly sentAt: number;
+  /** What begin was asked for by, if a rate of keys limits it. */
+  readonly estimate: BeginEstimate;
+  readonly permits: Permits | undefined;
+}
+
+/** The deliveries that a claim has brought, with what limits say of them. */
+export function deliveriesOf(
+  { settings }: Pick<HandledTopic, 'settings'>,
+  partition: Partition,
+  { messages, grantedAt, begins }: Claimed,
+  { sentAt, estimate, permits }: SentClaim,
+): Delivery[] {
+  // Nobody else gets what is delivered at most once, however late its call is.
+  const leaseEndsAt = settings.lease === 0 ? Infinity : sentAt + settings.lease;
+  const granted = begins && new BeginTimes(estimate, begins);
+  const limits = [permits?.begin, granted].filter((times) => times !== undefined);
+  return messages.map((message) => {
+    const delivery = new Delivery(partition, message, leaseEndsAt);
+    delivery.permits = permits;
+    delivery.grantedAt = grantedAt;
+    if (limits.length > 0) delivery.begin = limits;
+    return delivery;
+  });
+}

@@ -1,0 +1,184 @@
+import type { ClaimedMessage, Partition, Receipt } from '../../broker/broker.interface.js';
+import type { DelayQueueError } from '../../errors/delay-queue.error.js';
+import type { DeliveryEvent } from '../../events/queue-events.interface.js';
+import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
+import type { Envelope } from '../../messages/envelope.js';
+import { fromStoredId } from '../../messages/stored-id.js';
+import type { BeginTimes } from '../capacity/begin-estimate.js';
+import type { HandlerSlots } from '../capacity/handler-slots.js';
+import type { Permits } from '../capacity/permits.js';
+
+/** One handing of a message to its destination, as long as this process has to do with it. */
+export class Delivery implements Receipt {
+  readonly partition: Partition;
+  readonly storedId: string;
+  readonly id: string;
+  readonly key: string;
+  readonly token: string;
+  /** Which delivery of the message it is, 1 for the first. */
+  readonly number: number;
+  readonly attempt: number;
+  /** How much of the room for suspects it takes. */
+  readonly weight: number;
+  readonly dueAt: number;
+  readonly envelope: string;
+  /** Until when its lease surely lasts; local clock, epoch milliseconds. */
+  leaseEndsAt: number;
+  /** What it was claimed with, if its topic is limited. */
+  permits: Permits | undefined;
+  /** Time of its entry in the log of its key; `undefined` if it has none. */
+  grantedAt: number | undefined;
+  /** When limits let its handler be called; `undefined`: whenever it is. */
+  begin: readonly BeginTimes[] | undefined;
+  /** As its handler gets it, once it is known that it may be handed over. */
+  message: DelayedMessage | undefined;
+  /** What it is handed over in, with the other messages of a batch. */
+  call: Call | undefined;
+  /** When it was handed over, on the local clock in epoch milliseconds; `undefined` if it was not. */
+  startedAt: number | undefined;
+  #settledAt: number | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: DelayQueueError | undefined;
+
+  constructor(partition: Partition, claimed: ClaimedMessage, leaseEndsAt: number) {
+    this.partition = partition;
+    this.storedId = claimed.storedId;
+    ({ id: this.id, key: this.key } = fromStoredId(claimed.storedId));
+    this.token = claimed.token;
+    this.number = claimed.delivery;
+    this.attempt = claimed.attempt;
+    this.weight = claimed.weight;
+    this.dueAt = claimed.dueAt;
+    this.envelope = claimed.envelope;
+    this.leaseEndsAt = leaseEndsAt;
+  }
+
+  /** The same delivery, of a message that has another stored id by now. */
+  renamed(storedId: string): Delivery {
+    if (storedId === this.storedId) return this;
+    const { partition, token, number, attempt, weight, dueAt, envelope, leaseEndsAt } = this;
+    const claimed = { storedId, token, delivery: number, attempt, weight, dueAt, envelope };
+    return new Delivery(partition, claimed, leaseEndsAt);
+  }
+
+  /** Until when it surely belongs to this process, by its lease and its permit; local clock, epoch milliseconds. */
+  get endsAt(): number {
+    return this.permits ? Math.min(this.leaseEndsAt, this.permits.endsAt) : this.leaseEndsAt;
+  }
+
+  /** The last moment at which limits let its handler be called, on the local clock in epoch milliseconds. */
+  get mustBeginBy(): number {
+    return this.begin === undefined ? Infinity : Math.min(...this.begin.map(({ until }) => until));
+  }
+
+  /** Whether its outcome is decided; what its handler still does has no effect. */
+  get settled(): boolean {
+    return this.#settledAt !== undefined;
+  }
+
+  /** Whether its outcome was decided after the end of its lease, so that the message may be delivered again by now. */
+  get isOverdue(): boolean {
+    return this.#settledAt !== undefined && this.#settledAt >= this.leaseEndsAt;
+  }
+
+  /** How long its handler ran before the outcome was decided, in milliseconds; 0 if it was not called. */
+  get duration(): number {
+    const { startedAt } = this;
+    return startedAt === undefined || this.#settledAt === undefined ? 0 : this.#settledAt - startedAt;
+  }
+
+  /**
+   * Notes that its outcome is decided.
+   *
+   * @param now local clock, epoch milliseconds
+   */
+  settle(now: number): void {
+    this.#settledAt = now;
+  }
+
+  /** Made when it is first asked for: most handlers never do, and a signal costs more than all else of a delivery. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#abortReason) this.#controller.abort(this.#abortReason);
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#abortReason !== undefined;
+  }
+
+  /** The first reason counts. */
+  abort(reason: DelayQueueError): void {
+    if (this.#abortReason) return;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** What events about this delivery have in common. */
+  describe(): DeliveryEvent {
+    const { id, key, attempt } = this;
+    return { topic: this.partition.topic, partition: this.partition.index, id, key, attempt };
+  }
+}
+
+/** Shared by all calls, so that none needs a promise of its own before it begins. */
+const NOT_BEGUN = Promise.resolve();
+
+/** The deliveries that are handed over together. They share a slot, which is free again once all of them are settled. */
+export class Call {
+  readonly deliveries: readonly Delivery[];
+  /** Resolves when whoever they were handed to has ended; a message must not run here again before. */
+  ended = NOT_BEGUN;
+  readonly #slots: HandlerSlots;
+  #unsettled: number;
+
+  constructor(deliveries: readonly Delivery[], slots: HandlerSlots) {
+    this.deliveries = deliveries;
+    this.#slots = slots;
+    this.#unsettled = deliveries.length;
+  }
+
+  /** For each delivery once. */
+  settled(): void {
+    if (--this.#unsettled === 0) this.#slots.release(1);
+  }
+}
+
+/** A delivery as its handler sees it. */
+export class ConsumedMessage implements DelayedMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly partition: number;
+  readonly key: string;
+  readonly payload: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly #delivery: Delivery;
+  readonly #publishedAt: number;
+
+  constructor(delivery: Delivery, envelope: Envelope, maxAttempts: number) {
+    this.#delivery = delivery;
+    this.#publishedAt = envelope.publishedAt;
+    this.id = delivery.id;
+    this.topic = delivery.partition.topic;
+    this.partition = delivery.partition.index;
+    this.key = delivery.key;
+    this.payload = envelope.payload;
+    this.headers = envelope.headers;
+    this.attempt = delivery.attempt;
+    this.maxAttempts = maxAttempts;
+  }
+
+  get publishedAt(): Date {
+    return new Date(this.#publishedAt);
+  }
+
+  get dueAt(): Date {
+    return new Date(this.#delivery.dueAt);
+  }
+
+  get signal(): AbortSignal {
+    return this.#delivery.signal;
+  }
+}

@@ -1,0 +1,104 @@
+import type { DelayQueueError } from '../../errors/delay-queue.error.js';
+import { DeliveryAbortedError, HandlerTimeoutError } from '../../errors/handling.errors.js';
+import { resultsOf } from '../../messages/handler-results.js';
+import { within } from '../../time/deadline.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import type { CheckedDelivery } from './delivery-check.js';
+import type { MessageHandler } from '../message-handler.interface.js';
+
+/** Where the messages of a partition go. It knows nothing of claims, leases and settling, and they know nothing of it. */
+export interface Destination {
+  /**
+   * Never rejects.
+   *
+   * @param checked what is handed over together, one at least
+   */
+  hand(checked: readonly CheckedDelivery[]): Promise<Handover>;
+}
+
+/** What has come of messages that were handed over. */
+export interface Handover {
+  /** One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. */
+  readonly results: Results | undefined;
+  /** Whoever has the messages is still at work on them, and has ended then; never rejects. `undefined`: has ended. */
+  readonly ended: Promise<unknown> | undefined;
+}
+
+type Results = readonly PromiseSettledResult<unknown>[];
+
+/** The end of nearly all calls. */
+const FULFILLED: Handover = { results: undefined, ended: undefined };
+
+/** Hands messages to a handler of the application, and fails them when its time is up. */
+export class HandlerDestination implements Destination {
+  readonly #context: ConsumerContext;
+  readonly #handler: MessageHandler;
+
+  constructor(context: ConsumerContext, handler: MessageHandler) {
+    this.#context = context;
+    this.#handler = handler;
+  }
+
+  hand(checked: readonly CheckedDelivery[]): Promise<Handover> {
+    this.#announce(checked);
+    const { clock } = this.#context;
+    const startedAt = clock.now();
+    let limit = Infinity;
+    for (const { delivery, timeout = Infinity } of checked) {
+      delivery.startedAt = startedAt;
+      limit = Math.min(limit, timeout);
+    }
+    const call = this.#call(checked);
+    if (limit === Infinity) return call;
+    // At the time limit the call has failed, whether or not the handler heeds its signals.
+    const inTime = within(clock, startedAt + limit - clock.now(), call, {
+      error: () => abortAll(checked, new HandlerTimeoutError(limit)),
+    });
+    return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: endOf(call) }));
+  }
+
+  #announce(checked: readonly CheckedDelivery[]): void {
+    const { broker, events } = this.#context;
+    if (!events.wants('delivered')) return;
+    for (const { delivery } of checked) {
+      const lateness = broker.now(delivery.partition) - delivery.dueAt;
+      events.emit('delivered', { ...delivery.describe(), lateness });
+    }
+  }
+
+  /**
+   * A delivery ends with its method. If what runs around the method fails before, so has the attempt; if it succeeds before, the message is
+   * not acknowledged until then. Never rejects.
+   */
+  async #call(checked: readonly CheckedDelivery[]): Promise<Handover> {
+    const { batch } = this.#handler;
+    const running: Promise<void>[] = [];
+    const messages = checked.map(({ message }) => message);
+    try {
+      const resolved = await this.#handler.handle(messages, (ended) => running.push(ended));
+      const results = batch === undefined ? undefined : resultsOf(resolved, checked.length);
+      if (running.length > 0) await Promise.all(running);
+      return results ? { results, ended: undefined } : FULFILLED;
+    } catch (error) {
+      const results = allFailed(checked, error);
+      if (running.length === 0) return { results, ended: undefined };
+      abortAll(checked, new DeliveryAbortedError('GIVEN_UP'));
+      return { results, ended: Promise.all(running) };
+    }
+  }
+}
+
+/** When nothing of a call runs any more. */
+async function endOf(call: Promise<Handover>): Promise<void> {
+  const { ended } = await call;
+  await ended;
+}
+
+function abortAll<E extends DelayQueueError>(checked: readonly CheckedDelivery[], error: E): E {
+  for (const { delivery } of checked) delivery.abort(error);
+  return error;
+}
+
+function allFailed(checked: readonly CheckedDelivery[], reason: unknown): Results {
+  return checked.map(() => ({ status: 'rejected', reason }));
+}

@@ -1,0 +1,152 @@
+import { type ExtendStatus, MAX_BATCH, type Partition } from '../../broker/broker.interface.js';
+import { splitIfRefused, isRefused } from '../../broker/split-refused.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { DeliveryAbortedError, HandlerOverrunError } from '../../errors/handling.errors.js';
+import { decodeEnvelope } from '../../messages/envelope.js';
+import { Loop } from '../../time/loop.js';
+import type { Call, Delivery } from './delivery.js';
+import type { RunningDeliveries } from './running-deliveries.js';
+import type { Settler } from './settler.js';
+import type { TopicHandling } from './topic-handling.js';
+
+/** A handler that runs for more leases may hang. */
+const LONG_RUN = 3;
+
+/** Whose leases are renewed. */
+export interface LeaseHolders {
+  readonly running: RunningDeliveries;
+  /** Those whose outcomes wait keep their leases, or their handlers would be called again. */
+  readonly settler: Pick<Settler, 'waiting'>;
+}
+
+/**
+ * Renews the leases of a partition's running deliveries three times a lease, aborts those that turn out to be lost or cancelled,
+ * and warns of handlers that run for long. Without deliveries there is no timer.
+ */
+export class LeaseRenewer {
+  readonly #handling: TopicHandling;
+  readonly #partition: Partition;
+  readonly #holders: LeaseHolders;
+  readonly #ticks: Loop;
+  readonly #renewals: Loop;
+  /** Deliveries whose long run was reported. */
+  readonly #overrun = new WeakSet<Delivery>();
+
+  constructor(handling: TopicHandling, partition: Partition, holders: LeaseHolders) {
+    this.#handling = handling;
+    this.#partition = partition;
+    this.#holders = holders;
+    const { clock } = handling.context;
+    this.#ticks = new Loop({ clock, run: () => this.#tick() });
+    this.#renewals = new Loop({ clock, run: () => this.#renewAll() });
+  }
+
+  /**
+   * To be called whenever deliveries have begun: their first renewal comes a third of a lease later at most.
+   *
+   * @param leaseEndsAt the first end of leases that are new, epoch milliseconds on the local clock
+   */
+  start(leaseEndsAt: number): void {
+    if (this.#ticks.resting) this.#ticks.later(this.#lease / 3);
+    this.#handling.leaseEnds.watch(this.#holders.running, leaseEndsAt);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#ticks.stop(), this.#renewals.stop()]);
+  }
+
+  /** Renews now; to be called when the broker is back after it could not be reached. */
+  async renew(): Promise<void> {
+    await this.#renewals.request();
+  }
+
+  get #lease(): number {
+    return this.#handling.handled.settings.lease;
+  }
+
+  get #deliveries(): Delivery[] {
+    const { running, settler } = this.#holders;
+    return [...running.unsettled, ...settler.waiting];
+  }
+
+  /** @returns when to come again, in milliseconds */
+  #tick(): number | undefined {
+    if (this.#deliveries.length === 0) return undefined;
+    if (this.#handling.handled.settings.timeout === undefined) this.#tellOverruns();
+    if (!this.#renewals.running) this.#renewals.poke();
+    return this.#lease / 3;
+  }
+
+  /** Never rejects. */
+  async #renewAll(): Promise<void> {
+    const deliveries = this.#deliveries;
+    const renewals: Promise<void>[] = [];
+    for (let first = 0; first < deliveries.length; first += MAX_BATCH) {
+      renewals.push(this.#renewBatch(deliveries.slice(first, first + MAX_BATCH)));
+    }
+    await Promise.all(renewals);
+  }
+
+  async #renewBatch(deliveries: readonly Delivery[]): Promise<void> {
+    const { context, leaseEnds } = this.#handling;
+    const { broker, clock } = context;
+    const sentAt = clock.now();
+    try {
+      const statuses = await splitIfRefused<Delivery, ExtendStatus | undefined>(
+        deliveries,
+        (some) => broker.extend(this.#partition, this.#lease, some),
+        (_, error) => this.#refused(error),
+      );
+      for (const [i, delivery] of deliveries.entries()) {
+        if (statuses[i] === undefined) continue;
+        if (statuses[i] === 'lost') delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
+        else delivery.leaseEndsAt = sentAt + this.#lease;
+        if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));
+      }
+    } catch (error) {
+      this.#tellError(error);
+    }
+    leaseEnds.check();
+  }
+
+  /** One lease that cannot be renewed ends, and no other. */
+  #refused(error: unknown): undefined {
+    if (!isRefused(error)) throw error;
+    this.#tellError(error);
+  }
+
+  #tellError(error: unknown): void {
+    const { log, events } = this.#handling.context;
+    const { topic, index: partition } = this.#partition;
+    events.emit('errors', { source: 'extend', topic, partition, error });
+    if (!(error instanceof BrokerUnavailableError) || error.refused)
+      log.error(`Renewing leases in topic '${topic}' failed`, (error as Error).stack);
+  }
+
+  /** Tells once of each call that runs for long and is not limited, with all of its messages. */
+  #tellOverruns(): void {
+    const now = this.#handling.context.clock.now();
+    const calls = new Map<Call | Delivery, Delivery[]>();
+    for (const delivery of this.#holders.running.unsettled) {
+      const { startedAt = now, call = delivery } = delivery;
+      if (now - startedAt <= LONG_RUN * this.#lease || this.#overrun.has(delivery)) continue;
+      this.#overrun.add(delivery);
+      const others = calls.get(call);
+      if (others) others.push(delivery);
+      else calls.set(call, [delivery]);
+    }
+    for (const deliveries of calls.values()) this.#tellOverrun(deliveries, now);
+  }
+
+  #tellOverrun(deliveries: readonly Delivery[], now: number): void {
+    // Whoever limits a message's time has said how long its handler may take.
+    if (deliveries.some(({ envelope }) => decodeEnvelope(envelope).timeout !== undefined)) return;
+    const { context, handler } = this.#handling;
+    const { topic, index: partition } = this.#partition;
+    const { startedAt = now } = deliveries[0] as Delivery;
+    const ids = deliveries.map(({ id }) => id);
+    const error = new HandlerOverrunError(handler.name, topic, ids, now - startedAt, this.#lease);
+    context.log.warn(error.message);
+    context.events.emit('errors', { source: 'overrun', topic, partition, error });
+  }
+}

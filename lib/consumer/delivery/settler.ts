@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto';
+import {
+  MAX_BATCH,
+  type Partition,
+  type SettleAnswer,
+  type SettleStatus,
+  type Settlement,
+  addsMemory,
+} from '../../broker/broker.interface.js';
+import { settleAll } from '../../broker/settle-all.js';
+import { splitIfRefused, isRefused } from '../../broker/split-refused.js';
+import { describe } from '../../checks/describe.js';
+import { DeliveryAbortedError } from '../../errors/handling.errors.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { SerializationError } from '../../errors/publishing.errors.js';
+import { firstLine, quoted } from '../../log.js';
+import { type Failure, toFailure } from '../../messages/failure.js';
+import { mayBeNoText } from '../../messages/stored-id.js';
+import type { DeliveryOutcome } from '../../middleware/middleware.interface.js';
+import { settleWithin } from '../../middleware/middleware-layers.js';
+import { Loop } from '../../time/loop.js';
+import { repeatUntilServed } from '../../broker/serve.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import type { Delivery } from './delivery.js';
+import { type Verdict, dead } from './verdict.js';
+import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
+
+/** What a settle has led to; what came too late is reported by the settler. */
+export type Effect = Exclude<SettleStatus, 'stale'>;
+
+/** Whom a {@link Settler} settles for. */
+export interface SettleListener {
+  /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
+  settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
+  /** Nothing more is done about a delivery, whatever has become of it. */
+  done(delivery: Delivery): void;
+  /** Outcomes have begun to wait for room, or all that waited are stored. */
+  waits(isWaiting: boolean): void;
+  /** Outcomes of deliveries whose lease had ended were sent, and answered. */
+  caughtUp(): void;
+}
+
+/**
+ * Sends the outcomes of one partition's deliveries, one call at a time: those that come up meanwhile travel together in
+ * the next. While the broker cannot be reached they are kept, at most as many as may be handled at once.
+ *
+ * If the broker is full, those that make room go on, and the others wait, for as long as it takes: their leases have to be
+ * renewed, and nothing more should be claimed once they are a crowd. Nor before those are answered whose lease has ended, such as
+ * after a stall of the process: a claim that came first would deliver their messages again.
+ */
+export class Settler {
+  readonly #context: ConsumerContext;
+  readonly #partition: Partition;
+  readonly #listener: SettleListener;
+  readonly #process: string | undefined;
+  readonly #abandoned = new AbortController();
+  readonly #sending: Loop;
+  readonly #waiting = new WaitingOutcomes();
+  #pending: DecidedDelivery[] = [];
+  #sent: readonly DecidedDelivery[] = [];
+  #isWaiting = false;
+  #isOverdue = false;
+  /** Its own, so that its calls are not taken for repeats of those that this process made when it had the partition before. */
+  readonly #caller = randomUUID();
+  #sequence = 0;
+  #hasMiddlewareFailed = false;
+
+  /** @param keepsFinished whether it is kept who has handled a message, and for how long */
+  constructor(context: ConsumerContext, partition: Partition, listener: SettleListener, keepsFinished = false) {
+    this.#context = context;
+    this.#partition = partition;
+    this.#listener = listener;
+    this.#process = keepsFinished ? context.member : undefined;
+    this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
+  }
+
+  /** Outcomes that are not confirmed yet. */
+  get unsettled(): number {
+    return this.#pending.length + this.#sent.length + this.#waiting.size;
+  }
+
+  /** Deliveries whose outcomes wait until the broker has room. */
+  get waiting(): readonly Delivery[] {
+    return this.#waiting.deliveries;
+  }
+
+  /** Whether outcomes have to be answered before more is claimed: so many wait for room, or leases of some have ended. */
+  get comesFirst(): boolean {
+    return this.#waiting.isCrowd || this.#isOverdue;
+  }
+
+  settle(delivery: Delivery, verdict: Verdict): void {
+    // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
+    if (this.#pending.length === 0) this.#pending = [];
+    this.#pending.push({ delivery, verdict });
+    if (delivery.isOverdue) this.#isOverdue = true;
+    this.#sending.poke();
+  }
+
+  /** Resolves once every outcome was sent and answered, or given up. */
+  async idle(): Promise<void> {
+    await this.#sending.idle();
+  }
+
+  /** Stops trying: what is not confirmed will be redelivered when its lease ends. */
+  async stop(): Promise<void> {
+    this.#abandoned.abort();
+    await this.#sending.stop();
+  }
+
+  /**
+   * Never rejects.
+   *
+   * @returns when to try again what waits for room, in milliseconds
+   */
+  async #sendAll(): Promise<number | undefined> {
+    const { clock } = this.#context;
+    while (!this.#abandoned.signal.aborted) {
+      this.#sent = this.#nextBatch();
+      if (this.#sent.length === 0) break;
+      const left = await this.#send(this.#sent);
+      if (this.#abandoned.signal.aborted) return undefined;
+      for (const decided of this.#sent) if (!left.includes(decided)) this.#listener.done(decided.delivery);
+      this.#sent = [];
+      if (left.length > 0) this.#putOff(left);
+      this.#noteWaiting();
+    }
+    if (this.#isOverdue) {
+      this.#isOverdue = false;
+      this.#listener.caughtUp();
+    }
+    return this.#waiting.pauseFrom(clock.now());
+  }
+
+  /** While something waits for room, only what makes room is sent at once. */
+  #nextBatch(): DecidedDelivery[] {
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, MAX_BATCH);
+      if (this.#waiting.size === 0) return batch;
+      const { adding, others } = splitByRoom(batch);
+      this.#waiting.add(adding);
+      if (others.length > 0) return others;
+    }
+    return this.#waiting.take(this.#context.clock.now());
+  }
+
+  /** What makes room was refused only for those that it has travelled with. */
+  #putOff(left: readonly DecidedDelivery[]): void {
+    const { adding, others } = splitByRoom(left);
+    this.#waiting.putBack(adding, this.#context.clock.now());
+    this.#pending.unshift(...others);
+  }
+
+  #noteWaiting(): void {
+    const isWaiting = this.#waiting.size > 0;
+    if (!isWaiting) this.#waiting.disperse();
+    if (isWaiting !== this.#isWaiting) this.#listener.waits(isWaiting);
+    this.#isWaiting = isWaiting;
+  }
+
+  /** @returns those for which there is no room. Never rejects. */
+  async #send(batch: readonly DecidedDelivery[]): Promise<readonly DecidedDelivery[]> {
+    try {
+      return await this.#settle(batch);
+    } catch (error) {
+      if (this.#abandoned.signal.aborted) return batch;
+      if (!this.#isWaiting) this.#tellError('settle', error);
+      if (isFull(error)) return batch;
+      this.#context.log.error(`Settling in topic '${this.#partition.topic}' failed: ${(error as Error).message}`);
+      return [];
+    }
+  }
+
+  /** @returns those for which there is no room, though there was for others */
+  async #settle(batch: readonly DecidedDelivery[]): Promise<readonly DecidedDelivery[]> {
+    const { settleLayers } = this.#context;
+    const failed = new Map<DecidedDelivery, unknown>();
+    const settle = async (): Promise<readonly SettleStatus[]> => {
+      const onFailed = (decided: DecidedDelivery, error: unknown): SettleAnswer => {
+        if (!(isRefused(error) || isFull(error)) || this.#abandoned.signal.aborted) throw error;
+        failed.set(decided, error);
+        return 'stale';
+      };
+      const statuses = await settleAll(batch, (all) => splitIfRefused(all, (some) => this.#call(some), onFailed));
+      const errors = [...failed.values()];
+      if (errors.length === batch.length && errors.every(isFull)) throw errors[0];
+      return statuses;
+    };
+    const statuses = settleLayers
+      ? await settleWithin(settleLayers, batch.map(toDeliveryOutcome), settle, (error) => this.#reportFault(error))
+      : await settle();
+    const left: DecidedDelivery[] = [];
+    for (const [i, decided] of batch.entries()) {
+      const status = statuses[i] as SettleStatus;
+      const error = failed.get(decided);
+      if (isFull(error)) left.push(decided);
+      else if (error !== undefined) await this.#setAside(decided, error);
+      else if (status !== 'stale') this.#listener.settled(decided.delivery, decided.verdict, status);
+      else if (!(await this.#isNoText(decided))) this.#reportStale(decided.delivery);
+    }
+    return left;
+  }
+
+  async #call(batch: readonly DecidedDelivery[]): Promise<SettleAnswer[]> {
+    const { broker } = this.#context;
+    const call = { caller: this.#caller, sequence: ++this.#sequence };
+    const settlements = batch.map(({ delivery, verdict: { outcome } }): Settlement => {
+      const { storedId, token } = delivery;
+      return this.#process === undefined
+        ? { storedId, token, outcome }
+        : { storedId, token, outcome, duration: delivery.duration };
+    });
+    const canWait = settlements.some(addsMemory);
+    return this.#served(() => broker.settle(this.#partition, call, settlements, this.#process), canWait);
+  }
+
+  /** @param canWait whether to give up if the broker is full, since what there is no room for is sent again later */
+  #served<T>(call: () => Promise<T>, canWait = false): Promise<T> {
+    const { clock, log } = this.#context;
+    return repeatUntilServed(call, {
+      clock,
+      signal: this.#abandoned.signal,
+      // Handled messages must not be handled again because Redis refuses writes for a while.
+      worthRepeating: (error) => !error.refused && !(canWait && error.full),
+      onFailure: (error, failures) => {
+        if (failures === 1) log.warn(`Settles in topic '${this.#partition.topic}' wait: ${error.message}`);
+        this.#tellError('settle', error);
+      },
+    });
+  }
+
+  /** What cannot be settled is no use in the partition: it would be delivered again and again. */
+  async #setAside({ delivery }: DecidedDelivery, error: unknown): Promise<void> {
+    const text = `What became of it cannot be stored: ${(error as Error).message}`;
+    const failure = toFailure('undecodable', new SerializationError(text, { cause: error }));
+    this.#tellError('settle', error);
+    if (await this.#makeDead(delivery, failure)) return;
+    const { topic, index } = this.#partition;
+    this.#context.log.error(
+      `The outcome of message ${quoted(delivery.id)} (topic '${topic}', partition ${index}) was refused, and it could ` +
+        `not be set aside either; it is delivered again when its lease ends: ${firstLine((error as Error).message)}`,
+    );
+  }
+
+  /**
+   * An id that is no text in UTF-8 comes with U+FFFD in place of its bytes, so that no settle finds it. Because of
+   * `DeliveryCheck` the handler was not called.
+   *
+   * @returns whether it was such a message, which is a dead letter now
+   */
+  async #isNoText({ delivery, verdict: { outcome } }: DecidedDelivery): Promise<boolean> {
+    if (outcome.kind !== 'dead' || !mayBeNoText(delivery.storedId)) return false;
+    return this.#makeDead(delivery, outcome.failure);
+  }
+
+  /** Never rejects. */
+  async #makeDead(delivery: Delivery, failure: Failure): Promise<boolean> {
+    const { broker } = this.#context;
+    try {
+      const storedId = await this.#served(() => broker.setAside(this.#partition, delivery, failure));
+      if (storedId === undefined) return false;
+      this.#listener.settled(delivery.renamed(storedId), dead(failure), 'settled');
+      return true;
+    } catch (error) {
+      this.#tellError('settle', error);
+      return false;
+    }
+  }
+
+  /** Logged once: what fails at every settle would fill the log. */
+  #reportFault(error: unknown): void {
+    this.#tellError('hook', error);
+    if (this.#hasMiddlewareFailed) return;
+    this.#hasMiddlewareFailed = true;
+    const { topic, index } = this.#partition;
+    this.#context.log.error(
+      `The settle middleware fails in partition ${index} of topic '${topic}', which changes no outcome: ${describe(error)}`,
+    );
+  }
+
+  #reportStale(delivery: Delivery): void {
+    const { log, events } = this.#context;
+    const { topic, index } = this.#partition;
+    log.warn(
+      `Late settle of message ${quoted(delivery.id)} (topic '${topic}', partition ${index}, attempt ${delivery.attempt}) had no ` +
+        `effect: its lease had ended and the message belongs to another delivery.`,
+    );
+    if (events.wants('stale')) events.emit('stale', delivery.describe());
+    this.#tellError('stale', new DeliveryAbortedError('LEASE_LOST'));
+  }
+
+  #tellError(source: 'settle' | 'stale' | 'hook', error: unknown): void {
+    const { topic, index: partition } = this.#partition;
+    this.#context.events.emit('errors', { source, topic, partition, error });
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof BrokerUnavailableError && error.full;
+}
+
+/** What is to become of a delivery, as middleware sees it. */
+function toDeliveryOutcome({ delivery, verdict: { outcome } }: DecidedDelivery): DeliveryOutcome {
+  const { partition, id, key, attempt, message } = delivery;
+  return {
+    topic: partition.topic,
+    partition: partition.index,
+    id,
+    key,
+    attempt,
+    message,
+    outcome: outcome.kind,
+    delay: 'delay' in outcome ? outcome.delay : undefined,
+    failure: 'failure' in outcome ? outcome.failure : undefined,
+  };
+}

@@ -1,0 +1,160 @@
+import { didYouMean } from '../../checks/nearest.js';
+import { enumerate } from '../../checks/describe.js';
+import { asConfiguration } from '../../checks/validate.js';
+import { IntakeOvertakenError } from '../../errors/operation.errors.js';
+import { InvalidArgumentError } from '../../errors/options.errors.js';
+import { counted } from '../../log.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import { drain } from './drain.js';
+import type { PartitionSharing } from './partition-sharing.js';
+import { type IntakeAction, TopicIntake } from './topic-intake.js';
+
+/** What is known once the handlers of the process are. */
+export interface IntakesSetup {
+  readonly context: ConsumerContext;
+  /** The topics that have a handler here. */
+  readonly topics: readonly string[];
+  readonly sharing: PartitionSharing;
+  /** How long handlers may take once the intake of their topic is stopped, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** A wish for a topic, or for all of them. */
+interface Wish {
+  readonly action: IntakeAction;
+  readonly topic: string | undefined;
+}
+
+/**
+ * Which of its topics this process takes work of. It says so to the fleet by the topics of its session: who does not handle a
+ * topic owns no partition of it. Wishes from before the handlers are known are noted, and hold from the beginning.
+ */
+export class Intakes {
+  readonly #isOpenAtFirst: boolean;
+  readonly #noted: Wish[] = [];
+  readonly #intakes = new Map<string, TopicIntake>();
+  #setup: IntakesSetup | undefined;
+  /** Resolves once the shutdown has drained; `undefined` before. */
+  #drained: Promise<void> | undefined;
+
+  /** @param autoStart whether work is taken without being asked to */
+  constructor(autoStart: boolean) {
+    this.#isOpenAtFirst = autoStart;
+  }
+
+  /** The topics whose intake runs, or will once the process has booted. */
+  get running(): string[] {
+    return [...this.#intakes.values()].flatMap(({ isOpen, topic }) => (isOpen ? [topic] : []));
+  }
+
+  /** The topics that have a handler here and whose intake does not run. */
+  get stopped(): string[] {
+    return [...this.#intakes.values()].flatMap(({ isOpen, topic }) => (isOpen ? [] : [topic]));
+  }
+
+  /**
+   * The handlers are known.
+   *
+   * @throws ConfigurationError if something was wanted of a topic that has none
+   */
+  begin(setup: IntakesSetup): void {
+    this.#setup = setup;
+    const open = new Set(this.#isOpenAtFirst ? setup.topics : []);
+    asConfiguration('DelayQueueConsumers', () => {
+      for (const { action, topic } of this.#noted) {
+        if (topic !== undefined) this.#assertHandled(action, topic);
+        for (const one of topic === undefined ? setup.topics : [topic]) {
+          if (action === 'start') open.add(one);
+          else open.delete(one);
+        }
+      }
+    });
+    for (const topic of setup.topics) this.#intakes.set(topic, new TopicIntake(topic, open.has(topic)));
+    void setup.sharing.handle(this.running, []);
+  }
+
+  /**
+   * Starts or stops the intake of a topic, or of all. Rejects with an {@link IntakeOvertakenError} if another call overtakes it,
+   * or the shutdown.
+   *
+   * @throws InvalidArgumentError if the topic has no handler here
+   */
+  change(action: IntakeAction, topic: string | undefined): Promise<void> {
+    if (!this.#setup) {
+      this.#noted.push({ action, topic });
+      return Promise.resolve();
+    }
+    if (topic !== undefined) this.#assertHandled(action, topic);
+    const chosen = [...this.#intakes.values()].filter((intake) => topic === undefined || intake.topic === topic);
+    if (this.#drained) return this.#afterShutdown(action, chosen);
+    const others = chosen.filter((intake) => !intake.is(action));
+    if (others.length > 0) this.#turn(this.#setup, action, others);
+    return latestOf(chosen);
+  }
+
+  /**
+   * The process shuts down.
+   *
+   * @param drained resolves once nothing runs any more; never rejects
+   */
+  close(drained: Promise<void>): void {
+    this.#drained = drained;
+    for (const intake of this.#intakes.values()) intake.close();
+  }
+
+  #turn(setup: IntakesSetup, action: IntakeAction, intakes: readonly TopicIntake[]): void {
+    const { context, sharing } = setup;
+    const topics = intakes.map(({ topic }) => topic);
+    const isStart = action === 'start';
+    context.log.log(`${isStart ? 'Starts' : 'Stops'} the intake of ${named(topics)}`);
+    const changed = new Set(topics);
+    const running = [...this.#intakes.keys()].filter((one) => (changed.has(one) ? isStart : this.#isOpen(one)));
+    const told = sharing.handle(running, topics);
+    for (const intake of intakes) {
+      intake.want(action, async (signal) =>
+        isStart ? this.#share(setup, intake.topic, told) : this.#drain(setup, intake.topic, signal),
+      );
+    }
+  }
+
+  /** Resolves as a boot does: once this process has its share of what is free. */
+  async #share({ sharing }: IntakesSetup, topic: string, told: Promise<void>): Promise<void> {
+    await told;
+    await sharing.consumerOf(topic)?.shared();
+  }
+
+  async #drain({ context, sharing, timeout }: IntakesSetup, topic: string, signal: AbortSignal): Promise<void> {
+    const consumer = sharing.consumerOf(topic);
+    if (consumer) await drain([consumer], { context, timeout, handedOver: consumer.moved(), call: 'stop()', signal });
+  }
+
+  /** Nothing runs any more, or soon: that is what a stop wants, and no start will come true. */
+  async #afterShutdown(action: IntakeAction, [first]: readonly TopicIntake[]): Promise<void> {
+    if (action === 'start' && first) throw new IntakeOvertakenError(first.topic, action, 'shutdown');
+    await this.#drained;
+  }
+
+  #isOpen(topic: string): boolean {
+    return this.#intakes.get(topic)?.isOpen === true;
+  }
+
+  #assertHandled(action: IntakeAction, topic: string): void {
+    const known = this.#setup?.topics ?? [];
+    if (known.includes(topic)) return;
+    throw new InvalidArgumentError(
+      `The intake of topic '${topic}' cannot be ${action === 'start' ? 'started' : 'stopped'}: it has no handler in this ` +
+        `process on this connection.${didYouMean(topic, known)} ` +
+        (known.length === 0 ? 'No topic has one.' : `Topics that have one: ${enumerate(known)}.`),
+    );
+  }
+}
+
+async function latestOf(intakes: readonly TopicIntake[]): Promise<void> {
+  await Promise.all(intakes.map(({ latest }) => latest));
+}
+
+/** Such as `topic 'a'` and `2 topics: a, b`. */
+export function named(topics: readonly string[]): string {
+  const [first] = topics;
+  return topics.length === 1 ? `topic '${first}'` : `${counted(topics.length, 'topic')}: ${enumerate(topics)}`;
+}

@@ -1,0 +1,196 @@
+import type { Owner, Partition } from '../../broker/broker.interface.js';
+import type { FleetMember } from '../../fleet/fleet-member.interface.js';
+import type { ProcessReporter } from '../../fleet/process-reporter.js';
+import { Session } from '../../fleet/session.js';
+import { Loop } from '../../time/loop.js';
+import type { Startable } from '../../time/startable.interface.js';
+import type { TopicRegistry } from '../../fleet/topic.registry.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import type { TopicConsumer } from './topic-consumer.js';
+
+/** After so long other work of the process has its turn, in milliseconds. */
+const SLICE = 10;
+
+export interface PartitionSharingOptions {
+  readonly context: ConsumerContext;
+  readonly registry: TopicRegistry;
+  /** Milliseconds. */
+  readonly heartbeat: number;
+  /** The topics that this process takes part in at first. */
+  readonly topics: readonly string[];
+  readonly reporter: Pick<ProcessReporter, 'poke' | 'forgotten'>;
+  /** Called when Redis turns out to have lost data. */
+  readonly onDataLost: () => void;
+}
+
+/** Shares the partitions of all topics with the other processes of the fleet, as the session of this one sees them. */
+export class PartitionSharing implements Startable, FleetMember {
+  readonly session: Session;
+  readonly #options: PartitionSharingOptions;
+  readonly #consumers = new Map<string, TopicConsumer>();
+  /** Those that have begun to take their shares. */
+  readonly #sharing = new Set<TopicConsumer>();
+  readonly #shares: Loop;
+  #hasShared = false;
+  #starting: Promise<void> | undefined;
+
+  constructor(options: PartitionSharingOptions) {
+    this.#options = options;
+    const { context, heartbeat, topics } = options;
+    const { broker, clock, log, events, member: id } = context;
+    this.#shares = new Loop({ clock, run: () => this.#shareAll() });
+    this.session = new Session({ broker, clock, log, events, id, heartbeat, topics, member: this });
+  }
+
+  get consumers(): TopicConsumer[] {
+    return [...this.#consumers.values()];
+  }
+
+  /** `undefined` before it is known how many partitions the topic has. */
+  consumerOf(topic: string): TopicConsumer | undefined {
+    return this.#consumers.get(topic);
+  }
+
+  /** A topic whose partitions are shared from now on. */
+  add(consumer: TopicConsumer): void {
+    this.#consumers.set(consumer.topic, consumer);
+    if (this.#hasShared) this.#begin(consumer);
+  }
+
+  /**
+   * Joins the fleet; resolves once this process has its share of the partitions that are free and can be reached.
+   *
+   * @param order topics of which one takes its share after the other
+   */
+  async start(order: readonly (readonly string[])[] = []): Promise<void> {
+    this.#starting ??= this.#start(order);
+    await this.#starting;
+  }
+
+  async #start(order: readonly (readonly string[])[]): Promise<void> {
+    await this.session.start();
+    await Promise.all(order.map(async (topics) => this.#takeInOrder(topics)));
+    this.#hasShared = true;
+    for (const consumer of this.consumers) this.#sharing.add(consumer);
+    this.share();
+  }
+
+  async #takeInOrder(topics: readonly string[]): Promise<void> {
+    for (const topic of topics) {
+      const consumer = this.#consumers.get(topic);
+      if (!consumer) continue;
+      this.#begin(consumer);
+      await consumer.shared();
+    }
+  }
+
+  #begin(consumer: TopicConsumer): void {
+    this.#sharing.add(consumer);
+    consumer.takeShare();
+  }
+
+  /**
+   * From now on this process takes part in these topics, and in no others. It begins to take and to give up partitions at once.
+   * Resolves once the others were told, or that has failed.
+   *
+   * @param changed those that it has not taken part in, or does not any more
+   */
+  async handle(topics: readonly string[], changed: readonly string[]): Promise<void> {
+    const told = this.session.handle(topics);
+    for (const topic of changed) {
+      const consumer = this.#consumers.get(topic);
+      if (consumer && this.#sharing.has(consumer)) consumer.takeShare();
+    }
+    await told;
+  }
+
+  /** While this process starts too: what becomes free for it must not wait until the start is over. */
+  share(): void {
+    if (this.#sharing.size > 0) this.#shares.poke();
+  }
+
+  report(): void {
+    this.#options.reporter.poke();
+  }
+
+  released(partitions: readonly Partition[]): void {
+    for (const { topic, index } of partitions) this.#consumers.get(topic)?.released(index);
+  }
+
+  restore(): void {
+    const { registry, onDataLost } = this.#options;
+    this.verify();
+    onDataLost();
+    for (const topic of registry.known.keys()) {
+      registry.restore(topic).catch((error: unknown) => this.#tellError(topic, error));
+    }
+  }
+
+  verify(): void {
+    this.#options.reporter.forgotten();
+    for (const consumer of this.#consumers.values()) consumer.verify();
+  }
+
+  lookAgain(): void {
+    for (const consumer of this.#consumers.values()) consumer.lookAgain();
+  }
+
+  wanted({ topic, index }: Partition, owner: Owner): void {
+    const consumer = this.#consumers.get(topic);
+    consumer?.wanted(index, owner).catch((error: unknown) => this.#tellError(topic, error));
+  }
+
+  permitsMoved(topic: string): void {
+    this.#consumers.get(topic)?.permitsMoved();
+  }
+
+  limitsChanged(topic?: string): void {
+    const topics =
+      topic === undefined ? [...this.#consumers.keys()] : [topic].filter((one) => this.#consumers.has(one));
+    this.#relearnLimits(topics).catch((error: unknown) => this.#tellError(topic, error));
+  }
+
+  /** Ends the heartbeats. */
+  async stop(): Promise<void> {
+    this.#hasShared = false;
+    this.#sharing.clear();
+    await Promise.all([this.session.stop(), this.#shares.stop()]);
+  }
+
+  /**
+   * Stops the intake, hands the partitions over, and tells the others.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async leave(): Promise<void> {
+    await this.stop();
+    await Promise.all(this.consumers.map((consumer) => consumer.leave()));
+    await this.session.leave();
+  }
+
+  /** Many topics are shared a few at a time, so that nothing else in this process waits for all of them. */
+  async #shareAll(): Promise<void> {
+    const { clock } = this.#options.context;
+    let begunAt = clock.now();
+    for (const consumer of this.#sharing) {
+      if (clock.now() - begunAt > SLICE) {
+        await new Promise((resolve) => setImmediate(resolve));
+        begunAt = clock.now();
+      }
+      if (this.#sharing.has(consumer)) consumer.takeShare();
+    }
+  }
+
+  async #relearnLimits(topics: readonly string[]): Promise<void> {
+    const { registry, context } = this.#options;
+    for (const { topic, limits, text } of await registry.relearnLimits(topics)) {
+      context.log.log(`The limits of topic '${topic}' are ${text}`);
+      this.#consumers.get(topic)?.changeLimits(limits);
+    }
+  }
+
+  #tellError(topic: string | undefined, error: unknown): void {
+    const about = topic === undefined ? {} : { topic };
+    this.#options.context.events.emit('errors', { source: 'membership', ...about, error });
+  }
+}

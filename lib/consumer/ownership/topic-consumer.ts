@@ -1,0 +1,215 @@
+import type { Owner, TopicLimits } from '../../broker/broker.interface.js';
+import { assignPartitions } from '../../fleet/assign-partitions.js';
+import { quoted } from '../../log.js';
+import { within } from '../../time/deadline.js';
+import { Loop } from '../../time/loop.js';
+import type { PartitionProgress, TopicProgress } from '../../fleet/progress.js';
+import { PartitionOwnership } from './partition-ownership.js';
+import type { PartitionRun } from '../delivery/partition-run.js';
+import type { TopicHandling } from '../delivery/topic-handling.js';
+
+/** How long to wait for partitions that move before telling what this process owns, in milliseconds. */
+const PATIENCE = 2000;
+
+/** Consumes one topic: holds this process's share of its partitions, whoever else comes and goes. */
+export class TopicConsumer {
+  /** How many partitions the topic has. */
+  readonly partitions: number;
+  readonly #handling: TopicHandling;
+  /** Of the partitions that this process owns or is to own, and of those whose last messages it still handles. */
+  readonly #ownerships = new Map<number, PartitionOwnership>();
+  readonly #tellings: Loop;
+  /** The processes among whom the partitions were shared last. */
+  #fleet: readonly object[] | undefined;
+  #left = false;
+
+  constructor(handling: TopicHandling, partitions: number) {
+    this.#handling = handling;
+    this.partitions = partitions;
+    this.#tellings = new Loop({ clock: handling.context.clock, run: () => this.#tellShare() });
+  }
+
+  get topic(): string {
+    return this.#handling.handled.topic;
+  }
+
+  /** Partitions that this process owns, ascending. */
+  get holdings(): number[] {
+    const owned = [...this.#ownerships].filter(([, ownership]) => ownership.owned);
+    return owned.map(([index]) => index).toSorted((a, b) => a - b);
+  }
+
+  get progress(): TopicProgress {
+    const owned = this.#runs.map((run): PartitionProgress | undefined => run.progress);
+    return {
+      topic: this.topic,
+      owned: owned.filter((one) => one !== undefined),
+      stopped: !this.#handling.session.handles(this.topic),
+      inFlight: this.inFlight,
+      abandoned: this.#handling.abandoned.count(this.topic),
+      limitedSince: this.#handling.limiter.limitedSince,
+      starvedSince: this.#handling.starvation.since,
+    };
+  }
+
+  /** Deliveries that are not decided yet. */
+  get inFlight(): number {
+    return this.#runs.reduce((sum, { running }) => sum + running.unsettled.length, 0);
+  }
+
+  /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */
+  get unfinished(): string[] {
+    return this.#runs.flatMap(({ running }) =>
+      [...running]
+        .filter(({ settled, startedAt }) => !settled && startedAt !== undefined)
+        .map(({ id }) => `${quoted(id)} of topic '${this.topic}' in ${this.#handling.handler.name}`),
+    );
+  }
+
+  /** Handler calls of which a delivery is not decided yet. */
+  get calls(): number {
+    const calls = this.#runs.flatMap(({ running }) => running.unsettled.map(({ call }) => call));
+    return new Set(calls.filter((call) => call !== undefined)).size;
+  }
+
+  /** Outcomes that are not confirmed yet. */
+  get unsettled(): number {
+    return this.#runs.reduce((sum, { unsettled }) => sum + unsettled, 0);
+  }
+
+  /** Outcomes that wait until Redis has room. */
+  get waitingForRoom(): number {
+    return this.#runs.reduce((sum, { waitingForRoom }) => sum + waitingForRoom, 0);
+  }
+
+  /** Compares what this process holds with its share, and begins to take and to give up what differs. */
+  takeShare(): void {
+    if (this.#left) return;
+    const { session } = this.#handling;
+    if (session.live !== this.#fleet) {
+      this.#fleet = session.live;
+      const handlers = session.handlersOf(this.topic);
+      const owners = handlers.length > 0 ? assignPartitions(this.topic, this.partitions, handlers) : [];
+      for (let index = 0; index < this.partitions; index++) {
+        if (owners[index] === session.id) this.#ownership(index).take();
+        else this.#ownerships.get(index)?.giveUp(owners[index]);
+      }
+      this.#tellings.poke();
+    } else {
+      for (const ownership of this.#ownerships.values()) ownership.retry();
+    }
+    this.#dropDone();
+  }
+
+  /** Resolves once what {@link takeShare} has begun is done; a partition that cannot be reached keeps nobody waiting for long. */
+  async shared(): Promise<void> {
+    await this.#tellShare();
+  }
+
+  /** Takes a partition that was released, if this process is to own it. */
+  released(index: number): void {
+    this.#ownerships.get(index)?.freed();
+  }
+
+  /** Looks whether Redis still has the owners of the partitions, since it has lost other things. */
+  verify(): void {
+    for (const ownership of this.#ownerships.values()) ownership.verify();
+  }
+
+  /** Other limits hold from now on. */
+  changeLimits(limits: TopicLimits | undefined): void {
+    this.#handling.limiter.change(limits);
+    for (const run of this.#runs) run.lookAgain();
+  }
+
+  /** There may be permits for this process, or others wait for those that it has. */
+  permitsMoved(): void {
+    this.#handling.limiter.told();
+  }
+
+  /** Another process is to own a partition that is stored as this process's. */
+  async wanted(index: number, owner: Owner): Promise<void> {
+    if (index < this.partitions) await this.#ownership(index).disclaim(owner);
+  }
+
+  /** To be called when the broker can be reached again: signals may have been lost. */
+  recover(): void {
+    for (const run of this.#runs) run.renewLeases();
+  }
+
+  /** Looks into the partitions of this process: signals may have got lost. */
+  lookAgain(): void {
+    for (const run of this.#runs) run.missedSignals();
+  }
+
+  /** Sends claims that are not answered again. */
+  retryClaims(): void {
+    for (const run of this.#runs) run.retryClaim();
+  }
+
+  /** Stops the intake and hands the partitions over; handlers that run go on. */
+  async leave(): Promise<void> {
+    this.#left = true;
+    for (const ownership of this.#ownerships.values()) ownership.giveUp();
+    await this.moved();
+    this.#handling.limiter.leave();
+  }
+
+  /** Resolves once no partition is being taken or given up. Of those given up by then nothing is claimed any more. */
+  async moved(): Promise<void> {
+    await Promise.all(Array.from(this.#ownerships.values(), (ownership) => ownership.settled()));
+  }
+
+  /** Resolves once no delivery is undecided. */
+  async decided(): Promise<void> {
+    await Promise.all(this.#runs.map((run) => run.decided()));
+  }
+
+  /** Gives back what still runs; to be called once the shutdown timeout is over. */
+  releaseDeliveries(): void {
+    for (const run of this.#runs) run.releaseAll();
+  }
+
+  /** Resolves once every outcome is confirmed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#runs.map((run) => run.allSettled()));
+  }
+
+  async stop(): Promise<void> {
+    this.#left = true;
+    await Promise.all([
+      this.#tellings.stop(),
+      this.#handling.limiter.stop(),
+      this.#handling.hold.stop(),
+      ...Array.from(this.#ownerships.values(), (ownership) => ownership.close()),
+    ]);
+  }
+
+  get #runs(): PartitionRun[] {
+    return Array.from(this.#ownerships.values(), ({ run }) => run);
+  }
+
+  #ownership(index: number): PartitionOwnership {
+    let ownership = this.#ownerships.get(index);
+    if (!ownership) {
+      const partition = { topic: this.topic, index };
+      ownership = new PartitionOwnership(this.#handling, partition, () => this.#tellings.poke());
+      this.#ownerships.set(index, ownership);
+    }
+    return ownership;
+  }
+
+  async #tellShare(): Promise<void> {
+    await within(this.#handling.context.clock, PATIENCE, this.moved()).catch(() => {});
+    // At a shutdown it owns nothing soon, which goes without saying.
+    if (!this.#left) this.#handling.log.owns(this.holdings);
+  }
+
+  #dropDone(): void {
+    for (const [index, ownership] of this.#ownerships) {
+      if (!ownership.isDone) continue;
+      this.#ownerships.delete(index);
+      void ownership.close();
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import { v7 as uuidv7 } from 'uuid';
+import { AUDIT_PLACE, type AuditPage, type Broker, MAX_BATCH } from '../broker/broker.interface.js';
+import { serveWithin } from '../broker/serve.js';
+import { describe } from '../checks/describe.js';
+import { isPlainObject } from '../checks/kinds.js';
+import { assertInteger, assertOptions } from '../checks/validate.js';
+import { AuditFailedError, BrokerUnavailableError } from '../errors/operation.errors.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import type { EventSink } from './queue-events.interface.js';
+import { type Log, firstLine } from '../log.js';
+import { isName } from '../messages/topic.js';
+import type { Clock } from '../time/clock.js';
+import { toDate } from '../time/date.js';
+
+/**
+ * Every {@link AuditedAction}.
+ *
+ * @publicApi
+ */
+export const AUDITED_ACTIONS = [
+  'cancel',
+  'reschedule',
+  'runNow',
+  'edit',
+  'requeue',
+  'remove',
+  'drain',
+  'purge',
+  'pause',
+  'hold',
+  'resume',
+  'cancelTagged',
+  'upsertSchedule',
+  'pauseSchedule',
+  'resumeSchedule',
+  'runScheduleNow',
+  'removeSchedule',
+  'pruneSchedule',
+] as const;
+
+/**
+ * Actions in the audit log: the methods of `DelayQueueAdmin` that change something, and, if they are given an `actor`, `cancelTagged()` of
+ * the producer and the methods of `DelayQueueSchedules`.
+ *
+ * @publicApi
+ */
+export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
+
+/**
+ * Options of every action.
+ *
+ * @publicApi
+ */
+export interface ActionOptions {
+  /** Who does it, for the audit log: 1 to 256 characters. */
+  readonly actor?: string | undefined;
+}
+
+/**
+ * An entry of the audit log, see `DelayQueueAdmin.audit()`.
+ *
+ * @publicApi
+ */
+export interface AuditEntry {
+  /** When the entry was written, on the Redis server's clock. */
+  readonly at: Date;
+  /** Who did it; `undefined` if the call had no `actor`. */
+  readonly actor: string | undefined;
+  readonly action: AuditedAction;
+  readonly topic: string;
+  /** The other arguments of the action: the message or the filter, and its options. It has no payloads. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /**
+   * `'begun'`: work that goes in steps is about to change its first messages; another entry of the same operation follows when it
+   * ends. `'done'`: it was confirmed. `'failed'`: some of it, or all, may have taken effect.
+   */
+  readonly phase: 'begun' | 'done' | 'failed';
+  /** What the call was answered if it is done, as JSON; `undefined` if nothing. */
+  readonly result: unknown;
+  /** Why it failed. */
+  readonly error: string | undefined;
+  /** The process that the call was made in, `host:pid:uuid`. */
+  readonly process: string;
+  /** Names the operation. */
+  readonly operation: string;
+}
+
+/**
+ * Which entries `audit()` lists.
+ *
+ * @publicApi
+ */
+export interface AuditOptions {
+  /** Most entries of the page, 1 to 200. @defaultValue 50 */
+  readonly limit?: number;
+  /** Of the page before; without it, the list begins with the latest entry. */
+  readonly cursor?: string | undefined;
+}
+
+/**
+ * A page of the audit log.
+ *
+ * @publicApi
+ */
+export interface AuditEntries {
+  /** The latest first. */
+  readonly entries: readonly AuditEntry[];
+  /** For the next page; `undefined` if this was the last. */
+  readonly cursor: string | undefined;
+}
+
+/** What is known of an action before it is done. */
+export interface Audited {
+  readonly action: AuditedAction;
+  /** Whether the result has a payload, which may be a secret. */
+  readonly hidesResult?: boolean;
+  /** To be called only once it is known that the arguments are right. */
+  readonly about: () => Pick<AuditEntry, 'topic' | 'actor' | 'given'>;
+}
+
+export interface AuditLogDependencies {
+  readonly broker: Pick<Broker, 'appendAudit' | 'auditRecords'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventSink;
+  /** Names this process. */
+  readonly process: string;
+  /** Longest time for an answer, in milliseconds. */
+  readonly timeout: number;
+}
+
+type Written = Pick<AuditEntry, 'phase'> & Partial<Pick<AuditEntry, 'result' | 'error'>>;
+
+const DEFAULT_LIMIT = 50;
+const MAX_ACTOR_LENGTH = 256;
+
+/** Longest time for an entry to be written, in milliseconds: whoever acts must not wait long for it. */
+const TIMEOUT = 1000;
+
+/**
+ * Writes down what operators do. An action does not depend on it: at three in the morning nobody wants to hear that a topic cannot be
+ * paused since a log is away. What cannot be written down goes to the log of the process and to its events.
+ */
+export class AuditLog {
+  readonly #dependencies: AuditLogDependencies;
+
+  constructor(dependencies: AuditLogDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Does something and writes it down: once it is confirmed; or if it has failed and may have taken effect.
+   *
+   * @param act called with what has to be called before the first step of work that goes in steps
+   */
+  async around<T>(audited: Audited, act: (begin: () => Promise<void>) => Promise<T>): Promise<T> {
+    const operation = uuidv7();
+    let result: T;
+    try {
+      result = await act(async () => this.#write(audited, operation, { phase: 'begun' }));
+    } catch (error) {
+      // After any other error it is certain that nothing has changed. Nobody waits: what has failed has taken its time.
+      if (error instanceof BrokerUnavailableError)
+        void this.#write(audited, operation, { phase: 'failed', error: firstLine(error.message) });
+      throw error;
+    }
+    await this.#write(audited, operation, { phase: 'done', result: audited.hidesResult ? undefined : result });
+    return result;
+  }
+
+  /** @throws InvalidArgumentError, BrokerUnavailableError */
+  async read(options: AuditOptions): Promise<AuditEntries> {
+    assertOptions('The options of audit', options, ['limit', 'cursor']);
+    const { limit = DEFAULT_LIMIT, cursor } = options;
+    assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+    if (cursor !== undefined && !(typeof cursor === 'string' && AUDIT_PLACE.test(cursor))) {
+      throw new InvalidArgumentError(`cursor must be one that audit() has returned. Given: ${describe(cursor)}.`);
+    }
+    const { broker, clock, timeout } = this.#dependencies;
+    const page = await serveWithin(clock, timeout, () => broker.auditRecords({ before: cursor, limit }));
+    return { entries: page.records.flatMap((record) => decodeEntry(record) ?? []), cursor: page.next };
+  }
+
+  /** Never rejects. */
+  async #write({ action, about }: Audited, operation: string, written: Written): Promise<void> {
+    const { broker, clock, timeout, process, log, events } = this.#dependencies;
+    const { topic, actor, given } = about();
+    const text = JSON.stringify({ action, topic, actor, given, ...written, process, operation });
+    try {
+      const record = { id: uuidv7(), text };
+      await serveWithin(clock, Math.min(timeout, TIMEOUT), () => broker.appendAudit(record));
+    } catch (error) {
+      const failure = new AuditFailedError(text, error);
+      log.error(failure.message);
+      events.emit('errors', { source: 'audit', topic, error: failure });
+    }
+  }
+}
+
+/** @throws InvalidArgumentError */
+export function assertActor(actor: unknown): asserts actor is string | undefined {
+  if (actor === undefined) return;
+  if (typeof actor !== 'string' || actor.length === 0 || actor.length > MAX_ACTOR_LENGTH) {
+    throw new InvalidArgumentError(
+      `actor must be a string of 1 to ${MAX_ACTOR_LENGTH} characters. Given: ${describe(actor)}.`,
+    );
+  }
+}
+
+/**
+ * Who does something, by the options of an action that has no others.
+ *
+ * @throws InvalidArgumentError
+ */
+export function actorOf(options: ActionOptions): string | undefined {
+  assertOptions('The options of the action', options, ['actor']);
+  assertActor(options.actor);
+  return options.actor;
+}
+
+/** `undefined` if another program has written it, or a later version. */
+function decodeEntry({ at, text }: AuditPage['records'][number]): AuditEntry | undefined {
+  let entry: unknown;
+  try {
+    entry = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isPlainObject(entry)) return undefined;
+  const { action, topic, actor, given, phase, result, error, process, operation } = entry;
+  if (!isAction(action) || !isName(topic) || !isPlainObject(given) || !isPhase(phase)) return undefined;
+  return {
+    at: toDate(at),
+    actor: textOf(actor),
+    action,
+    topic,
+    given,
+    phase,
+    result,
+    error: textOf(error),
+    process: textOf(process) ?? '',
+    operation: textOf(operation) ?? '',
+  };
+}
+
+function isAction(value: unknown): value is AuditedAction {
+  return (AUDITED_ACTIONS as readonly unknown[]).includes(value);
+}
+
+function isPhase(value: unknown): value is AuditEntry['phase'] {
+  return value === 'begun' || value === 'done' || value === 'failed';
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,233 @@
+import type { Broker, TopicConfig, TopicLimits, TopicOrder } from '../broker/broker.interface.js';
+import { BrokerUnavailableError } from '../errors/operation.errors.js';
+import { ConfigurationError } from '../errors/options.errors.js';
+import type { Clock } from '../time/clock.js';
+import { within } from '../time/deadline.js';
+import { assertProtocol } from '../broker/partitions.js';
+import { describeLimits } from './describe-limits.js';
+import { DEFAULT_PARTITIONS, type TopicSettings } from './topic-settings.interface.js';
+
+/** How long a topic that does not answer keeps those waiting who need many topics, in milliseconds. */
+const PATIENCE = 3000;
+
+/** What a topic is, for messages. */
+const ORDERS = {
+  none: 'has no order',
+  continue: "is ordered (onDead: 'continue')",
+  block: "is ordered (onDead: 'block')",
+} as const satisfies Readonly<Record<TopicOrder | 'none', string>>;
+
+export interface TopicRegistryOptions {
+  readonly store: Pick<Broker, 'configure' | 'configOf' | 'configsOf' | 'setLimits'>;
+  readonly clock: Clock;
+  readonly settingsOf: (topic: string) => TopicSettings;
+  /** Called if a topic turns out to have another number of partitions than this process works with. */
+  readonly onChanged: (error: ConfigurationError) => void;
+}
+
+/** A topic whose part of Redis does not answer now. */
+export interface UnreachableTopic {
+  readonly topic: string;
+  readonly error: BrokerUnavailableError;
+}
+
+/** Limits of a topic that were stored. */
+export interface LimitsChange {
+  readonly topic: string;
+  readonly limits: TopicLimits | undefined;
+  /** Such as `at most 50 in 1s`. */
+  readonly text: string;
+}
+
+/** What this process knows of each topic: its settings, how many partitions it has, its order and its limits. */
+export class TopicRegistry {
+  readonly #options: TopicRegistryOptions;
+  readonly #settings = new Map<string, TopicSettings>();
+  readonly #partitions = new Map<string, number>();
+  readonly #orders = new Map<string, TopicOrder>();
+  readonly #limits = new Map<string, TopicLimits>();
+  /** What runs now, by topic. */
+  readonly #restoring = new Map<string, Promise<void>>();
+  /** What runs after that. */
+  readonly #toRestore = new Map<string, Promise<void>>();
+
+  constructor(options: TopicRegistryOptions) {
+    this.#options = options;
+  }
+
+  settings(topic: string): TopicSettings {
+    let settings = this.#settings.get(topic);
+    if (!settings) this.#settings.set(topic, (settings = this.#options.settingsOf(topic)));
+    return settings;
+  }
+
+  /** Number of partitions of every topic that this process has used. */
+  get known(): ReadonlyMap<string, number> {
+    return this.#partitions;
+  }
+
+  /** Its number of partitions; `undefined` if this process has not asked yet. */
+  knownPartitions(topic: string): number | undefined {
+    return this.#partitions.get(topic);
+  }
+
+  /** Its order; `undefined` if it has none, or this process has not asked yet. */
+  knownOrder(topic: string): TopicOrder | undefined {
+    return this.#orders.get(topic);
+  }
+
+  /** Its limits, as they were stored when this process looked last; `undefined` if it has none. */
+  limits(topic: string): TopicLimits | undefined {
+    return this.#limits.get(topic);
+  }
+
+  /**
+   * Takes the limits that this process is configured with for those of a topic; {@link storeLimits} has to follow.
+   *
+   * @returns what they were and what they are, for messages; `undefined` if these are stored
+   */
+  takeLimits(topic: string): { before: string; after: string } | undefined {
+    const { limits } = this.settings(topic);
+    const before = describeLimits(this.#limits.get(topic));
+    const after = describeLimits(limits);
+    this.#learnLimits(topic, limits);
+    return before === after ? undefined : { before, after };
+  }
+
+  /** @throws BrokerUnavailableError */
+  async storeLimits(topic: string): Promise<void> {
+    await this.#options.store.setLimits(topic, this.settings(topic).limits);
+  }
+
+  /**
+   * Looks which limits are stored.
+   *
+   * @returns those that are others than before
+   * @throws BrokerUnavailableError
+   */
+  async relearnLimits(topics: readonly string[]): Promise<LimitsChange[]> {
+    const { store } = this.#options;
+    const [first] = topics;
+    const configs = topics.length === 1 ? [await store.configOf(first as string)] : await store.configsOf(topics);
+    return topics.flatMap((topic, i): LimitsChange[] => {
+      const config = configs[i];
+      const text = describeLimits(config?.limits);
+      // What Redis has lost is stored again.
+      if (!config || text === describeLimits(this.#limits.get(topic))) return [];
+      this.#learnLimits(topic, config.limits);
+      return [{ topic, limits: config.limits, text }];
+    });
+  }
+
+  /**
+   * Its number of partitions. The first process to use a topic fixes it, and its order.
+   *
+   * @throws ConfigurationError if this process was told another number or order, or speaks another protocol
+   * @throws BrokerUnavailableError
+   */
+  async partitions(topic: string): Promise<number> {
+    const { partitions = DEFAULT_PARTITIONS, order } = this.settings(topic);
+    const wanted = order === 'none' ? undefined : order;
+    return this.#learn(topic, await this.#options.store.configure(topic, partitions, wanted));
+  }
+
+  /**
+   * Learns the numbers of many topics, with one call for all that Redis knows already.
+   *
+   * @returns those that cannot be reached now; all others are known
+   * @throws ConfigurationError as {@link partitions}
+   * @throws BrokerUnavailableError if Redis refuses for good
+   */
+  async load(topics: readonly string[]): Promise<UnreachableTopic[]> {
+    const { store, clock } = this.#options;
+    // If this fails each topic is asked for by itself, which may be in another part of Redis.
+    const configs = await within(clock, PATIENCE, store.configsOf(topics)).catch(() => []);
+    const loads = topics.map(async (topic, i): Promise<UnreachableTopic | undefined> => {
+      const config = configs[i];
+      if (config) {
+        this.#learn(topic, config);
+        return undefined;
+      }
+      try {
+        const error = (): Error => new BrokerUnavailableError(`Topic '${topic}' does not answer`);
+        await within(clock, PATIENCE, this.partitions(topic), { error });
+        return undefined;
+      } catch (error) {
+        if (error instanceof BrokerUnavailableError && error.transient) return { topic, error };
+        throw error;
+      }
+    });
+    return (await Promise.all(loads)).filter((one) => one !== undefined);
+  }
+
+  /**
+   * Writes again how many partitions a topic has, and its order, since Redis may have lost it. Calls during a call are one that
+   * follows it: what runs may have been answered before the loss.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async restore(topic: string): Promise<void> {
+    const run = async (): Promise<void> => onceFor(this.#restoring, topic, async () => this.#restore(topic));
+    const running = this.#restoring.get(topic);
+    if (!running) return run();
+    return onceFor(this.#toRestore, topic, async () => running.catch(() => {}).then(run));
+  }
+
+  async #restore(topic: string): Promise<void> {
+    const { store, onChanged } = this.#options;
+    const known = this.#partitions.get(topic);
+    if (known === undefined) return;
+    const knownOrder = this.#orders.get(topic);
+    const { partitions, order } = await store.configure(topic, known, knownOrder, this.#limits.get(topic));
+    if (partitions === known && order === knownOrder) return;
+    const difference =
+      partitions === known
+        ? `${ORDERS[order ?? 'none']} in Redis, and this process works with one that ${ORDERS[knownOrder ?? 'none']}`
+        : `has ${partitions} partitions in Redis, and this process works with ${known}`;
+    onChanged(
+      new ConfigurationError(
+        `Topic '${topic}' ${difference}: Redis has lost the topic, and a process with another configuration was the first to use ` +
+          `it again. Give all processes the same options, and restart those that have others.`,
+      ),
+    );
+  }
+
+  #learn(topic: string, { partitions, protocol, order, limits }: TopicConfig): number {
+    assertProtocol(topic, protocol);
+    const { partitions: wanted, order: wantedOrder } = this.settings(topic);
+    if (wanted !== undefined && wanted !== partitions) {
+      throw new ConfigurationError(
+        `Topic '${topic}' has ${partitions} partitions, but this process is configured with ${wanted}. The number is ` +
+          `fixed at the first use of a topic: configure ${partitions}, or leave 'partitions' out, or use another topic.`,
+      );
+    }
+    if (wantedOrder !== undefined && wantedOrder !== (order ?? 'none')) {
+      throw new ConfigurationError(
+        `Topic '${topic}' ${ORDERS[order ?? 'none']}, but this process is configured with one that ${ORDERS[wantedOrder]}. That is ` +
+          `fixed at the first use of a topic: configure the same, or leave 'ordered' out, or use another topic.`,
+      );
+    }
+    if (order && this.settings(topic).delivery === 'at-most-once') {
+      throw new ConfigurationError(
+        `Topic '${topic}' ${ORDERS[order]}, but this process is configured to deliver it at most once, which knows no order: ` +
+          `configure 'at-least-once', or use another topic.`,
+      );
+    }
+    this.#partitions.set(topic, partitions);
+    if (order) this.#orders.set(topic, order);
+    this.#learnLimits(topic, limits);
+    return partitions;
+  }
+
+  #learnLimits(topic: string, limits: TopicLimits | undefined): void {
+    if (limits) this.#limits.set(topic, limits);
+    else this.#limits.delete(topic);
+  }
+}
+
+/** Calls that are made during a call are that call. */
+async function onceFor(calls: Map<string, Promise<void>>, key: string, call: () => Promise<void>): Promise<void> {
+  let current = calls.get(key);
+  if (!current) calls.set(key, (current = call().finally(() => calls.delete(key))));
+  return current;
+}

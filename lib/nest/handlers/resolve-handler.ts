@@ -1,0 +1,89 @@
+import { asConfiguration, assertInteger, assertOneOf, assertOptions } from '../../checks/validate.js';
+import type { HandledTopic, MessageHandler } from '../../consumer/message-handler.interface.js';
+import { InvalidArgumentError } from '../../errors/options.errors.js';
+import type { HandlerOptions } from '../decorators/handler-options.interface.js';
+import { MAX_ATTEMPTS } from '../../checks/limits.js';
+import { type TopicRef, checkedTopicName, schemaOf } from '../../messages/topic.js';
+import {
+  MAX_CONCURRENCY,
+  MAX_HANDLER_BATCH,
+  optionalDuration,
+  resolveBackoff,
+  resolveLease,
+} from '../../composition/option-checks.js';
+import type { ResolvedOptions } from '../../composition/resolve-options.js';
+import type { ConsumerSettings } from '../../consumer/consumer-context.js';
+
+const HANDLER_OPTIONS = [
+  'concurrency',
+  'batch',
+  'attempts',
+  'backoff',
+  'timeout',
+  'lease',
+  'connection',
+  'onRefusal',
+] as const;
+
+/** The options of a connection that handlers fall back on. */
+export interface ConsumingOptions extends Pick<ResolvedOptions, 'topicSettings'> {
+  readonly consumer: ConsumerSettings;
+}
+
+/**
+ * Checks the topics and options of a handler. What they leave out comes from the topic and the consumer.
+ *
+ * @param name such as `OrderService.onTimeout`
+ * @param where the same for errors
+ * @throws ConfigurationError that names the handler
+ */
+export function resolveHandler(
+  name: string,
+  topics: readonly TopicRef[],
+  options: HandlerOptions,
+  { topicSettings, consumer }: ConsumingOptions,
+  where = `@DelayedHandler on ${name}`,
+): Omit<MessageHandler, 'handle'> {
+  return asConfiguration(where, () => {
+    assertOptions('Its options', options, HANDLER_OPTIONS);
+    const { concurrency = consumer.concurrency, batch, attempts, backoff, timeout, lease, onRefusal } = options;
+    assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
+    if (batch !== undefined) assertInteger('batch', batch, { min: 1, max: MAX_HANDLER_BATCH });
+    if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
+    if (onRefusal !== undefined) assertOneOf('onRefusal', onRefusal, ['dead-letter', 'retry', 'ack']);
+    const ownBackoff = backoff === undefined ? undefined : resolveBackoff('backoff', backoff);
+    const ownTimeout = optionalDuration('timeout', timeout);
+    const ownLease = lease === undefined ? consumer.lease : resolveLease(lease);
+    const names = checkedNames(topics);
+    const handled = topics.map((ref, i): HandledTopic => {
+      const topic = names[i] as string;
+      const settings = topicSettings(topic);
+      const isOnce = settings.delivery === 'at-most-once';
+      if (isOnce && attempts !== undefined) throw new InvalidArgumentError(noAttempts(topic));
+      return {
+        topic,
+        schema: schemaOf(ref),
+        settings: {
+          ...settings,
+          attempts: isOnce ? 1 : (attempts ?? settings.attempts),
+          backoff: ownBackoff ?? settings.backoff,
+          timeout: ownTimeout ?? settings.timeout,
+          lease: isOnce ? 0 : ownLease,
+        },
+      };
+    });
+    return { name, concurrency, batch, topics: handled };
+  });
+}
+
+function noAttempts(topic: string): string {
+  return `attempts has no meaning for topic '${topic}', which is delivered at most once. Leave it out.`;
+}
+
+function checkedNames(topics: readonly TopicRef[]): string[] {
+  const names = topics.map(checkedTopicName);
+  if (names.length === 0) throw new InvalidArgumentError('It has no topic. Name at least one.');
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new InvalidArgumentError(`It names topic '${twice}' twice. Name each topic once.`);
+  return names;
+}

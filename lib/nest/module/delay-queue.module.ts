@@ -1,0 +1,52 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { asConfiguration, assertOptions } from '../../checks/validate.js';
+import type { DelayQueueModuleOptions } from '../../composition/delay-queue-options.interface.js';
+import type { DelayQueueAsyncOptions } from './delay-queue-async-options.interface.js';
+import { ConfigurableModuleClass } from './delay-queue.module-definition.js';
+
+const ASYNC_OPTIONS: readonly (keyof DelayQueueAsyncOptions)[] = [
+  'name',
+  'isGlobal',
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
+];
+
+/**
+ * Delayed messages on Redis. Import it once for each connection, in the root module.
+ *
+ * @example
+ * ```ts
+ * @Module({ imports: [DelayQueueModule.forRoot({ redis: 'redis://localhost:6379' })], providers: [OrderService] })
+ * export class AppModule {}
+ * ```
+ *
+ * @publicApi
+ */
+@Module({ imports: [DiscoveryModule] })
+export class DelayQueueModule extends ConfigurableModuleClass {
+  /** With `isGlobal` (default true) other modules need not import it. Wrong options fail the boot. */
+  static override forRoot(options: DelayQueueModuleOptions = {}): DynamicModule {
+    return super.forRoot(withoutUndefined(options));
+  }
+
+  /**
+   * Takes options from a factory, a class (`DelayQueueOptionsFactory`) or an existing provider. `name` and `isGlobal` are given
+   * beside them.
+   *
+   * @throws ConfigurationError if there is an option that it does not know
+   */
+  static override forRootAsync(options: DelayQueueAsyncOptions): DynamicModule {
+    asConfiguration('DelayQueueModule.forRootAsync()', () => assertOptions('Its options', options, ASYNC_OPTIONS));
+    return super.forRootAsync(withoutUndefined(options));
+  }
+}
+
+/** An option that is `undefined` counts as left out; Nest would put it in the place of a default. */
+function withoutUndefined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import type { DiscoveryService } from '@nestjs/core';
+import type { DelayQueueConnection } from '../../composition/delay-queue.connection.js';
+import type { ConsumerSettings } from '../../consumer/consumer-context.js';
+import { warnOfCopies } from '../../package-copies.js';
+import { isConnectionToken } from '../decorators/delay-queue.tokens.js';
+import { ConfigurationError } from '../../errors/options.errors.js';
+import type { DeadLetterHookExplorer } from '../handlers/dead-letter-hook.explorer.js';
+import type { DelayedHandlerExplorer } from '../handlers/delayed-handler.explorer.js';
+import type { RecurringHandlerExplorer } from '../handlers/recurring-handler.explorer.js';
+
+/** What find the decorated methods of the application. */
+export interface Explorers {
+  readonly handlers: DelayedHandlerExplorer;
+  readonly recurring: RecurringHandlerExplorer;
+  readonly hooks: DeadLetterHookExplorer;
+}
+
+/**
+ * Ties a connection to the life of the application: connects when its modules are initialized, consumes once it has
+ * bootstrapped, drains when it is told to end, and disconnects last, so that others can publish while they shut down.
+ */
+export class DelayQueueScheduler
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
+{
+  readonly #connection: DelayQueueConnection;
+  readonly #explorers: Explorers;
+  readonly #discovery: DiscoveryService;
+
+  constructor(connection: DelayQueueConnection, explorers: Explorers, discovery: DiscoveryService) {
+    this.#connection = connection;
+    this.#explorers = explorers;
+    this.#discovery = discovery;
+  }
+
+  /**
+   * @throws BrokerUnavailableError, ConfigurationError; see {@link DelayQueueConnection.connect}
+   * @throws ConfigurationError if another module of this connection has other options
+   */
+  async onModuleInit(): Promise<void> {
+    warnOfCopies(this.#connection.log);
+    await this.#orCloseAll(async () => {
+      this.#assertUnambiguous();
+      await this.#connection.connect();
+    });
+  }
+
+  /** @throws ConfigurationError if a handler cannot work */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.#orCloseAll(async () => {
+      const { consumer } = this.#connection.options;
+      if (consumer && this.#isFirst()) await this.#consume(consumer);
+      this.#connection.booted((topic) => this.#whyNotHandled(topic));
+    });
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.#connection.stop();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #consume(consumer: ConsumerSettings): Promise<void> {
+    const { name, options } = this.#connection;
+    const names = new Set(this.#connections().map((connection) => connection.name));
+    const { handlers, recurring, hooks } = this.#explorers;
+    await this.#connection.consume({
+      handlers: handlers.explore(name, { ...options, consumer }, names),
+      hooks: hooks.explore(name, names),
+      schedules: recurring.explore(name),
+    });
+  }
+
+  /** Nest makes a module of each call of `forRoot()`. Several of one connection have to agree. */
+  #assertUnambiguous(): void {
+    const connections = this.#connections();
+    for (const { name, options } of connections) {
+      const first = connections.find((other) => other.name === name);
+      if (isDeepStrictEqual(first?.options.given, options.given)) continue;
+      throw new ConfigurationError(
+        `DelayQueueModule is imported more than once as connection '${name}', with different options (functions and ` +
+          `instances are equal only if they are the same). Import it once, or give each a name of its own: forRoot({ name }).`,
+      );
+    }
+  }
+
+  /** Of several modules of one connection, only the first consumes. */
+  #isFirst(): boolean {
+    const { name, log } = this.#connection;
+    if (this.#connections().find((connection) => connection.name === name) === this.#connection) return true;
+    log.warn(
+      `DelayQueueModule is imported more than once as connection '${name}'. Only the first one consumes, and ` +
+        `only its DelayQueueEvents tell of deliveries. Import it once, in the root module.`,
+    );
+    return false;
+  }
+
+  #whyNotHandled(topic: string): string | undefined {
+    const { name, options } = this.#connection;
+    const [found] = this.#explorers.handlers.handlersOf(topic);
+    if (!found) return undefined;
+    if (found.connection !== name) {
+      return (
+        `${found.name} of this process handles a topic of that name on connection '${found.connection}', and this one is ` +
+        `published to on connection '${name}': use the same one for both.`
+      );
+    }
+    if (options.consumer) return undefined;
+    return `${found.name} of this process would, but with 'consumer: false' it only publishes: start a process that consumes.`;
+  }
+
+  /**
+   * Nest calls no shutdown hook after a failed boot. An open connection would keep the process alive, and other connections
+   * of the application would go on consuming. They may belong to other copies of this package.
+   */
+  async #orCloseAll(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      await Promise.all(this.#connections().map(async (connection) => connection.close()));
+      throw error;
+    }
+  }
+
+  /** All connections of the application. */
+  #connections(): DelayQueueConnection[] {
+    const providers = this.#discovery.getProviders().filter(({ token }) => isConnectionToken(token));
+    return providers.map(({ instance }) => instance as DelayQueueConnection);
+  }
+}

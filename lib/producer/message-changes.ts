@@ -1,0 +1,130 @@
+import type { Broker, CallId, CancelResult, Partition, TagCancelResult } from '../broker/broker.interface.js';
+import type { Clock } from '../time/clock.js';
+import type { Duration } from '../time/duration.js';
+import type { LocalTime } from '../time/local-time.js';
+import { serveWithin } from '../broker/serve.js';
+import { assertMessageName, type MessageName } from '../messages/assert-id.js';
+import { assertTag } from '../messages/tags.js';
+import { type TopicRef, checkedTopicName } from '../messages/topic.js';
+import { ChangeLane } from '../broker/change-lane.js';
+import { requiredDueTime } from './due-time.js';
+import { findMessage } from './find-message.js';
+import { Lanes } from '../broker/lanes.js';
+import { partitionsOf as allPartitionsOf } from '../broker/partitions.js';
+
+export interface ChangesDependencies {
+  readonly store: Pick<Broker, 'cancel' | 'cancelTagged' | 'reschedule' | 'locate'> & { now(): number };
+  readonly clock: Clock;
+  /** Names this process among those that make such calls. */
+  readonly caller: string;
+  /** Longest time until a change is confirmed or rejected, in milliseconds. */
+  readonly timeout: number;
+  /** How many partitions a topic has; `undefined` if it was never used, so that it has no message. */
+  readonly partitionsOf: (topic: string) => Promise<number | undefined>;
+}
+
+/**
+ * What `cancelTagged()` has done.
+ *
+ * @publicApi
+ */
+export interface CancelTaggedResult {
+  /** How many messages it has cancelled that waited. */
+  readonly cancelled: number;
+  /** How many were being handled: their signals abort, and no retry follows. */
+  readonly inFlight: number;
+}
+
+/** How many partitions are gone through at the same time. */
+const PARTITIONS_AT_ONCE = 32;
+
+/** A call that changes one message. */
+export type MessageChange<R> = (partition: Partition, call: CallId, storedId: string) => Promise<R | 'not-found'>;
+
+/** Finds messages by the names that callers know, and changes them one call at a time in each partition. */
+export class MessageChanges {
+  readonly #dependencies: ChangesDependencies;
+  readonly #lanes: Lanes<ChangeLane>;
+
+  constructor(dependencies: ChangesDependencies) {
+    this.#dependencies = dependencies;
+    const { clock, caller, timeout } = dependencies;
+    this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
+  }
+
+  async cancel(topic: TopicRef, name: MessageName): Promise<CancelResult> {
+    const { store } = this.#dependencies;
+    return this.change(topic, name, (partition, call, storedId) => store.cancel(partition, call, storedId));
+  }
+
+  /**
+   * Cancels all messages that carry a tag, some with each call.
+   *
+   * @param begin called before the first call, once it is known that the arguments are right
+   */
+  async cancelTagged(topic: TopicRef, tag: string, begin?: () => Promise<void>): Promise<CancelTaggedResult> {
+    const topicName = checkedTopicName(topic);
+    assertTag('tag', tag);
+    const partitions = allPartitionsOf(topicName, (await this.#dependencies.partitionsOf(topicName)) ?? 0);
+    const total = { cancelled: 0, inFlight: 0 };
+    if (partitions.length > 0) await begin?.();
+    for (let first = 0; first < partitions.length; first += PARTITIONS_AT_ONCE) {
+      const some = partitions.slice(first, first + PARTITIONS_AT_ONCE);
+      await Promise.all(some.map(async (partition) => this.#cancelTaggedIn(partition, tag, total)));
+    }
+    return total;
+  }
+
+  async #cancelTaggedIn(
+    { topic, index }: Partition,
+    tag: string,
+    total: { cancelled: number; inFlight: number },
+  ): Promise<void> {
+    const { store } = this.#dependencies;
+    const lane = this.#lanes.get(topic, index);
+    let after: string | undefined;
+    do {
+      const result: TagCancelResult = await lane.send((partition, call) =>
+        store.cancelTagged(partition, call, tag, after),
+      );
+      total.cancelled += result.cancelled;
+      total.inFlight += result.inFlight;
+      after = result.next;
+    } while (after !== undefined);
+  }
+
+  async reschedule(
+    topic: TopicRef,
+    name: MessageName,
+    when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
+  ): Promise<boolean> {
+    const { store } = this.#dependencies;
+    const due = requiredDueTime(when, store.now());
+    const result = await this.change(topic, name, (partition, call, storedId) =>
+      store.reschedule(partition, call, storedId, due),
+    );
+    return result === 'rescheduled';
+  }
+
+  /**
+   * Makes a call that changes one message, in the partition where the message is. An id without its key may mean several
+   * messages: the first one that the call finds is changed.
+   */
+  async change<R>(topic: TopicRef, name: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
+    const { store, clock, timeout, partitionsOf } = this.#dependencies;
+    const topicName = checkedTopicName(topic);
+    assertMessageName(name);
+    const partitions = await partitionsOf(topicName);
+    if (partitions === undefined) return 'not-found';
+    const result = await findMessage(
+      { topic: topicName, partitions, name },
+      (partition, id) => serveWithin(clock, timeout, () => store.locate(partition, id)),
+      async ({ index }, storedId) => {
+        const lane = this.#lanes.get(topicName, index);
+        const answer = await lane.send((partition, call) => change(partition, call, storedId));
+        return answer === 'not-found' ? undefined : answer;
+      },
+    );
+    return result ?? 'not-found';
+  }
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { RunBed } from '../../../support/units/run-bed.js';
+import { turns } from '../../../support/units/test-claimant.js';
+
+describe('a claim that is wanted while an outcome is about to be sent', () => {
+  it.each([
+    {
+      lease: 'has ended, as after a stall, comes behind it: it would deliver the message again',
+      left: 0,
+      sent: ['settle', 'claim'],
+    },
+    {
+      lease: 'lasts goes before it, so that what it brings is handled while Redis settles',
+      left: 1,
+      sent: ['claim', 'settle'],
+    },
+  ])('of a delivery whose lease $lease', async ({ left, sent }) => {
+    const bed = new RunBed();
+    bed.own();
+    await turns();
+    bed.sent.length = 0;
+    const delivery = bed.delivery('a');
+    bed.hand(delivery);
+    delivery.leaseEndsAt = bed.clock.now() + left;
+
+    bed.call(0).resolve();
+    // The outcome is decided, and waits for the end of this turn of the event loop.
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    bed.signal({ kind: 'due', at: 0 });
+    await bed.clock.advance(0);
+
+    expect(await bed.outcomes()).toEqual([['a', 'ack']]);
+    expect(bed.sent).toEqual(sent);
+  });
+});

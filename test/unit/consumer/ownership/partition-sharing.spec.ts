@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { ConsumerContext } from '../../../../lib/consumer/consumer-context.js';
+import { PartitionSharing } from '../../../../lib/consumer/ownership/partition-sharing.js';
+import { TopicConsumer } from '../../../../lib/consumer/ownership/topic-consumer.js';
+import { BrokerUnavailableError } from '../../../../lib/errors/operation.errors.js';
+import { assignPartitions } from '../../../../lib/fleet/assign-partitions.js';
+import { ManualClock } from '../../../../lib/testing/manual-clock.js';
+import { sleep } from '../../../../lib/time/sleep.js';
+import { FleetBed } from '../../../support/units/fleet-bed.js';
+import { HEARTBEAT, SILENT_REPORTER, testHandling, testRegistry } from '../../../support/units/handling.js';
+import { turns } from '../../../support/units/test-claimant.js';
+import { Gate } from '../../../support/waiting.js';
+
+const PARTITIONS = 8;
+
+/** How long it takes to release a partition, in milliseconds. */
+const RELEASE_TIME = 20;
+
+/** What shares these topics in a process. */
+async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
+  const registry = testRegistry(context);
+  const shared = { reporter: SILENT_REPORTER, onDataLost: () => {} };
+  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics, ...shared });
+  for (const topic of topics) {
+    await registry.partitions(topic);
+    const handling = testHandling({ context, session: sharing.session, topics: registry });
+    sharing.add(new TopicConsumer({ ...handling, handled: { ...handling.handled, topic } }, PARTITIONS));
+  }
+  return sharing;
+}
+
+/** A clock by which everything takes long. */
+class SlowClock extends ManualClock {
+  #passed = 0;
+
+  override now(): number {
+    return super.now() + this.#passed++;
+  }
+}
+
+describe('PartitionSharing', () => {
+  it('asks again for the partitions that were released, and for no others', async () => {
+    const bed = new FleetBed();
+    const [me, other] = [bed.process('me'), bed.process('other')];
+    await other.session.start();
+    const all = Array.from({ length: PARTITIONS }, (_, index) => ({ topic: 'jobs', index }));
+    for (const partition of all) await bed.broker.acquire(partition, 'old other', undefined);
+    const sharing = await sharingOf(me.context, ['jobs']);
+    await sharing.start();
+    await bed.clock.advance(0);
+    const [mine] = me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args[0]] : []));
+    if (!mine) throw new Error('It has asked for nothing');
+    me.calls.length = 0;
+    await bed.broker.release(mine, 'old other');
+    for (let i = 0; i < 2; i++) {
+      await bed.broker.tell({ to: 'me', signal: { kind: 'released', partitions: [mine] } });
+      await bed.clock.advance(0);
+    }
+
+    expect(sharing.consumers[0]?.holdings).toEqual([mine.index]);
+    expect(me.operations).toEqual(['acquire', 'claim', 'dueSchedules']);
+    await sharing.leave();
+  });
+
+  it('looks what is due in each of its partitions if signals may have got lost', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    const sharing = await sharingOf(me.context, ['jobs']);
+    await sharing.start();
+    await bed.clock.advance(0);
+    me.calls.length = 0;
+    sharing.lookAgain();
+    await bed.clock.advance(0);
+
+    expect([me.count('claim'), me.count('dueSchedules')]).toEqual([PARTITIONS, PARTITIONS]);
+    await sharing.stop();
+  });
+
+  it('shares many topics a few at a time, so that other work of the process has its turn between them', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    const topics = Array.from({ length: 100 }, (_, i) => `jobs.${i}`);
+    const sharing = await sharingOf({ ...me.context, clock: new SlowClock() }, topics);
+    const asked = (): number =>
+      new Set(me.calls.flatMap((call) => (call.operation === 'acquire' ? [call.args[0].topic] : []))).size;
+    await sharing.start();
+    expect(asked()).toBeGreaterThan(0);
+    expect(asked()).toBeLessThan(topics.length / 2);
+    await turns(topics.length);
+
+    expect(asked()).toBe(topics.length);
+    await sharing.leave();
+  });
+
+  it('takes what is released for it while it starts, though a partition that is to be its own does not answer', async () => {
+    const bed = new FleetBed();
+    const [me, other] = [bed.process('me'), bed.process('other')];
+    const mine = assignPartitions('jobs', PARTITIONS, ['me', 'other']).flatMap((owner, i) =>
+      owner === 'me' ? [i] : [],
+    );
+    const [away, ...there] = mine;
+    const timeUp = new Gate();
+    for (const process of [me, other]) {
+      process.around = async (call) => {
+        if ((call.operation === 'acquire' || call.operation === 'release') && call.args[0].index === away) {
+          await timeUp.opened;
+          throw new BrokerUnavailableError('gone');
+        }
+        // Until then the other process has asked, and goes by the signal.
+        if (call.operation === 'release') await sleep(bed.clock, RELEASE_TIME, new AbortController().signal);
+        return call.run();
+      };
+    }
+    const second = await sharingOf(other.context, ['jobs']);
+    const first = await sharingOf(me.context, ['jobs']);
+    void second.start([['jobs']]);
+    await bed.clock.advance(10 * HEARTBEAT);
+    expect(second.consumers[0]?.holdings).toHaveLength(PARTITIONS - 1);
+    void first.start([['jobs']]);
+    await bed.clock.advance(2 * RELEASE_TIME);
+
+    expect(first.consumers[0]?.holdings).toEqual(there);
+    timeUp.open();
+    for (const sharing of [first, second]) {
+      await Promise.all([sharing.stop(), ...sharing.consumers.map(async (consumer) => consumer.stop())]);
+    }
+  });
+});
