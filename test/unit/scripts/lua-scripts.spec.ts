@@ -183,6 +183,12 @@ describe('the use of a module is refused', () => {
     ).toThrow(message);
   });
 
+  it('if it needs what only another module has listed', () => {
+    const call = '\n\nif carries() then return end\n';
+    const modules = { tags: TAGS, a: `-- A.\n-- @use tags (carries)${call}`, b: `-- B.\n-- @needs carries${call}` };
+    expect(() => body('-- @use a\n-- @use b\nreturn owner', modules)).toThrow("'carries' is needed");
+  });
+
   it('if a circle of modules uses it', () => {
     const modules = { a: '-- A.\n-- @use b\n', b: '-- B.\n-- @use a\n' };
     expect(() => body('-- @use a\nreturn owner', modules)).toThrow(

@@ -19,7 +19,7 @@ export const limitMutations = [
     file: 'broker/redis/lua/permit.lua',
     find: 'local is_alive = name and ends_at > now and',
     replace: 'local is_alive = name and',
-    scenario: 'few-in-flight',
+    spec: 'test/contract/redis-broker.spec.ts',
   },
   {
     guard: 'life of a permit: what was asked for too long ago begins no call',
