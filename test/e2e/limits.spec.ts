@@ -54,7 +54,7 @@ async function start(calls: Calls, topic: TopicOptions = {}, own: Bed = bed): Pr
   }
   return own.start({
     providers: [Worker],
-    // What is not told comes only with a heartbeat, which is later than tests wait.
+    // Heartbeats, which find what was not told, are few.
     options: {
       topics: { [TOPIC]: { partitions: PARTITIONS, ...topic } },
       consumer: { maxIdleWait: own === bed ? '1m' : '1s' },

@@ -82,7 +82,7 @@ export const limitMutations = [
     file: 'consumer/ownership/topic-consumer.ts',
     find: 'for (const run of this.#runs) run.lookAgain();',
     replace: '',
-    spec: 'test/e2e/limits.spec.ts',
+    spec: 'test/unit/consumer/ownership/partition-sharing.spec.ts',
   },
   {
     guard: 'hold: nothing is handed out before it is over',

@@ -76,6 +76,20 @@ describe('PartitionSharing', () => {
     await sharing.stop();
   });
 
+  it('looks what is due in each of its partitions if the limits of their topic change', async () => {
+    const bed = new FleetBed();
+    const me = bed.process('me');
+    const sharing = await sharingOf(me.context, ['jobs']);
+    await sharing.start();
+    await bed.clock.advance(0);
+    me.calls.length = 0;
+    sharing.consumers[0]?.changeLimits(undefined);
+    await bed.clock.advance(0);
+
+    expect(me.count('claim')).toBe(PARTITIONS);
+    await sharing.stop();
+  });
+
   it('shares many topics a few at a time, so that other work of the process has its turn between them', async () => {
     const bed = new FleetBed();
     const me = bed.process('me');
