@@ -78,7 +78,9 @@ const LAYERS = {
   // What is served by HTTP stands on it.
   http: {},
   index: { folders: ['nest/module', 'nest/handlers', 'nest/decorators', 'composition', ...RUNTIME] },
-  // The entries. The testing kit works with any test runner and depends on none.
+  // The entries.
+  'admin/index': { folders: ['admin', 'monitoring', 'events', 'fleet', 'broker'] },
+  // The testing kit works with any test runner and depends on none.
   testing: {
     folders: ['nest/module', 'nest/decorators', 'composition', ...REDIS, 'broker/embedded', 'broker', 'messages'],
     packages: ['@nestjs/common', '@nestjs/core', 'ioredis', 'uuid'],
@@ -121,7 +123,7 @@ function filesOf(layer) {
   const inner = Object.keys(LAYERS)
     .filter((other) => other.startsWith(`${layer}/`))
     .map((other) => other.slice(layer.length + 1));
-  const without = inner.length > 0 ? `(?!(${inner.join('|')})/)` : '';
+  const without = inner.length > 0 ? `(?!(${inner.join('|')})(/|\\.ts$))` : '';
   return `^lib/${layer}(\\.ts$|/${without})`;
 }
 

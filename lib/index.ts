@@ -1,4 +1,4 @@
-// The public API. What is not named here may change at any time.
+// The public API, beside the types of operators in `admin/index.ts`. What is named in neither may change at any time.
 
 // Module
 export { DELAY_QUEUE_REDIS } from './nest/decorators/delay-queue.tokens.js';
@@ -39,7 +39,8 @@ export type { PayloadSerializer } from './messages/serializer.js';
 export { type Topic, type TopicRef, topic } from './messages/topic.js';
 export type { DelayQueueTopics } from './messages/delay-queue-topics.interface.js';
 export type { HandledPayload, NamedTopic, PublishedPayload, TopicName } from './messages/payload-types.js';
-export type { CancelResult } from './broker/broker.interface.js';
+export type { MessageRef } from './messages/message-ref.js';
+export type { CancelResult, RescheduleResult } from './broker/broker.interface.js';
 export type { CancelTaggedResult } from './producer/message-changes.js';
 
 // Handling
@@ -74,92 +75,22 @@ export type { SettleStatus } from './messages/settle-status.js';
 // Operating
 export { DelayQueueAdmin } from './admin/delay-queue.admin.js';
 export {
-  AUDITED_ACTIONS,
-  type ActionOptions,
-  type AuditEntries,
-  type AuditEntry,
-  type AuditOptions,
-  type AuditedAction,
-} from './events/audit-log.js';
-export type {
-  Agenda,
-  AgendaBucket,
-  AgendaCounts,
-  AgendaOptions,
-  TopicAgenda,
-  UnreachablePartitions,
-} from './admin/agenda.js';
-export {
   checkRedis,
   ConnectedDelayQueueAdmin,
   createDelayQueueAdmin,
   type DelayQueueAdminOptions,
 } from './composition/create-delay-queue-admin.js';
-export type {
-  BulkOptions,
-  BulkProgress,
-  BulkResult,
-  CancelManyOptions,
-  CancelManyResult,
-  ClearCounts,
-  ClearOptions,
-  RemoveOptions,
-  RemoveResult,
-  RequeueOptions,
-  RequeueResult,
-  RescheduleManyResult,
-  RunNowManyResult,
-} from './admin/bulk-options.js';
-export type { DeadLetterFilter } from './admin/dead-letter-filter.js';
-export type { DeadLetterGroup, DeadLetterGroups } from './admin/dead-letter-groups.js';
-export type { DoctorReport } from './admin/doctor.js';
-export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from './broker/inspection.interface.js';
-export { EXPLAIN_CAUSES, type ExplainCause } from './admin/explain-causes.js';
-export type { ExplainFacts, Explanation } from './admin/explain.js';
-export type {
-  Fleet,
-  FleetOptions,
-  FleetProcess,
-  FleetTopic,
-  ProcessTopic,
-  WorkLateness,
-  WorkMinute,
-} from './admin/fleet.js';
-export type { MessageDetails } from './admin/message-details.js';
-export type { MessageFilter } from './admin/message-filter.js';
-export type { SearchOptions, SearchPage } from './admin/search.js';
-export type { PeekOptions, PeekPage, PeekState } from './admin/peek.js';
-export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './admin/topic-stats.js';
 
 // This process's own intake
 export { DelayQueueConsumers } from './consumer/delay-queue.consumers.js';
 
 // Health
 export { DelayQueueHealth } from './monitoring/delay-queue.health.js';
-export type { AbandonedRun, AbandonedRuns } from './fleet/abandoned-run.interface.js';
-export type {
-  ConnectionHealth,
-  SessionHealth,
-  HealthCheckOptions,
-  HealthReport,
-  HealthStatus,
-  OverdueMessages,
-  TopicHealth,
-} from './monitoring/health-report.interface.js';
 
 // Metrics
-export type {
-  DelayQueueMetrics,
-  HandleOutcome,
-  MetricsReading,
-  PublishOutcome,
-  TopicBacklog,
-  TopicConsumption,
-  TopicReading,
-} from './monitoring/delay-queue-metrics.interface.js';
+export type { DelayQueueMetrics, HandleOutcome, PublishOutcome } from './monitoring/delay-queue-metrics.interface.js';
 
 // Events
-export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from './events/fleet-event.js';
 export type {
   BackgroundError,
   BackgroundErrorSource,

@@ -2,7 +2,8 @@ import type { ListedDeadLetter } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
 import { assertOneOf, assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { type MessageName, assertId, assertMessageName } from '../messages/assert-id.js';
+import { assertId } from '../messages/assert-id.js';
+import { type MessageRef, assertMessageRef } from '../messages/message-ref.js';
 import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
 import { fromStoredId } from '../messages/stored-id.js';
 import { optionalTime } from '../time/date.js';
@@ -36,10 +37,10 @@ export type CheckedFilter = Omit<DeadLetterFilter, 'all' | 'since' | 'until'> & 
   readonly until?: number | undefined;
 };
 
-/** Which dead letters are meant, as callers say it: one by its name, or all that a filter fits. */
-export type DeadLetterSelection = MessageName | DeadLetterFilter;
+/** Which dead letters are meant, as callers say it: one by its id, or all that a filter fits. */
+export type DeadLetterSelection = MessageRef | DeadLetterFilter;
 
-export type CheckedSelection = { readonly name: MessageName } | { readonly filter: CheckedFilter };
+export type CheckedSelection = { readonly ref: MessageRef } | { readonly filter: CheckedFilter };
 
 const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'until', 'key', 'fingerprint', 'all'];
 
@@ -47,14 +48,14 @@ const PROPERTIES: readonly (keyof DeadLetterFilter)[] = ['reason', 'since', 'unt
 export function checkedSelection(selection: DeadLetterSelection): CheckedSelection {
   if (typeof selection === 'string') {
     assertId('id', selection);
-    return { name: selection };
+    return { ref: selection };
   }
   if (typeof selection !== 'object' || selection === null || !('id' in selection)) {
     return { filter: checkedFilter(selection) };
   }
   assertOptions('A message', selection, ['id', 'key']);
-  assertMessageName(selection);
-  return { name: selection };
+  assertMessageRef(selection);
+  return { ref: selection };
 }
 
 /** Whether the filter asks for something that only the failure of a dead letter tells. */

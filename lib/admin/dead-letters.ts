@@ -7,7 +7,7 @@ import {
   type Requeue,
 } from '../broker/broker.interface.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import type { MessageName } from '../messages/assert-id.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import { assertPayload } from '../messages/payload-schema.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';
@@ -131,21 +131,21 @@ export class DeadLetters {
     change: Change,
   ): Promise<BulkCounts> {
     const steps =
-      'name' in selection
-        ? [this.#stepFor(topic, selection.name, change)]
+      'ref' in selection
+        ? [this.#stepFor(topic, selection.ref, change)]
         : (await this.#partitionsFor(topic, selection.filter)).map((partition) =>
             this.#stepsIn(partition, selection.filter, stepSize(options), change),
           );
     // A single step needs no word before it.
-    return runBulk(this.#dependencies, steps, options, 'name' in selection ? undefined : begin);
+    return runBulk(this.#dependencies, steps, options, 'ref' in selection ? undefined : begin);
   }
 
-  async *#stepFor(topic: string, name: MessageName, change: Change): AsyncGenerator<BulkStep, void> {
+  async *#stepFor(topic: string, ref: MessageRef, change: Change): AsyncGenerator<BulkStep, void> {
     const { broker } = this.#dependencies;
     const partitions = await this.#served(() => partitionCount(broker, topic));
     if (partitions === undefined) return;
     const found = await findMessage(
-      { topic, partitions, name },
+      { topic, partitions, ref },
       (partition, id) => this.#served(() => broker.locate(partition, id)),
       async (partition, storedId) => {
         const stored = await this.#served(() => broker.get(partition, storedId));

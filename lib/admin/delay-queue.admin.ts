@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Broker, CancelResult, Partition } from '../broker/broker.interface.js';
+import type { Broker, CancelResult, Partition, RescheduleResult } from '../broker/broker.interface.js';
 import { serveWithin } from '../broker/serve.js';
 import { shareClass } from '../package-copies.js';
-import { type MessageName, assertMessageName } from '../messages/assert-id.js';
+import { type MessageRef, assertMessageRef } from '../messages/message-ref.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { MAX_DELAY } from '../checks/limits.js';
 import { toDate } from '../time/date.js';
@@ -39,7 +39,7 @@ import type { DeadLetterFilter } from './dead-letter-filter.js';
 import type { DeadLetterGroups } from './dead-letter-groups.js';
 import { DeadLetters } from './dead-letters.js';
 import { type DoctorReport, doctor } from './doctor.js';
-import { editPayload } from './edit-payload.js';
+import { type EditResult, editPayload } from './edit-payload.js';
 import { type Explanation, explain } from './explain.js';
 import { type Fleet, type FleetOptions, type WorkMinute, lookAtFleet } from './fleet.js';
 import { historyOf } from './history.js';
@@ -130,9 +130,9 @@ export class DelayQueueAdmin {
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async get(topic: TopicRef, id: string | { id: string; key: string }): Promise<MessageDetails | undefined> {
+  async get(topic: TopicRef, ref: MessageRef): Promise<MessageDetails | undefined> {
     const name = checkedTopicName(topic);
-    assertMessageName(id);
+    assertMessageRef(ref);
     const { broker, serializerOf } = this.#dependencies;
     return this.#served(async () => {
       const config = await broker.configOf(name);
@@ -141,7 +141,7 @@ export class DelayQueueAdmin {
         const stored = await broker.get(partition, storedId);
         return stored && toDetails(partition, stored, serializerOf(name));
       };
-      const sought = { topic: name, partitions: config.partitions, name: id };
+      const sought = { topic: name, partitions: config.partitions, ref };
       return findMessage(sought, (partition, soughtId) => broker.locate(partition, soughtId), look);
     });
   }
@@ -257,10 +257,10 @@ export class DelayQueueAdmin {
    *
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async explain(topic: TopicRef, id: string | { id: string; key: string }): Promise<Explanation> {
+  async explain(topic: TopicRef, ref: MessageRef): Promise<Explanation> {
     const name = checkedTopicName(topic);
-    assertMessageName(id);
-    return explain(this.#dependencies, name, id);
+    assertMessageRef(ref);
+    return explain(this.#dependencies, name, ref);
   }
 
   /**
@@ -288,11 +288,7 @@ export class DelayQueueAdmin {
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async cancel(
-    topic: TopicRef,
-    id: string | { id: string; key: string },
-    options?: ActionOptions,
-  ): Promise<CancelResult>;
+  async cancel(topic: TopicRef, ref: MessageRef, options?: ActionOptions): Promise<CancelResult>;
   /**
    * Cancels all waiting messages that match a filter; with the option `inFlight` also those that are being handled. The call works in
    * steps of at most 200 messages of a partition, each partition in turn, with a short call per message. If a delivery begins between
@@ -314,11 +310,11 @@ export class DelayQueueAdmin {
   async cancel(topic: TopicRef, filter: MessageFilter, options?: CancelManyOptions): Promise<CancelManyResult>;
   async cancel(
     topic: TopicRef,
-    which: MessageName | MessageFilter,
+    which: MessageRef | MessageFilter,
     options: CancelManyOptions = {},
   ): Promise<CancelResult | CancelManyResult> {
     if (isOne(which))
-      return this.#act('cancel', topic, nameOf(which), options, () => this.#changes.cancel(topic, which));
+      return this.#act('cancel', topic, shownRef(which), options, () => this.#changes.cancel(topic, which));
     return this.#actOnMany('cancel', topic, which, options, (begin) =>
       this.#waiting.cancel(checkedTopicName(topic), which, options, begin),
     );
@@ -327,16 +323,15 @@ export class DelayQueueAdmin {
   /**
    * Moves a waiting message to another time, as `DelayQueueProducer.reschedule()` does.
    *
-   * @returns whether it was moved; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @throws ConfigurationError if the topic speaks another protocol
    */
   async reschedule(
     topic: TopicRef,
-    id: string | { id: string; key: string },
+    ref: MessageRef,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
     options?: ActionOptions,
-  ): Promise<boolean>;
+  ): Promise<RescheduleResult>;
   /**
    * Moves all waiting messages that match a filter to the same time; a `delay` counts from the start of the call. Messages that are due at
    * that time already are not `matched`. It works in steps like {@link cancel}, and can be called again like it.
@@ -354,12 +349,12 @@ export class DelayQueueAdmin {
   ): Promise<RescheduleManyResult>;
   async reschedule(
     topic: TopicRef,
-    which: MessageName | MessageFilter,
+    which: MessageRef | MessageFilter,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
     options: BulkOptions = {},
-  ): Promise<boolean | RescheduleManyResult> {
+  ): Promise<RescheduleResult | RescheduleManyResult> {
     if (isOne(which)) {
-      const given = { ...nameOf(which), ...when };
+      const given = { ...shownRef(which), ...when };
       return this.#act('reschedule', topic, given, options, () => this.#changes.reschedule(topic, which, when));
     }
     return this.#actOnMany('reschedule', topic, { ...which, ...when }, options, (begin) =>
@@ -370,11 +365,11 @@ export class DelayQueueAdmin {
   /**
    * Makes a waiting message due now. A message that is due already keeps its time, and so its place before others.
    *
-   * @returns whether it waits and is due; `false` if there is no such message, or it is in flight or a dead letter
+   * @returns `'moved'` also if it was due already
    * @throws InvalidArgumentError, BrokerUnavailableError
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async runNow(topic: TopicRef, id: string | { id: string; key: string }, options?: ActionOptions): Promise<boolean>;
+  async runNow(topic: TopicRef, ref: MessageRef, options?: ActionOptions): Promise<RescheduleResult>;
   /**
    * Makes all waiting messages that match a filter due now. Messages that are due already keep their time, and are not `matched`. It works
    * in steps like {@link cancel}, and can be called again like it. Set a `rate` that your handlers can take.
@@ -387,21 +382,18 @@ export class DelayQueueAdmin {
   async runNow(topic: TopicRef, filter: MessageFilter, options?: BulkOptions): Promise<RunNowManyResult>;
   async runNow(
     topic: TopicRef,
-    which: MessageName | MessageFilter,
+    which: MessageRef | MessageFilter,
     options: BulkOptions = {},
-  ): Promise<boolean | RunNowManyResult> {
+  ): Promise<RescheduleResult | RunNowManyResult> {
     if (!isOne(which)) {
       return this.#actOnMany('runNow', topic, which, options, (begin) =>
         this.#waiting.runNow(checkedTopicName(topic), which, options, begin),
       );
     }
     const { broker } = this.#dependencies;
-    return this.#act('runNow', topic, nameOf(which), options, async () => {
-      const result = await this.#changes.change(topic, which, (partition, call, storedId) =>
-        broker.runNow(partition, call, storedId),
-      );
-      return result === 'rescheduled';
-    });
+    return this.#act('runNow', topic, shownRef(which), options, () =>
+      this.#changes.change(topic, which, (partition, call, storedId) => broker.runNow(partition, call, storedId)),
+    );
   }
 
   /**
@@ -409,19 +401,13 @@ export class DelayQueueAdmin {
    * topic's schema, if it has one; that happens before the delivery. If the message was published with a
    * serializer, the admin needs it too.
    *
-   * @returns whether it was edited; `false` if there is no such message, or it is in flight or a dead letter
    * @throws InvalidArgumentError, SerializationError, PayloadTooLargeError: nothing was changed
    * @throws BrokerUnavailableError if it was not confirmed in time
    * @throws ConfigurationError if the topic speaks another protocol
    */
-  async edit(
-    topic: TopicRef,
-    id: string | { id: string; key: string },
-    payload: unknown,
-    options: ActionOptions = {},
-  ): Promise<boolean> {
-    return this.#act('edit', topic, nameOf(id), options, async () =>
-      editPayload(this.#dependencies, this.#changes, checkedTopicName(topic), id, payload),
+  async edit(topic: TopicRef, ref: MessageRef, payload: unknown, options: ActionOptions = {}): Promise<EditResult> {
+    return this.#act('edit', topic, shownRef(ref), options, async () =>
+      editPayload(this.#dependencies, this.#changes, checkedTopicName(topic), ref, payload),
     );
   }
 
@@ -445,10 +431,10 @@ export class DelayQueueAdmin {
    */
   async requeue(
     topic: TopicRef,
-    which: string | { id: string; key: string } | DeadLetterFilter,
+    which: MessageRef | DeadLetterFilter,
     options: RequeueOptions = {},
   ): Promise<RequeueResult> {
-    return this.#actOnMany('requeue', topic, nameOf(which), options, (begin) =>
+    return this.#actOnMany('requeue', topic, shownRef(which), options, (begin) =>
       this.#deadLetters.requeue(topic, which, options, begin),
     );
   }
@@ -481,10 +467,10 @@ export class DelayQueueAdmin {
    */
   async remove(
     topic: TopicRef,
-    which: string | { id: string; key: string } | DeadLetterFilter,
+    which: MessageRef | DeadLetterFilter,
     options: RemoveOptions = {},
   ): Promise<RemoveResult> {
-    return this.#actOnMany('remove', topic, nameOf(which), options, (begin) =>
+    return this.#actOnMany('remove', topic, shownRef(which), options, (begin) =>
       this.#deadLetters.remove(topic, which, options, begin),
     );
   }
@@ -637,13 +623,13 @@ export class DelayQueueAdmin {
   }
 }
 
-/** How messages are named in the audit log: one by its id, or by id and key, or those that a filter fits. */
-function nameOf(which: string | object): object {
+/** What the audit log says of which messages were meant: an id, an id and key, or a filter. */
+function shownRef(which: string | object): object {
   return typeof which === 'string' ? { id: which } : which;
 }
 
-/** Whether one message is named; a filter names none. */
-function isOne(which: MessageName | MessageFilter): which is MessageName {
+/** Whether one message is meant, and not those that fit a filter. */
+function isOne(which: MessageRef | MessageFilter): which is MessageRef {
   return typeof which !== 'object' || which === null || 'id' in which;
 }
 

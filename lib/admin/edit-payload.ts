@@ -1,10 +1,18 @@
-import type { CallId, EditResult, StoredMessage } from '../broker/broker.interface.js';
+import type { CallId, EnvelopeEditResult, StoredMessage } from '../broker/broker.interface.js';
 import { SerializationError } from '../errors/publishing.errors.js';
-import type { MessageName } from '../messages/assert-id.js';
 import { decodeEnvelope, encodeEnvelope, withPayload } from '../messages/envelope.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import { type StoredPayload, toStored } from '../messages/serializer.js';
 import type { MessageChanges } from '../producer/message-changes.js';
 import type { AdminDependencies } from './admin-dependencies.js';
+
+/**
+ * What became of a call to edit a message. `dead`: it is a dead letter, which `admin.requeue()` schedules again, with another
+ * payload if you like.
+ *
+ * @publicApi
+ */
+export type EditResult = 'edited' | 'in-flight' | 'dead' | 'not-found';
 
 /**
  * Replaces the payload of a message that waits; begins anew if somebody else has replaced it meanwhile.
@@ -15,26 +23,26 @@ export async function editPayload(
   { broker, serializerOf }: AdminDependencies,
   changes: MessageChanges,
   topic: string,
-  name: MessageName,
+  ref: MessageRef,
   payload: unknown,
-): Promise<boolean> {
+): Promise<EditResult> {
   // A payload that cannot be stored is refused before the broker is asked for anything.
   const replacement = toStored(topic, serializerOf(topic), payload);
   encodeEnvelope({ ...replacement, publishedAt: 0 });
-  let result: EditResult | 'not-found';
+  let result: EditResult | EnvelopeEditResult;
   do {
     let read: { readonly call: CallId; readonly stored: StoredMessage | undefined } | undefined;
-    result = await changes.change<EditResult>(topic, name, async (partition, call, storedId) => {
+    result = await changes.change<EditResult | EnvelopeEditResult>(topic, ref, async (partition, call, storedId) => {
       // The repeat of a call has to be the same call: what it has written itself must not be what it expects now.
       if (read?.call !== call) read = { call, stored: await broker.get(partition, storedId) };
       const { stored } = read;
-      if (!stored) return 'not-found';
-      if (stored.state !== 'scheduled') return 'not-waiting';
+      if (!stored || stored.state === 'finished') return 'not-found';
+      if (stored.state !== 'scheduled') return stored.state;
       const { envelope: expected } = stored;
       return broker.edit(partition, call, { storedId, expected, envelope: withPayload(expected, replacement) });
     });
   } while (result === 'changed');
-  return result === 'edited';
+  return result;
 }
 
 /**

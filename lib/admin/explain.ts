@@ -1,7 +1,7 @@
 import type { Broker, MessageLook, Partition, StoredMessage } from '../broker/broker.interface.js';
 import { nearest } from '../checks/nearest.js';
 import { liveProcesses } from '../fleet/live-sessions.js';
-import type { MessageName } from '../messages/assert-id.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import type { FinishedOutcome } from '../errors/publishing.errors.js';
 import { publishedAtOf } from '../messages/envelope.js';
 import type { Failure } from '../messages/failure.js';
@@ -104,20 +104,18 @@ interface FoundMessage {
 }
 
 /** @throws BrokerUnavailableError */
-export async function explain(dependencies: AdminDependencies, topic: string, name: MessageName): Promise<Explanation> {
+export async function explain(dependencies: AdminDependencies, topic: string, ref: MessageRef): Promise<Explanation> {
   const { broker } = dependencies;
-  const { id, key } = typeof name === 'object' ? name : { id: name, key: undefined };
+  const { id, key } = typeof ref === 'object' ? ref : { id: ref, key: undefined };
   const config = await served(dependencies, () => broker.configOf(topic));
-  const found = config && (await served(dependencies, () => find(broker, topic, config.partitions, name)));
+  const found = config && (await served(dependencies, () => find(broker, topic, config.partitions, ref)));
   const processes = await served(dependencies, () => liveProcesses(broker));
   const handlers = processes.filter(({ topics }) => topics.includes(topic)).map(({ session }) => session.session);
   const isKnownTopic = config !== undefined;
   const topics = isKnownTopic ? [] : await served(dependencies, () => broker.topics());
   const place: SoughtPlace = { topic, id, isKnownTopic, meantTopic: nearest(topic, topics) };
   const ended =
-    (found ?? !config)
-      ? undefined
-      : await served(dependencies, () => findEnded(broker, topic, config.partitions, name));
+    (found ?? !config) ? undefined : await served(dependencies, () => findEnded(broker, topic, config.partitions, ref));
   if (ended) return explainEnded(dependencies, { topic, handlers, ...ended });
   if (!found) {
     const facts = { ...NOTHING_FOUND, topic, id, key, handlers };
@@ -154,10 +152,10 @@ async function find(
   broker: Broker,
   topic: string,
   partitions: number,
-  name: MessageName,
+  ref: MessageRef,
 ): Promise<FoundMessage | undefined> {
   return findMessage(
-    { topic, partitions, name },
+    { topic, partitions, ref },
     (partition, id) => broker.locate(partition, id),
     async (partition, storedId) => {
       const message = await broker.explain(partition, storedId);
@@ -184,10 +182,10 @@ async function findEnded(
   broker: Broker,
   topic: string,
   partitions: number,
-  name: MessageName,
+  ref: MessageRef,
 ): Promise<EndedMessage | undefined> {
   return findMessage(
-    { topic, partitions, name },
+    { topic, partitions, ref },
     (partition, id) => broker.locate(partition, id),
     async (partition, storedId) => {
       const message = await broker.get(partition, storedId);

@@ -107,7 +107,7 @@ export class WaitingMessages {
         moves: true,
         isMeant: (_, stored) => stored.at !== at,
         apply: async (partition, call, storedId) =>
-          (await broker.reschedule(partition, call, storedId, { at })) === 'rescheduled',
+          (await broker.reschedule(partition, call, storedId, { at })) === 'moved',
       },
     );
     return { ...result, rescheduled: changed };
@@ -126,7 +126,7 @@ export class WaitingMessages {
       {
         moves: true,
         isMeant: (partition, stored) => stored.at > broker.now(partition),
-        apply: async (partition, call, storedId) => (await broker.runNow(partition, call, storedId)) === 'rescheduled',
+        apply: async (partition, call, storedId) => (await broker.runNow(partition, call, storedId)) === 'moved',
       },
     );
     return { ...result, due: changed };

@@ -85,7 +85,13 @@ export interface TagCancelResult {
   readonly next: string | undefined;
 }
 
-export type RescheduleResult = 'rescheduled' | 'in-flight' | 'not-found';
+/**
+ * What became of a call to move a message to another time. `dead`: it is a dead letter, which `admin.requeue()` schedules
+ * again.
+ *
+ * @publicApi
+ */
+export type RescheduleResult = 'moved' | 'in-flight' | 'dead' | 'not-found';
 
 export interface EnvelopeEdit {
   readonly storedId: string;
@@ -94,8 +100,8 @@ export interface EnvelopeEdit {
   readonly envelope: string;
 }
 
-/** `changed`: the message waits, but has another envelope than expected. */
-export type EditResult = 'edited' | 'changed' | 'not-waiting';
+/** `changed`: the message has another envelope than expected by now, or does not wait any more. */
+export type EnvelopeEditResult = 'edited' | 'changed';
 
 export interface ClearResult {
   /** How many messages were removed. */

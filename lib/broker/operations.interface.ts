@@ -17,7 +17,7 @@ import type {
   ClaimResult,
   ClearResult,
   DueTime,
-  EditResult,
+  EnvelopeEditResult,
   EnvelopeEdit,
   ExtendStatus,
   NewMessage,
@@ -78,7 +78,7 @@ export interface MessageOperations {
   reschedule(partition: Partition, call: CallId, storedId: string, due: DueTime): Promise<RescheduleResult>;
   /** Makes a message that waits due now; one that is due already keeps its time. */
   runNow(partition: Partition, call: CallId, storedId: string): Promise<RescheduleResult>;
-  edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EditResult>;
+  edit(partition: Partition, call: CallId, edit: EnvelopeEdit): Promise<EnvelopeEditResult>;
   /** Removes some of the messages that wait (they count as cancelled) or are dead, the first ones first. */
   clear(partition: Partition, call: CallId, state: 'scheduled' | 'dead'): Promise<ClearResult>;
 

@@ -1,24 +1,32 @@
+import type { EditResult } from '../admin/edit-payload.js';
+import type { RescheduleResult } from '../broker/broker.interface.js';
 import type { Cli, Queues } from './cli.js';
 import { shown } from './text.js';
+
+const UNCHANGED = {
+  'in-flight': 'is in flight',
+  dead: "is a dead letter: 'requeue' schedules it again",
+} as const;
 
 /**
  * Prints what became of a change to one message that waits.
  *
- * @param property the name that JSON has for it, such as `rescheduled`
+ * @param done what the message is now, such as `due`
  */
 export async function printChange(
   cli: Cli,
   queues: Queues,
-  { topic, id, property, changed }: { topic: string; id: string; property: string; changed: boolean },
+  { topic, id, done, result }: { topic: string; id: string; done: string; result: RescheduleResult | EditResult },
 ): Promise<void> {
-  const value = { topic, id, [property]: changed };
-  if (changed) {
-    cli.print(value, () => [`Message '${shown(id)}' is ${property}.`]);
+  const value = { topic, id, result };
+  if (result === 'moved' || result === 'edited') {
+    cli.print(value, () => [`Message '${shown(id)}' is ${done}.`]);
     return;
   }
-  await cli.assertKnown(queues, topic);
-  cli.refuse(
-    value,
-    `Topic '${topic}' has no message '${shown(id)}' that waits: it is not there, in flight, or a dead letter. Nothing was changed.`,
-  );
+  if (result === 'not-found') {
+    await cli.assertKnown(queues, topic);
+    cli.refuse(value, `Topic '${topic}' has no message '${shown(id)}'.`);
+    return;
+  }
+  cli.refuse(value, `Message '${shown(id)}' ${UNCHANGED[result]}. Nothing was changed.`);
 }

@@ -1,9 +1,10 @@
 import { Option } from '@commander-js/extra-typings';
 import type { DeadLetterFilter } from '../admin/dead-letter-filter.js';
 import { FAILURE_REASONS, type FailureReason } from '../messages/failure.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import { type CliError, notFound, usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
-import { messageName, toNumber, toTime } from './given-values.js';
+import { messageRef, toNumber, toTime } from './given-values.js';
 import type { Program } from './program.js';
 import { shown } from './text.js';
 
@@ -35,20 +36,16 @@ interface GivenSelection {
 }
 
 /**
- * @returns one dead letter by its name, or a filter
+ * @returns one dead letter by its id, or a filter
  * @throws CliError if nothing was chosen: that does not mean every dead letter
  */
-export function selectionOf({
-  id,
-  all,
-  ...given
-}: GivenSelection): string | { id: string; key: string } | DeadLetterFilter {
+export function selectionOf({ id, all, ...given }: GivenSelection): MessageRef | DeadLetterFilter {
   const { key, ...filter } = given;
   const filters = Object.values({ key, ...filter }).filter((value) => value !== undefined).length;
   if (id !== undefined) {
     if (all || filters > (key === undefined ? 0 : 1))
       throw usageError('--id means one dead letter: give beside it --key at most.');
-    return messageName(id, key);
+    return messageRef(id, key);
   }
   if (all && filters > 0) throw usageError('--all means every dead letter: leave it out, or the filters.');
   if (!all && filters === 0) {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
+import type { MessageRef } from '../messages/message-ref.js';
 import { isoToEpoch } from '../time/iso-time.js';
 import { usageError } from './cli-error.js';
 import { type Terminal, readInput } from './terminal.js';
@@ -58,6 +59,6 @@ function fileText(name: string, given: string): string {
 }
 
 /** A message by its id, and by its key if it was given. */
-export function messageName(id: string, key: string | undefined): string | { id: string; key: string } {
+export function messageRef(id: string, key: string | undefined): MessageRef {
   return key === undefined ? id : { id, key };
 }

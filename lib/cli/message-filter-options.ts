@@ -1,9 +1,10 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { BulkOptions } from '../admin/bulk-options.js';
 import type { MessageFilter } from '../admin/message-filter.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import { usageError } from './cli-error.js';
 import { TOPIC } from './command.js';
-import { messageName, toNumber, toTime } from './given-values.js';
+import { messageRef, toNumber, toTime } from './given-values.js';
 import type { Program } from './program.js';
 
 /** A command for the messages that a filter means. */
@@ -51,7 +52,7 @@ export function filterOf({ all, ...rest }: GivenFilter): MessageFilter {
 
 /** What an action is done to: one message, or all that a filter means. */
 export type Chosen =
-  | { readonly id: string; readonly name: string | { id: string; key: string } }
+  | { readonly id: string; readonly ref: MessageRef }
   | {
       readonly id: undefined;
       readonly filter: MessageFilter;
@@ -72,7 +73,7 @@ export function chosenOf(
   if (id === undefined) return { id, filter: filterOf(given), dryRun, options: { rate } };
   const { key, ...others } = given;
   if (!dryRun && Object.values({ ...others, rate, onlyForMany }).every((value) => value === undefined)) {
-    return { id, name: messageName(id, key) };
+    return { id, ref: messageRef(id, key) };
   }
   throw usageError('An id means one message: give beside it --key at most.');
 }

@@ -40,8 +40,8 @@ export interface Backend {
   watch(handler: MessageHandler): MessageHandler;
   /** To be called when the application has bootstrapped. */
   booted(): void;
-  /** To be called around each drain, which may have to wait for time to pass. */
-  whileDraining(drain: Promise<void>): Promise<void>;
+  /** To be called around each stop, which may have to wait for time to pass. */
+  whileStopping(stopping: Promise<void>): Promise<void>;
 }
 
 /** The Redis that the options name, or the memory of this process if they say so; and the time of this process. */
@@ -92,7 +92,7 @@ export class SystemBackend implements Backend {
 
   booted(): void {}
 
-  async whileDraining(drain: Promise<void>): Promise<void> {
-    await drain;
+  async whileStopping(stopping: Promise<void>): Promise<void> {
+    await stopping;
   }
 }

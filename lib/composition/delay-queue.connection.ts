@@ -74,7 +74,7 @@ export class DelayQueueConnection {
   readonly consumers: DelayQueueConsumers;
   readonly schedules: DelayQueueSchedules;
   /** Names this process in the fleet. */
-  readonly #member = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
+  readonly #session = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
   readonly #topics: TopicRegistry;
   readonly #unhandled: UnhandledTopics;
   readonly #recorder: MetricsRecorder | undefined;
@@ -147,7 +147,7 @@ export class DelayQueueConnection {
     this.#intakes = options.consumer && new Intakes(options.consumer.autoStart);
     this.consumers = new DelayQueueConsumers({
       intakes: () => this.#intakes,
-      whileDraining: async (drain) => backend.whileDraining(drain),
+      whileStopping: async (stopping) => backend.whileStopping(stopping),
     });
     this.schedules = new DelayQueueSchedules({
       store: broker,
@@ -170,7 +170,7 @@ export class DelayQueueConnection {
       clock: backend.clock,
       log,
       events,
-      process: this.#member,
+      process: this.#session,
       timeout: options.publishTimeout,
       serializerOf: (topic) => options.topicSettings(topic).serializer,
       reportOwn: async () => this.#runtime?.report(),
@@ -209,7 +209,7 @@ export class DelayQueueConnection {
     }
     const { middleware } = options;
     this.#runtime = new ConsumerRuntime({
-      context: { broker, clock: backend.clock, log, events, member: this.#member, settleLayers: middleware.settle },
+      context: { broker, clock: backend.clock, log, events, session: this.#session, settleLayers: middleware.settle },
       topics: this.#topics,
       settings: options.consumer,
       handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
@@ -238,13 +238,13 @@ export class DelayQueueConnection {
     this.backend.booted();
   }
 
-  /** Drains what is being handled. Publishing and operating still work. May be called twice, and before {@link connect}. */
+  /** Lets what is being handled finish. Publishing and operating still work. May be called twice, and before {@link connect}. */
   async stop(): Promise<void> {
     this.#signalWatch.stop();
     // A look that is under way changes nothing, so nobody waits for it.
     void this.#unhandled.stop();
     void this.#declared.stop();
-    if (this.#runtime) await this.backend.whileDraining(this.#runtime.stop());
+    if (this.#runtime) await this.backend.whileStopping(this.#runtime.stop());
   }
 
   /** Stops, and disconnects last. */
@@ -264,7 +264,7 @@ export class DelayQueueConnection {
       events,
       eventLog: broker.eventLog,
       now: () => broker.now(),
-      process: this.#member,
+      process: this.#session,
       maxLength: options.fleetEvents.maxLength,
     });
     for (const kind of FLEET_KINDS) events.tap(kind, (event) => publisher.add(kind, event));

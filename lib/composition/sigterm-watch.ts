@@ -10,14 +10,14 @@ const GRACE = 5000;
 /** Whoever listens to signals does so for the whole process, however many applications and connections it has. */
 let hasWarned = false;
 
-/** What it costs if this process ends without a drain. Milliseconds. */
+/** What it costs if this process ends without a shutdown. Milliseconds. */
 export interface CostOfKill {
   /** Of the handlers, the longest. */
   readonly lease: number;
   readonly heartbeat: number;
 }
 
-/** Warns if nothing in this process listens to SIGTERM, so that a deployment would end it without a drain. */
+/** Warns if nothing in this process listens to SIGTERM, so that a deployment would end it without a shutdown. */
 export class SignalWatch {
   readonly #clock: Clock;
   readonly #log: Log;

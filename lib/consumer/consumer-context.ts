@@ -10,8 +10,8 @@ export interface ConsumerContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventSink;
-  /** Names this process. */
-  readonly member: string;
+  /** Names this process, and its session. */
+  readonly session: string;
   /** Around each settle; the first is the outermost. */
   readonly settleLayers?: readonly SettleLayer[] | undefined;
 }

@@ -11,7 +11,7 @@ import { AbandonedCalls } from './delivery/abandoned-calls.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './capacity/consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './delivery/dead-letter-notifier.js';
-import { drain } from './ownership/drain.js';
+import { finishHandlers } from './ownership/finish-handlers.js';
 import { HandlerSlots, SlotPool } from './capacity/handler-slots.js';
 import { type Intakes, named } from './ownership/intakes.js';
 import { LeaseEnds } from './delivery/lease-ends.js';
@@ -27,7 +27,7 @@ import { TopicLimiter } from './capacity/topic-limiter.js';
 /** How long storing limits may keep a process from consuming, in milliseconds. */
 const STORE_TIMEOUT = 3000;
 
-/** How long what hangs may keep a drained process from going on, in milliseconds. */
+/** How long what hangs may keep a process from its end, in milliseconds. */
 const STOP_TIMEOUT = 500;
 
 export interface ConsumerRuntimeOptions {
@@ -45,7 +45,7 @@ export interface ConsumerRuntimeOptions {
 /** How long it is known who waits for permits of a topic that is delivered at most once and has no leases, in milliseconds. */
 const LIMITED_LEASE = 30_000;
 
-/** All consumers of a process: starts them, and drains them in the order in which nothing is lost. */
+/** All consumers of a process: starts them, and stops them in the order in which nothing is lost. */
 export class ConsumerRuntime implements Startable, Watched {
   readonly #options: ConsumerRuntimeOptions;
   readonly #pool: SlotPool;
@@ -68,7 +68,7 @@ export class ConsumerRuntime implements Startable, Watched {
     const { context, settings, handlers, hooks, intakes, reports, onDataLost, topics: registry } = options;
     const topics = handlers.flatMap((handler) => topicsOf(handler));
     this.#pool = new SlotPool(settings.concurrency);
-    const { broker, clock, events, member: session } = context;
+    const { broker, clock, events, session } = context;
     this.#reporter = new ProcessReporter({ broker, clock, events, session, look: () => this.#look(), ...reports });
     const { heartbeat } = settings;
     // The intakes say which topics it takes part in.
@@ -250,16 +250,16 @@ export class ConsumerRuntime implements Startable, Watched {
     return this.#abandoned.report;
   }
 
-  /** Drains: intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
+  /** Intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
   async stop(): Promise<void> {
     if (!this.#stopping) {
-      this.#stopping = this.#drain();
+      this.#stopping = this.#shutDown();
       this.#options.intakes.close(this.#stopping);
     }
     await this.#stopping;
   }
 
-  async #drain(): Promise<void> {
+  async #shutDown(): Promise<void> {
     const { context, settings } = this.#options;
     const { clock, log } = context;
     this.#stop.abort();
@@ -269,8 +269,8 @@ export class ConsumerRuntime implements Startable, Watched {
     this.#log.stop();
     if (this.#options.handlers.length === 0) return;
     const begunAt = clock.now();
-    log.log(`Drains; handler calls that run: ${this.#pool.used}`);
-    await drain(this.#consumers, {
+    log.log(`Shuts down; handler calls that run: ${this.#pool.used}`);
+    await finishHandlers(this.#consumers, {
       context,
       timeout: settings.shutdownTimeout,
       handedOver: this.#leave(),
@@ -283,7 +283,7 @@ export class ConsumerRuntime implements Startable, Watched {
       Promise.all([this.#forAll((consumer) => consumer.stop()), this.#reporter.report()]),
     );
     this.#leaseEnds.close();
-    log.log(`Drained after ${Math.round(clock.now() - begunAt)} ms`);
+    log.log(`Shut down after ${Math.round(clock.now() - begunAt)} ms`);
   }
 
   /** What cannot be handed over goes to another process when the session ends. */

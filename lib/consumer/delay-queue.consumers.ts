@@ -7,8 +7,8 @@ import type { IntakeAction } from './ownership/topic-intake.js';
 export interface ConsumersDependencies {
   /** `undefined`: this process does not consume on this connection. */
   readonly intakes: () => Intakes | undefined;
-  /** To be called around each drain. */
-  readonly whileDraining: (drain: Promise<void>) => Promise<void>;
+  /** To be called around each stop. */
+  readonly whileStopping: (stopping: Promise<void>) => Promise<void>;
 }
 
 /**
@@ -80,9 +80,9 @@ export class DelayQueueConsumers {
   }
 
   #begin(action: IntakeAction, topic: string | undefined): Promise<void> {
-    const { intakes, whileDraining } = this.#dependencies;
+    const { intakes, whileStopping } = this.#dependencies;
     const change = intakes()?.change(action, topic);
-    if (change) return action === 'stop' ? whileDraining(change) : change;
+    if (change) return action === 'stop' ? whileStopping(change) : change;
     if (action === 'stop' && topic === undefined) return Promise.resolve();
     throw new ConfigurationError(
       `There is no intake to ${action}: this process only publishes on this connection. Leave 'consumer: false' out to consume, ` +

@@ -15,14 +15,14 @@ export const ACTING_ROUTES: Readonly<Record<string, ActingRoute>> = {
   'api/reschedule': {
     action: 'reschedule',
     act: async ({ queues: { admin }, by }, body) => ({
-      changed: await admin.reschedule(body.text('topic'), body.message(), body.when(), by),
+      result: await admin.reschedule(body.text('topic'), body.message(), body.when(), by),
     }),
   },
 
   'api/run-now': {
     action: 'runNow',
     act: async ({ queues: { admin }, by }, body) => ({
-      changed: await admin.runNow(body.text('topic'), body.message(), by),
+      result: await admin.runNow(body.text('topic'), body.message(), by),
     }),
   },
 
@@ -41,7 +41,7 @@ export const ACTING_ROUTES: Readonly<Record<string, ActingRoute>> = {
           'The dashboard cannot show all of this payload, so it does not edit it.',
         );
       }
-      return { changed: await admin.edit(topic, name, payload, by) };
+      return { result: await admin.edit(topic, name, payload, by) };
     },
   },
 

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { AuditedAction } from '../events/audit-log.js';
 import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import type { FleetEvent } from '../events/fleet-event.js';
 import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
 import type { Schedule } from '../schedules/schedule.interface.js';
@@ -123,7 +124,7 @@ export class Given {
   }
 
   /** A message by its id, or by id and key. */
-  message(): string | { id: string; key: string } {
+  message(): MessageRef {
     const id = this.text('id');
     const key = this.optionalText('key');
     return key === undefined ? id : { id, key };

@@ -21,7 +21,7 @@ export interface TopicProgress {
   /** The partitions that this process owns. */
   readonly owned: readonly PartitionProgress[];
   /** Deliveries that this process has not decided yet. */
-  readonly inFlight: number;
+  readonly handling: number;
   /** Handler calls of this process that go on although their time is up. */
   readonly abandoned: number;
   /** Since when messages wait for a limit of the topic, on the local clock in epoch milliseconds; `undefined` if none do. */

@@ -21,14 +21,3 @@ function faultOf(value: unknown): string | undefined {
 export function isName({ id, key }: { id: string; key: string }): boolean {
   return faultOf(id) === undefined && (key === id || faultOf(key) === undefined);
 }
-
-/** How callers name a message: by its id, or by its id and its key. */
-export type MessageName = string | { id: string; key: string };
-
-/** @throws InvalidArgumentError if it is neither an id nor an id with a key */
-export function assertMessageName(name: unknown): asserts name is MessageName {
-  if (typeof name !== 'object' || name === null) return assertId('id', name);
-  const { id, key } = name as Record<string, unknown>;
-  assertId('id', id);
-  assertId('key', key);
-}

@@ -50,8 +50,8 @@ export interface TopicBacklog {
  */
 export interface TopicConsumption {
   readonly ownedPartitions: number;
-  /** Messages whose outcome is not decided yet. */
-  readonly inFlight: number;
+  /** Messages that this process is handling: their outcomes are not decided yet. */
+  readonly handling: number;
   /** Handler calls that go on although their time is up. */
   readonly abandonedRuns: number;
   /** For how long messages have waited for a limit of the topic, in seconds; 0 if none do. */

@@ -104,10 +104,10 @@ export class MetricsReader {
 }
 
 function consumptionOf(progress: TopicProgress, now: number): TopicConsumption {
-  const { owned, inFlight, abandoned, limitedSince, starvedSince } = progress;
+  const { owned, handling, abandoned, limitedSince, starvedSince } = progress;
   const seconds = (since: number | undefined): number => (since === undefined ? 0 : (now - since) / 1000);
   const [limited, starved] = [seconds(limitedSince), seconds(starvedSince)];
-  return { ownedPartitions: owned.length, inFlight, abandonedRuns: abandoned, limited, starved };
+  return { ownedPartitions: owned.length, handling, abandonedRuns: abandoned, limited, starved };
 }
 
 /**

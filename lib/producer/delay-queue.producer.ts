@@ -1,12 +1,13 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type ActionOptions, type AuditLog, actorOf } from '../events/audit-log.js';
-import type { Broker, CancelResult } from '../broker/broker.interface.js';
+import type { Broker, CancelResult, RescheduleResult } from '../broker/broker.interface.js';
 import { type CancelTaggedResult, MessageChanges } from './message-changes.js';
 import type { Clock } from '../time/clock.js';
 import { shareClass } from '../package-copies.js';
 import { describe } from '../checks/describe.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import { serveWithin } from '../broker/serve.js';
 import { assertOptions } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
@@ -125,8 +126,8 @@ export class DelayQueueProducer {
    * @returns `'not-found'` also for a dead letter
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
-  async cancel(topic: TopicRef, id: string | { id: string; key: string }): Promise<CancelResult> {
-    return this.#changes.cancel(topic, id);
+  async cancel(topic: TopicRef, ref: MessageRef): Promise<CancelResult> {
+    return this.#changes.cancel(topic, ref);
   }
 
   /**
@@ -156,18 +157,17 @@ export class DelayQueueProducer {
    *
    * @param when either `delay`, the time from now on the Redis server's clock until it is due, 0 to 10 years; or `deliverAt`,
    * when it is due, at most 10 years ahead, as in the options of `publish()`. A time in the past means at once
-   * @returns whether it was moved; `false` if there is no such message, or it is in flight or a dead letter: nothing was
-   * changed then
+   * @returns `'moved'`; with any other word nothing was changed
    * @throws InvalidArgumentError: nothing was sent
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    * @throws ConfigurationError at the first use of a topic that has another number of partitions
    */
   async reschedule(
     topic: TopicRef,
-    id: string | { id: string; key: string },
+    ref: MessageRef,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
-  ): Promise<boolean> {
-    return this.#changes.reschedule(topic, id, when);
+  ): Promise<RescheduleResult> {
+    return this.#changes.reschedule(topic, ref, when);
   }
 
   async #publishOneWithin(

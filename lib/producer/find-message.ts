@@ -1,5 +1,5 @@
 import type { Partition } from '../broker/broker.interface.js';
-import type { MessageName } from '../messages/assert-id.js';
+import type { MessageRef } from '../messages/message-ref.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { toStoredId } from '../messages/stored-id.js';
 
@@ -7,11 +7,11 @@ export interface SoughtMessage {
   readonly topic: string;
   /** How many the topic has. */
   readonly partitions: number;
-  readonly name: MessageName;
+  readonly ref: MessageRef;
 }
 
 /**
- * Finds a message by the name that callers know, whatever its state. Its key tells its partition. An id without a key means
+ * Finds the message that callers mean, whatever its state. Its key tells its partition. An id without a key means
  * the message that has no key of its own, in the id's partition; if that is not there, those that have this id and a key
  * are tried one after another, from all partitions.
  *
@@ -20,20 +20,20 @@ export interface SoughtMessage {
  * @returns what the first successful look has answered
  */
 export async function findMessage<R>(
-  { topic, partitions, name }: SoughtMessage,
+  { topic, partitions, ref }: SoughtMessage,
   locate: (partition: Partition, id: string) => Promise<readonly string[]>,
   look: (partition: Partition, storedId: string) => Promise<R | undefined>,
 ): Promise<R | undefined> {
-  if (typeof name === 'object') {
-    return look({ topic, index: partitionOf(name.key, partitions) }, toStoredId(name.id, name.key));
+  if (typeof ref === 'object') {
+    return look({ topic, index: partitionOf(ref.key, partitions) }, toStoredId(ref.id, ref.key));
   }
-  const home = partitionOf(name, partitions);
-  const own = await look({ topic, index: home }, toStoredId(name));
+  const home = partitionOf(ref, partitions);
+  const own = await look({ topic, index: home }, toStoredId(ref));
   if (own !== undefined) return own;
   const places = await Promise.all(
     Array.from({ length: partitions }, async (_, i) => {
       const partition = { topic, index: (home + i) % partitions };
-      return { partition, storedIds: await locate(partition, name) };
+      return { partition, storedIds: await locate(partition, ref) };
     }),
   );
   for (const { partition, storedIds } of places) {

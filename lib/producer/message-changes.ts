@@ -1,9 +1,16 @@
-import type { Broker, CallId, CancelResult, Partition, TagCancelResult } from '../broker/broker.interface.js';
+import type {
+  Broker,
+  CallId,
+  CancelResult,
+  Partition,
+  RescheduleResult,
+  TagCancelResult,
+} from '../broker/broker.interface.js';
 import type { Clock } from '../time/clock.js';
 import type { Duration } from '../time/duration.js';
 import type { LocalTime } from '../time/local-time.js';
 import { serveWithin } from '../broker/serve.js';
-import { assertMessageName, type MessageName } from '../messages/assert-id.js';
+import { assertMessageRef, type MessageRef } from '../messages/message-ref.js';
 import { assertTag } from '../messages/tags.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
 import { ChangeLane } from '../broker/change-lane.js';
@@ -52,9 +59,9 @@ export class MessageChanges {
     this.#lanes = new Lanes((partition) => new ChangeLane({ clock, partition, timeout, caller }));
   }
 
-  async cancel(topic: TopicRef, name: MessageName): Promise<CancelResult> {
+  async cancel(topic: TopicRef, ref: MessageRef): Promise<CancelResult> {
     const { store } = this.#dependencies;
-    return this.change(topic, name, (partition, call, storedId) => store.cancel(partition, call, storedId));
+    return this.change(topic, ref, (partition, call, storedId) => store.cancel(partition, call, storedId));
   }
 
   /**
@@ -95,36 +102,35 @@ export class MessageChanges {
 
   async reschedule(
     topic: TopicRef,
-    name: MessageName,
+    ref: MessageRef,
     when: { delay: Duration } | { deliverAt: Date | number | LocalTime },
-  ): Promise<boolean> {
+  ): Promise<RescheduleResult> {
     const { store } = this.#dependencies;
     const due = requiredDueTime(when, store.now());
-    const result = await this.change(topic, name, (partition, call, storedId) =>
-      store.reschedule(partition, call, storedId, due),
-    );
-    return result === 'rescheduled';
+    return this.change(topic, ref, (partition, call, storedId) => store.reschedule(partition, call, storedId, due));
   }
 
   /**
    * Makes a call that changes one message, in the partition where the message is. An id without its key may mean several
-   * messages: the first one that the call finds is changed.
+   * messages: the first one that the call finds is changed, and one that is no dead letter comes before those that are.
    */
-  async change<R>(topic: TopicRef, name: MessageName, change: MessageChange<R>): Promise<R | 'not-found'> {
+  async change<R>(topic: TopicRef, ref: MessageRef, change: MessageChange<R>): Promise<R | 'not-found'> {
     const { store, clock, timeout, partitionsOf } = this.#dependencies;
     const topicName = checkedTopicName(topic);
-    assertMessageName(name);
+    assertMessageRef(ref);
     const partitions = await partitionsOf(topicName);
     if (partitions === undefined) return 'not-found';
+    let otherwise: R | 'not-found' = 'not-found';
     const result = await findMessage(
-      { topic: topicName, partitions, name },
+      { topic: topicName, partitions, ref },
       (partition, id) => serveWithin(clock, timeout, () => store.locate(partition, id)),
       async ({ index }, storedId) => {
         const lane = this.#lanes.get(topicName, index);
         const answer = await lane.send((partition, call) => change(partition, call, storedId));
-        return answer === 'not-found' ? undefined : answer;
+        if (answer === 'dead') otherwise = answer;
+        return answer === 'dead' || answer === 'not-found' ? undefined : answer;
       },
     );
-    return result ?? 'not-found';
+    return result ?? otherwise;
   }
 }

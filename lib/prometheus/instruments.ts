@@ -41,7 +41,7 @@ export function createInstruments({ prefix, buckets }: CheckedOptions, collect: 
     up: gauge('up', 'Whether Redis answered this process: 1 or 0.', 'min'),
     clockOffset: gauge('clock_offset_seconds', "Redis's clock minus the clock of this machine.", 'max'),
     consumption: {
-      inFlight: topicGauge('in_flight', 'Messages that this process is handling.', 'sum'),
+      handling: topicGauge('handling', 'Messages that this process is handling.', 'sum'),
       abandonedRuns: topicGauge('abandoned_runs', 'Handler calls that go on although their time is up.', 'sum'),
       ownedPartitions: topicGauge('owned_partitions', 'Partitions that this process owns.', 'sum'),
       limited: topicGauge(

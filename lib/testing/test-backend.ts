@@ -79,8 +79,8 @@ export class TestBackend implements Backend {
   }
 
   /** A handler that hangs is given up by a timer, which nobody else would let fire. */
-  async whileDraining(drain: Promise<void>): Promise<void> {
-    await this.#time.runDuring(drain);
+  async whileStopping(stopping: Promise<void>): Promise<void> {
+    await this.#time.runDuring(stopping);
   }
 
   /** Whether an application was made on it, booted or not. */

@@ -212,7 +212,7 @@ export function debounceContract(it: BrokerTest): void {
     it('does not limit a reschedule, and is still counted from the first publish behind it', async ({ bed }) => {
       const first = await debounce(bed);
       const moved = first.dueAt + LONG;
-      expect(await bed.reschedule('a', { at: moved })).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: moved })).toBe('moved');
       expect(await bed.get('a')).toMatchObject({ at: moved });
       await pass(bed);
 

@@ -217,7 +217,7 @@ export function finishedContract(it: BrokerTest): void {
       expect(await broker.runNow(partition, bed.nextCall(), 'a')).toBe('not-found');
       const { envelope: expected } = (await bed.get('a')) as StoredMessage;
       const edit = { storedId: 'a', expected, envelope: '[9]' };
-      expect(await broker.edit(partition, bed.nextCall(), edit)).toBe('not-waiting');
+      expect(await broker.edit(partition, bed.nextCall(), edit)).toBe('changed');
       expect(await bed.settle({ storedId: 'a', token: bed.token(1) }, RETRY)).toBe('stale');
       expect(await outcomeOf(bed, 'a')).toBe('acked');
     });

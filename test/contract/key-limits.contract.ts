@@ -137,7 +137,7 @@ export function keyLimitsContract(it: BrokerTest): void {
       expect(await bed.publish(D, { onDuplicate: 'replace', due: { after: LONG } })).toMatchObject({
         status: 'replaced',
       });
-      expect(await bed.reschedule(B, { after: LONG })).toBe('rescheduled');
+      expect(await bed.reschedule(B, { after: LONG })).toBe('moved');
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 2, blocked: 0, due: 0 });
       expect(await bed.get(B)).toMatchObject({ envelope: '[7]' });
     });

@@ -174,7 +174,7 @@ export function keyRatesContract(it: BrokerTest): void {
       await publishAll(bed, A, B, C);
       await bed.settle(await bed.claimOne(), ACK);
       expect(await claimable(bed)).toEqual([]);
-      expect(await bed.broker.runNow(bed.partition, bed.nextCall(), B)).toBe('rescheduled');
+      expect(await bed.broker.runNow(bed.partition, bed.nextCall(), B)).toBe('moved');
 
       expect(await bed.get(C)).toMatchObject({ blockedBy: B });
       bed.keyLimits = undefined;

@@ -53,7 +53,7 @@ export function pauseContract(it: BrokerTest): void {
       await bed.broker.pause(bed.partition);
 
       expect(await bed.publish('a')).toMatchObject({ status: 'created' });
-      expect(await bed.reschedule('a', { at: 5 })).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 5 })).toBe('moved');
       expect(await bed.cancel('a')).toBe('cancelled');
       await bed.broker.trimDead(bed.partition, { maxCount: 0 });
       expect(await bed.broker.stats(bed.partition)).toMatchObject({ paused: true, scheduled: 0, dead: 0 });

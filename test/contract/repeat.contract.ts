@@ -217,12 +217,12 @@ export function repeatContract(it: BrokerTest): void {
   describe('reschedule repeated, since its reply was lost', () => {
     it('gets the same answer and moves nothing a second time', async ({ bed }) => {
       await bed.settled('a', RETRY_LATER);
-      expect(await bed.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { after: 2 * LONG }, CALL)).toBe('moved');
       const before = await stateOf(bed);
       await bed.advance(2);
 
-      expect(await bed.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
-      expect(await bed.reschedule('a', { after: 2 * LONG }, CALL)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { after: 2 * LONG }, CALL)).toBe('moved');
+      expect(await bed.reschedule('a', { after: 2 * LONG }, CALL)).toBe('moved');
 
       expect(await stateOf(bed)).toEqual(before);
     });
@@ -232,7 +232,7 @@ export function repeatContract(it: BrokerTest): void {
       await bed.reschedule('a', { at: 500 }, CALL);
       await bed.reschedule('a', { at: 900 });
 
-      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('moved');
       expect(await bed.get('a')).toMatchObject({ at: 900 });
     });
 
@@ -242,12 +242,12 @@ export function repeatContract(it: BrokerTest): void {
       const claimed = await bed.claimOne();
       const inFlight = await stateOf(bed);
 
-      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('moved');
       expect(await stateOf(bed)).toEqual(inFlight);
 
       await bed.settle(claimed, RETRY_LATER);
       const waiting = await stateOf(bed);
-      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('moved');
       expect(await stateOf(bed)).toEqual(waiting);
     });
 
@@ -257,7 +257,7 @@ export function repeatContract(it: BrokerTest): void {
       await bed.settle(await bed.claimOne(), ACK);
       await bed.publish('a', { due: { at: 900 } });
 
-      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 500 }, CALL)).toBe('moved');
       expect(await bed.get('a')).toMatchObject({ at: 900 });
     });
 
@@ -282,12 +282,12 @@ export function repeatContract(it: BrokerTest): void {
       await bed.publishAll([message('a'), message('b')]);
       const [first, second, third, fourth] = [1, 2, 3, 4].map((sequence) => ({ ...CALL, sequence }));
 
-      expect(await bed.reschedule('a', { at: 500 }, first)).toBe('rescheduled');
-      expect(await bed.reschedule('a', { at: 600 }, second)).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 500 }, first)).toBe('moved');
+      expect(await bed.reschedule('a', { at: 600 }, second)).toBe('moved');
       expect(await bed.get('a')).toMatchObject({ at: 600 });
       expect(await bed.cancel('a', third)).toBe('cancelled');
       expect(await bed.cancel('a', third)).toBe('cancelled');
-      expect(await bed.reschedule('b', { at: 700 }, fourth)).toBe('rescheduled');
+      expect(await bed.reschedule('b', { at: 700 }, fourth)).toBe('moved');
       expect(await bed.get('b')).toMatchObject({ at: 700 });
     });
 
@@ -296,7 +296,7 @@ export function repeatContract(it: BrokerTest): void {
       await bed.publish('a');
       await bed.reschedule('a', { at: 500 }, CALL);
 
-      expect(await bed.reschedule('a', { at: 600 }, { ...CALL, caller: 'another' })).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 600 }, { ...CALL, caller: 'another' })).toBe('moved');
       expect(await bed.get('a')).toMatchObject({ at: 600 });
       expect(await bed.broker.reschedule(other, CALL, 'a', { at: 500 })).toBe('not-found');
     });

@@ -31,7 +31,7 @@ export function rescheduleContract(it: BrokerTest): void {
     it('moves a message that waits to an earlier time', async ({ bed }) => {
       await bed.publish('a', { due: LATER });
 
-      expect(await bed.reschedule('a', { at: 5 })).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 5 })).toBe('moved');
 
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', at: 5 });
       expect((await bed.claim()).messages).toMatchObject([{ storedId: 'a', dueAt: 5 }]);
@@ -40,7 +40,7 @@ export function rescheduleContract(it: BrokerTest): void {
     it('moves a message that waits to a later time, and hands it out at the old one no more', async ({ bed }) => {
       await bed.publishAll([message('a', { due: { after: 2 } }), message('b', { due: { after: 3 } })]);
 
-      expect(await bed.reschedule('a', LATER)).toBe('rescheduled');
+      expect(await bed.reschedule('a', LATER)).toBe('moved');
 
       await bed.advance(4);
       const { messages, nextAt } = await bed.claim();
@@ -53,7 +53,7 @@ export function rescheduleContract(it: BrokerTest): void {
     it('moves a message that is due already, and has not been claimed', async ({ bed }) => {
       await bed.publish('a');
 
-      expect(await bed.reschedule('a', LATER)).toBe('rescheduled');
+      expect(await bed.reschedule('a', LATER)).toBe('moved');
 
       const { messages, nextAt } = await bed.claim();
       expect(messages).toEqual([]);
@@ -85,7 +85,7 @@ export function rescheduleContract(it: BrokerTest): void {
     it('takes a time as it is, be it the beginning of time or in ten years', async ({ bed }) => {
       await bed.publish('a');
       for (const at of [0, LONG_AGO, Math.ceil(await bed.time()) + 315_576_000_000]) {
-        expect(await bed.reschedule('a', { at })).toBe('rescheduled');
+        expect(await bed.reschedule('a', { at })).toBe('moved');
         expect(await bed.get('a')).toMatchObject({ at });
         expect((await bed.broker.stats(bed.partition)).nextDueAt).toBe(at);
       }
@@ -94,7 +94,7 @@ export function rescheduleContract(it: BrokerTest): void {
     it('takes the time that the message has already', async ({ bed }) => {
       await bed.publish('a', { due: { at: 500 } });
       await expectUnchanged(bed, 'a', async () => {
-        expect(await bed.reschedule('a', { at: 500 })).toBe('rescheduled');
+        expect(await bed.reschedule('a', { at: 500 })).toBe('moved');
       });
     });
 
@@ -136,7 +136,7 @@ export function rescheduleContract(it: BrokerTest): void {
 
       expect(await bed.publish('a')).toEqual({ status: 'rejected', dueAt: 600 });
       expect(await bed.publish('a', { due: { at: 700 }, onDuplicate: 'replace' })).toMatchObject({ dueAt: 700 });
-      expect(await bed.reschedule('a', { at: 800 })).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 800 })).toBe('moved');
       expect(await bed.cancel('a')).toBe('cancelled');
       expect(await bed.reschedule('a', { at: 900 })).toBe('not-found');
       expect(await bed.claim()).toMatchObject({ messages: [], nextAt: undefined });
@@ -151,7 +151,7 @@ export function rescheduleContract(it: BrokerTest): void {
         await bed.settled('a', outcome);
         const before = await bed.get('a');
 
-        expect(await bed.reschedule('a', { at: 5 })).toBe('rescheduled');
+        expect(await bed.reschedule('a', { at: 5 })).toBe('moved');
 
         expect(await bed.get('a')).toEqual({ ...before, at: 5 });
         expect(await bed.claimOne()).toMatchObject({ delivery: 2, attempt, dueAt: 5 });
@@ -208,13 +208,13 @@ export function rescheduleContract(it: BrokerTest): void {
       expect(await bed.reschedule('a', { at: 300 })).toBe('in-flight');
       expect(await bed.settle(claimed, { kind: 'retry', delay: LONG, failure: FAILURE })).toBe('replaced');
       expect(await bed.get('a')).toMatchObject({ state: 'scheduled', at: 500 });
-      expect(await bed.reschedule('a', { at: 300 })).toBe('rescheduled');
+      expect(await bed.reschedule('a', { at: 300 })).toBe('moved');
     });
 
     it('does not take a dead letter', async ({ bed }) => {
       await bed.settled('a', DEAD);
       await expectUnchanged(bed, 'a', async () => {
-        expect(await bed.reschedule('a', { at: 5 })).toBe('not-found');
+        expect(await bed.reschedule('a', { at: 5 })).toBe('dead');
       });
     });
 
@@ -240,7 +240,7 @@ export function rescheduleContract(it: BrokerTest): void {
       const keyed = toStoredId('id', 'key');
       await bed.publishAll([message('id', { due: { at: 500 } }), message(keyed, { due: { at: 500 } })]);
 
-      expect(await bed.reschedule(keyed, { at: 700 })).toBe('rescheduled');
+      expect(await bed.reschedule(keyed, { at: 700 })).toBe('moved');
       expect(await bed.get('id')).toMatchObject({ at: 500 });
       expect(await bed.get(keyed)).toMatchObject({ at: 700 });
       expect(await bed.broker.locate(bed.partition, 'id')).toEqual([keyed]);
@@ -249,7 +249,7 @@ export function rescheduleContract(it: BrokerTest): void {
     it('takes any character of an id as it is', async ({ bed }) => {
       for (const id of ['+5', '5', 'id with spaces', 'é\u{1F600}', '\u0001']) {
         await bed.publish(id);
-        expect(await bed.reschedule(id, { at: 5 })).toBe('rescheduled');
+        expect(await bed.reschedule(id, { at: 5 })).toBe('moved');
         expect(await bed.get(id)).toMatchObject({ at: 5 });
       }
     });

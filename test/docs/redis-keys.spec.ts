@@ -174,7 +174,7 @@ async function useEverything(url: string): Promise<void> {
   await Promise.all([acked, dead, told]);
   await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '1h' });
   await producer.publish('rights', 'wait', { id: 'b', key: 'k', delay: '2h', onDuplicate: 'replace' });
-  expect(await producer.reschedule('rights', 'b', { delay: '3h' })).toBe(true);
+  expect(await producer.reschedule('rights', 'b', { delay: '3h' })).toBe('moved');
   expect(await producer.cancel('rights', 'b')).toBe('cancelled');
   expect(await app.get(DelayQueueAdmin).get('rights', 'a')).toMatchObject({ state: 'dead' });
   expect(await app.get(DelayQueueAdmin).stats('rights')).toMatchObject({ dead: 1 });
@@ -186,10 +186,10 @@ async function operate(admin: DelayQueueAdmin, producer: DelayQueueProducer): Pr
   await producer.publish('rights', 'wait', { id: 'c', delay: '1h' });
   expect(await admin.topics()).toEqual(['rights']);
   expect((await admin.peek('rights', 'scheduled')).messages).toMatchObject([{ id: 'c' }]);
-  expect(await admin.edit('rights', 'c', 'x'.repeat(20_000))).toBe(true);
+  expect(await admin.edit('rights', 'c', 'x'.repeat(20_000))).toBe('edited');
   await admin.pause('rights');
   await admin.hold('rights', '1h');
-  expect(await admin.runNow('rights', 'c')).toBe(true);
+  expect(await admin.runNow('rights', 'c')).toBe('moved');
   expect(await admin.drain('rights')).toEqual({ matched: 1, removed: 1 });
   expect(await admin.purge('rights')).toEqual({ matched: 1, removed: 1 });
   await admin.resume('rights');

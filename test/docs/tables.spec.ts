@@ -40,6 +40,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   // What callers and handlers get
   PublishedMessage: namesOf(library.members('PublishedMessage')),
   CancelResult: namesOf(library.strings('CancelResult')),
+  RescheduleResult: namesOf(library.strings('RescheduleResult')),
   DelayedMessage: namesOf(library.members('DelayedMessage')),
   TopicCounts: namesOf(library.members('TopicCounts')),
   TopicCounters: namesOf(library.members('TopicCounters')),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PeekState } from 'nestjs-delay-queue';
+import type { PeekState } from 'nestjs-delay-queue/admin';
 import { check } from '../fleet/faults/history/checker.js';
 import { monotonic } from '../fleet/faults/history/recorder.js';
 import type { ClockStep, FinalState, History, ProcessRecord } from '../fleet/faults/history/records.js';

@@ -11,7 +11,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';
-import { eventually } from '../support/waiting.js';
+import { Gate, eventually } from '../support/waiting.js';
 
 const bed = useBed();
 
@@ -30,7 +30,7 @@ describe('an admin without Nest', () => {
 
     expect(await admin.topics()).toEqual(['jobs']);
     expect(await admin.get('jobs', 'a')).toMatchObject({ state: 'scheduled', payload: 1 });
-    expect(await admin.runNow('jobs', 'a')).toBe(true);
+    expect(await admin.runNow('jobs', 'a')).toBe('moved');
     await jobs.called();
     await admin.close();
     const refused = await admin.topics().catch((error: unknown) => error);
@@ -60,36 +60,41 @@ describe('an admin changes one message and', () => {
     const options = { id: 'a', key: 'k', delay: '1h', headers: { trace: '7f' }, attempts: 3, timeout: '5s' } as const;
     const { dueAt, partition } = await producer.publish('jobs', { n: 1 }, options);
 
-    expect(await admin.edit('jobs', 'a', { n: 2 })).toBe(true);
+    expect(await admin.edit('jobs', 'a', { n: 2 })).toBe('edited');
 
     expect(await admin.get('jobs', 'a')).toMatchObject({ payload: { n: 2 }, headers: { trace: '7f' }, at: dueAt });
     const [publishedAt, payload, stored] = JSON.parse(
       (await bed.partition('jobs', partition).envelope('a\0k')) ?? '',
     ) as unknown[];
     expect([typeof publishedAt, payload, stored]).toEqual(['number', { n: 2 }, { h: { trace: '7f' }, a: 3, t: 5000 }]);
-    expect(await admin.runNow('jobs', { id: 'a', key: 'k' })).toBe(true);
+    expect(await admin.runNow('jobs', { id: 'a', key: 'k' })).toBe('moved');
     const [call] = await jobs.called();
     expect(call).toMatchObject({ payload: { n: 2 }, message: { maxAttempts: 3, headers: { trace: '7f' } } });
   });
 
-  it('answers false or not-found if no message waits', async () => {
+  it('answers what a message is instead, if it does not wait', async () => {
     const { producer, jobs, admin } = await start();
-    jobs.respond = () => {
-      throw new Error('down');
+    const gate = new Gate();
+    jobs.respond = async (payload) => {
+      if (payload === 'slow') await gate.opened;
+      else throw new Error('down');
     };
     await producer.publish('jobs', 1, { id: 'dead' });
+    await producer.publish('jobs', 'slow', { id: 'running' });
     await eventually(async () => expect(await admin.get('jobs', 'dead')).toMatchObject({ state: 'dead' }));
+    await jobs.called(2);
 
-    for (const [topic, id] of [
-      ['jobs', 'dead'],
-      ['jobs', 'nobody'],
-      ['unknown', 'a'],
+    for (const [topic, id, state] of [
+      ['jobs', 'dead', 'dead'],
+      ['jobs', 'running', 'in-flight'],
+      ['jobs', 'nobody', 'not-found'],
+      ['unknown', 'a', 'not-found'],
     ] as const) {
-      expect(await admin.edit(topic, id, 2)).toBe(false);
-      expect(await admin.runNow(topic, id)).toBe(false);
-      expect(await admin.reschedule(topic, id, { delay: 0 })).toBe(false);
-      expect(await admin.cancel(topic, id)).toBe('not-found');
+      expect(await admin.edit(topic, id, 2)).toBe(state);
+      expect(await admin.runNow(topic, id)).toBe(state);
+      expect(await admin.reschedule(topic, id, { delay: 0 })).toBe(state);
     }
+    gate.open();
     expect(await admin.topics()).toEqual(['jobs']);
   });
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { type DoctorReport, createDelayQueueAdmin } from 'nestjs-delay-queue';
+import { createDelayQueueAdmin } from 'nestjs-delay-queue';
+import type { DoctorReport } from 'nestjs-delay-queue/admin';
 import { describe, expect, it, vi } from 'vitest';
 import { ANSWER_WITHOUT_REDIS, READING_ROUTES } from '../../lib/dashboard/reading.routes.js';
 import { serveDashboard } from '../../lib/dashboard/serve-dashboard.js';

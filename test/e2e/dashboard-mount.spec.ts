@@ -26,8 +26,8 @@ describe.each(HTTP_PLATFORMS)('the dashboard on %s', (platform) => {
     const dashboard = await openDashboard(bed, { platform });
     const place = { topic: 'jobs', id: 'a' };
     await dashboard.app.producer.publish('jobs', 1, { id: 'a', delay: '1h' });
-    expect(await dashboard.post('api/edit', { ...place, payload: { b: 2 } })).toEqual({ changed: true });
-    expect(await dashboard.post('api/reschedule', { ...place, delay: '2h' })).toEqual({ changed: true });
+    expect(await dashboard.post('api/edit', { ...place, payload: { b: 2 } })).toEqual({ result: 'edited' });
+    expect(await dashboard.post('api/reschedule', { ...place, delay: '2h' })).toEqual({ result: 'moved' });
     const { message, explanation } = await dashboard.get<Record<string, object>>('api/message?topic=jobs&id=a');
     expect(message).toMatchObject({ payload: { b: 2 }, state: 'scheduled', redacted: false });
     expect(explanation).toMatchObject({ cause: 'not-due' });

@@ -172,7 +172,7 @@ describe('the dashboard', () => {
     ]);
     const edit = async (id: string) => dashboard.post('api/edit', { topic: 'jobs', id, payload: 'new' });
     await expect(edit('other')).rejects.toThrow(/^409: .*NOT_EDITABLE/);
-    expect(await edit('plain')).toEqual({ changed: true });
+    expect(await edit('plain')).toEqual({ result: 'edited' });
   });
 
   it('cuts the agenda from now on, by the clock of Redis', async () => {

@@ -68,7 +68,7 @@ describe('an order service', () => {
     expect(await place.dueAt('42')).toBe(dueAt.getTime());
 
     // In place of half an hour.
-    expect(await app.producer.reschedule('order.timeout', '42', { delay: 0 })).toBe(true);
+    expect(await app.producer.reschedule('order.timeout', '42', { delay: 0 })).toBe('moved');
     await app.events.acked.first();
     expect(orders.closed).toEqual(['42']);
   });

@@ -3,10 +3,10 @@ import {
   DelayedHandler,
   DelayQueueAdmin,
   DuplicateMessageError,
-  type MessageDetails,
   PublishManyError,
   type TopicOptions,
 } from 'nestjs-delay-queue';
+import type { MessageDetails } from 'nestjs-delay-queue/admin';
 import { describe, expect, it } from 'vitest';
 import { type RunningApp, useBed } from '../support/app/bed.js';
 import { eventually } from '../support/waiting.js';

@@ -1,4 +1,5 @@
-import { DelayQueueEvents, type FleetEvent } from 'nestjs-delay-queue';
+import { DelayQueueEvents } from 'nestjs-delay-queue';
+import type { FleetEvent } from 'nestjs-delay-queue/admin';
 import { describe, expect, it } from 'vitest';
 import { type AppSetup, type Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
 import { Tape } from '../support/app/event-log.js';

@@ -1,4 +1,5 @@
-import { DelayQueueAdmin, type Fleet, type FleetProcess } from 'nestjs-delay-queue';
+import { DelayQueueAdmin } from 'nestjs-delay-queue';
+import type { Fleet, FleetProcess } from 'nestjs-delay-queue/admin';
 import { describe, expect, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
 import { Jobs } from '../support/app/jobs.js';

@@ -6,9 +6,9 @@ import {
   type DelayedMessage,
   DelayQueueAdmin,
   DelayQueueEvents,
-  type MessageDetails,
   OnDeadLetter,
 } from 'nestjs-delay-queue';
+import type { MessageDetails } from 'nestjs-delay-queue/admin';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useBed } from '../support/app/bed.js';
 import { eventually } from '../support/waiting.js';
@@ -242,11 +242,11 @@ describe('records that other programs have left in a partition', () => {
     await eventually(() => expect(jobs.handled).toEqual(expect.arrayContaining(more)), 10_000);
     expect(new Set(jobs.handled).size).toBe(jobs.handled.length);
     await app.producer.publish('jobs', 1, { id: 'later', delay: '1h' });
-    expect(await app.producer.reschedule('jobs', 'later', { delay: '2h' })).toBe(true);
+    expect(await app.producer.reschedule('jobs', 'later', { delay: '2h' })).toBe('moved');
     expect(await app.producer.cancel('jobs', 'later')).toBe('cancelled');
     expect((await admin.peek('jobs', 'scheduled')).messages.map(({ id }) => id)).toEqual(['due when all is over']);
     expect((await admin.peek('jobs', 'in-flight')).messages).toEqual([]);
-    expect(await admin.runNow('jobs', 'due when all is over')).toBe(true);
+    expect(await admin.runNow('jobs', 'due when all is over')).toBe('moved');
     await eventually(() => expect(jobs.handled).toContain('due when all is over'));
     expect(await admin.stats('jobs')).toMatchObject({ scheduled: 0, inFlight: 0 });
 

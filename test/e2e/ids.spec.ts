@@ -35,8 +35,8 @@ describe.each([
     expect(messages).toMatchObject([name]);
     for (const which of [id, name]) {
       expect(await admin.get('jobs', which)).toMatchObject({ ...name, payload: 1 });
-      expect(await producer.reschedule('jobs', which, { delay: '2h' })).toBe(true);
-      expect(await admin.edit('jobs', which, 1)).toBe(true);
+      expect(await producer.reschedule('jobs', which, { delay: '2h' })).toBe('moved');
+      expect(await admin.edit('jobs', which, 1)).toBe('edited');
     }
     const again = producer.publish('jobs', 2, { ...name, delay: '1h' });
     await expect(again).rejects.toThrow(`'${id}'`);

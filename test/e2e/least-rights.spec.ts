@@ -58,7 +58,7 @@ describe('a Redis user with the least rights of', () => {
     await producer.publish('rights', 1, { id: 'a', delay: '1h' });
     await producer.publish('rights', 2, { id: 'a', delay: '1h', onDuplicate: 'replace' });
     await producer.publish('rights', 3, { id: 'b', key: 'k', delay: '1h' });
-    expect(await producer.reschedule('rights', 'b', { delay: '2h' })).toBe(true);
+    expect(await producer.reschedule('rights', 'b', { delay: '2h' })).toBe('moved');
     expect(await producer.cancel('rights', 'b')).toBe('cancelled');
     expect(await app.get(DelayQueueHealth).check()).toMatchObject({ status: 'up' });
 
@@ -88,9 +88,9 @@ describe('a Redis user with the least rights of', () => {
     expect(await admin.stats('rights')).toMatchObject({ scheduled: 5, dead: 2 });
     expect((await admin.peek('rights', 'scheduled')).messages).toHaveLength(5);
     expect(await admin.get('rights', 'g')).toMatchObject({ key: 'k' });
-    expect(await admin.edit('rights', 'c', 'x'.repeat(20_000))).toBe(true);
-    expect(await admin.runNow('rights', 'c')).toBe(true);
-    expect(await admin.reschedule('rights', 'd', { delay: '2h' })).toBe(true);
+    expect(await admin.edit('rights', 'c', 'x'.repeat(20_000))).toBe('edited');
+    expect(await admin.runNow('rights', 'c')).toBe('moved');
+    expect(await admin.reschedule('rights', 'd', { delay: '2h' })).toBe('moved');
     expect(await admin.cancel('rights', 'e')).toBe('cancelled');
     const { total, groups } = await admin.deadLetterGroups('rights');
     expect([total, groups.length]).toEqual([2, 1]);

@@ -91,8 +91,8 @@ describe('the log of an application', () => {
     await app.close();
 
     const lines = linesOf(app);
-    const drained = lines.pop();
-    expect(drained).toMatch(/^log DelayQueue: Drained after \d+ ms$/);
+    const last = lines.pop();
+    expect(last).toMatch(/^log DelayQueue: Shut down after \d+ ms$/);
     expect(lines).toEqual(
       [
         `log Connected to Redis at ${host}:${port}`,
@@ -104,7 +104,7 @@ describe('the log of an application', () => {
         `log Owns 4 of 4 partitions of topic 'jobs': 0-3`,
         `log Topic 'jobs' is paused`,
         `log Topic 'jobs' goes on`,
-        `log Drains; handler calls that run: 0`,
+        `log Shuts down; handler calls that run: 0`,
       ].map((line) => line.replace(' ', ' DelayQueue: ')),
     );
     expect(app.logs.lines.filter((line) => line.includes(SECRET))).toEqual([]);
@@ -127,7 +127,7 @@ describe('the log of an application', () => {
     expect(app.logs.lines.filter((line) => line.includes(SECRET))).toEqual([]);
   });
 
-  it('does not mention a drain if nothing is being handled', async () => {
+  it('does not mention a shutdown if nothing is being handled', async () => {
     const app = await bed.start({ options: { consumer: false } });
     await app.close();
     expect(linesOf(app)).toEqual([expect.stringMatching(/Connected to Redis/)]);

@@ -121,7 +121,7 @@ describe('the metrics of an application', () => {
     const { types, samples } = await scrape();
     expect(types.get('delay_queue_handled_total')).toBe('counter');
     expect(types.get('delay_queue_lateness_seconds')).toBe('histogram');
-    expect(types.get('delay_queue_in_flight')).toBe('gauge');
+    expect(types.get('delay_queue_handling')).toBe('gauge');
     for (const { name } of samples) {
       expect([...types.keys()]).toContain(types.has(name) ? name : name.replace(/_(bucket|sum|count)$/, ''));
     }
@@ -146,9 +146,9 @@ describe('the gauges of an application', () => {
     jobs.respond = async () => gate.opened;
     await producer.publishMany('jobs', [{ payload: 1 }, { payload: 2 }, { payload: 3 }]);
     await jobs.called(3);
-    expect((await scrape()).value('delay_queue_in_flight', { topic: 'jobs' })).toBe(3);
+    expect((await scrape()).value('delay_queue_handling', { topic: 'jobs' })).toBe(3);
     gate.open();
-    await eventually(async () => expect((await scrape()).value('delay_queue_in_flight', { topic: 'jobs' })).toBe(0));
+    await eventually(async () => expect((await scrape()).value('delay_queue_handling', { topic: 'jobs' })).toBe(0));
     await app.close();
     expect(registry.getMetricsAsArray()).toEqual([]);
   });
@@ -207,7 +207,7 @@ describe('the gauges of a topic', () => {
     expect(result.value('delay_queue_oldest_overdue_seconds', JOBS)).toBeLessThan(15);
     expect(result.value('delay_queue_unowned_partitions', JOBS)).toBe(8);
     expect(result.values('delay_queue_owned_partitions')).toEqual([]);
-    expect(result.values('delay_queue_in_flight')).toEqual([]);
+    expect(result.values('delay_queue_handling')).toEqual([]);
   });
 
   it('cost one look, however many scrapes come at once', async () => {
@@ -248,7 +248,7 @@ describe('a scrape while Redis is away', () => {
         return result;
       });
       expect(away.value('delay_queue_published_total', { topic: 'jobs', outcome: 'failed' })).toBe(1);
-      expect(away.value('delay_queue_in_flight', JOBS)).toBe(0);
+      expect(away.value('delay_queue_handling', JOBS)).toBe(0);
       expect(away.values('delay_queue_scheduled')).toEqual([]);
       await server.start();
       await eventually(async () => {

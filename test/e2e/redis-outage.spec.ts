@@ -101,7 +101,7 @@ describe('while Redis is away', () => {
       await server.kill();
       const reschedule = producer.reschedule('jobs', 'a', { delay: 300 });
       await server.start();
-      expect(await reschedule).toBe(true);
+      expect(await reschedule).toBe('moved');
       await events.acked.first(({ id }) => id === 'a');
       const [call] = jobs.callsOf('a');
       expect(call?.message.dueAt.getTime()).toBeLessThan(dueAt.getTime());

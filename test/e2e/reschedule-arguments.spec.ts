@@ -30,7 +30,7 @@ describe('rescheduling by id', () => {
     const published = await Promise.all(
       ['x', 'y', 'a'].map(async (key) => producer.publish('jobs', key, { id: 'a', key, delay: '1h' })),
     );
-    expect(await producer.reschedule('jobs', { id: 'a', key: 'x' }, { deliverAt })).toBe(true);
+    expect(await producer.reschedule('jobs', { id: 'a', key: 'x' }, { deliverAt })).toBe('moved');
 
     const dueTimes = await Promise.all(
       published.map(async ({ partition }, i) => bed.partition('jobs', partition).dueAt(['a\0x', 'a\0y', 'a'][i] ?? '')),
@@ -47,20 +47,20 @@ describe('rescheduling by id', () => {
     for (const key of Array.from({ length: 20 }, (_, i) => `key-${i}`)) {
       const { partition } = await producer.publish('jobs', 1, { id: 'a', key, delay: '2h' });
       places.add(partition);
-      expect(await producer.reschedule('jobs', 'a', { deliverAt })).toBe(true);
+      expect(await producer.reschedule('jobs', 'a', { deliverAt })).toBe('moved');
       expect(await bed.partition('jobs', partition).dueAt(`a\0${key}`)).toBe(deliverAt);
       expect(await producer.cancel('jobs', { id: 'a', key })).toBe('cancelled');
     }
     places.delete(home);
     expect(places.size).toBeGreaterThan(3);
-    expect(await producer.reschedule('jobs', 'a', { deliverAt })).toBe(false);
+    expect(await producer.reschedule('jobs', 'a', { deliverAt })).toBe('not-found');
     expect(jobs.calls).toEqual([]);
   });
 
   it('alone wakes the owner of that other partition', async () => {
     const { producer, jobs } = await start();
     await producer.publish('jobs', 1, { id: 'a', key: 'k', delay: '1h' });
-    expect(await producer.reschedule('jobs', 'a', { delay: 100 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: 100 })).toBe('moved');
     await jobs.called();
   });
 
@@ -72,16 +72,16 @@ describe('rescheduling by id', () => {
     await producer.publish('jobs', 'plain', { id: 'a', delay: '1h' });
     const dueAtOfKeyed = async () => bed.partition('jobs', keyed.partition).dueAt('a\0k');
 
-    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe('moved');
     const [call] = await jobs.called();
     expect(call?.payload).toBe('plain');
     // It still means that message while it is in flight.
-    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(false);
+    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe('in-flight');
     expect(await dueAtOfKeyed()).toBe(keyed.dueAt.getTime());
 
     gate.open();
     await events.acked.first();
-    expect(await producer.reschedule('jobs', 'a', { delay: '3h' })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: '3h' })).toBe('moved');
     expect(await dueAtOfKeyed()).toBeGreaterThan(keyed.dueAt.getTime());
   });
 });
@@ -129,7 +129,7 @@ describe('reschedule accepts', () => {
     const producer = await startPublisher();
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     for (const when of [{ delay: TEN_YEARS }, { deliverAt: Date.now() + TEN_YEARS - 60_000 }]) {
-      expect(await producer.reschedule('jobs', 'a', when)).toBe(true);
+      expect(await producer.reschedule('jobs', 'a', when)).toBe('moved');
       expect(await bed.partition('jobs').dueAt('a')).toBeGreaterThan(Date.now() + TEN_YEARS - 120_000);
     }
   });

@@ -38,7 +38,7 @@ describe('rescheduling a waiting message', () => {
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
 
     const before = await bed.time();
-    expect(await producer.reschedule('jobs', 'a', { delay: 150 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: 150 })).toBe('moved');
     const after = await bed.time();
 
     const dueAt = (await partition.dueAt('a')) ?? NaN;
@@ -53,7 +53,7 @@ describe('rescheduling a waiting message', () => {
   it('to a later time has it delivered then, and not at the old one', async () => {
     const { producer, jobs, partition } = await start();
     const { dueAt: old } = await producer.publish('jobs', 1, { id: 'a', delay: 400 });
-    expect(await producer.reschedule('jobs', 'a', { delay: 800 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: 800 })).toBe('moved');
     const moved = await partition.dueAt('a');
 
     // Due after the old time, in the same partition.
@@ -76,7 +76,7 @@ describe('rescheduling a waiting message', () => {
     // Not the first message of the partition.
     await producer.publish('jobs', 'later', { delay: '1h' });
     await producer.publish('jobs', 'now', { id: 'now', delay: '2h' });
-    expect(await producer.reschedule('jobs', 'now', when)).toBe(true);
+    expect(await producer.reschedule('jobs', 'now', when)).toBe('moved');
     await jobs.called();
     expect(jobs.ids).toEqual(['now']);
   });
@@ -88,7 +88,7 @@ describe('rescheduling a waiting message', () => {
     const { producer, jobs } = await start();
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     const at = Math.ceil(await bed.time()) + 1000;
-    expect(await producer.reschedule('jobs', 'a', { deliverAt: as(at) })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { deliverAt: as(at) })).toBe('moved');
     const [call] = await jobs.called();
     expect(await bed.time()).toBeGreaterThanOrEqual(at);
     expect(call?.message.dueAt).toEqual(new Date(at));
@@ -101,9 +101,9 @@ describe('rescheduling a waiting message', () => {
     await producer.publish('jobs', payload, options);
     const envelope = await partition.envelope('a\0k');
 
-    expect(await producer.reschedule('jobs', { id: 'a', key: 'k' }, { delay: '2h' })).toBe(true);
+    expect(await producer.reschedule('jobs', { id: 'a', key: 'k' }, { delay: '2h' })).toBe('moved');
     expect(await partition.envelope('a\0k')).toBe(envelope);
-    expect(await producer.reschedule('jobs', { id: 'a', key: 'k' }, { delay: 0 })).toBe(true);
+    expect(await producer.reschedule('jobs', { id: 'a', key: 'k' }, { delay: 0 })).toBe('moved');
 
     await events.acked.first();
     expect(jobs.calls).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('rescheduling a waiting message', () => {
     await producer.publish('jobs', 1, { id: 'a', delay: '1h' });
     const base = Math.ceil(await bed.time()) + HOUR;
     const moved = [3, 1, 2].map(async (n) => producer.reschedule('jobs', 'a', { deliverAt: base + n }));
-    expect(await Promise.all(moved)).toEqual([true, true, true]);
+    expect(await Promise.all(moved)).toEqual(['moved', 'moved', 'moved']);
     expect(await partition.dueAt('a')).toBe(base + 2);
 
     const answers = await Promise.all([
@@ -131,14 +131,14 @@ describe('rescheduling a waiting message', () => {
       producer.cancel('jobs', 'a'),
       producer.reschedule('jobs', 'a', { deliverAt: base + 6 }),
     ]);
-    expect(answers).toEqual([true, 'cancelled', false]);
+    expect(answers).toEqual(['moved', 'cancelled', 'not-found']);
     expect(await partition.scheduled()).toEqual([]);
   });
 
   it('counts its expireAfter from the new time', async () => {
     const producer = await startPublisher();
     for (const id of ['moved', 'left']) await bed.publishLate('jobs', id, HOUR, { id, expireAfter: '5m' });
-    expect(await producer.reschedule('jobs', 'moved', { delay: 0 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'moved', { delay: 0 })).toBe('moved');
 
     const { events, jobs } = await start();
     await events.acked.first();
@@ -156,12 +156,12 @@ describe('rescheduling a message that waits for its retry', () => {
     await producer.publish('jobs', 1, { id: 'a', attempts: 3 });
     await events.retried.first();
 
-    expect(await producer.reschedule('jobs', 'a', { delay: '2h' })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: '2h' })).toBe('moved');
     expect(await partition.dueAt('a')).toBeGreaterThan((await bed.time()) + 1.9 * HOUR);
     expect(await partition.spent('a')).toEqual({ deliveries: 1, attempts: 1 });
     expect(await partition.failure('a')).toMatchObject({ reason: 'failed', message: 'down' });
 
-    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe('moved');
     expect(await events.acked.first()).toMatchObject({ id: 'a', attempt: 2 });
     expect(jobs.calls.map(({ message }) => [message.attempt, message.maxAttempts])).toEqual([
       [1, 3],
@@ -176,17 +176,17 @@ describe('rescheduling a message that waits for its retry', () => {
     };
     await producer.publish('jobs', 1, { id: 'a', attempts: 2 });
     await events.retried.first();
-    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe('moved');
     expect(await events.dead.first()).toMatchObject({ id: 'a', attempt: 2, failure: { reason: 'failed' } });
     expect(jobs.calls).toHaveLength(2);
   });
 });
 
-describe('rescheduling answers false and changes nothing for', () => {
+describe('rescheduling changes nothing, and says so, of', () => {
   it('an id that does not exist', async () => {
     const { producer, partition } = await start();
-    expect(await producer.reschedule('jobs', 'nobody', { delay: 0 })).toBe(false);
-    expect(await producer.reschedule('jobs', { id: 'nobody', key: 'nowhere' }, { deliverAt: 0 })).toBe(false);
+    expect(await producer.reschedule('jobs', 'nobody', { delay: 0 })).toBe('not-found');
+    expect(await producer.reschedule('jobs', { id: 'nobody', key: 'nowhere' }, { deliverAt: 0 })).toBe('not-found');
     const names = ['scheduled', 'inflight', 'messages', 'deliveries'].map((name) => partition.key(name));
     expect(await bed.redis.exists(names)).toBe(0);
     expect(await partition.counters()).toEqual({});
@@ -204,8 +204,8 @@ describe('rescheduling answers false and changes nothing for', () => {
     await producer.publish('jobs', 'slow', { id: 'a' });
     await jobs.called();
 
-    expect(await producer.reschedule('jobs', 'a', { delay: 20 })).toBe(false);
-    expect(await producer.reschedule('jobs', 'a', { deliverAt: 0 })).toBe(false);
+    expect(await producer.reschedule('jobs', 'a', { delay: 20 })).toBe('in-flight');
+    expect(await producer.reschedule('jobs', 'a', { deliverAt: 0 })).toBe('in-flight');
     expect(await partition.inFlight()).toEqual(['a']);
     expect(await partition.scheduled()).toEqual([]);
 
@@ -228,8 +228,8 @@ describe('rescheduling answers false and changes nothing for', () => {
     await events.dead.first();
     const diedAt = await partition.diedAt('a');
 
-    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe(false);
-    expect(await producer.reschedule('jobs', { id: 'a', key: 'a' }, { delay: 0 })).toBe(false);
+    expect(await producer.reschedule('jobs', 'a', { delay: 0 })).toBe('dead');
+    expect(await producer.reschedule('jobs', { id: 'a', key: 'a' }, { delay: 0 })).toBe('dead');
 
     await producer.publish('jobs', 'next', { id: 'b' });
     await events.acked.first();
@@ -237,6 +237,10 @@ describe('rescheduling answers false and changes nothing for', () => {
     expect(await partition.dead()).toEqual(['a']);
     expect(await partition.diedAt('a')).toBe(diedAt);
     expect(await partition.scheduled()).toEqual([]);
+
+    // By the id alone, a message that waits is meant before it.
+    await producer.publish('jobs', 'later', { id: 'a', key: 'k', delay: '1h' });
+    expect(await producer.reschedule('jobs', 'a', { delay: '2h' })).toBe('moved');
   });
 
   it('a message that was handled, or cancelled', async () => {
@@ -245,7 +249,7 @@ describe('rescheduling answers false and changes nothing for', () => {
     await events.acked.first();
     await producer.publish('jobs', 2, { id: 'b', delay: '1h' });
     await producer.cancel('jobs', 'b');
-    for (const id of ['a', 'b']) expect(await producer.reschedule('jobs', id, { delay: 0 })).toBe(false);
+    for (const id of ['a', 'b']) expect(await producer.reschedule('jobs', id, { delay: 0 })).toBe('not-found');
   });
 });
 
@@ -264,7 +268,7 @@ describe('a process that only publishes', () => {
     // Each is moved before those that were moved already, so the owner has to be woken each time.
     const base = Math.ceil(await bed.time()) + 600;
     for (const [i, id] of ids.entries()) {
-      expect(await producer.reschedule('jobs', id, { deliverAt: base + 10 * (ids.length - i) })).toBe(true);
+      expect(await producer.reschedule('jobs', id, { deliverAt: base + 10 * (ids.length - i) })).toBe('moved');
     }
 
     await events.acked.take(ids.length);
@@ -281,7 +285,7 @@ describe('a process that only publishes', () => {
     const { events, jobs } = await start();
     const producer = await startPublisher();
     const { dueAt } = await producer.publish('jobs', 'moved', { id: 'a', delay: 400 });
-    expect(await producer.reschedule('jobs', 'a', { delay: '1h' })).toBe(true);
+    expect(await producer.reschedule('jobs', 'a', { delay: '1h' })).toBe('moved');
     await producer.publish('jobs', 'witness', { id: 'b', deliverAt: dueAt.getTime() + 20 });
     await events.acked.first();
     expect(jobs.ids).toEqual(['b']);

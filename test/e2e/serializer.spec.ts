@@ -200,7 +200,7 @@ describe('a serializer', () => {
     expect((await admin.peek('jobs', 'scheduled')).messages[0]?.payload).toEqual(ORDER);
 
     const edited = { at: new Date(1) };
-    expect(await admin.edit('jobs', 'a', edited)).toBe(true);
+    expect(await admin.edit('jobs', 'a', edited)).toBe('edited');
     expect((await admin.get('jobs', 'a'))?.payload).toEqual(edited);
     await admin.runNow('jobs', 'a');
     await eventually(() => expect(jobs.letters).toMatchObject([{ id: 'a', payload: edited }]));
@@ -245,7 +245,7 @@ describe('a serializer', () => {
       await expect(without.requeue('jobs', 'dead', { payload: 1 })).rejects.toThrow(refusal);
       for (const [i, admin] of admins.entries()) {
         expect((await admin.get('jobs', 'dead'))?.payload).toEqual(ORDER);
-        expect(await admin.edit('jobs', 'waits', new Date(i))).toBe(true);
+        expect(await admin.edit('jobs', 'waits', new Date(i))).toBe('edited');
         expect((await admin.get('jobs', 'waits'))?.payload).toEqual(new Date(i));
       }
     } finally {

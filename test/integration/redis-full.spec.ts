@@ -149,7 +149,7 @@ describe('if the memory of Redis is full', () => {
 
     const moved = await bed.broker.reschedule(bed.partition, bed.nextCall(), 'a', { after: LONG });
 
-    expect(moved).toBe('rescheduled');
+    expect(moved).toBe('moved');
     expect(await bed.broker.stats(bed.partition)).toMatchObject({ scheduled: 1, due: 0 });
   });
 

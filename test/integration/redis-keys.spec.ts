@@ -253,7 +253,7 @@ describe('the keys of Redis', () => {
 
     const moved = await broker.reschedule(partition, bed.nextCall(), 'b', { at: 1_767_268_801_000 });
 
-    expect(moved).toBe('rescheduled');
+    expect(moved).toBe('moved');
     expect(await redis.zscore(keys.scheduled, 'b')).toBe('1767268801000');
     expect(await redis.hget(keys.deliveries, 'b')).toBe(`${token} ${delivery} ${attempt} 1767268801000`);
     expect([token, delivery, attempt]).toEqual(['0', '1', '1']);
@@ -263,7 +263,7 @@ describe('the keys of Redis', () => {
     const { broker, partition, redis, keys } = bed;
     await broker.publish(partition, bed.nextCall(), [message('a')]);
 
-    expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 })).toBe('rescheduled');
+    expect(await broker.reschedule(partition, bed.nextCall(), 'a', { at: 5 })).toBe('moved');
 
     expect(await redis.exists(keys.deliveries)).toBe(0);
   });

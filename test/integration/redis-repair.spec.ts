@@ -249,7 +249,7 @@ describe('what is damaged in Redis', () => {
         await broker.publish(partition, nextCall(), [message('a', { due: { after: LONG } })]);
         await bed.redis.hset(bed.keys.deliveries, 'a', record);
 
-        expect(await broker.reschedule(partition, nextCall(), 'a', { at: 5 })).toBe('rescheduled');
+        expect(await broker.reschedule(partition, nextCall(), 'a', { at: 5 })).toBe('moved');
         expect((await claim()).messages).toMatchObject([{ storedId: 'a', dueAt: 5, delivery: 1, attempt: 1 }]);
       });
     }

@@ -40,6 +40,7 @@ const REFUSED = [
   ['lib/consumer', '@nestjs/common'],
   ['lib/consumer', 'lib/composition'],
   ['lib/admin', 'lib/consumer'],
+  ['lib/admin', 'lib/monitoring'],
   ['lib/monitoring', 'lib/consumer'],
   ['lib/composition', 'lib/nest/module'],
   ['lib/composition', '@nestjs/core'],

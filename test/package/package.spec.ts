@@ -99,7 +99,14 @@ describe('the packed library', () => {
 });
 
 /** What can be imported beside the dashboard. */
-const OTHER_ENTRIES = ['index', 'testing/index', 'opentelemetry/index', 'prometheus/index', 'terminus/index'];
+const OTHER_ENTRIES = [
+  'index',
+  'admin/index',
+  'testing/index',
+  'opentelemetry/index',
+  'prometheus/index',
+  'terminus/index',
+];
 
 /** The code of some entries, and of all that they load. */
 async function codeFrom(format: string, entries: readonly string[]): Promise<string> {

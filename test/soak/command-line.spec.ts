@@ -33,9 +33,9 @@ const COMMANDS: Readonly<Record<string, { args: string; shows: RegExp; document:
     document: { id: '9', duplicate: false },
   },
   cancel: { args: `${TOPIC} 1`, shows: /is cancelled/, document: { id: '1', result: 'cancelled' } },
-  reschedule: { args: `${TOPIC} 1 --delay 2h`, shows: /is rescheduled/, document: { id: '1', rescheduled: true } },
-  'run-now': { args: `${TOPIC} 1`, shows: /is due/, document: { id: '1', due: true } },
-  edit: { args: `${TOPIC} 1 {}`, shows: /is edited/, document: { id: '1', edited: true } },
+  reschedule: { args: `${TOPIC} 1 --delay 2h`, shows: /is rescheduled/, document: { id: '1', result: 'moved' } },
+  'run-now': { args: `${TOPIC} 1`, shows: /is due/, document: { id: '1', result: 'moved' } },
+  edit: { args: `${TOPIC} 1 {}`, shows: /is edited/, document: { id: '1', result: 'edited' } },
   dead: {
     args: `${TOPIC} --group`,
     shows: /^2 dead letters in 1 group$/m,

@@ -1,4 +1,4 @@
-import type { DeadLetterFilter, RequeueOptions } from 'nestjs-delay-queue';
+import type { DeadLetterFilter, RequeueOptions } from 'nestjs-delay-queue/admin';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../support/waiting.js';
 import { type Run, WORK } from '../fleet/operated-protocol.js';

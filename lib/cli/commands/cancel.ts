@@ -32,8 +32,8 @@ export const cancel: AddCommand = (program, cli) => {
           });
           return;
         }
-        const { id, name } = chosen;
-        const result = await queues.admin.cancel(topic, name, { actor: cli.actor });
+        const { id, ref } = chosen;
+        const result = await queues.admin.cancel(topic, ref, { actor: cli.actor });
         if (result !== 'not-found') {
           cli.print({ topic, id, result }, () => [`Message '${shown(id)}' ${TOLD[result]}.`]);
           return;

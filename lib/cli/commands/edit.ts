@@ -1,6 +1,6 @@
 import { printChange } from '../change-message.js';
 import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
-import { messageName, readJson } from '../given-values.js';
+import { messageRef, readJson } from '../given-values.js';
 import { example } from '../program.js';
 
 export const edit: AddCommand = (program, cli) => {
@@ -18,8 +18,8 @@ export const edit: AddCommand = (program, cli) => {
     .action(async (topic, id, text, { key }) => {
       const payload = await readJson(cli.terminal, 'The payload', text);
       await cli.open(async (queues) => {
-        const changed = await queues.admin.edit(topic, messageName(id, key), payload, { actor: cli.actor });
-        await printChange(cli, queues, { topic, id, property: 'edited', changed });
+        const result = await queues.admin.edit(topic, messageRef(id, key), payload, { actor: cli.actor });
+        await printChange(cli, queues, { topic, id, done: 'edited', result });
       });
     });
 };

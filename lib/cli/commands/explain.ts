@@ -3,7 +3,7 @@ import type { ExplainFacts } from '../../admin/explain.js';
 import { summaryOf } from '../../messages/failure.js';
 import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
 import { EXIT } from '../exit-codes.js';
-import { messageName } from '../given-values.js';
+import { messageRef } from '../given-values.js';
 import { example } from '../program.js';
 import { type Pair, pairs } from '../table.js';
 import { shown, shownNumber, told } from '../text.js';
@@ -42,7 +42,7 @@ export const explain: AddCommand = (program, cli) => {
     .addHelpText('after', example('explain order.timeout 42'))
     .action(async (topic, id, { key }) =>
       cli.open(async ({ admin, broker }) => {
-        const explanation = await admin.explain(topic, messageName(id, key));
+        const explanation = await admin.explain(topic, messageRef(id, key));
         const { cause, also, facts, advice } = explanation;
         if (cause === 'unknown-id') cli.exitCode = EXIT.no;
         const now = facts.at?.getTime() ?? broker.now();

@@ -1,6 +1,6 @@
 import { notFound } from '../cli-error.js';
 import { type AddCommand, ID, KEY, TOPIC } from '../command.js';
-import { messageName } from '../given-values.js';
+import { messageRef } from '../given-values.js';
 import { messageLines } from '../message-lines.js';
 import { example } from '../program.js';
 import { shown } from '../text.js';
@@ -18,7 +18,7 @@ export const get: AddCommand = (program, cli) => {
     .addHelpText('after', example('get order.timeout 42'))
     .action(async (topic, id, { key }) =>
       cli.open(async (queues) => {
-        const message = await queues.admin.get(topic, messageName(id, key));
+        const message = await queues.admin.get(topic, messageRef(id, key));
         if (!message) {
           await cli.assertKnown(queues, topic);
           throw notFound(

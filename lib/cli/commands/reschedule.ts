@@ -35,9 +35,9 @@ export const reschedule: AddCommand = (program, cli) => {
           });
           return;
         }
-        const { id, name } = chosen;
-        const changed = await queues.admin.reschedule(topic, name, when, { actor: cli.actor });
-        await printChange(cli, queues, { topic, id, property: 'rescheduled', changed });
+        const { id, ref } = chosen;
+        const result = await queues.admin.reschedule(topic, ref, when, { actor: cli.actor });
+        await printChange(cli, queues, { topic, id, done: 'rescheduled', result });
       });
     });
 };

@@ -24,9 +24,9 @@ export const runNow: AddCommand = (program, cli) => {
           });
           return;
         }
-        const { id, name } = chosen;
-        const changed = await queues.admin.runNow(topic, name, { actor: cli.actor });
-        await printChange(cli, queues, { topic, id, property: 'due', changed });
+        const { id, ref } = chosen;
+        const result = await queues.admin.runNow(topic, ref, { actor: cli.actor });
+        await printChange(cli, queues, { topic, id, done: 'due', result });
       });
     });
 };

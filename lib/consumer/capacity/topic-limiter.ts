@@ -299,7 +299,7 @@ export class TopicLimiter implements Startable, PermitOwner {
 
   async #call(asks: readonly Ask[], wanted: number): Promise<void> {
     const { context, topic, lease, patience } = this.#options;
-    const { broker, clock, events, member } = context;
+    const { broker, clock, events, session } = context;
     const limits = this.#limits ?? {};
     const held = limits.inFlight === undefined ? 0 : this.#kept(wanted);
     const idle = Math.max(0, held - this.#used);
@@ -310,7 +310,7 @@ export class TopicLimiter implements Startable, PermitOwner {
     const sentAt = clock.now();
     const sequence = ++this.#sequence;
     const begin = this.#begins.window;
-    const request = { session: member, sequence, limits, held, idle, wanted, lease, patience, returned, begin };
+    const request = { session, sequence, limits, held, idle, wanted, lease, patience, returned, begin };
     try {
       this.#asked = asks;
       const reply = await this.#broker.permit(request);

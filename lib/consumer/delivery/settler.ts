@@ -70,7 +70,7 @@ export class Settler {
     this.#context = context;
     this.#partition = partition;
     this.#listener = listener;
-    this.#process = keepsFinished ? context.member : undefined;
+    this.#process = keepsFinished ? context.session : undefined;
     this.#sending = new Loop({ clock: context.clock, run: () => this.#sendAll(), gather: true });
   }
 

@@ -4,7 +4,7 @@ import type { TopicHandling } from './topic-handling.js';
 
 /**
  * Deliveries at most once for which there was no slot when their claim was answered, since it had lost its slots meanwhile. They cannot be
- * given back, so they wait for slots, and for all of them the drain waits.
+ * given back, so they wait for slots, and for all of them a shutdown waits.
  */
 export class SlotQueue implements Claimant {
   readonly #handling: TopicHandling;

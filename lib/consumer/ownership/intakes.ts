@@ -5,7 +5,7 @@ import { IntakeOvertakenError } from '../../errors/operation.errors.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import { counted } from '../../log.js';
 import type { ConsumerContext } from '../consumer-context.js';
-import { drain } from './drain.js';
+import { finishHandlers } from './finish-handlers.js';
 import type { PartitionSharing } from './partition-sharing.js';
 import { type IntakeAction, TopicIntake } from './topic-intake.js';
 
@@ -34,8 +34,8 @@ export class Intakes {
   readonly #noted: Wish[] = [];
   readonly #intakes = new Map<string, TopicIntake>();
   #setup: IntakesSetup | undefined;
-  /** Resolves once the shutdown has drained; `undefined` before. */
-  #drained: Promise<void> | undefined;
+  /** Resolves once the handlers have ended for a shutdown; `undefined` before. */
+  #handlersEnd: Promise<void> | undefined;
 
   /** @param autoStart whether work is taken without being asked to */
   constructor(autoStart: boolean) {
@@ -86,7 +86,7 @@ export class Intakes {
     }
     if (topic !== undefined) this.#assertHandled(action, topic);
     const chosen = [...this.#intakes.values()].filter((intake) => topic === undefined || intake.topic === topic);
-    if (this.#drained) return this.#afterShutdown(action, chosen);
+    if (this.#handlersEnd) return this.#afterShutdown(action, chosen);
     const others = chosen.filter((intake) => !intake.is(action));
     if (others.length > 0) this.#turn(this.#setup, action, others);
     return latestOf(chosen);
@@ -95,10 +95,10 @@ export class Intakes {
   /**
    * The process shuts down.
    *
-   * @param drained resolves once nothing runs any more; never rejects
+   * @param handlersEnd resolves once nothing runs any more; never rejects
    */
-  close(drained: Promise<void>): void {
-    this.#drained = drained;
+  close(handlersEnd: Promise<void>): void {
+    this.#handlersEnd = handlersEnd;
     for (const intake of this.#intakes.values()) intake.close();
   }
 
@@ -112,7 +112,7 @@ export class Intakes {
     const told = sharing.handle(running, topics);
     for (const intake of intakes) {
       intake.want(action, async (signal) =>
-        isStart ? this.#share(setup, intake.topic, told) : this.#drain(setup, intake.topic, signal),
+        isStart ? this.#share(setup, intake.topic, told) : this.#stop(setup, intake.topic, signal),
       );
     }
   }
@@ -123,15 +123,16 @@ export class Intakes {
     await sharing.consumerOf(topic)?.shared();
   }
 
-  async #drain({ context, sharing, timeout }: IntakesSetup, topic: string, signal: AbortSignal): Promise<void> {
+  async #stop({ context, sharing, timeout }: IntakesSetup, topic: string, signal: AbortSignal): Promise<void> {
     const consumer = sharing.consumerOf(topic);
-    if (consumer) await drain([consumer], { context, timeout, handedOver: consumer.moved(), call: 'stop()', signal });
+    if (consumer)
+      await finishHandlers([consumer], { context, timeout, handedOver: consumer.moved(), call: 'stop()', signal });
   }
 
   /** Nothing runs any more, or soon: that is what a stop wants, and no start will come true. */
   async #afterShutdown(action: IntakeAction, [first]: readonly TopicIntake[]): Promise<void> {
     if (action === 'start' && first) throw new IntakeOvertakenError(first.topic, action, 'shutdown');
-    await this.#drained;
+    await this.#handlersEnd;
   }
 
   #isOpen(topic: string): boolean {

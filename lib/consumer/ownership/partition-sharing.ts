@@ -37,7 +37,7 @@ export class PartitionSharing implements Startable, FleetMember {
   constructor(options: PartitionSharingOptions) {
     this.#options = options;
     const { context, heartbeat, topics } = options;
-    const { broker, clock, log, events, member: id } = context;
+    const { broker, clock, log, events, session: id } = context;
     this.#shares = new Loop({ clock, run: () => this.#shareAll() });
     this.session = new Session({ broker, clock, log, events, id, heartbeat, topics, member: this });
   }

@@ -45,16 +45,11 @@ export class TopicConsumer {
       topic: this.topic,
       owned: owned.filter((one) => one !== undefined),
       stopped: !this.#handling.session.handles(this.topic),
-      inFlight: this.inFlight,
+      handling: this.#runs.reduce((sum, { running }) => sum + running.unsettled.length, 0),
       abandoned: this.#handling.abandoned.count(this.topic),
       limitedSince: this.#handling.limiter.limitedSince,
       starvedSince: this.#handling.starvation.since,
     };
-  }
-
-  /** Deliveries that are not decided yet. */
-  get inFlight(): number {
-    return this.#runs.reduce((sum, { running }) => sum + running.unsettled.length, 0);
   }
 
   /** Deliveries whose handlers run, and whose outcomes are not decided; such as `'42' of topic 'jobs' in Jobs.work`. */

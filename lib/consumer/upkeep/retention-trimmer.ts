@@ -30,7 +30,7 @@ export interface Retention {
 
 /**
  * Keeps what a partition has kept within its limits of age and number, a bounded step at a time. The owner looks again after `maxAge`, and
- * then at intervals that double, since other processes leave something behind, too, such as one that is being drained while its partition
+ * then at intervals that double, since other processes leave something behind, too, such as one that shuts down while its partition
  * is owned here already.
  */
 export class RetentionTrimmer implements Startable {

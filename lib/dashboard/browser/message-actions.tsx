@@ -28,9 +28,9 @@ export function MessageActions({ message }: MessageProps): JSX.Element {
   const t = text();
   const [asked, setAsked] = useState<Action>();
   const [told, setTold] = useState('');
-  const done = (isChanged: boolean): void => {
+  const done = (outcome: Outcome): void => {
     setAsked(undefined);
-    setTold(isChanged ? t.message.changed : t.message.unchanged);
+    setTold(t.message.outcome[outcome]);
   };
   return (
     <div class="actions">
@@ -39,7 +39,7 @@ export function MessageActions({ message }: MessageProps): JSX.Element {
           <ActionButton
             key={action}
             kind="primary"
-            run={async () => done(hasChanged(await act(AT_ONCE[action], nameOf(message))))}
+            run={async () => done(outcomeOf(action, await act(AT_ONCE[action], nameOf(message))))}
           >
             {t.actions[action]}
           </ActionButton>
@@ -78,15 +78,19 @@ function nameOf({ topic, id, key }: Json<ShownMessage>): { topic: string; id: st
   return { topic, id, key };
 }
 
+/** What an action has done, or the state that the message was in instead. */
+export type Outcome = 'done' | 'in-flight' | 'dead' | 'gone';
+
 /** Of what an action has answered. */
-function hasChanged(answer: unknown): boolean {
-  const { changed, result, requeued, removed } = answer as Record<string, unknown>;
-  if (typeof result === 'string') return result !== 'not-found';
-  return changed === true || Number(requeued ?? removed ?? 0) > 0;
+function outcomeOf(action: Action, answer: unknown): Outcome {
+  const { result, requeued, removed } = answer as Record<string, unknown>;
+  if (result === 'dead' || (result === 'in-flight' && action !== 'cancel')) return result;
+  const isDone = typeof result === 'string' ? result !== 'not-found' : Number(requeued ?? removed) > 0;
+  return isDone ? 'done' : 'gone';
 }
 
 interface FormProps extends MessageProps {
-  readonly done: (isChanged: boolean) => void;
+  readonly done: (outcome: Outcome) => void;
 }
 
 function Confirmation({ action, message, done }: FormProps & { action: 'cancel' | 'remove' }): JSX.Element {
@@ -95,7 +99,10 @@ function Confirmation({ action, message, done }: FormProps & { action: 'cancel' 
     <>
       <p>{action === 'cancel' ? t.message.cancelWhat : t.message.removeWhat}</p>
       <div class="dialog-actions">
-        <ActionButton kind="danger" run={async () => done(hasChanged(await act(`api/${action}`, nameOf(message))))}>
+        <ActionButton
+          kind="danger"
+          run={async () => done(outcomeOf(action, await act(`api/${action}`, nameOf(message))))}
+        >
           {t.actions[action]}
         </ActionButton>
       </div>
@@ -111,7 +118,7 @@ function RescheduleForm({ message, done }: FormProps): JSX.Element {
   const when = by === 'in' ? { delay } : { deliverAt: new Date(time).getTime() };
   const isComplete = by === 'in' ? delay.trim() !== '' : !Number.isNaN(new Date(time).getTime());
   const submit = async (): Promise<void> => {
-    done(hasChanged(await act('api/reschedule', { ...nameOf(message), ...when })));
+    done(outcomeOf('reschedule', await act('api/reschedule', { ...nameOf(message), ...when })));
   };
   return (
     <>
@@ -148,7 +155,7 @@ function EditForm({ message, done }: FormProps): JSX.Element {
   if (!message.editable) return <p>{message.redacted ? t.message.editRedacted : t.message.editNotJson}</p>;
   const payload = parsed(edited);
   const submit = async (): Promise<void> => {
-    done(hasChanged(await act('api/edit', { ...nameOf(message), payload: payload?.value })));
+    done(outcomeOf('edit', await act('api/edit', { ...nameOf(message), payload: payload?.value })));
   };
   return (
     <>

@@ -19,7 +19,7 @@ export interface Explorers {
 
 /**
  * Ties a connection to the life of the application: connects when its modules are initialized, consumes once it has
- * bootstrapped, drains when it is told to end, and disconnects last, so that others can publish while they shut down.
+ * bootstrapped, stops handling when it is told to end, and disconnects last, so that others can publish while they shut down.
  */
 export class DelayQueueScheduler
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown

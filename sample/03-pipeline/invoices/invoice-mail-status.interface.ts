@@ -1,4 +1,4 @@
-import type { MessageDetails } from 'nestjs-delay-queue';
+import type { MessageDetails } from 'nestjs-delay-queue/admin';
 
 /** The current state of an invoice that is to be mailed. */
 export interface InvoiceMailStatus extends Pick<MessageDetails, 'state' | 'attempts'> {

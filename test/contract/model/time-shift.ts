@@ -16,6 +16,8 @@ export async function letTimePass(redis: Redis, prefix: string, milliseconds: nu
     if (name === 'rates') await shiftRates(redis, key, milliseconds);
     if (name === 'meta') await shiftHold(redis, key, milliseconds);
     if (name === 'permits') await shiftPermits(redis, key, milliseconds);
+    // What else expires holds its times itself, or is asked for at once.
+    if (name === 'handed') await redis.pexpire(key, (await redis.pttl(key)) - milliseconds);
   }
 }
 

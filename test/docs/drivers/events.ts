@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DelayedHandler, DelayQueueEvents, type FleetEvent, UnrecoverableError } from 'nestjs-delay-queue';
+import { DelayedHandler, DelayQueueEvents, UnrecoverableError } from 'nestjs-delay-queue';
+import type { FleetEvent } from 'nestjs-delay-queue/admin';
 import { expect, it, vi } from 'vitest';
 import { type Bed, type RunningApp, onOwnRedis } from '../../support/app/bed.js';
 import { eventually } from '../../support/waiting.js';

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
-  type DeadLetterFilter,
   type DelayedMessage,
-  type RequeueOptions,
   DelayedHandler,
   InvalidArgumentError,
   InvalidPayloadError,
@@ -10,6 +8,7 @@ import {
   SerializationError,
   topic,
 } from 'nestjs-delay-queue';
+import type { DeadLetterFilter, RequeueOptions } from 'nestjs-delay-queue/admin';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { start as boot, useKitBed } from '../../support/kit/kit-bed.js';

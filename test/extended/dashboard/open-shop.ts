@@ -3,14 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Browser, type Locator, type Page, chromium } from 'playwright-core';
-import {
-  DelayQueueAdmin,
-  DelayQueueModule,
-  DelayQueueProducer,
-  DelayQueueSchedules,
-  type MessageDetails,
-  type PartitionStatus,
-} from 'nestjs-delay-queue';
+import { DelayQueueAdmin, DelayQueueModule, DelayQueueProducer, DelayQueueSchedules } from 'nestjs-delay-queue';
+import type { MessageDetails, PartitionStatus } from 'nestjs-delay-queue/admin';
 import type { DashboardUser } from 'nestjs-delay-queue/dashboard';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { SHOP } from '../../../scripts/setup/build.mjs';

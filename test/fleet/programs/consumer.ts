@@ -70,5 +70,5 @@ function now(): number {
 const app = await NestFactory.createApplicationContext(ConsumerModule, { logger: ['warn', 'error'] });
 app.enableShutdownHooks();
 report({ kind: 'ready' });
-// The channel to the parent must not keep a drained process alive.
+// The channel to the parent must not keep a process alive that has shut down.
 process.channel?.unref();

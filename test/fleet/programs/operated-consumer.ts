@@ -176,5 +176,5 @@ process.on('message', (message) => {
   );
 });
 report({ kind: 'ready' });
-// The channel to the parent must not keep a drained process alive.
+// The channel to the parent must not keep a process alive that has shut down.
 process.channel?.unref();

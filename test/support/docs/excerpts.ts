@@ -21,6 +21,7 @@ export const CONTEXT = '../support/docs/excerpt-context.js';
 const GRANTED: ReadonlyMap<string, readonly string[]> = new Map([
   [CONTEXT, exportsOf('test/support/docs/excerpt-context.ts')],
   ['nestjs-delay-queue', exportsOf('lib/index.ts')],
+  ['nestjs-delay-queue/admin', exportsOf('lib/admin/index.ts')],
   ['nestjs-delay-queue/testing', exportsOf('lib/testing/index.ts')],
   ['ioredis', ['Redis']],
   ['vitest', ['expect', 'vi']],

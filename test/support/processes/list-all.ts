@@ -1,4 +1,5 @@
-import type { DelayQueueAdmin, PeekPage, PeekState } from 'nestjs-delay-queue';
+import type { DelayQueueAdmin } from 'nestjs-delay-queue';
+import type { PeekPage, PeekState } from 'nestjs-delay-queue/admin';
 
 const PAGE = 200;
 

@@ -71,7 +71,7 @@ export class TestProcess implements FleetMember {
     this.context = testContext({
       broker: wrapBroker(broker, around, { link, watchSession }),
       clock,
-      member: id,
+      session: id,
       log: {
         log: () => {},
         warn: (line) => this.lines.push(`warn ${line}`),

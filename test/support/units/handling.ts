@@ -46,7 +46,7 @@ export function testContext(given: Partial<ConsumerContext> = {}): ConsumerConte
     clock,
     log: { log: () => {}, warn: () => {}, error: () => {} },
     events: { wants: () => false, emit: () => {} },
-    member: 'me',
+    session: 'me',
     ...given,
   };
 }
@@ -73,7 +73,7 @@ const IDLE_MEMBER: FleetMember = {
 
 /** The session of a process, with heartbeats at most {@link HEARTBEAT} apart. */
 export function testSession(
-  { broker, clock, log, events, member: id }: ConsumerContext,
+  { broker, clock, log, events, session: id }: ConsumerContext,
   topics: readonly string[],
   member: FleetMember = IDLE_MEMBER,
 ): Session {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageName, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
+import { messageRef, toHeaders, toNumber, toTime } from '../../../lib/cli/given-values.js';
 import { readRedis } from '../../../lib/cli/redis-option.js';
 import { selectionOf } from '../../../lib/cli/dead-letter-command.js';
 
@@ -45,7 +45,7 @@ it('headers add up, and the last one of a name counts', () => {
 });
 
 it('a message has a key if one is given', () => {
-  expect([messageName('a', undefined), messageName('a', '')]).toEqual(['a', { id: 'a', key: '' }]);
+  expect([messageRef('a', undefined), messageRef('a', '')]).toEqual(['a', { id: 'a', key: '' }]);
 });
 
 describe('which Redis', () => {

@@ -48,7 +48,7 @@ function runtimeOn(
     clock,
     log: { log: () => {}, warn: () => {}, error: () => {} },
     events: { wants: () => false, emit: () => {} },
-    member: 'me',
+    session: 'me',
   };
   const options = resolveOptions({ defaults: { partitions: 2, ...defaults } }) as ConsumingOptions;
   const topics = testRegistry(context, { settingsOf: options.topicSettings });

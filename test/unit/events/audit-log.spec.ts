@@ -85,10 +85,10 @@ const SINGLE: readonly (readonly [action: string, act: Act, given: object, resul
     'reschedule',
     (admin, actor) => admin.reschedule('orders', 'a', { deliverAt: new Date(NOW + 5000) }, { actor }),
     { id: 'a', deliverAt: new Date(NOW + 5000).toISOString() },
-    true,
+    'moved',
   ],
-  ['runNow', (admin, actor) => admin.runNow('orders', 'a', { actor }), { id: 'a' }, true],
-  ['edit', (admin, actor) => admin.edit('orders', 'a', { secret: 1 }, { actor }), { id: 'a' }, true],
+  ['runNow', (admin, actor) => admin.runNow('orders', 'a', { actor }), { id: 'a' }, 'moved'],
+  ['edit', (admin, actor) => admin.edit('orders', 'a', { secret: 1 }, { actor }), { id: 'a' }, 'edited'],
   ['pause', (admin, actor) => admin.pause('orders', { actor }), {}, undefined],
   [
     'hold',

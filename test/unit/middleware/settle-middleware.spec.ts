@@ -39,7 +39,7 @@ class SettleBed {
       clock: new ManualClock(),
       log: { log: () => {}, warn: () => {}, error: (message) => this.errors.push(message) },
       events: { wants: () => false, emit: () => {} },
-      member: 'me',
+      session: 'me',
       settleLayers: resolveMiddleware(settles.map((settle) => ({ settle }))).settle,
     };
     this.settler = new Settler(context, PARTITION, {

@@ -64,7 +64,7 @@ function healthOf({ unreachable = [], claims = {}, session = {}, topic = {}, own
         topic: 'jobs',
         stopped: false,
         owned: [{ partition: 0, ...answered, saturated: false, limited: false, ...claims }],
-        inFlight: 0,
+        handling: 0,
         abandoned: 0,
         limitedSince: undefined,
         starvedSince: undefined,

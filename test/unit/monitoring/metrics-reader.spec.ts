@@ -70,7 +70,7 @@ function setUp({ topics = { jobs: 3 }, consumed = [], stats = () => ({}) }: Setu
 }
 
 /** What a process does that owns these partitions. */
-function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } = {}): TopicProgress {
+function owning(partitions: readonly number[], { handling = 0, abandoned = 0 } = {}): TopicProgress {
   const owned = partitions.map((partition) => {
     return {
       partition,
@@ -85,14 +85,14 @@ function owning(partitions: readonly number[], { inFlight = 0, abandoned = 0 } =
     topic: 'jobs',
     stopped: false,
     owned,
-    inFlight,
+    handling,
     abandoned,
     limitedSince: undefined,
     starvedSince: undefined,
   };
 }
 
-const OWNER = owning([0, 2], { inFlight: 4, abandoned: 1 });
+const OWNER = owning([0, 2], { handling: 4, abandoned: 1 });
 
 describe('a reading', () => {
   it('adds up the partitions of a topic, and uses the earliest overdue time', async () => {
@@ -111,7 +111,7 @@ describe('a reading', () => {
     expect(topics).toEqual([
       {
         topic: 'jobs',
-        consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0, starved: 0 },
+        consumed: { ownedPartitions: 2, handling: 4, abandonedRuns: 1, limited: 0, starved: 0 },
         backlog: {
           scheduled: 13,
           due: 3,
@@ -206,7 +206,7 @@ describe('a reading without Redis', () => {
       topics: [
         {
           topic: 'jobs',
-          consumed: { ownedPartitions: 2, inFlight: 4, abandonedRuns: 1, limited: 0, starved: 0 },
+          consumed: { ownedPartitions: 2, handling: 4, abandonedRuns: 1, limited: 0, starved: 0 },
           backlog: undefined,
         },
       ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Partition } from '../../../lib/broker/broker.interface.js';
-import type { MessageName } from '../../../lib/messages/assert-id.js';
+import type { MessageRef } from '../../../lib/messages/message-ref.js';
 import { partitionOf } from '../../../lib/messages/partitioner.js';
 import { toStoredId } from '../../../lib/messages/stored-id.js';
 import { findMessage } from '../../../lib/producer/find-message.js';
@@ -16,11 +16,11 @@ const KEYS = Array.from({ length: PARTITIONS }, (_, index) =>
 const placeOf = (key: string): string => `${partitionOf(key, PARTITIONS)} ${key === 'a' ? 'a' : `a/${key}`}`;
 
 /** Looks for a message with the id 'a', of which there is one with each of the keys. */
-async function find(name: MessageName, { keys, meant = keys }: { keys: string[]; meant?: string[] }) {
+async function find(ref: MessageRef, { keys, meant = keys }: { keys: string[]; meant?: string[] }) {
   const looked: string[] = [];
   const located: number[] = [];
   const found = await findMessage(
-    { topic: 'orders', partitions: PARTITIONS, name },
+    { topic: 'orders', partitions: PARTITIONS, ref },
     async ({ index }: Partition, id) => {
       located.push(index);
       return keys

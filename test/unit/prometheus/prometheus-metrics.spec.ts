@@ -100,7 +100,7 @@ describe('prometheusMetrics()', () => {
       topics: [
         {
           topic: 'jobs',
-          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3, starved: 0 },
+          consumed: { ownedPartitions: 8, handling: 7, abandonedRuns: 2, limited: 3, starved: 0 },
           backlog: BACKLOG,
         },
         { topic: 'mails', consumed: undefined, backlog: undefined },
@@ -114,7 +114,7 @@ describe('prometheusMetrics()', () => {
       expect.arrayContaining([
         ['delay_queue_up', undefined, 1],
         ['delay_queue_clock_offset_seconds', undefined, -0.25],
-        ['delay_queue_in_flight', 'jobs', 7],
+        ['delay_queue_handling', 'jobs', 7],
         ['delay_queue_abandoned_runs', 'jobs', 2],
         ['delay_queue_owned_partitions', 'jobs', 8],
         ['delay_queue_scheduled', 'jobs', 5],
@@ -133,14 +133,14 @@ describe('prometheusMetrics()', () => {
       topics: [
         {
           topic: 'jobs',
-          consumed: { ownedPartitions: 8, inFlight: 7, abandonedRuns: 2, limited: 3, starved: 0 },
+          consumed: { ownedPartitions: 8, handling: 7, abandonedRuns: 2, limited: 3, starved: 0 },
           backlog: undefined,
         },
       ],
     };
     const partial = await scrape(registry);
     expect(partial.value('delay_queue_up')).toBe(0);
-    expect(partial.value('delay_queue_in_flight', { topic: 'jobs' })).toBe(7);
+    expect(partial.value('delay_queue_handling', { topic: 'jobs' })).toBe(7);
     expect(partial.values('delay_queue_dead')).toEqual([]);
     expect(partial.values('delay_queue_oldest_overdue_seconds')).toEqual([]);
   });

@@ -2,7 +2,7 @@
 --
 -- KEYS  scheduled ZSET, blocked ZSET, messages HASH, meta HASH, answered STRING (the caller's latest call)
 -- ARGV  sequence, id, expected (the envelope that it has), envelope (that it gets)
--- Reply {now_us, 1 edited | 2 it has another envelope | 0 it does not wait}
+-- Reply {now_us, 1 edited | 0 it has another envelope by now, or waits no more}
 -- Cost  O(length of the envelopes)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer.
@@ -12,21 +12,18 @@
 -- @use largest (note_length)
 -- @use types (assert_hashes)
 
-local NOT_WAITING, EDITED, CHANGED = 0, 1, 2
+local CHANGED, EDITED = 0, 1
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
 assert_hashes(messages, meta)
 
 local waits = redis.call('ZSCORE', scheduled, id) or redis.call('ZSCORE', blocked, id)
-local stored = waits and redis.call('HGET', messages, id)
-local result = NOT_WAITING
-if stored == expected then
+local result = CHANGED
+if waits and redis.call('HGET', messages, id) == expected then
   redis.call('HSET', messages, id, envelope)
   note_length(#envelope)
   result = EDITED
-elseif stored then
-  result = CHANGED
 end
 remember(result)
 return { now_us, result }

@@ -4,7 +4,7 @@
 --       blocked ZSET, queues ZSET, places HASH, running ZSET, resting ZSET, answered STRING (the caller's latest call)
 -- ARGV  wake_command, channel, sequence, id, due_spec ('+ms' from now, or epoch ms),
 --       when ('earlier': only if that is earlier; or 'always')
--- Reply {now_us, 1 rescheduled | 2 in flight | 0 not found}
+-- Reply {now_us, 1 moved | 2 in flight | 3 dead | 0 not found}
 -- Cost  O(log size)
 --
 -- May be run again with the same arguments: the sequence tells a repeat, which gets the first run's answer. So a delay is
@@ -21,7 +21,7 @@
 local order_mode = redis.call('HGET', places, 'mode')
 -- @use move (move)
 
-local NOT_FOUND, RESCHEDULED, IN_FLIGHT = 0, 1, 2
+local NOT_FOUND, MOVED, IN_FLIGHT, DEAD = 0, 1, 2, 3
 
 local answer = earlier_answer()
 if answer then return { now_us, tonumber(answer) } end
@@ -29,16 +29,18 @@ local due = due_time(due_spec, now_up)
 if not (due and due >= 0 and due <= MAX_TIME) then
   return redis.error_reply('REFUSED the due time is no time: ' .. due_spec)
 end
-assert_sets(scheduled, inflight)
+assert_sets(scheduled, inflight, dead)
 assert_hashes(messages, deliveries)
 
 local result = NOT_FOUND
 local score = redis.call('ZSCORE', scheduled, id) or order_mode and redis.call('ZSCORE', blocked, id)
 if score then
   -- An id without an envelope is no message; the claim that meets it removes it.
-  if has_envelope(id) then result = RESCHEDULED end
+  if has_envelope(id) then result = MOVED end
 elseif redis.call('ZSCORE', inflight, id) then
   result = IN_FLIGHT
+elseif redis.call('ZSCORE', dead, id) then
+  result = DEAD
 end
 
 -- What a limit of its key holds back in an order is in `scheduled` for when it may begin.
@@ -48,7 +50,7 @@ local function current_due()
 end
 
 -- What stays due when it was keeps its place, too.
-if result == RESCHEDULED and (when ~= 'earlier' or due < current_due()) then
+if result == MOVED and (when ~= 'earlier' or due < current_due()) then
   local head_before = head_due()
   move(id, due)
   wake(head_before, head_due())

@@ -7,7 +7,7 @@ import {
   type ClearResult,
   type DueCounts,
   type DueTime,
-  type EditResult,
+  type EnvelopeEditResult,
   type EnvelopeEdit,
   MAX_BATCH,
   type MessageLook,
@@ -123,7 +123,7 @@ export class RedisMessages implements MessageOperations {
     partition: Partition,
     call: CallId,
     { storedId: id, expected, envelope }: EnvelopeEdit,
-  ): Promise<EditResult> {
+  ): Promise<EnvelopeEditResult> {
     const given = {
       answered: this.#scripts.answered(partition, call),
       sequence: call.sequence,

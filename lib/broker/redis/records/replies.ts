@@ -2,7 +2,7 @@ import type { FinishedOutcome } from '../../../errors/publishing.errors.js';
 import { publishedAtOf } from '../../../messages/envelope.js';
 import { decodeFailureRecord } from '../../../messages/failure-record.js';
 import {
-  type EditResult,
+  type EnvelopeEditResult,
   type PartitionSignal,
   type Position,
   type DeadLetterPage,
@@ -44,8 +44,8 @@ const OCCURRENCE_RESULT = {
   4: { status: 'skipped' },
 } as const satisfies Readonly<Record<number, OccurrenceResult>>;
 const CANCEL_RESULT = ['not-found', 'cancelled', 'in-flight'] as const;
-const EDIT_RESULT = ['not-waiting', 'edited', 'changed'] as const;
-const RESCHEDULE_RESULT = ['not-found', 'rescheduled', 'in-flight'] as const;
+const EDIT_RESULT = ['changed', 'edited'] as const;
+const RESCHEDULE_RESULT = ['not-found', 'moved', 'in-flight', 'dead'] as const;
 const SETTLE_STATUS: Readonly<Record<string, SettleAnswer>> = {
   0: 'stale',
   1: 'settled',
@@ -91,11 +91,11 @@ export function tagCancelResult([answer]: Reply): TagCancelResult {
 }
 
 export function rescheduleResult([result]: Reply): RescheduleResult {
-  return RESCHEDULE_RESULT[result as 0 | 1 | 2];
+  return RESCHEDULE_RESULT[result as 0 | 1 | 2 | 3];
 }
 
-export function editResult([result]: Reply): EditResult {
-  return EDIT_RESULT[result as 0 | 1 | 2];
+export function editResult([result]: Reply): EnvelopeEditResult {
+  return EDIT_RESULT[result as 0 | 1];
 }
 
 export function dueSchedules([now, nextAt, count, repaired, damaged, ...fields]: Reply): DueSchedules {

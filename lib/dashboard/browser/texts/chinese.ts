@@ -190,8 +190,12 @@ export const chinese: Texts = {
     badJson: '这不是 JSON。',
     cancelWhat: '消息将被删除。如果已在执行，则不会重复执行。',
     removeWhat: '死信将被永久删除。',
-    changed: '完成。',
-    unchanged: '没有更改：它已不在那个状态。',
+    outcome: {
+      done: '完成。',
+      'in-flight': '没有更改：它已在处理中。',
+      dead: '没有更改：它已成为死信。',
+      gone: '没有更改：它已不在那个状态。',
+    },
   },
   dead: {
     title: '死信',

@@ -222,8 +222,12 @@ export const english = {
     badJson: 'This is not JSON.',
     cancelWhat: 'The message is removed. If it runs already, it is not repeated.',
     removeWhat: 'The dead letter is removed for good.',
-    changed: 'Done.',
-    unchanged: 'Nothing was changed: it is not in that state any more.',
+    outcome: {
+      done: 'Done.',
+      'in-flight': 'Nothing was changed: it is in flight by now.',
+      dead: 'Nothing was changed: it is a dead letter by now.',
+      gone: 'Nothing was changed: it is not in that state any more.',
+    },
   },
   dead: {
     title: 'Dead letters',

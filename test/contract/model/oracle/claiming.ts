@@ -20,6 +20,9 @@ import type { DeliveryRecord, LatestClaim, ModelPartition } from './model-partit
 const SUSPECT = 2;
 const ALONE = 3;
 
+/** For how long a repeat of a claim is answered what was handed out at most once, in milliseconds. */
+const KEPT_ONCE = 120_000;
+
 export function claim(partition: ModelPartition, request: ClaimRequest): ClaimResult {
   const { owner, sequence, lease, max, room, finished, order, keyLimits, begin = AT_ONCE } = request;
   const limits = keyLimits && partition.lines.limits.termsAt(partition.nowUp, keyLimits, begin);
@@ -42,7 +45,8 @@ export function claim(partition: ModelPartition, request: ClaimRequest): ClaimRe
   const granted = isRepeat ? latest.granted : deliveries.granted;
   if (!isRepeat) {
     const once = lease === 0 ? [...deliveries.messages] : [];
-    partition.latestClaim = { epoch, sequence, delivered: deliveries.delivered, once, granted };
+    const onceUntil = partition.now + KEPT_ONCE;
+    partition.latestClaim = { epoch, sequence, delivered: deliveries.delivered, once, onceUntil, granted };
   }
   const answer = answerOf(partition, status, deliveries, request);
   if (!limits) partition.lines.forgetLimits(partition.now);
@@ -72,9 +76,10 @@ function answerOf(
   };
 }
 
-/** The latest claim in this epoch. */
-function latestOf({ latestClaim }: ModelPartition, epoch: string): Omit<LatestClaim, 'epoch'> {
-  return latestClaim.epoch === epoch ? latestClaim : { sequence: 0, delivered: 0, once: [], granted: undefined };
+/** The latest claim in this epoch, as far as it is still known. */
+function latestOf({ latestClaim, now }: ModelPartition, epoch: string): Omit<LatestClaim, 'epoch' | 'onceUntil'> {
+  if (latestClaim.epoch !== epoch) return { sequence: 0, delivered: 0, once: [] };
+  return now < latestClaim.onceUntil ? latestClaim : { ...latestClaim, once: [] };
 }
 
 /** How many messages are due but for suspects that are held back. */

@@ -39,8 +39,9 @@ export interface LatestClaim {
   readonly epoch: string;
   readonly sequence: number;
   readonly delivered: number;
-  /** What it has handed out at most once. */
+  /** What it has handed out at most once, and until when that is answered again; epoch milliseconds. */
   readonly once: readonly ClaimedMessage[];
+  readonly onceUntil: number;
   /** What rates of keys have granted: under what time, and when it may begin; epoch milliseconds. */
   readonly granted?: { readonly at: number; readonly beginsAt: number } | undefined;
 }
@@ -77,7 +78,7 @@ export class ModelPartition {
   heldUntil = 0;
   owner: Owner | undefined;
   /** The latest claim; of another epoch than the owner's if this one has not claimed yet. */
-  latestClaim: LatestClaim = { epoch: '', sequence: 0, delivered: 0, once: [] };
+  latestClaim: LatestClaim = { epoch: '', sequence: 0, delivered: 0, once: [], onceUntil: 0 };
   readonly #clock: Clock;
   readonly #answered = new Map<string, { readonly sequence: number; readonly answer: unknown }>();
 

@@ -120,7 +120,7 @@ function limited(
  * @returns when it is due now
  */
 function hasten(partition: ModelPartition, storedId: string, due: number, dueBefore: number): number {
-  if (due >= dueBefore || move(partition, storedId, due) !== 'rescheduled') return dueBefore;
+  if (due >= dueBefore || move(partition, storedId, due) !== 'moved') return dueBefore;
   return due;
 }
 
@@ -164,19 +164,20 @@ export function runNow(partition: ModelPartition, call: CallId, storedId: string
   return partition.once(call, () => {
     const isDue = (currentDue(partition, storedId) ?? Infinity) <= partition.nowUp;
     // What stays due when it was keeps its place, too.
-    if (isDue && partition.dueOf(storedId) !== undefined) return 'rescheduled';
+    if (isDue && partition.dueOf(storedId) !== undefined) return 'moved';
     return move(partition, storedId, partition.nowUp);
   });
 }
 
 function move(partition: ModelPartition, storedId: string, due: number): RescheduleResult {
   if (partition.dueOf(storedId) === undefined) {
-    return partition.inflight.score(storedId) === undefined ? 'not-found' : 'in-flight';
+    if (partition.inflight.score(storedId) !== undefined) return 'in-flight';
+    return partition.dead.score(storedId) === undefined ? 'not-found' : 'dead';
   }
   const record = partition.deliveries.get(storedId);
   if (record) record.due = due;
   partition.placeAnew(storedId, due);
-  return 'rescheduled';
+  return 'moved';
 }
 
 export function clear(partition: ModelPartition, call: CallId, state: 'scheduled' | 'dead'): ClearResult {

@@ -42,7 +42,7 @@ class Process {
   readonly states: boolean[] = [];
   isAway = false;
 
-  constructor({ broker, clock }: Bed, member: string, limits: TopicLimits) {
+  constructor({ broker, clock }: Bed, session: string, limits: TopicLimits) {
     const watched = wrapBroker(broker, async (call) => {
       if (call.operation !== 'permit') return call.run();
       this.calls.push(call.args[1]);
@@ -52,7 +52,7 @@ class Process {
     const context = testContext({
       broker: watched,
       clock,
-      member,
+      session,
       events: {
         wants: () => true,
         emit: (kind, event) => {
@@ -61,7 +61,7 @@ class Process {
       },
     });
     this.limiter = new TopicLimiter({ context, topic: 'jobs', lease: LEASE, patience: HEARTBEAT, limits });
-    broker.watchSession(member, (signal) => {
+    broker.watchSession(session, (signal) => {
       if (signal.kind === 'permits') this.limiter.told();
     });
   }

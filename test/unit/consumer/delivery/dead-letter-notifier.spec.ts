@@ -30,7 +30,7 @@ function build(call: (letter: DeadLetter) => unknown) {
     clock,
     log: { log: () => {}, warn: () => {}, error: (message) => errors.push(message) },
     events: { wants: () => false, emit: () => {} },
-    member: 'me',
+    session: 'me',
   };
   return { errors, clock, notifier: new DeadLetterNotifier(context, [{ name: 'Jobs.onDead', topic: 'jobs', call }]) };
 }

@@ -14,7 +14,7 @@ it('settles what a process claims after it had given the partition up and has it
   const clock = new ManualClock(1_000_000);
   const broker = new EmbeddedBroker(clock);
   const context = testContext({ broker, clock });
-  const owner = ownerOf('epoch', context.member);
+  const owner = ownerOf('epoch', context.session);
   const messages = ['a', 'b'].map(
     (storedId) => ({ storedId, envelope: '[1,2]', due: { at: 0 }, onDuplicate: 'reject' }) as const,
   );

@@ -68,7 +68,7 @@ class WatchBed implements Watched {
           topic: 'jobs',
           stopped: false,
           owned,
-          inFlight: 0,
+          handling: 0,
           abandoned: 0,
           limitedSince: undefined,
           starvedSince: undefined,

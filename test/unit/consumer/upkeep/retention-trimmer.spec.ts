@@ -17,7 +17,7 @@ function build({ limits = { maxAge: 1000 }, leastPause = 0 }: { limits?: Retenti
     clock,
     log: { log: () => {}, warn: () => {}, error: () => {} },
     events: { wants: () => false, emit: () => {} },
-    member: 'me',
+    session: 'me',
   };
   const trim = (): Promise<number | undefined> => new Promise((resolve, reject) => calls.push({ resolve, reject }));
   const retention = { what: 'dead letters', limits, leastPause, trim };

@@ -7,17 +7,17 @@ import type { TopicConsumer } from './topic-consumer.js';
 /** How long outcomes may take to be confirmed after the last handler has ended, in milliseconds. */
 const SETTLE_TIMEOUT = 2000;
 
-type Drained = Pick<TopicConsumer, 'calls' | 'decided' | 'releaseDeliveries' | 'settled' | 'unfinished'>;
+type Finishing = Pick<TopicConsumer, 'calls' | 'decided' | 'releaseDeliveries' | 'settled' | 'unfinished'>;
 
-export interface DrainOptions {
+export interface FinishOptions {
   readonly context: Pick<ConsumerContext, 'clock' | 'log'>;
   /** How long handlers may take, in milliseconds. */
   readonly timeout: number;
   /** Resolves once nothing more is claimed; never rejects. */
   readonly handedOver: Promise<void>;
-  /** The call that waits for the drain, such as `app.close()`. */
+  /** The call that waits for that, such as `app.close()`. */
   readonly call: string;
-  /** Ends the drain: what still runs goes on. */
+  /** Ends the wait: what still runs goes on. */
   readonly signal?: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export interface DrainOptions {
  * Lets the handlers of some topics finish, gives back the messages of those that have not in time, and waits for a while until the
  * outcomes are confirmed. Never rejects.
  */
-export async function drain(consumers: readonly Drained[], options: DrainOptions): Promise<void> {
+export async function finishHandlers(consumers: readonly Finishing[], options: FinishOptions): Promise<void> {
   const { context, timeout, handedOver, signal } = options;
   const { clock, log } = context;
   const atMost = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
@@ -42,12 +42,12 @@ export async function drain(consumers: readonly Drained[], options: DrainOptions
   await atMost(SETTLE_TIMEOUT, Promise.all(consumers.map((consumer) => consumer.settled())));
 }
 
-function describeUnfinished(consumers: readonly Drained[], { timeout, call }: DrainOptions): string {
+function describeUnfinished(consumers: readonly Finishing[], { timeout, call }: FinishOptions): string {
   const calls = consumers.reduce((sum, consumer) => sum + consumer.calls, 0);
   const messages = consumers.flatMap(({ unfinished }) => unfinished);
   const which = messages.length === 0 ? '' : `: ${enumerate(messages)}`;
   const back = messages.length === 1 ? 'its message is' : calls === 1 ? 'its messages are' : 'their messages are';
-  // It is the last one that runs, since it cannot end before the drain has.
+  // It is the last one that runs, since it cannot end before this has.
   const advice = calls === 1 ? `. If it awaits ${call}, it waits for itself: call ${call} there without await` : '';
   return (
     `${counted(calls, 'handler')} still ${calls === 1 ? 'runs' : 'run'} after ${timeout} ms; ` +

@@ -1,0 +1,73 @@
+// What operators give and get, `nestjs-delay-queue/admin`: what is not named here may change at any time. The classes that they call are in
+// the package's main entry.
+
+// Topics and messages
+export type {
+  Agenda,
+  AgendaBucket,
+  AgendaCounts,
+  AgendaOptions,
+  TopicAgenda,
+  UnreachablePartitions,
+} from './agenda.js';
+export { EXPLAIN_CAUSES, type ExplainCause } from './explain-causes.js';
+export type { ExplainFacts, Explanation } from './explain.js';
+export type { MessageDetails } from './message-details.js';
+export type { MessageFilter } from './message-filter.js';
+export type { PeekOptions, PeekPage, PeekState } from './peek.js';
+export type { SearchOptions, SearchPage } from './search.js';
+export type { PartitionStatus, TopicCounters, TopicCounts, TopicStats } from './topic-stats.js';
+
+// Actions
+export type {
+  BulkOptions,
+  BulkProgress,
+  BulkResult,
+  CancelManyOptions,
+  CancelManyResult,
+  ClearCounts,
+  ClearOptions,
+  RemoveOptions,
+  RemoveResult,
+  RequeueOptions,
+  RequeueResult,
+  RescheduleManyResult,
+  RunNowManyResult,
+} from './bulk-options.js';
+export type { DeadLetterFilter } from './dead-letter-filter.js';
+export type { DeadLetterGroup, DeadLetterGroups } from './dead-letter-groups.js';
+export type { EditResult } from './edit-payload.js';
+
+// Who did what
+export {
+  AUDITED_ACTIONS,
+  type ActionOptions,
+  type AuditEntries,
+  type AuditEntry,
+  type AuditOptions,
+  type AuditedAction,
+} from '../events/audit-log.js';
+
+// The fleet and its Redis
+export type { DoctorReport } from './doctor.js';
+export { DOCTOR_CHECKS, type DoctorCheck, type DoctorFinding } from '../broker/inspection.interface.js';
+export type { Fleet, FleetOptions, FleetProcess, FleetTopic, ProcessTopic, WorkLateness, WorkMinute } from './fleet.js';
+export type { FleetError, FleetEvent, FleetEvents, FleetGap, FleetOrigin } from '../events/fleet-event.js';
+
+// This process
+export type { AbandonedRun, AbandonedRuns } from '../fleet/abandoned-run.interface.js';
+export type {
+  ConnectionHealth,
+  HealthCheckOptions,
+  HealthReport,
+  HealthStatus,
+  OverdueMessages,
+  SessionHealth,
+  TopicHealth,
+} from '../monitoring/health-report.interface.js';
+export type {
+  MetricsReading,
+  TopicBacklog,
+  TopicConsumption,
+  TopicReading,
+} from '../monitoring/delay-queue-metrics.interface.js';
