@@ -17,7 +17,7 @@ export class FinishedMessages {
   }
 
   /** Whether anything may be left, also if nothing more is kept: it stays for as long as it was promised. */
-  get #hasKept(): boolean {
+  get hasKept(): boolean {
     return this.keeps || this.limits?.maxAge !== undefined;
   }
 
@@ -38,7 +38,7 @@ export class FinishedMessages {
   find(storedId: string, now: number): EndedMessage | undefined {
     const at = this.set.score(storedId);
     const { maxAge = Infinity } = this.limits ?? {};
-    return this.#hasKept && at !== undefined && at + maxAge > now ? this.#endings.get(storedId) : undefined;
+    return this.hasKept && at !== undefined && at + maxAge > now ? this.#endings.get(storedId) : undefined;
   }
 
   /** The same, however old it is. */

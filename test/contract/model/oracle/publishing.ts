@@ -40,7 +40,7 @@ function publishOne(partition: ModelPartition, message: NewMessage): PublishResu
   const wanted = partition.dueTime(message.due);
   const kept = isNew ? keptEnded(partition, message, wanted) : keptWaiting(partition, message, wanted);
   if (kept) return kept;
-  if (isNew && partition.finished.keeps) partition.finished.forget(message.storedId);
+  if (isNew && partition.finished.hasKept) partition.finished.forget(message.storedId);
   return { status: isNew ? 'created' : 'replaced', dueAt: store(partition, message, wanted) };
 }
 
