@@ -9,18 +9,8 @@ type PermitSource = Pick<TopicLimiter, 'take' | 'keepsWaiting'>;
 /** What a call of the handler consists of. */
 type Checked = readonly { readonly delivery: Delivery }[];
 
-/**
- * Waits for the time from which limits let a call begin.
- *
- * @returns `undefined` if there is nothing to wait for
- */
-export function untilPermitted(handling: TopicHandling, checked: Checked): Promise<void> | undefined {
-  const { context, handled } = handling;
-  if (handled.settings.delivery !== 'at-most-once') return whenPermitted(context.clock, checked);
-  return checked.some(({ delivery }) => delivery.begin) ? untilRenewed(handling, checked) : undefined;
-}
-
-async function untilRenewed(handling: TopicHandling, checked: Checked): Promise<void> {
+/** Waits for the time from which limits let a call begin that cannot be given back. */
+export async function untilRenewed(handling: TopicHandling, checked: Checked): Promise<void> {
   const deliveries = checked.map(({ delivery }) => delivery);
   do await whenPermitted(handling.context.clock, checked);
   while (await renewPermits(handling, deliveries));

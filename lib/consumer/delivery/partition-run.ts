@@ -1,21 +1,20 @@
 import type { Owner, Partition, PartitionSignal, Unsubscribe } from '../../broker/broker.interface.js';
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { PartitionProgress } from '../../fleet/progress.js';
+import { AtLeastOnce } from './at-least-once.js';
+import { AtMostOnce } from './at-most-once.js';
 import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
+import type { DeliveryGuarantee } from './delivery-guarantee.interface.js';
 import { DeliveryReporter } from './delivery-reporter.js';
 import { type Destination, HandlerDestination } from './handler-destination.js';
-import { untilPermitted } from './late-permits.js';
-import { LeaseRenewer } from './lease-renewer.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
-import { waitForEarlierRun } from './earlier-run.js';
 import { type RetentionTrimmer, trimmerOfDeadLetters, trimmerOfFinished } from '../upkeep/retention-trimmer.js';
 import { RunningDeliveries } from './running-deliveries.js';
 import { ScheduleRunner } from '../upkeep/schedule-runner.js';
-import { SlotQueue } from './slot-queue.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
 import type { TopicHandling } from './topic-handling.js';
-import { ACKED, RELEASED, type Verdict, failedAttempt, notCalled } from './verdict.js';
+import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
 
 /** Who holds a partition, as its run sees it. */
 export interface PartitionOwner {
@@ -39,10 +38,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   readonly #destination: Destination;
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
-  readonly #renewer: LeaseRenewer;
-  /** Whether what is claimed is gone: it has no lease, is not settled, and cannot be given back. */
-  readonly #isOnce: boolean;
-  readonly #withoutSlots: SlotQueue;
+  readonly #guarantee: DeliveryGuarantee;
   readonly #deadLetters: RetentionTrimmer;
   /** Only if finished messages are kept, or are left of another owner's. */
   #finished: RetentionTrimmer | undefined;
@@ -63,13 +59,28 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#destination = new HandlerDestination(context, handler);
     this.#settler = new Settler(context, partition, this, handled.settings.finished !== undefined);
     this.#reporter = new DeliveryReporter(handling, topics.knownOrder(partition.topic));
-    this.#isOnce = handled.settings.delivery === 'at-most-once';
-    this.#withoutSlots = new SlotQueue(handling, (deliveries) => this.#begin(deliveries));
-    this.#renewer = new LeaseRenewer(handling, partition, {
+    this.#guarantee = handled.settings.delivery === 'at-most-once' ? this.#atMostOnce() : this.#atLeastOnce();
+    this.#deadLetters = trimmerOfDeadLetters(context, partition, handled.settings);
+  }
+
+  #atLeastOnce(): AtLeastOnce {
+    return new AtLeastOnce({
+      handling: this.#handling,
+      partition: this.partition,
       running: this.#running,
       settler: this.#settler,
+      check: async (delivery) => this.#sift([delivery], [await this.#check.check(delivery)])[0],
+      decide: (delivery, verdict) => this.#settle(delivery, verdict),
     });
-    this.#deadLetters = trimmerOfDeadLetters(context, partition, handled.settings);
+  }
+
+  #atMostOnce(): AtMostOnce {
+    return new AtMostOnce({
+      handling: this.#handling,
+      running: this.#running,
+      reporter: this.#reporter,
+      begin: (deliveries) => this.#begin(deliveries),
+    });
   }
 
   // ── owned or not ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,10 +147,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   // ── the way of a delivery ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * Claimed: takes the deliveries, in calls of at most a batch, one a slot; what there is no slot for goes back, or waits for one if it is
-   * delivered at most once.
-   */
+  /** Claimed: takes the deliveries, in calls of at most a batch, one a slot. */
   take(deliveries: readonly Delivery[], slots: number): number {
     const { handler, leaseEnds, suspects } = this.#handling;
     leaseEnds.check();
@@ -147,43 +155,17 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     for (const { weight } of deliveries) if (weight > 0) suspects.take(weight);
     const [first] = deliveries;
     if (!first) return 0;
-    const fresh = deliveries.filter((delivery) => this.#isOnce || !this.#keepWaiting(delivery));
+    const fresh = this.#guarantee.claimed(deliveries);
     const size = handler.batch ?? 1;
-    if (this.#isOnce) for (const delivery of fresh) this.#running.addGone(delivery);
-    const rest = fresh.splice(slots * size);
-    if (this.#isOnce) this.#withoutSlots.add(rest);
-    else for (const delivery of rest) this.#settle(delivery, RELEASED);
+    this.#guarantee.withoutSlots(fresh.splice(slots * size));
     for (let begin = 0; begin < fresh.length; begin += size) this.#begin(fresh.slice(begin, begin + size));
-    if (!this.#isOnce) this.#renewer.start(first.endsAt);
+    this.#guarantee.renewer?.start(first.endsAt);
     return Math.ceil(fresh.length / size);
-  }
-
-  /** A message never runs twice at once here: if it does still run, it waits, in no slot. Answers whether it does. */
-  #keepWaiting(delivery: Delivery): boolean {
-    const earlier = this.#running.runOf(delivery.storedId);
-    if (!earlier) return false;
-    // The lease of whatever came before may have ended unnoticed.
-    for (const before of [earlier, this.#running.addWaiting(delivery)]) {
-      before?.abort(new DeliveryAbortedError('LEASE_LOST'));
-    }
-    void this.#wait(delivery, earlier);
-    return true;
-  }
-
-  /** Never rejects. */
-  async #wait(delivery: Delivery, earlier: Delivery): Promise<void> {
-    const [checked] = this.#sift([delivery], [await this.#check.check(delivery)]);
-    if (!checked) return;
-    this.#settle(delivery, await waitForEarlierRun(this.#handling, checked, earlier));
-    this.#running.remove(delivery);
   }
 
   #begin(deliveries: readonly Delivery[]): void {
     const call = new Call(deliveries, this.#handling.slots);
-    for (const delivery of deliveries) {
-      delivery.call = call;
-      if (!this.#isOnce) this.#running.add(delivery);
-    }
+    for (const delivery of deliveries) delivery.call = call;
     call.ended = this.#deliver(call);
   }
 
@@ -192,7 +174,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
     const sifted = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
-    const permitted = untilPermitted(this.#handling, sifted);
+    const permitted = this.#guarantee.untilPermitted(sifted);
     // Mostly nothing has to be waited for.
     if (permitted) await permitted;
     const checked = this.#inTime(sifted);
@@ -232,12 +214,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     return checked;
   }
 
-  /** Gives back what a limit of its topic or its key does not let begin any more; what is delivered at most once cannot be. */
+  /** Gives back what a limit of its topic or its key does not let begin any more. */
   #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
-    const { context, hold, starvation } = this.#handling;
+    const { context, starvation } = this.#handling;
     const now = context.clock.now();
-    const mayBegin = ({ delivery }: CheckedDelivery): boolean =>
-      this.#isOnce || (now <= delivery.mustBeginBy && !hold.holds);
+    const mayBegin = ({ delivery }: CheckedDelivery): boolean => this.#guarantee.mayBegin(delivery, now);
     if (checked.every((one) => mayBegin(one) && !one.delivery.settled)) return checked;
     return checked.filter((one) => {
       if (mayBegin(one) && !one.delivery.settled) return true;
@@ -262,17 +243,14 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
-    const { startedAt, grantedAt, permits } = delivery;
-    if (startedAt === undefined) permits?.notCalled();
+    if (delivery.startedAt === undefined) delivery.permits?.notCalled();
     if (verdict.outcome.kind === 'put-off' && verdict.outcome.scope === 'topic') {
       this.#handling.hold.extend(verdict.outcome.delay);
     }
     if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
-    const isGranted = startedAt === undefined && grantedAt !== undefined;
-    if (this.#isOnce) this.#reporter.reportGone(delivery, verdict);
-    else this.#settler.settle(delivery, isGranted ? notCalled(verdict, grantedAt) : verdict);
+    this.#guarantee.decided(delivery, verdict);
     if (--this.#undecided === 0) for (const resolve of this.#onDecided.splice(0)) resolve();
   }
 
@@ -292,7 +270,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   waits(isWaiting: boolean): void {
     this.#handling.log.sawFull(this.partition.index, isWaiting);
     // Their leases were watched while their handlers ran.
-    if (isWaiting) this.#renewer.start(Infinity);
+    if (isWaiting) this.#guarantee.renewer?.start(Infinity);
     // While they were a crowd, nothing was claimed.
     else this.#claimer?.wake(0);
   }
@@ -313,7 +291,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Renews the leases now, since signals may have been lost. */
   renewLeases(): void {
-    if (!this.#isOnce && this.#running.size + this.waitingForRoom > 0) void this.#renewer.renew();
+    if (this.#running.size + this.waitingForRoom > 0) void this.#guarantee.renewer?.renew();
   }
 
   /**
@@ -321,7 +299,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
    * lost, also if it still waits for its call.
    */
   releaseAll(): void {
-    const uncalled = this.#withoutSlots.giveUp();
+    const uncalled = this.#guarantee.giveUp();
     for (const delivery of this.#running) {
       delivery.abort(new DeliveryAbortedError('SHUTDOWN'));
       this.#settle(delivery, RELEASED);
@@ -359,7 +337,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     const trimmers = [this.#deadLetters, this.#finished];
     await Promise.all([
       this.stop(),
-      this.#renewer.stop(),
+      this.#guarantee.renewer?.stop(),
       this.#settler.stop(),
       ...trimmers.map((trimmer) => trimmer?.stop()),
     ]);
