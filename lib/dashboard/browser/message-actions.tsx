@@ -4,10 +4,9 @@ import type { ShownMessage } from '../redaction.js';
 import { act } from './api.js';
 import { ActionButton, Dialog, Field } from './controls.js';
 import type { Json } from './json.js';
+import { type Action, type Outcome, outcomeOf } from './message-outcome.js';
 import { may, seesPayloads } from './session.js';
 import { text } from './texts/text.js';
-
-type Action = 'runNow' | 'reschedule' | 'edit' | 'cancel' | 'requeue' | 'remove';
 
 const ACTIONS: Readonly<Record<ShownMessage['state'], readonly Action[]>> = {
   scheduled: ['runNow', 'reschedule', 'edit', 'cancel'],
@@ -76,17 +75,6 @@ function actionsOn({ state, payload }: Json<ShownMessage>): readonly Action[] {
 
 function nameOf({ topic, id, key }: Json<ShownMessage>): { topic: string; id: string; key: string } {
   return { topic, id, key };
-}
-
-/** What an action has done, or the state that the message was in instead. */
-export type Outcome = 'done' | 'in-flight' | 'dead' | 'gone';
-
-/** Of what an action has answered. */
-function outcomeOf(action: Action, answer: unknown): Outcome {
-  const { result, requeued, removed } = answer as Record<string, unknown>;
-  if (result === 'dead' || (result === 'in-flight' && action !== 'cancel')) return result;
-  const isDone = typeof result === 'string' ? result !== 'not-found' : Number(requeued ?? removed) > 0;
-  return isDone ? 'done' : 'gone';
 }
 
 interface FormProps extends MessageProps {
