@@ -1,5 +1,5 @@
 import type { DueCounts, Partition } from '../broker/broker.interface.js';
-import { assertInteger, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { optionalTime, toDate } from '../time/date.js';
 import { partitionsOf } from '../broker/partitions.js';
@@ -127,11 +127,9 @@ export async function agendaOf(
 
 /** The ends of all buckets, from the beginning of the first one. */
 function timesOf(options: AgendaOptions, now: number): number[] {
-  assertOptions('The options of agenda', options, ['from', 'to', 'buckets']);
-  const { buckets = DEFAULT_BUCKETS } = options;
-  assertInteger('buckets', buckets, { min: 1, max: MAX_BUCKETS });
-  const from = optionalTime('from', options.from) ?? Math.floor(now);
-  const to = optionalTime('to', options.to) ?? from + HOUR;
+  const { buckets, ...given } = applyRules(AGENDA_RULES, 'The options of agenda', options, '');
+  const from = given.from ?? Math.floor(now);
+  const to = given.to ?? from + HOUR;
   if (to - from < buckets) {
     throw new InvalidArgumentError(
       `to must be at least a millisecond for each of the ${buckets} buckets after from. ` +
@@ -140,6 +138,12 @@ function timesOf(options: AgendaOptions, now: number): number[] {
   }
   return Array.from({ length: buckets + 1 }, (_, i) => from + Math.round((i * (to - from)) / buckets));
 }
+
+const AGENDA_RULES = {
+  from: optionalTime,
+  to: optionalTime,
+  buckets: orElse(integer(1, MAX_BUCKETS), DEFAULT_BUCKETS),
+} satisfies Rules<AgendaOptions>;
 
 async function countTopics(
   dependencies: AdminDependencies,

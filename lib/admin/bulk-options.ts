@@ -1,10 +1,8 @@
-import { isAbortSignal } from '../checks/kinds.js';
 import { describe } from '../checks/describe.js';
-import { MAX_DELAY } from '../checks/limits.js';
-import { assertBoolean, assertOptions } from '../checks/validate.js';
+import { type Rules, abortSignal, applyRules, asGiven, duration, orElse, trueOrFalse } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { type Duration, parseDuration } from '../time/duration.js';
-import { type ActionOptions, assertActor } from '../events/audit-log.js';
+import type { Duration } from '../time/duration.js';
+import { type ActionOptions, checkedActor } from '../events/audit-log.js';
 import type { MessageDetails } from './message-details.js';
 
 /**
@@ -161,15 +159,26 @@ export interface CheckedBulkOptions {
   readonly onProgress: ((progress: BulkProgress) => void) | undefined;
 }
 
-const CLEAR_OPTIONS: readonly (keyof ClearOptions)[] = ['actor', 'dryRun', 'signal', 'onProgress'];
-const BULK_OPTIONS: readonly (keyof BulkOptions)[] = [...CLEAR_OPTIONS, 'rate'];
-const CANCEL_OPTIONS: readonly (keyof CancelManyOptions)[] = [...BULK_OPTIONS, 'inFlight'];
-const REQUEUE_OPTIONS: readonly (keyof RequeueOptions)[] = [...BULK_OPTIONS, 'delay', 'payload'];
+const CLEAR_RULES = {
+  actor: checkedActor,
+  dryRun: orElse(trueOrFalse, false),
+  signal: abortSignal,
+  onProgress: orElse(checkedCallback, undefined),
+} satisfies Rules<ClearOptions>;
+
+const BULK_RULES = { ...CLEAR_RULES, rate: orElse(checkedRate, undefined) } satisfies Rules<BulkOptions>;
+
+const CANCEL_RULES = { ...BULK_RULES, inFlight: orElse(trueOrFalse, false) } satisfies Rules<CancelManyOptions>;
+
+const REQUEUE_RULES = {
+  ...BULK_RULES,
+  delay: orElse(duration(0), 0),
+  payload: asGiven,
+} satisfies Rules<RequeueOptions>;
 
 /** @throws InvalidArgumentError also for an unknown option: a misspelt dry run would be none */
 export function checkedClearOptions(options: ClearOptions): CheckedBulkOptions {
-  assertOptions('The options of drain and purge', options, CLEAR_OPTIONS);
-  return checkedBulkOptions(options);
+  return { ...applyRules(CLEAR_RULES, 'The options of drain and purge', options, ''), rate: undefined };
 }
 
 /**
@@ -177,16 +186,12 @@ export function checkedClearOptions(options: ClearOptions): CheckedBulkOptions {
  * @throws InvalidArgumentError
  */
 export function checkedOptionsOf(method: 'remove' | 'reschedule' | 'runNow', options: BulkOptions): CheckedBulkOptions {
-  assertOptions(`The options of ${method}`, options, BULK_OPTIONS);
-  return checkedBulkOptions(options);
+  return applyRules(BULK_RULES, `The options of ${method}`, options, '');
 }
 
 /** @throws InvalidArgumentError */
 export function checkedCancelOptions(options: CancelManyOptions): CheckedBulkOptions & { readonly inFlight: boolean } {
-  assertOptions('The options of cancel', options, CANCEL_OPTIONS);
-  const { inFlight = false } = options;
-  assertBoolean('inFlight', inFlight);
-  return { ...checkedBulkOptions(options), inFlight };
+  return applyRules(CANCEL_RULES, 'The options of cancel', options, '');
 }
 
 /**
@@ -194,29 +199,17 @@ export function checkedCancelOptions(options: CancelManyOptions): CheckedBulkOpt
  * @throws InvalidArgumentError
  */
 export function checkedRequeueOptions(options: RequeueOptions): CheckedBulkOptions & { readonly delay: number } {
-  assertOptions('The options of requeue', options, REQUEUE_OPTIONS);
-  return { ...checkedBulkOptions(options), delay: parseDuration('delay', options.delay ?? 0, { max: MAX_DELAY }) };
+  return applyRules(REQUEUE_RULES, 'The options of requeue', options, '');
 }
 
-function checkedBulkOptions({
-  actor,
-  dryRun = false,
-  rate,
-  signal = new AbortController().signal,
-  onProgress,
-}: BulkOptions): CheckedBulkOptions {
-  assertActor(actor);
-  assertBoolean('dryRun', dryRun);
-  if (rate !== undefined && (typeof rate !== 'number' || !Number.isFinite(rate) || rate <= 0)) {
-    throw new InvalidArgumentError(
-      `rate must be a number of messages a second, greater than 0. Given: ${describe(rate)}.`,
-    );
-  }
-  if (!isAbortSignal(signal)) {
-    throw new InvalidArgumentError(`signal must be an AbortSignal. Given: ${describe(signal)}.`);
-  }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw new InvalidArgumentError(`onProgress must be a function. Given: ${describe(onProgress)}.`);
-  }
-  return { dryRun, rate, signal, onProgress };
+function checkedRate(name: string, rate: unknown): number {
+  if (typeof rate === 'number' && Number.isFinite(rate) && rate > 0) return rate;
+  throw new InvalidArgumentError(
+    `${name} must be a number of messages a second, greater than 0. Given: ${describe(rate)}.`,
+  );
+}
+
+function checkedCallback(name: string, callback: NonNullable<ClearOptions['onProgress']>): typeof callback {
+  if (typeof callback === 'function') return callback;
+  throw new InvalidArgumentError(`${name} must be a function. Given: ${describe(callback)}.`);
 }

@@ -5,7 +5,7 @@ import {
   type ReportedWork,
   type TopicWork,
 } from '../broker/broker.interface.js';
-import { assertInteger, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { Lateness } from '../fleet/lateness.js';
 import { type LiveProcess, liveProcesses } from '../fleet/live-sessions.js';
 import { type TopicRef, checkedTopicName } from '../messages/topic.js';
@@ -127,14 +127,14 @@ export interface WorkLateness {
   readonly max: number;
 }
 
-const DEFAULT_MINUTES = 5;
+const FLEET_RULES = {
+  topic: orElse((_, topic: TopicRef) => checkedTopicName(topic), undefined),
+  minutes: orElse(integer(0, MINUTES_KEPT), 5),
+} satisfies Rules<FleetOptions>;
 
 /** @throws InvalidArgumentError, BrokerUnavailableError */
 export async function lookAtFleet(dependencies: AdminDependencies, options: FleetOptions): Promise<Fleet> {
-  assertOptions('The options of fleet', options, ['topic', 'minutes']);
-  const { minutes = DEFAULT_MINUTES } = options;
-  assertInteger('minutes', minutes, { min: 0, max: MINUTES_KEPT });
-  const topic = options.topic === undefined ? undefined : checkedTopicName(options.topic);
+  const { topic, minutes } = applyRules(FLEET_RULES, 'The options of fleet', options, '');
   const { broker } = dependencies;
   await tellOwn(dependencies);
   const processes = await served(dependencies, () => liveProcesses(broker));

@@ -1,5 +1,6 @@
 import { MAX_BATCH } from '../broker/broker.interface.js';
-import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, asGiven, integer, orElse } from '../checks/rules.js';
+import { assertOneOf } from '../checks/validate.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type MessageDetails, toDetails } from './message-details.js';
 import { assertListedTag } from './message-filter.js';
@@ -50,7 +51,11 @@ export const PEEK_STATES = [
   'dead',
   'finished',
 ] as const satisfies readonly PeekState[];
-const DEFAULT_LIMIT = 50;
+const PEEK_RULES = {
+  limit: orElse(integer(1, MAX_BATCH), 50),
+  cursor: asGiven<string | undefined>,
+  tag: asGiven<string | undefined>,
+} satisfies Rules<PeekOptions>;
 
 /**
  * Lists the messages of one state, a page at a time.
@@ -64,9 +69,7 @@ export async function peek(
   options: PeekOptions,
 ): Promise<PeekPage> {
   assertOneOf('state', state, PEEK_STATES);
-  assertOptions('The options of peek', options, ['limit', 'cursor', 'tag']);
-  const { limit = DEFAULT_LIMIT, cursor, tag } = options;
-  assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
+  const { limit, cursor, tag } = applyRules(PEEK_RULES, 'The options of peek', options, '');
   if (tag !== undefined) assertListedTag(tag, [state]);
   const start = cursor === undefined ? new Map() : decodeCursor(cursor, { topic, state, tag });
   const config = await served(dependencies, () => dependencies.broker.configOf(topic));

@@ -1,7 +1,7 @@
 import { MAX_BATCH } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
-import { isAbortSignal } from '../checks/kinds.js';
-import { assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import { type Rules, abortSignal, applyRules, asGiven, integer, orElse } from '../checks/rules.js';
+import { assertOneOf } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { type AdminDependencies, served } from './admin-dependencies.js';
 import { type MessageDetails, toDetails } from './message-details.js';
@@ -115,17 +115,19 @@ interface CheckedSearch {
 
 /** @throws InvalidArgumentError */
 function checkedSearch(topic: string, given: MessageFilter, options: SearchOptions): CheckedSearch {
-  assertOptions('The options of search', options, ['states', 'limit', 'maxRead', 'cursor', 'signal']);
-  const { limit = DEFAULT_LIMIT, maxRead = DEFAULT_MAX_READ, cursor, signal = new AbortController().signal } = options;
-  const states = statesOf(given, options.states);
+  const { cursor, states: wanted, ...used } = applyRules(SEARCH_RULES, 'The options of search', options, '');
+  const states = statesOf(given, wanted);
   const filter = checkedMessageFilter(given, states);
-  assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
-  assertInteger('maxRead', maxRead, { min: 1, max: MOST_READ });
-  if (!isAbortSignal(signal)) {
-    throw new InvalidArgumentError(`signal must be an AbortSignal. Given: ${describe(signal)}.`);
-  }
-  return { filter, states, limit, maxRead, signal, start: startOf(topic, cursor, states, filter) };
+  return { ...used, filter, states, start: startOf(topic, cursor, states, filter) };
 }
+
+const SEARCH_RULES = {
+  states: asGiven,
+  limit: orElse(integer(1, MAX_BATCH), DEFAULT_LIMIT),
+  maxRead: orElse(integer(1, MOST_READ), DEFAULT_MAX_READ),
+  cursor: asGiven<string | undefined>,
+  signal: abortSignal,
+} satisfies Rules<SearchOptions>;
 
 function statesOf(filter: MessageFilter | null, states: unknown): readonly State[] {
   if (states === undefined) {

@@ -1,14 +1,26 @@
 import type { HistorySettings, RetentionLimits, TopicLimits } from '../broker/broker.interface.js';
 import type { RedisSettings } from '../broker/redis/connection/redis-settings.js';
 import { describe } from '../checks/describe.js';
-import { MAX_ATTEMPTS, MAX_DELAY, MAX_PARTITIONS } from '../checks/limits.js';
+import { MAX_PARTITIONS } from '../checks/limits.js';
 import { isPlainObject } from '../checks/kinds.js';
-import { asConfiguration, assertBoolean, assertInteger, assertOneOf, assertOptions } from '../checks/validate.js';
+import {
+  type Rule,
+  type Rules,
+  applyRules,
+  asGiven,
+  duration,
+  integer,
+  oneOf,
+  orElse,
+  trueOrFalse,
+} from '../checks/rules.js';
+import { asConfiguration } from '../checks/validate.js';
 import type { ConsumerSettings } from '../consumer/consumer-context.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { DEFAULT_BACKOFF } from '../messages/backoff.js';
-import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
+import { type ReplicaOptions, type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
 import { assertName } from '../messages/topic.js';
+import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { parseDuration } from '../time/duration.js';
@@ -16,20 +28,16 @@ import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import { assertRedis } from './assert-redis.js';
 import type {
   ConsumerOptions,
+  DeadLetterOptions,
   DelayQueueModuleOptions,
+  FinishedOptions,
   FleetEventsOptions,
   MaxInFlightOptions,
   RateLimitOptions,
   TopicOptions,
 } from './delay-queue-options.interface.js';
 import { resolveHistory } from './resolve-history.js';
-import {
-  MAX_CONCURRENCY,
-  optionalDuration,
-  optionalSerializer,
-  resolveBackoff,
-  resolveLease,
-} from './option-checks.js';
+import { ATTEMPTS, BACKOFF, CONCURRENCY, LEASE, LIMIT, SERIALIZER } from './option-checks.js';
 
 /** The options of a connection, checked and with all defaults filled in. Times in milliseconds. */
 export interface ResolvedOptions {
@@ -61,47 +69,6 @@ const LONGEST_HEARTBEAT = 5000;
 /** Half of the time for which Redis remembers the answer to a call, in milliseconds. */
 const MAX_TIMEOUT = 60_000;
 
-/** Most deliveries within the time of a rate limit. */
-const MAX_RATE = 1_000_000_000;
-
-/** Most messages in flight that a limit can name. */
-const MAX_IN_FLIGHT = 1_000_000;
-
-/** Events of the fleet that are kept unless an option says otherwise: some 6 MB in Redis. */
-const DEFAULT_FLEET_LENGTH = 100_000;
-
-const MODULE_OPTIONS = [
-  'redis',
-  'prefix',
-  'topics',
-  'defaults',
-  'consumer',
-  'publishTimeout',
-  'replicas',
-  'middleware',
-  'metrics',
-  'fleetEvents',
-  'history',
-  'serializer',
-] as const;
-/** They are needed when the module is imported, so they are given to `forRoot()`, or beside a factory. */
-const IMPORT_OPTIONS = ['name', 'isGlobal'] as const;
-const TOPIC_OPTIONS = [
-  'partitions',
-  'ordered',
-  'rateLimit',
-  'maxInFlight',
-  'delivery',
-  'attempts',
-  'backoff',
-  'timeout',
-  'expireAfter',
-  'deadLetter',
-  'finished',
-  'serializer',
-] as const;
-const CONSUMER_OPTIONS = ['concurrency', 'lease', 'autoStart', 'shutdownTimeout', 'maxIdleWait'] as const;
-
 const METRICS_FUNCTIONS = [
   'countPublished',
   'countHandled',
@@ -113,6 +80,8 @@ const METRICS_FUNCTIONS = [
   'open',
 ] as const satisfies readonly (keyof DelayQueueMetrics)[];
 
+const NO_RETENTION: RetentionLimits = { maxAge: undefined, maxCount: undefined };
+
 const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   partitions: undefined,
   order: undefined,
@@ -123,7 +92,7 @@ const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   timeout: undefined,
   expireAfter: undefined,
   serializer: undefined,
-  deadLetter: { maxAge: undefined, maxCount: undefined },
+  deadLetter: NO_RETENTION,
   finished: undefined,
 };
 
@@ -138,27 +107,21 @@ export function resolveOptions(options: DelayQueueModuleOptions): ResolvedOption
  * @throws InvalidArgumentError
  */
 export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions {
-  assertOptions('The module options', options, [...MODULE_OPTIONS, ...IMPORT_OPTIONS]);
-  assertNotFromFactory(options);
-  const { redis = 'redis://127.0.0.1:6379', prefix = 'dq', replicas } = options;
-  const publishTimeout = resolveTimeout('publishTimeout', options.publishTimeout);
-  const { topics = {}, defaults = {}, consumer = {}, middleware = [], metrics, fleetEvents = false, history } = options;
-  const serializer = optionalSerializer('serializer', options.serializer);
-  assertName('prefix', prefix);
-  assertRedis(redis);
+  const {
+    name: _name,
+    isGlobal: _isGlobal,
+    topics,
+    defaults,
+    serializer,
+    replicas,
+    ...used
+  } = applyRules(MODULE_RULES, 'The module options', options, '');
   const base = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
   const own = resolveTopics(topics, base);
   return Object.freeze({
     given: options,
-    redis,
-    prefix,
-    publishTimeout,
-    replicas: replicas === undefined ? undefined : resolveReplicas('replicas', replicas, publishTimeout),
-    consumer: consumer === false ? undefined : resolveConsumer(consumer),
-    middleware: resolveMiddleware(middleware),
-    metrics: resolveMetrics(metrics),
-    fleetEvents: resolveFleetEvents(fleetEvents),
-    history: history === undefined ? undefined : resolveHistory(history),
+    ...used,
+    replicas: replicas === undefined ? undefined : resolveReplicas('replicas', replicas, used.publishTimeout),
     topics: [...own.keys()],
     topicSettings: (topic: string) => own.get(topic) ?? base,
   });
@@ -174,14 +137,37 @@ export function resolveTimeout(name: string, timeout: unknown = '5s'): number {
 }
 
 /** Nest takes them out of what `forRoot()` is given; if one is there, a factory has made it. */
-function assertNotFromFactory(options: DelayQueueModuleOptions): void {
-  const misplaced = IMPORT_OPTIONS.find((option) => options[option] !== undefined);
-  if (misplaced === undefined) return;
+const notFromFactory: Rule<unknown, undefined> = (option, given) => {
+  if (given === undefined) return undefined;
   throw new InvalidArgumentError(
-    `The options that a factory makes have '${misplaced}', which has to be known before it is called. Give it beside ` +
-      `useFactory, useClass or useExisting: forRootAsync({ ${misplaced}, useFactory }).`,
+    `The options that a factory makes have '${option}', which has to be known before it is called. Give it beside ` +
+      `useFactory, useClass or useExisting: forRootAsync({ ${option}, useFactory }).`,
   );
-}
+};
+
+const MODULE_RULES = {
+  name: notFromFactory,
+  isGlobal: notFromFactory,
+  redis: (_, redis: RedisSettings = 'redis://127.0.0.1:6379') => {
+    assertRedis(redis);
+    return redis;
+  },
+  prefix: (name, prefix: string = 'dq') => {
+    assertName(name, prefix);
+    return prefix;
+  },
+  topics: orElse(asGiven<Record<string, TopicOptions>>, {}),
+  defaults: orElse(asGiven<TopicOptions>, {}),
+  consumer: (name, consumer: ConsumerOptions | false = {}) =>
+    consumer === false ? undefined : resolveConsumer(name, consumer),
+  publishTimeout: resolveTimeout,
+  replicas: asGiven<ReplicaOptions | undefined>,
+  middleware: (_, middleware: readonly DelayQueueMiddleware[] = []) => resolveMiddleware(middleware),
+  metrics: orElse(resolveMetrics, undefined),
+  fleetEvents: orElse(resolveFleetEvents, undefined),
+  history: orElse((_, history: unknown) => resolveHistory(history), undefined),
+  serializer: orElse(SERIALIZER, undefined),
+} satisfies Rules<DelayQueueModuleOptions>;
 
 function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings): Map<string, TopicSettings> {
   if (!isPlainObject(topics)) {
@@ -196,52 +182,58 @@ function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings
 }
 
 function resolveTopic(name: string, options: TopicOptions, base: TopicSettings): TopicSettings {
-  assertOptions(name, options, TOPIC_OPTIONS);
-  const { partitions = base.partitions, attempts = base.attempts, backoff, timeout, expireAfter } = options;
-  if (partitions !== undefined) assertInteger(`${name}.partitions`, partitions, { min: 1, max: MAX_PARTITIONS });
-  assertInteger(`${name}.attempts`, attempts, { min: 1, max: MAX_ATTEMPTS });
-  const { deadLetter = {} } = options;
-  assertOptions(`${name}.deadLetter`, deadLetter, ['maxAge', 'maxCount']);
-  const { maxCount = base.deadLetter.maxCount } = deadLetter;
-  if (maxCount !== undefined) {
-    assertInteger(`${name}.deadLetter.maxCount`, maxCount, { min: 0, max: Number.MAX_SAFE_INTEGER });
-  }
-  const order = resolveOrder(`${name}.ordered`, options.ordered) ?? base.order;
-  const limits = resolveLimits(name, options, base.limits);
-  return Object.freeze({
-    partitions,
-    order,
-    limits,
-    delivery: resolveDelivery(name, options, { ...base, order, limits }),
-    attempts,
-    backoff: backoff === undefined ? base.backoff : resolveBackoff(`${name}.backoff`, backoff),
-    timeout: optionalDuration(`${name}.timeout`, timeout) ?? base.timeout,
-    expireAfter: optionalDuration(`${name}.expireAfter`, expireAfter) ?? base.expireAfter,
-    serializer: optionalSerializer(`${name}.serializer`, options.serializer) ?? base.serializer,
-    deadLetter: {
-      maxAge: optionalDuration(`${name}.deadLetter.maxAge`, deadLetter.maxAge) ?? base.deadLetter.maxAge,
-      maxCount,
-    },
-    finished: resolveFinished(`${name}.finished`, options.finished) ?? base.finished,
-  });
+  const {
+    ordered: order,
+    rateLimit: rate,
+    maxInFlight: inFlight,
+    ...used
+  } = applyRules(topicRules(base), name, options);
+  const settings = { ...used, order, limits: rate || inFlight ? { rate, inFlight } : undefined };
+  assertMayBeOnce(name, settings, options.attempts !== undefined);
+  return Object.freeze(settings);
+}
+
+/** What a topic leaves out is as in `base`. */
+function topicRules(base: TopicSettings) {
+  return {
+    partitions: orElse(integer(1, MAX_PARTITIONS), base.partitions),
+    ordered: orElse(resolveOrder, base.order),
+    rateLimit: orElse(resolveRate, base.limits?.rate),
+    maxInFlight: orElse(resolveInFlight, base.limits?.inFlight),
+    delivery: orElse(oneOf('at-least-once', 'at-most-once'), base.delivery),
+    attempts: orElse(ATTEMPTS, base.attempts),
+    backoff: orElse(BACKOFF, base.backoff),
+    timeout: orElse(LIMIT, base.timeout),
+    expireAfter: orElse(LIMIT, base.expireAfter),
+    deadLetter: (name, deadLetter: DeadLetterOptions = {}) =>
+      applyRules(retentionRules(0, base.deadLetter), name, deadLetter),
+    finished: orElse(resolveFinished, base.finished),
+    serializer: orElse(SERIALIZER, base.serializer),
+  } satisfies Rules<TopicOptions>;
+}
+
+/** @param fewest that a count can ask for */
+function retentionRules(fewest: number, { maxAge, maxCount }: RetentionLimits) {
+  return {
+    maxAge: orElse(LIMIT, maxAge),
+    maxCount: orElse(integer(fewest), maxCount),
+  } satisfies Rules<DeadLetterOptions & FinishedOptions>;
 }
 
 /** What is gone when it is claimed can neither keep others waiting nor come again. */
-function resolveDelivery(
+function assertMayBeOnce(
   name: string,
-  options: TopicOptions,
-  { order, limits, ...base }: Pick<TopicSettings, 'delivery' | 'order' | 'limits'>,
-): TopicSettings['delivery'] {
-  const { delivery = base.delivery, attempts } = options;
-  assertOneOf(`${name}.delivery`, delivery, ['at-least-once', 'at-most-once']);
-  if (delivery === 'at-least-once') return delivery;
+  { delivery, order, limits }: Pick<TopicSettings, 'delivery' | 'order' | 'limits'>,
+  hasAttempts: boolean,
+): void {
+  if (delivery === 'at-least-once') return;
   const conflicts = {
     ordered: order !== undefined && order !== 'none',
     maxInFlight: limits?.inFlight !== undefined,
-    attempts: attempts !== undefined,
+    attempts: hasAttempts,
   };
   const [conflict] = Object.entries(conflicts).flatMap(([option, isGiven]) => (isGiven ? [option] : []));
-  if (conflict === undefined) return delivery;
+  if (conflict === undefined) return;
   throw new InvalidArgumentError(
     `${name}.delivery cannot be 'at-most-once' together with '${conflict}': such a message is gone when a process takes it, so it neither ` +
       `keeps others waiting nor comes again. Leave one of them out.`,
@@ -249,94 +241,72 @@ function resolveDelivery(
 }
 
 /** Without any limit, Redis would be full one day. */
-function resolveFinished(name: string, finished: TopicOptions['finished']): RetentionLimits | undefined {
-  if (finished === undefined) return undefined;
-  assertOptions(name, finished, ['maxAge', 'maxCount']);
-  const { maxAge, maxCount } = finished;
-  if (maxAge === undefined && maxCount === undefined) {
-    throw new InvalidArgumentError(`${name} needs maxAge, maxCount, or both, so that it does not grow for ever.`);
-  }
-  if (maxCount !== undefined) {
-    assertInteger(`${name}.maxCount`, maxCount, { min: 1, max: Number.MAX_SAFE_INTEGER });
-  }
-  return { maxAge: optionalDuration(`${name}.maxAge`, maxAge), maxCount };
+function resolveFinished(name: string, finished: FinishedOptions): RetentionLimits {
+  const limits = applyRules(retentionRules(1, NO_RETENTION), name, finished);
+  if (limits.maxAge !== undefined || limits.maxCount !== undefined) return limits;
+  throw new InvalidArgumentError(`${name} needs maxAge, maxCount, or both, so that it does not grow for ever.`);
 }
 
-function resolveOrder(name: string, ordered: TopicOptions['ordered']): TopicSettings['order'] {
-  if (ordered === undefined) return undefined;
+function resolveOrder(name: string, ordered: NonNullable<TopicOptions['ordered']>): TopicSettings['order'] {
   if (typeof ordered === 'boolean') return ordered ? 'continue' : 'none';
   if (!isPlainObject(ordered)) {
     throw new InvalidArgumentError(`${name} must be true, false or { onDead }. Given: ${describe(ordered)}.`);
   }
-  assertOptions(name, ordered, ['onDead']);
-  assertOneOf(`${name}.onDead`, ordered.onDead, ['continue', 'block']);
-  return ordered.onDead;
-}
-
-function resolveLimits(
-  name: string,
-  { rateLimit, maxInFlight }: TopicOptions,
-  base: TopicLimits | undefined,
-): TopicLimits | undefined {
-  const rate = rateLimit === undefined ? base?.rate : resolveRate(`${name}.rateLimit`, rateLimit);
-  const inFlight = maxInFlight === undefined ? base?.inFlight : resolveInFlight(`${name}.maxInFlight`, maxInFlight);
-  return rate || inFlight ? { rate, inFlight } : undefined;
+  return applyRules({ onDead: oneOf('continue', 'block') }, name, ordered).onDead;
 }
 
 function resolveRate(name: string, options: RateLimitOptions): TopicLimits['rate'] {
-  assertOptions(name, options, ['max', 'per', 'by']);
-  const { max, per, by = 'topic' } = options;
-  assertInteger(`${name}.max`, max, { min: 1, max: MAX_RATE });
-  assertOneOf(`${name}.by`, by, ['topic', 'key']);
-  return { max, per: parseDuration(`${name}.per`, per, { min: 1000, max: MAX_DELAY }), by };
+  return applyRules(RATE_RULES, name, options);
 }
 
+/** A rate can be of so many deliveries. */
+const RATE_RULES = {
+  max: integer(1, 1_000_000_000),
+  per: duration(1000),
+  by: orElse(oneOf('topic', 'key'), 'topic' as const),
+} satisfies Rules<RateLimitOptions>;
+
 function resolveInFlight(name: string, options: MaxInFlightOptions): TopicLimits['inFlight'] {
-  assertOptions(name, options, ['topic', 'key']);
-  const { topic, key } = options;
-  for (const [of, most] of Object.entries({ topic, key })) {
-    if (most !== undefined) assertInteger(`${name}.${of}`, most, { min: 1, max: MAX_IN_FLIGHT });
-  }
+  const { topic, key } = applyRules(IN_FLIGHT_RULES, name, options);
   return topic === undefined && key === undefined ? undefined : { topic, key };
 }
 
-function resolveConsumer(options: ConsumerOptions): ConsumerSettings {
-  assertOptions('consumer', options, CONSUMER_OPTIONS);
-  const { concurrency = 100, lease = '30s', autoStart = true, shutdownTimeout = '10s', maxIdleWait = '5s' } = options;
-  assertInteger('consumer.concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
-  assertBoolean('consumer.autoStart', autoStart);
-  return Object.freeze({
-    concurrency,
-    lease: resolveLease(lease),
-    autoStart,
-    shutdownTimeout: parseDuration('consumer.shutdownTimeout', shutdownTimeout, { max: MAX_DELAY }),
-    heartbeat: Math.min(
-      parseDuration('consumer.maxIdleWait', maxIdleWait, { min: 100, max: 60_000 }),
-      LONGEST_HEARTBEAT,
-    ),
-  });
+const IN_FLIGHT_RULES = {
+  topic: orElse(integer(1, 1_000_000), undefined),
+  key: orElse(integer(1, 1_000_000), undefined),
+} satisfies Rules<MaxInFlightOptions>;
+
+function resolveConsumer(name: string, options: ConsumerOptions): ConsumerSettings {
+  const { maxIdleWait, ...settings } = applyRules(CONSUMER_RULES, name, options);
+  return Object.freeze({ ...settings, heartbeat: Math.min(maxIdleWait, LONGEST_HEARTBEAT) });
 }
 
-function resolveMetrics(metrics: DelayQueueMetrics | undefined): DelayQueueMetrics | undefined {
-  if (metrics === undefined) return undefined;
-  const missing = METRICS_FUNCTIONS.find((name) => typeof (metrics as DelayQueueMetrics | null)?.[name] !== 'function');
+const CONSUMER_RULES = {
+  concurrency: orElse(CONCURRENCY, 100),
+  lease: orElse(LEASE, 30_000),
+  autoStart: orElse(trueOrFalse, true),
+  shutdownTimeout: orElse(duration(0), 10_000),
+  maxIdleWait: orElse(duration(100, 60_000), 5000),
+} satisfies Rules<ConsumerOptions>;
+
+function resolveMetrics(name: string, metrics: DelayQueueMetrics): DelayQueueMetrics {
+  const missing = METRICS_FUNCTIONS.find((one) => typeof (metrics as DelayQueueMetrics | null)?.[one] !== 'function');
   if (missing === undefined) return metrics;
   throw new InvalidArgumentError(
-    `metrics must be a DelayQueueMetrics, such as prometheusMetrics() of 'nestjs-delay-queue/prometheus'; it has no function ` +
+    `${name} must be a DelayQueueMetrics, such as prometheusMetrics() of 'nestjs-delay-queue/prometheus'; it has no function ` +
       `'${missing}'. Given: ${describe(metrics)}.`,
   );
 }
 
-function resolveFleetEvents(fleetEvents: boolean | FleetEventsOptions): ResolvedOptions['fleetEvents'] {
+function resolveFleetEvents(name: string, fleetEvents: boolean | FleetEventsOptions): ResolvedOptions['fleetEvents'] {
   if (fleetEvents === false) return undefined;
-  if (fleetEvents === true) return { maxLength: DEFAULT_FLEET_LENGTH };
-  if (!isPlainObject(fleetEvents)) {
-    throw new InvalidArgumentError(
-      `fleetEvents must be true, false or { maxLength }. Given: ${describe(fleetEvents)}.`,
-    );
+  if (fleetEvents !== true && !isPlainObject(fleetEvents)) {
+    throw new InvalidArgumentError(`${name} must be true, false or { maxLength }. Given: ${describe(fleetEvents)}.`);
   }
-  assertOptions('fleetEvents', fleetEvents, ['maxLength']);
-  const { maxLength = DEFAULT_FLEET_LENGTH } = fleetEvents;
-  assertInteger('fleetEvents.maxLength', maxLength, { min: 1000, max: 10_000_000 });
-  return { maxLength };
+  return applyRules(FLEET_EVENTS_RULES, name, fleetEvents === true ? {} : fleetEvents);
 }
+
+/** Unless an option says otherwise, some 6 MB of events in Redis. */
+const FLEET_EVENTS_RULES = {
+  maxLength: orElse(integer(1000, 10_000_000), 100_000),
+} satisfies Rules<FleetEventsOptions>;

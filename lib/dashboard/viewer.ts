@@ -1,7 +1,8 @@
-import { AUDITED_ACTIONS, type AuditedAction, assertActor } from '../events/audit-log.js';
+import { AUDITED_ACTIONS, type AuditedAction, checkedActor } from '../events/audit-log.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
-import { asConfiguration, assertBoolean, assertOneOf, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, oneOf, orElse, trueOrFalse } from '../checks/rules.js';
+import { asConfiguration, assertOneOf } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import { Refusal } from '../http/refusal.js';
 import type { DashboardUser } from './access.js';
@@ -14,8 +15,6 @@ export interface Rights {
   readonly actions: readonly AuditedAction[];
   readonly payloads: boolean;
 }
-
-const MEMBERS: readonly (keyof DashboardUser)[] = ['right', 'actor', 'topics', 'actions', 'payloads'];
 
 /** Somebody who may see the dashboard, or a part of it. */
 export class Viewer {
@@ -68,33 +67,40 @@ export function viewerOf(answer: unknown): Viewer | undefined {
     const user = answer === 'read' || answer === 'operate' ? { right: answer } : answer;
     if (!isPlainObject(user)) {
       throw new InvalidArgumentError(
-        `It must be 'none', 'read', 'operate' or an object with some of ${MEMBERS.join(', ')}. Given: ${describe(answer)}.`,
+        `It must be 'none', 'read', 'operate' or an object with some of ${Object.keys(USER_RULES).join(', ')}. Given: ${describe(answer)}.`,
       );
     }
-    assertOptions('The user', user, MEMBERS);
-    const { right, actor, topics } = user;
-    const { actions = right === 'operate' ? AUDITED_ACTIONS : [], payloads = right !== undefined } = user;
-    if (right !== undefined) assertOneOf('right', right, ['read', 'operate']);
-    assertActor(actor);
-    if (topics !== undefined) assertTopics(topics);
-    assertActions(actions);
-    assertBoolean('payloads', payloads);
-    return new Viewer({ actor, topics, actions, payloads });
+    const { right, actor, topics, actions, payloads } = applyRules(USER_RULES, 'The user', user, '');
+    return new Viewer({
+      actor,
+      topics,
+      actions: actions ?? (right === 'operate' ? AUDITED_ACTIONS : []),
+      payloads: payloads ?? right !== undefined,
+    });
   });
 }
 
-function assertTopics(topics: unknown): asserts topics is readonly string[] {
-  if (Array.isArray(topics) && topics.every((one) => typeof one === 'string' && /^[^*]*\*?$/.test(one))) return;
+const USER_RULES = {
+  right: orElse(oneOf('read', 'operate'), undefined),
+  actor: checkedActor,
+  topics: orElse(checkedTopics, undefined),
+  actions: orElse(checkedActions, undefined),
+  payloads: orElse(trueOrFalse, undefined),
+} satisfies Rules<DashboardUser>;
+
+function checkedTopics(name: string, topics: unknown): readonly string[] {
+  if (Array.isArray(topics) && topics.every((one) => typeof one === 'string' && /^[^*]*\*?$/.test(one))) return topics;
   throw new InvalidArgumentError(
-    `topics must be an array of names, and of beginnings of names such as 'order.*'. Given: ${describe(topics)}.`,
+    `${name} must be an array of names, and of beginnings of names such as 'order.*'. Given: ${describe(topics)}.`,
   );
 }
 
-function assertActions(actions: unknown): asserts actions is readonly AuditedAction[] {
+function checkedActions(name: string, actions: unknown): readonly AuditedAction[] {
   if (!Array.isArray(actions)) {
-    throw new InvalidArgumentError(`actions must be an array. Given: ${describe(actions)}.`);
+    throw new InvalidArgumentError(`${name} must be an array. Given: ${describe(actions)}.`);
   }
-  for (const action of actions) assertOneOf('Each of actions', action, AUDITED_ACTIONS);
+  for (const action of actions) assertOneOf(`Each of ${name}`, action, AUDITED_ACTIONS);
+  return actions;
 }
 
 function forbidden(message: string): Refusal {

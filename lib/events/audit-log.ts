@@ -3,7 +3,7 @@ import { AUDIT_PLACE, type AuditPage, type Broker, MAX_BATCH } from '../broker/b
 import { serveWithin } from '../broker/serve.js';
 import { describe } from '../checks/describe.js';
 import { isPlainObject } from '../checks/kinds.js';
-import { assertInteger, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, integer, orElse } from '../checks/rules.js';
 import { AuditFailedError, BrokerUnavailableError } from '../errors/operation.errors.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from './queue-events.interface.js';
@@ -131,7 +131,6 @@ export interface AuditLogDependencies {
 
 type Written = Pick<AuditEntry, 'phase'> & Partial<Pick<AuditEntry, 'result' | 'error'>>;
 
-const DEFAULT_LIMIT = 50;
 const MAX_ACTOR_LENGTH = 256;
 
 /** Longest time for an entry to be written, in milliseconds: whoever acts must not wait long for it. */
@@ -170,12 +169,7 @@ export class AuditLog {
 
   /** @throws InvalidArgumentError, BrokerUnavailableError */
   async read(options: AuditOptions): Promise<AuditEntries> {
-    assertOptions('The options of audit', options, ['limit', 'cursor']);
-    const { limit = DEFAULT_LIMIT, cursor } = options;
-    assertInteger('limit', limit, { min: 1, max: MAX_BATCH });
-    if (cursor !== undefined && !(typeof cursor === 'string' && AUDIT_PLACE.test(cursor))) {
-      throw new InvalidArgumentError(`cursor must be one that audit() has returned. Given: ${describe(cursor)}.`);
-    }
+    const { limit, cursor } = applyRules(AUDIT_RULES, 'The options of audit', options, '');
     const { broker, clock, timeout } = this.#dependencies;
     const page = await serveWithin(clock, timeout, () => broker.auditRecords({ before: cursor, limit }));
     return { entries: page.records.flatMap((record) => decodeEntry(record) ?? []), cursor: page.next };
@@ -197,14 +191,24 @@ export class AuditLog {
   }
 }
 
+const AUDIT_RULES = {
+  limit: orElse(integer(1, MAX_BATCH), 50),
+  cursor: orElse(checkedCursor, undefined),
+} satisfies Rules<AuditOptions>;
+
+function checkedCursor(name: string, cursor: unknown): string {
+  if (typeof cursor === 'string' && AUDIT_PLACE.test(cursor)) return cursor;
+  throw new InvalidArgumentError(`${name} must be one that audit() has returned. Given: ${describe(cursor)}.`);
+}
+
 /** @throws InvalidArgumentError */
-export function assertActor(actor: unknown): asserts actor is string | undefined {
-  if (actor === undefined) return;
-  if (typeof actor !== 'string' || actor.length === 0 || actor.length > MAX_ACTOR_LENGTH) {
-    throw new InvalidArgumentError(
-      `actor must be a string of 1 to ${MAX_ACTOR_LENGTH} characters. Given: ${describe(actor)}.`,
-    );
+export function checkedActor(name: string, actor: unknown): string | undefined {
+  if (actor === undefined || (typeof actor === 'string' && actor.length > 0 && actor.length <= MAX_ACTOR_LENGTH)) {
+    return actor;
   }
+  throw new InvalidArgumentError(
+    `${name} must be a string of 1 to ${MAX_ACTOR_LENGTH} characters. Given: ${describe(actor)}.`,
+  );
 }
 
 /**
@@ -213,9 +217,7 @@ export function assertActor(actor: unknown): asserts actor is string | undefined
  * @throws InvalidArgumentError
  */
 export function actorOf(options: ActionOptions): string | undefined {
-  assertOptions('The options of the action', options, ['actor']);
-  assertActor(options.actor);
-  return options.actor;
+  return applyRules({ actor: checkedActor }, 'The options of the action', options, '').actor;
 }
 
 /** `undefined` if another program has written it, or a later version. */

@@ -1,7 +1,7 @@
 import { MAX_REPLICAS } from '../checks/limits.js';
-import { assertInteger, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, duration, integer } from '../checks/rules.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
-import { type Duration, describeDuration, parseDuration } from '../time/duration.js';
+import { type Duration, describeDuration } from '../time/duration.js';
 
 /**
  * How many replicas of Redis have to confirm a publish before it resolves, and how long it waits for them.
@@ -27,18 +27,18 @@ export interface ReplicaRequirement {
  * @throws InvalidArgumentError
  */
 export function resolveReplicas(name: string, options: ReplicaOptions, publishTimeout: number): ReplicaRequirement {
-  assertOptions(name, options, ['min', 'timeout']);
-  const { min, timeout } = options;
-  assertInteger(`${name}.min`, min, { min: 1, max: MAX_REPLICAS });
-  const milliseconds = parseDuration(`${name}.timeout`, timeout, { min: 1 });
-  if (milliseconds > publishTimeout) {
-    throw new InvalidArgumentError(
-      `${name}.timeout must be at most publishTimeout, which is ${describeDuration(publishTimeout)}. ` +
-        `Given: ${describeDuration(milliseconds)}. Ask for less, or raise publishTimeout.`,
-    );
-  }
-  return Object.freeze({ min, timeout: milliseconds });
+  const requirement = applyRules(REPLICA_RULES, name, options);
+  if (requirement.timeout <= publishTimeout) return Object.freeze(requirement);
+  throw new InvalidArgumentError(
+    `${name}.timeout must be at most publishTimeout, which is ${describeDuration(publishTimeout)}. ` +
+      `Given: ${describeDuration(requirement.timeout)}. Ask for less, or raise publishTimeout.`,
+  );
 }
+
+const REPLICA_RULES = {
+  min: integer(1, MAX_REPLICAS),
+  timeout: duration(1, Number.MAX_SAFE_INTEGER),
+} satisfies Rules<ReplicaOptions>;
 
 /** How many different requirements wait apart. */
 export const MOST_APART = 4;

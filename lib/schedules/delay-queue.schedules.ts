@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type ActionOptions, type AuditLog, type AuditedAction, actorOf, assertActor } from '../events/audit-log.js';
+import { type ActionOptions, type AuditLog, type AuditedAction, actorOf, checkedActor } from '../events/audit-log.js';
 import type { Broker, IndexedSchedule, Partition } from '../broker/broker.interface.js';
 import { describe } from '../checks/describe.js';
-import { assertBoolean, assertInteger, assertOptions } from '../checks/validate.js';
+import { type Rules, applyRules, orElse, trueOrFalse } from '../checks/rules.js';
+import { assertInteger } from '../checks/validate.js';
 import { InvalidArgumentError } from '../errors/options.errors.js';
 import type { EventSink } from '../events/queue-events.interface.js';
 import { type FleetStore, topicsOfFleet } from '../fleet/live-sessions.js';
@@ -65,6 +66,8 @@ export interface ListedSchedules {
   readonly schedules: readonly Schedule[];
   readonly failed: readonly FailedTopic[];
 }
+
+const PRUNE_RULES = { dryRun: orElse(trueOrFalse, false), actor: checkedActor } satisfies Rules<PruneOptions>;
 
 /**
  * Manages schedules: rules that publish a message again and again. Schedules are kept in Redis, and each occurrence is published once by
@@ -311,10 +314,7 @@ export class DelayQueueSchedules {
    * @throws InvalidArgumentError, BrokerUnavailableError
    */
   async prune(options: PruneOptions = {}): Promise<string[]> {
-    assertOptions('The options of prune', options, ['dryRun', 'actor']);
-    const { dryRun = false, actor } = options;
-    assertBoolean('dryRun', dryRun);
-    assertActor(actor);
+    const { dryRun, actor } = applyRules(PRUNE_RULES, 'The options of prune', options, '');
     const { store, handled } = this.#dependencies;
     const own = handled();
     const ofFleet = await this.#serve(() => topicsOfFleet(store));

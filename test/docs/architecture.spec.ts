@@ -36,6 +36,15 @@ describe('docs/internals/architecture.md', () => {
     expect(paths.filter((path) => !existsSync(`lib/${path}`))).toEqual([]);
   });
 
+  it('and where.md answer with files that exist', () => {
+    const files = Array.from(
+      readDocument('docs/internals/where.md').matchAll(/`(\w+\/[\w./-]+\.\w+)`/g),
+      ([, file]) => file,
+    );
+    expect(files).toHaveLength(30);
+    expect(files.filter((file) => !existsSync(`lib/${file}`))).toEqual([]);
+  });
+
   it('says what every class of the testing kit is responsible for', () => {
     const part = section(architecture, 'What each class is responsible for');
     const rows = table(part.slice(part.indexOf('The testing kit')), 'class');

@@ -1,29 +1,12 @@
-import { asConfiguration, assertInteger, assertOneOf, assertOptions } from '../../checks/validate.js';
+import { type Rules, applyRules, asGiven, oneOf, orElse } from '../../checks/rules.js';
+import { asConfiguration } from '../../checks/validate.js';
 import type { HandledTopic, MessageHandler } from '../../consumer/message-handler.interface.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
-import { MAX_ATTEMPTS } from '../../checks/limits.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../../messages/topic.js';
-import {
-  MAX_CONCURRENCY,
-  MAX_HANDLER_BATCH,
-  optionalDuration,
-  resolveBackoff,
-  resolveLease,
-} from '../../composition/option-checks.js';
+import { ATTEMPTS, BACKOFF, CONCURRENCY, HANDLER_BATCH, LEASE, LIMIT } from '../../composition/option-checks.js';
 import type { ResolvedOptions } from '../../composition/resolve-options.js';
 import type { ConsumerSettings } from '../../consumer/consumer-context.js';
-
-const HANDLER_OPTIONS = [
-  'concurrency',
-  'batch',
-  'attempts',
-  'backoff',
-  'timeout',
-  'lease',
-  'connection',
-  'onRefusal',
-] as const;
 
 /** The options of a connection that handlers fall back on. */
 export interface ConsumingOptions extends Pick<ResolvedOptions, 'topicSettings'> {
@@ -45,15 +28,12 @@ export function resolveHandler(
   where = `@DelayedHandler on ${name}`,
 ): Omit<MessageHandler, 'handle'> {
   return asConfiguration(where, () => {
-    assertOptions('Its options', options, HANDLER_OPTIONS);
-    const { concurrency = consumer.concurrency, batch, attempts, backoff, timeout, lease, onRefusal } = options;
-    assertInteger('concurrency', concurrency, { min: 1, max: MAX_CONCURRENCY });
-    if (batch !== undefined) assertInteger('batch', batch, { min: 1, max: MAX_HANDLER_BATCH });
-    if (attempts !== undefined) assertInteger('attempts', attempts, { min: 1, max: MAX_ATTEMPTS });
-    if (onRefusal !== undefined) assertOneOf('onRefusal', onRefusal, ['dead-letter', 'retry', 'ack']);
-    const ownBackoff = backoff === undefined ? undefined : resolveBackoff('backoff', backoff);
-    const ownTimeout = optionalDuration('timeout', timeout);
-    const ownLease = lease === undefined ? consumer.lease : resolveLease(lease);
+    const { concurrency, batch, attempts, backoff, timeout, lease } = applyRules(
+      handlerRules(consumer),
+      'Its options',
+      options,
+      '',
+    );
     const names = checkedNames(topics);
     const handled = topics.map((ref, i): HandledTopic => {
       const topic = names[i] as string;
@@ -66,14 +46,27 @@ export function resolveHandler(
         settings: {
           ...settings,
           attempts: isOnce ? 1 : (attempts ?? settings.attempts),
-          backoff: ownBackoff ?? settings.backoff,
-          timeout: ownTimeout ?? settings.timeout,
-          lease: isOnce ? 0 : ownLease,
+          backoff: backoff ?? settings.backoff,
+          timeout: timeout ?? settings.timeout,
+          lease: isOnce ? 0 : lease,
         },
       };
     });
     return { name, concurrency, batch, topics: handled };
   });
+}
+
+function handlerRules({ concurrency, lease }: ConsumerSettings) {
+  return {
+    concurrency: orElse(CONCURRENCY, concurrency),
+    batch: orElse(HANDLER_BATCH, undefined),
+    attempts: orElse(ATTEMPTS, undefined),
+    backoff: orElse(BACKOFF, undefined),
+    timeout: orElse(LIMIT, undefined),
+    lease: orElse(LEASE, lease),
+    connection: asGiven,
+    onRefusal: orElse(oneOf('dead-letter', 'retry', 'ack'), undefined),
+  } satisfies Rules<HandlerOptions>;
 }
 
 function noAttempts(topic: string): string {

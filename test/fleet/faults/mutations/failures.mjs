@@ -82,7 +82,7 @@ export const failureMutations = [
   },
   {
     guard: 'abandoned run: its message is not called again beside it',
-    file: 'consumer/delivery/partition-run.ts',
+    file: 'consumer/delivery/at-least-once.ts',
     find: 'if (!earlier) return false;',
     replace: 'if (earlier?.aborted !== false) return false;',
     scenario: 'hung-handlers',

@@ -23,9 +23,9 @@ export const limitMutations = [
   },
   {
     guard: 'life of a permit: what was asked for too long ago begins no call',
-    file: 'consumer/delivery/partition-run.ts',
-    find: 'now <= delivery.mustBeginBy && !hold.holds',
-    replace: 'now <= delivery.mustBeginBy + 60_000 && !hold.holds',
+    file: 'consumer/delivery/at-least-once.ts',
+    find: 'now <= mustBeginBy && ',
+    replace: 'now <= mustBeginBy + 60_000 && ',
     spec: 'test/unit/consumer/delivery/limited-run.spec.ts',
   },
   {
