@@ -81,8 +81,8 @@ const claim = fc
           sequence: ++tenure.claims,
           delivered,
           max,
-          // No topic has limits in flight and is delivered at most once.
-          lease: (terms.keyLimits?.inFlight === undefined ? lease : Math.max(1, lease)) * HOUR,
+          // What is ordered, or limited in flight, is not delivered at most once.
+          lease: (terms.order || terms.keyLimits?.inFlight ? Math.max(1, lease) : lease) * HOUR,
           room: given,
           finished,
         };
