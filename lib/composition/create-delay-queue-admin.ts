@@ -10,7 +10,8 @@ import type { Duration } from '../time/duration.js';
 import { SystemBackend } from './backend.js';
 import { DelayQueueConnection } from './delay-queue.connection.js';
 import type { TopicOptions } from './delay-queue-options.interface.js';
-import { type ResolvedOptions, checkOptions, resolveTimeout } from './resolve-options.js';
+import { CALL_TIMEOUT } from './option-rules.js';
+import { type ResolvedOptions, checkOptions } from './resolve-options.js';
 
 /**
  * How {@link createDelayQueueAdmin} and {@link checkRedis} connect.
@@ -127,6 +128,6 @@ function resolveAdminOptions(name: string, options: DelayQueueAdminOptions): Res
     if (isPlainObject(topics)) {
       for (const [topic, own] of Object.entries(topics)) assertOptions(`topics['${topic}']`, own, ['serializer']);
     }
-    return checkOptions({ ...rest, topics, publishTimeout: resolveTimeout('timeout', timeout), consumer: false });
+    return checkOptions({ ...rest, topics, publishTimeout: CALL_TIMEOUT('timeout', timeout), consumer: false });
   });
 }

@@ -23,7 +23,6 @@ import { assertName } from '../messages/topic.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
-import { parseDuration } from '../time/duration.js';
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
 import { assertRedis } from './assert-redis.js';
 import type {
@@ -37,7 +36,7 @@ import type {
   TopicOptions,
 } from './delay-queue-options.interface.js';
 import { resolveHistory } from './resolve-history.js';
-import { ATTEMPTS, BACKOFF, CONCURRENCY, LEASE, LIMIT, SERIALIZER } from './option-checks.js';
+import { ATTEMPTS, BACKOFF, CALL_TIMEOUT, CONCURRENCY, LEASE, LIMIT, SERIALIZER } from './option-rules.js';
 
 /** The options of a connection, checked and with all defaults filled in. Times in milliseconds. */
 export interface ResolvedOptions {
@@ -65,9 +64,6 @@ export interface ResolvedOptions {
 
 /** How often a process tells at least that it lives, in milliseconds. */
 const LONGEST_HEARTBEAT = 5000;
-
-/** Half of the time for which Redis remembers the answer to a call, in milliseconds. */
-const MAX_TIMEOUT = 60_000;
 
 const METRICS_FUNCTIONS = [
   'countPublished',
@@ -127,15 +123,6 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
   });
 }
 
-/**
- * How long a call of the producer or the admin may take to be answered.
- *
- * @throws InvalidArgumentError
- */
-export function resolveTimeout(name: string, timeout: unknown = '5s'): number {
-  return parseDuration(name, timeout, { min: 1, max: MAX_TIMEOUT });
-}
-
 /** Nest takes them out of what `forRoot()` is given; if one is there, a factory has made it. */
 const notFromFactory: Rule<unknown, undefined> = (option, given) => {
   if (given === undefined) return undefined;
@@ -160,7 +147,7 @@ const MODULE_RULES = {
   defaults: orElse(asGiven<TopicOptions>, {}),
   consumer: (name, consumer: ConsumerOptions | false = {}) =>
     consumer === false ? undefined : resolveConsumer(name, consumer),
-  publishTimeout: resolveTimeout,
+  publishTimeout: CALL_TIMEOUT,
   replicas: asGiven<ReplicaOptions | undefined>,
   middleware: (_, middleware: readonly DelayQueueMiddleware[] = []) => resolveMiddleware(middleware),
   metrics: orElse(resolveMetrics, undefined),
@@ -259,7 +246,6 @@ function resolveRate(name: string, options: RateLimitOptions): TopicLimits['rate
   return applyRules(RATE_RULES, name, options);
 }
 
-/** A rate can be of so many deliveries. */
 const RATE_RULES = {
   max: integer(1, 1_000_000_000),
   per: duration(1000),
@@ -271,10 +257,9 @@ function resolveInFlight(name: string, options: MaxInFlightOptions): TopicLimits
   return topic === undefined && key === undefined ? undefined : { topic, key };
 }
 
-const IN_FLIGHT_RULES = {
-  topic: orElse(integer(1, 1_000_000), undefined),
-  key: orElse(integer(1, 1_000_000), undefined),
-} satisfies Rules<MaxInFlightOptions>;
+const MOST_IN_FLIGHT = orElse(integer(1, 1_000_000), undefined);
+
+const IN_FLIGHT_RULES = { topic: MOST_IN_FLIGHT, key: MOST_IN_FLIGHT } satisfies Rules<MaxInFlightOptions>;
 
 function resolveConsumer(name: string, options: ConsumerOptions): ConsumerSettings {
   const { maxIdleWait, ...settings } = applyRules(CONSUMER_RULES, name, options);

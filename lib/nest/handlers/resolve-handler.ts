@@ -4,7 +4,7 @@ import type { HandledTopic, MessageHandler } from '../../consumer/message-handle
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
 import { type TopicRef, checkedTopicName, schemaOf } from '../../messages/topic.js';
-import { ATTEMPTS, BACKOFF, CONCURRENCY, HANDLER_BATCH, LEASE, LIMIT } from '../../composition/option-checks.js';
+import { ATTEMPTS, BACKOFF, CONCURRENCY, HANDLER_BATCH, LEASE, LIMIT } from '../../composition/option-rules.js';
 import type { ResolvedOptions } from '../../composition/resolve-options.js';
 import type { ConsumerSettings } from '../../consumer/consumer-context.js';
 

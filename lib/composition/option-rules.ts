@@ -1,6 +1,6 @@
 import { MAX_BATCH } from '../broker/broker.interface.js';
 import { MAX_ATTEMPTS } from '../checks/limits.js';
-import { type Rule, duration, integer } from '../checks/rules.js';
+import { type Rule, duration, integer, orElse } from '../checks/rules.js';
 import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';
 import type { ActiveBackoff } from '../fleet/topic-settings.interface.js';
@@ -23,6 +23,9 @@ export const LEASE = duration(1000);
 
 /** How long something may take. */
 export const LIMIT = duration(1);
+
+/** How long a call of the producer or the admin may take: at most half of the time for which Redis remembers its answer. */
+export const CALL_TIMEOUT = orElse(duration(1, 60_000), 5000);
 
 export const SERIALIZER: Rule<PayloadSerializer, PayloadSerializer> = (name, serializer) => {
   assertSerializer(name, serializer);
