@@ -9,7 +9,7 @@ type Class = abstract new (...dependencies: never[]) => object;
 interface Copy {
   /** The classes that are injected by class, by the name under which they are exported. */
   readonly classes: ReadonlyMap<string, Class>;
-  /** Version, format and folder. */
+  /** Version and folder. */
   describe(): string;
 }
 
@@ -58,8 +58,7 @@ export function warnOfCopies(log: Log): void {
       `${found.length} copies of nestjs-delay-queue are loaded in this process: ` +
         `${found.map((copy) => copy.describe()).join('; ')}. They work together, but what a copy injects by class can only ` +
         `be injected if the copy was loaded before the application was created, and two versions may differ. Keep one: ` +
-        `install one version ('npm ls nestjs-delay-queue' shows all, 'npm dedupe' may help), and load it either by import or ` +
-        `by require() everywhere.`,
+        `install one version everywhere ('npm ls nestjs-delay-queue' shows all, 'npm dedupe' may help).`,
     );
   };
   registry.onLoaded();
@@ -74,20 +73,11 @@ function alive(): Copy[] {
   return copies().loaded.flatMap((reference) => reference.deref() ?? []);
 }
 
-const FORMATS = new Map([
-  ['cjs', 'CommonJS'],
-  ['esm', 'ES module'],
-]);
-
-/**
- * Where this copy lies, read from a stack trace: no other way works in CommonJS, in ES modules, and in all that bundlers make
- * of them.
- */
+/** Where this copy lies, read from a stack trace: no other way works in all that bundlers make of CommonJS. */
 function place(): string {
   const [, file] = /^ +at (?:.*? \()?(.+?):\d+:\d+\)?$/m.exec(String(new Error().stack)) ?? [];
   if (file === undefined) return ' in an unknown folder';
   const path = file.startsWith('file:') ? fileURLToPath(file) : file;
-  const [folder = dirname(path), build = ''] = /^.*[\\/]dist[\\/](cjs|esm)(?=[\\/])/.exec(path) ?? [];
-  const format = FORMATS.get(build);
-  return `${format ? ` (${format})` : ''} in ${folder}`;
+  const [folder = dirname(path)] = /^.*(?=[\\/]dist[\\/]cjs[\\/])/.exec(path) ?? [];
+  return ` in ${folder}`;
 }

@@ -1,9 +1,10 @@
 /**
- * `npm run build`: the package's code into `dist`, as ES modules in `dist/esm` and as CommonJS in `dist/cjs`, each with its
- * declarations, and the pages of the dashboard in `dist/dashboard`. `docs/decisions/0035-formats-and-copies.md` has the reasons.
+ * `npm run build`: the package's code into `dist/cjs`, as CommonJS; what passes it on to ES modules into `dist/esm`; both with
+ * their declarations; and the pages of the dashboard into `dist/dashboard`. `docs/decisions/0035-formats-and-copies.md` has the
+ * reasons.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 import { build as buildPages } from 'vite';
 
@@ -14,12 +15,9 @@ import { readScripts } from './setup/lua-scripts.mjs';
 import { ROOT, localBin, runQuietly } from './setup/run.mjs';
 
 const DIST = join(ROOT, 'dist');
+const CODE = join(DIST, 'cjs');
 
-/**
- * What reads the arguments of the command line. It is bundled apart: it needs `require`, and together with it the library's own
- * files would get that too, which other bundlers do not take.
- */
-const PARSER = '@commander-js/extra-typings';
+const { bin, exports, peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 await runScript(async () => {
   rmSync(DIST, { recursive: true, force: true });
@@ -31,18 +29,40 @@ await runScript(async () => {
 
 async function writeCode() {
   const { entries, programs } = inputs();
-  const esm = outputOf('esm');
-  // Programs are run and not imported, so one format is enough.
-  const built = await Promise.all([
-    bundle({ ...entries, ...programs }, [{ ...esm, paths: { [PARSER]: './parser.js' } }], [PARSER]),
-    bundle(entries, [outputOf('cjs')]),
-    bundle({ 'cli/parser': PARSER }, [{ ...esm, sourcemap: false }]),
+  const [{ output }] = await bundle({ ...entries, ...programs }, [
+    {
+      dir: CODE,
+      format: 'cjs',
+      entryFileNames: '[name].js',
+      chunkFileNames: 'chunks/[name].js',
+      // Jest runs CommonJS without a loader of ES modules.
+      dynamicImportInCjs: false,
+      sourcemap: true,
+      // The sources are in the package.
+      sourcemapExcludeSources: true,
+    },
   ]);
-  for (const name of Object.keys(programs)) chmodSync(join(DIST, 'esm', `${name}.js`), 0o755);
-  const output = built.flatMap((outputs) => outputs.flatMap((each) => each.output));
+  for (const name of Object.keys(programs)) chmodSync(join(CODE, `${name}.js`), 0o755);
+  for (const name of Object.keys(entries)) {
+    const code = output.find(({ fileName }) => fileName === `${name}.js`);
+    writeModule(name, code);
+  }
   writeFileSync(join(DIST, 'third-party-licenses.txt'), licensesOf(output));
   // Without this file Node would take the files for ES modules, as in the rest of the package.
-  writeFileSync(join(DIST, 'cjs/package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
+  writeFileSync(join(CODE, 'package.json'), `${JSON.stringify({ type: 'commonjs', sideEffects: false })}\n`);
+}
+
+/**
+ * What an ES module imports of an entry is what others require, so that a process has one copy of each class. A peer that may
+ * be missing is imported first: Node 20 ends a process whose CommonJS cannot load a package, even if it catches the error.
+ */
+function writeModule(name, code) {
+  const file = join(DIST, 'esm', name);
+  const path = relative(dirname(file), join(CODE, code.fileName));
+  const peers = code.imports.filter((one) => peerDependenciesMeta[one]?.optional).map((peer) => `import '${peer}';\n`);
+  const passed = code.exports.map((one) => `export const ${one} = entry.${one};\n`);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.js`, `${peers.join('')}import entry from '${path}';\n\n${passed.join('')}`);
 }
 
 /** The scripts as Redis gets them, for whoever sends them without this library. */
@@ -56,30 +76,17 @@ async function writePages() {
   await buildPages({ configFile: join(ROOT, 'lib/dashboard/browser/vite.config.ts') });
 }
 
-/** The files in `lib` that package.json exports, or names as programs, by their names in `dist/esm`, such as `testing/index`. */
+/** The files in `lib` that package.json exports, or names as programs, by their names in `dist/cjs`, such as `testing/index`. */
 function inputs() {
-  const { bin, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const exported = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.import.default]));
+  const exported = Object.values(exports).flatMap((entry) =>
+    typeof entry === 'string' ? [] : [entry.require.default],
+  );
   return { entries: sourcesOf(exported), programs: sourcesOf(Object.values(bin)) };
 }
 
 function sourcesOf(files) {
-  const names = files.map((file) => file.replace(/^\.\/dist\/esm\/(.*)\.js$/, '$1'));
+  const names = files.map((file) => file.replace(/^\.\/dist\/cjs\/(.*)\.js$/, '$1'));
   return Object.fromEntries(names.map((name) => [name, `lib/${name}.ts`]));
-}
-
-function outputOf(format) {
-  return {
-    dir: join(DIST, format),
-    format,
-    entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name].js',
-    // Jest runs CommonJS without a loader of ES modules.
-    dynamicImportInCjs: false,
-    sourcemap: true,
-    // The sources are in the package.
-    sourcemapExcludeSources: true,
-  };
 }
 
 /** The licenses of the packages in our bundle, which must be passed on with it. */
@@ -97,7 +104,6 @@ function licensesOf(output) {
 /** Both formats have the same declarations: the nearest package.json decides which format a file is. */
 async function writeDeclarations() {
   await runQuietly(localBin('tsc'), ['--project', 'tsconfig.build.json']);
-  mkdirSync(join(DIST, 'cjs'), { recursive: true });
-  const isDeclaration = (path) => !/\.js(\.map)?$/.test(path) && path !== join(DIST, 'esm/cli');
-  cpSync(join(DIST, 'esm'), join(DIST, 'cjs'), { recursive: true, filter: isDeclaration });
+  const declarations = readdirSync(CODE, { recursive: true }).filter((path) => /\.d\.ts(\.map)?$/.test(path));
+  for (const path of declarations) cpSync(join(CODE, path), join(DIST, 'esm', path));
 }

@@ -10,4 +10,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // What is said beside the results may be lost; work that has begun goes on to its end.
 process.stderr.on('error', () => {});
 
-process.exitCode = await run(process.argv.slice(2), process);
+void run(process.argv.slice(2), process).then((code) => (process.exitCode = code));

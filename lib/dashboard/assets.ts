@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** Where `npm run build` puts them, as seen from `dist/esm/chunks` and from `dist/cjs/dashboard`. */
+/** Where `npm run build` puts them, as seen from `dist/cjs/chunks` and from `dist/cjs/dashboard`. */
 const FOLDER = '../../dashboard/';
 
 /** The files of the browser's side by their paths, read once; none if they were not built. */

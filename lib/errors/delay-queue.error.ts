@@ -1,5 +1,5 @@
 /**
- * Holds the kinds of an error. Each copy of this package in a process (CommonJS beside ES modules, or two versions) has
+ * Holds the kinds of an error. Each copy of this package in a process (two versions, or one in a bundle) has
  * classes of its own, so the kinds stand for the classes among copies: neither they nor this symbol may change.
  */
 const KINDS = Symbol.for('nestjs-delay-queue.error');

@@ -5,7 +5,6 @@ import { SetupFailure } from './failure.mjs';
 import { ROOT, localBin, runQuietly } from './run.mjs';
 
 const SAMPLES = 'sample';
-const FORMATS = ['esm', 'cjs'];
 const BUILD_SETTINGS = [
   'package.json',
   'tsconfig.json',
@@ -81,15 +80,10 @@ function isBuilt() {
   const imported = sources.filter(
     (file) => /(?<!\.d)\.ts$/.test(file) && !file.startsWith(PROGRAMS) && !file.startsWith(PAGES),
   );
-  const declared = imported.map((file) => file.replace(/\.ts$/, '.d.ts'));
-  const expected = FORMATS.flatMap((format) => declared.map((file) => join(format, file)));
-  const declarations = outputs.filter((file) => file.endsWith('.d.ts'));
+  const expected = imported.map((file) => join('cjs', file.replace(/\.ts$/, '.d.ts')));
+  const declarations = outputs.filter((file) => file.startsWith('cjs/') && file.endsWith('.d.ts'));
   if (expected.length !== declarations.length || !expected.every((file) => declarations.includes(file))) return false;
-  const entries = [
-    ...FORMATS.map((format) => join(format, 'index.js')),
-    join('esm', PROGRAMS, 'index.js'),
-    'dashboard/index.html',
-  ];
+  const entries = ['cjs/index.js', 'esm/index.js', join('cjs', PROGRAMS, 'index.js'), 'dashboard/index.html'];
   if (!entries.every((file) => outputs.includes(file))) return false;
   const newest = Math.max(...sources.map((file) => timeOf('lib', file)), ...BUILD_SETTINGS.map((file) => timeOf(file)));
   return outputs.every((file) => timeOf('dist', file) >= newest);

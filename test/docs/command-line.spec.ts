@@ -33,7 +33,7 @@ describe('docs/reference/command-line.md', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(inject('runFolder'), 'command-line-'));
     const npx = join(folder, 'npx');
-    await writeFile(npx, `#!/bin/sh\nshift\nexec '${process.execPath}' '${resolve('dist/esm/cli/index.js')}' "$@"\n`);
+    await writeFile(npx, `#!/bin/sh\nshift\nexec '${process.execPath}' '${resolve('dist/cjs/cli/index.js')}' "$@"\n`);
     await chmod(npx, 0o755);
   });
 

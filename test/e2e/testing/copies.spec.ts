@@ -179,7 +179,7 @@ describe('the warning', () => {
       );
     }
     const warnings = booted.flatMap(({ logs }) => logs.warnings);
-    const folder = String.raw`(?: \(ES module\))? in \S+/lib`;
+    const folder = String.raw` in \S+/lib`;
     const mine = `${VERSION.replaceAll('.', String.raw`\.`)}${folder}`;
     expect(warnings).toEqual([
       expect.stringMatching(

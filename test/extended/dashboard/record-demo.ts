@@ -18,7 +18,7 @@ const BUSINESS = 4 * 60_000;
 const EVENTS = 60;
 
 /** Lines of stacks, as JSON has them. */
-const LIBRARY_FRAMES = /\\n {4}at [^\\"]*\/dist\/esm\/[^\\"]*/g;
+const LIBRARY_FRAMES = /\\n {4}at [^\\"]*\/dist\/cjs\/[^\\"]*/g;
 
 /** Names of processes: the pages show no more than the end of the id. */
 const PROCESSES = /[\w.-]+:(\d+):[0-9a-f-]{32}([0-9a-f]{4})\b/g;
