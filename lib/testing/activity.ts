@@ -10,21 +10,18 @@ const QUIET_TURNS = 3;
 /** Deliveries at one point in time that no test makes on purpose. */
 const ENDLESS = 20_000;
 
-/**
- * What goes on in the applications under test, by the calls they make: a delivery runs from the reply of the claim
- * that brought it until its outcome is sent.
- */
+/** What goes on in the applications under test: calls of handlers, and calls of the broker. */
 export class Activity {
   readonly #patience: number;
-  /** The deliveries that run, and the real time at which waiting for them began. */
-  readonly #running = new Map<string, number | undefined>();
+  /** The calls of handlers that run, and the real time at which waiting for them began. */
+  readonly #running = new Map<symbol, number | undefined>();
   #hasBegun = false;
   #calls = 0;
   #deliveries = 0;
   #latestTopic = '';
   #onCall: () => void = () => {};
 
-  /** @param patience how long a delivery is waited for, in milliseconds of real time */
+  /** @param patience how long a handler is waited for, in milliseconds of real time */
   constructor(patience: number) {
     this.#patience = patience;
   }
@@ -45,15 +42,21 @@ export class Activity {
     this.#onCall();
   }
 
-  /** @param delivery any name that no other one has */
-  began(topic: string, delivery: string): void {
+  /**
+   * To be called when a handler is, with so many messages.
+   *
+   * @returns to be called at its end
+   */
+  handling(topic: string, deliveries: number): () => void {
+    const call = Symbol();
     this.#latestTopic = topic;
-    this.#deliveries++;
-    this.#running.set(delivery, undefined);
-  }
-
-  ended(delivery: string): void {
-    this.#running.delete(delivery);
+    this.#deliveries += deliveries;
+    this.#running.set(call, undefined);
+    return () => {
+      this.#running.delete(call);
+      // Its outcome is sent by a call of the broker.
+      this.called();
+    };
   }
 
   /**
@@ -74,12 +77,12 @@ export class Activity {
     }
   }
 
-  /** How long any delivery that runs is still worth waiting for. */
+  /** How long any handler that runs is still worth waiting for. */
   #patienceLeft(): number {
     const now = realTime.now();
     let longest = 0;
-    for (const [name, since = now] of this.#running) {
-      this.#running.set(name, since);
+    for (const [call, since = now] of this.#running) {
+      this.#running.set(call, since);
       longest = Math.max(longest, since + this.#patience - now);
     }
     return longest;

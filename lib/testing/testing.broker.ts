@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from 'uuid';
-import { type Broker, NO_TOKEN, type Partition, type PublishResult, type Receipt } from '../broker/broker.interface.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Broker, PublishResult } from '../broker/broker.interface.js';
 import type { EmbeddedBroker } from '../broker/embedded/embedded.broker.js';
 import { type BrokerCall, wrapBroker } from '../broker/wrap-broker.js';
 import type { MessageHandler } from '../composition/backend.js';
@@ -19,18 +19,18 @@ export interface TestingBrokerOptions {
 /** The broker as an application under test has it: watched, and failing when the test says so. */
 export function testingBroker({ embedded, activity, faults, outages, published }: TestingBrokerOptions): Broker {
   const recorded = wrapBroker(embedded, (call) => recordPublished(call, embedded, published));
-  const failing = wrapBroker(recorded, async (call) => {
+  const ping = async (): Promise<void> => {
+    activity.called();
+    await outages.assertReachable();
+  };
+  const failing = async (call: BrokerCall): Promise<unknown> => {
     activity.called();
     // Nobody moves the clock while an application boots.
     if (call.operation === 'connect') outages.assertNone();
     await outages.assertReachable();
     return faults.around(call);
-  });
-  const ping = async (): Promise<void> => {
-    activity.called();
-    await outages.assertReachable();
   };
-  return wrapBroker(failing, watchDeliveries(activity), {
+  return wrapBroker(recorded, failing, {
     link: { ...embedded.link, ping },
     onAvailable: (listener) => outages.onEnd(listener),
   });
@@ -57,47 +57,39 @@ async function recordPublished(call: BrokerCall, broker: Broker, published: Publ
   return results;
 }
 
-/** Tells of each call of a handler whose messages are delivered at most once: no outcome is sent of them. */
+/**
+ * Tells of each call of a handler and of its schema, until nothing of it runs any more. What was claimed does not run yet: it may have
+ * to wait for the time that its limits permit.
+ */
 export function watchCalls(handler: MessageHandler, activity: Activity): MessageHandler {
-  const once = new Set(handler.topics.filter(({ settings }) => settings.lease === 0).map(({ topic }) => topic));
-  if (once.size === 0) return handler;
   return {
     ...handler,
+    topics: handler.topics.map(({ topic, schema, settings }) => {
+      return { topic, schema: schema && watchSchema(schema, () => activity.handling(topic, 0)), settings };
+    }),
     handle: async (messages, outlived) => {
-      const { topic = '' } = messages[0] ?? {};
-      if (!once.has(topic)) return handler.handle(messages, outlived);
-      const name = uuidv7();
-      activity.began(topic, name);
+      const end = activity.handling(messages[0]?.topic ?? '', messages.length);
+      const running: Promise<void>[] = [];
       try {
-        return await handler.handle(messages, outlived);
+        return await handler.handle(messages, (ended) => {
+          running.push(ended);
+          outlived?.(ended);
+        });
       } finally {
-        activity.ended(name);
-        activity.called();
+        void Promise.allSettled(running).then(end);
       }
     },
   };
 }
 
-/** Tells of each delivery, which runs from the reply of its claim until its outcome is sent. */
-function watchDeliveries(activity: Activity): (call: BrokerCall) => Promise<unknown> {
-  // Part of the names of deliveries: another connection may have a topic of the same name.
-  const id = uuidv7();
-  const nameOf = ({ topic, index }: Partition, { token }: Receipt): string => `${id}:${topic}:${index}:${token}`;
-  return async (call) => {
-    if (call.operation === 'claim') {
-      const [partition, { lease }] = call.args;
-      const result = await call.run();
-      if (result.status === 'not-owner' || lease === 0) return result;
-      for (const message of result.messages) activity.began(partition.topic, nameOf(partition, message));
-      return result;
+function watchSchema(schema: StandardSchemaV1, begin: () => () => void): StandardSchemaV1 {
+  const validate = async (payload: unknown): Promise<StandardSchemaV1.Result<unknown>> => {
+    const end = begin();
+    try {
+      return await schema['~standard'].validate(payload);
+    } finally {
+      end();
     }
-    if (call.operation === 'settle') {
-      const [partition, , settlements] = call.args;
-      for (const settlement of settlements) activity.ended(nameOf(partition, settlement));
-    } else if (call.operation === 'setAside') {
-      const [partition, receipt] = call.args;
-      if (receipt.token !== NO_TOKEN) activity.ended(nameOf(partition, receipt));
-    }
-    return call.run();
   };
+  return { '~standard': { ...schema['~standard'], validate } };
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DelayedHandler, type DelayedMessage, RateLimitedError, type TopicOptions } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
-import { partitionOf } from '../support/internals.js';
 import { type Bed, type RunningApp, onOwnRedis, useBed } from '../support/app/bed.js';
 import { eventually } from '../support/waiting.js';
 
@@ -10,13 +9,13 @@ const PARTITIONS = 4;
 
 /** Notes when each call began, and how many ran at once, in all applications of a test. */
 class Calls {
-  readonly begun: { readonly id: string; readonly key: string; readonly at: number }[] = [];
+  readonly begun: { readonly id: string; readonly at: number }[] = [];
   #running = 0;
   mostAtOnce = 0;
   respond: (message: DelayedMessage) => unknown = () => undefined;
 
   async take(message: DelayedMessage): Promise<void> {
-    this.begun.push({ id: message.id, key: message.key, at: performance.now() });
+    this.begun.push({ id: message.id, at: performance.now() });
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
     try {
       await this.respond(message);
@@ -29,14 +28,9 @@ class Calls {
     return this.begun.map(({ id }) => id);
   }
 
-  /** Of these keys. */
-  of(keys: readonly string[]): string[] {
-    return this.begun.filter(({ key }) => keys.includes(key)).map(({ id }) => id);
-  }
-
-  /** The most calls, of a key if one is given, that began within so many milliseconds. */
-  mostWithin(milliseconds: number, key?: string): number {
-    const times = this.begun.filter((call) => key === undefined || call.key === key).map(({ at }) => at);
+  /** The most calls that began within so many milliseconds. */
+  mostWithin(milliseconds: number): number {
+    const times = this.begun.map(({ at }) => at);
     return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + milliseconds - 1).length));
   }
 }
@@ -70,21 +64,6 @@ async function publish(app: RunningApp, count: number, keys?: number): Promise<v
   await app.producer.publishMany(TOPIC, messages);
 }
 
-/** One after another of the keys. */
-function backlogOf(keys: string | readonly string[], count: number) {
-  const all = [keys].flat();
-  return Array.from({ length: count }, (_, n) => ({
-    payload: n,
-    options: { id: `${all[0]}-${n}`, key: all[n % all.length] as string },
-  }));
-}
-
-function oneKeyInEachPartition(): string[] {
-  return Array.from({ length: PARTITIONS }, (_, partition) => {
-    for (let n = 0; ; n++) if (partitionOf(`k${n}`, PARTITIONS) === partition) return `k${n}`;
-  });
-}
-
 describe('the rate of a topic', () => {
   it('is kept by all applications together, and used', async () => {
     const calls = new Calls();
@@ -95,78 +74,6 @@ describe('the rate of a topic', () => {
 
     expect(calls.ids).toHaveLength(60);
     expect(calls.mostWithin(1000)).toBe(20);
-  });
-
-  it('counts retries, and spends no attempt of what waits', async () => {
-    const calls = new Calls();
-    const attempts: number[] = [];
-    calls.respond = ({ attempt }) => {
-      attempts.push(attempt);
-      if (attempt < 3) throw new Error('Not yet');
-    };
-    const app = await start(calls, { rateLimit: { max: 2, per: '1s' } });
-    await publish(app, 2);
-    await eventually(() => expect(attempts).toHaveLength(6));
-
-    expect(calls.mostWithin(1000)).toBe(2);
-    expect(attempts.toSorted((a, b) => a - b)).toEqual([1, 1, 2, 2, 3, 3]);
-  });
-
-  it('counts the messages of batches', async () => {
-    const sizes: { at: number; size: number }[] = [];
-    @Injectable()
-    class Batches {
-      @DelayedHandler(TOPIC, { batch: 7 })
-      handle(payloads: unknown[]): void {
-        sizes.push({ at: performance.now(), size: payloads.length });
-      }
-    }
-    const app = await bed.start({
-      providers: [Batches],
-      options: { topics: { [TOPIC]: { partitions: 1, rateLimit: { max: 10, per: '1s' } } } },
-    });
-    await publish(app, 20);
-    await eventually(() => expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBe(20));
-
-    const first = sizes.filter(({ at }) => at < (sizes[0]?.at ?? 0) + 900);
-    expect(first.reduce((sum, { size }) => sum + size, 0)).toBe(10);
-  });
-
-  it('is shared: a partition with a backlog does not keep the others waiting', async () => {
-    const calls = new Calls();
-    const [busy, ...quiet] = oneKeyInEachPartition() as [string, ...string[]];
-    const app = await start(calls, { rateLimit: { max: 12, per: '1s' } });
-    await app.producer.publishMany(TOPIC, backlogOf(busy, 200));
-    await eventually(() => expect(calls.ids.length).toBeGreaterThanOrEqual(12));
-    await app.producer.publishMany(TOPIC, backlogOf(quiet, 6));
-    await eventually(() => expect(calls.of(quiet)).toHaveLength(6));
-
-    // Two windows have as much room as all of it, and a share of the backlog.
-    expect(calls.of([busy]).length).toBeLessThanOrEqual(48);
-  });
-
-  it('is not used up by what is cancelled, or is due later', async () => {
-    const calls = new Calls();
-    const app = await start(calls, { rateLimit: { max: 2, per: '1m' } });
-    await app.producer.publish(TOPIC, 0, { id: 'gone', delay: 50 });
-    await app.producer.publish(TOPIC, 0, { id: 'later', delay: '1h' });
-    await app.producer.cancel(TOPIC, 'gone');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await publish(app, 2);
-    await eventually(() => expect(calls.ids).toHaveLength(2));
-  });
-});
-
-describe('the rate of a key', () => {
-  it('is kept for each key', async () => {
-    const calls = new Calls();
-    const topic: TopicOptions = { rateLimit: { max: 3, per: '1s', by: 'key' } };
-    const [app] = [await start(calls, topic), await start(calls, topic)];
-    await publish(app, 30, 5);
-    await eventually(() => expect(calls.ids).toHaveLength(30));
-
-    for (const key of ['k0', 'k1', 'k2', 'k3', 'k4']) expect(calls.mostWithin(1000, key)).toBe(3);
-    expect(calls.mostWithin(500)).toBeGreaterThanOrEqual(15);
   });
 });
 
@@ -242,38 +149,6 @@ describe('a handler that has met a rate limit', () => {
     const early = calls.begun.filter(({ id, at }) => id !== 'first' && at < heldAt + 1000);
     expect(early).toEqual([]);
     expect(calls.ids.filter((id) => id === 'first')).toHaveLength(2);
-  });
-
-  it('holds the messages of a key, and no others', async () => {
-    const calls = new Calls();
-    calls.respond = ({ id }) => {
-      if (id === 'm0' && calls.ids.filter((one) => one === id).length === 1) {
-        throw new RateLimitedError('600ms', { scope: 'key' });
-      }
-    };
-    const app = await start(calls);
-    await app.producer.publish(TOPIC, 0, { id: 'm0', key: 'k0' });
-    const { at } = await app.events.retried.first().then(() => calls.begun[0] as { at: number });
-    await app.producer.publish(TOPIC, 0, { id: 'same', key: 'k0' });
-    await app.producer.publish(TOPIC, 0, { id: 'other', key: 'k1' });
-    await eventually(() => expect(calls.ids).toHaveLength(4));
-
-    expect(calls.ids.slice(0, 2)).toEqual(['m0', 'other']);
-    const again = calls.begun[2]?.at ?? 0;
-    expect(again - at).toBeGreaterThanOrEqual(599);
-  });
-
-  it('puts off the message alone, and spends no attempt', async () => {
-    const calls = new Calls();
-    const attempts: number[] = [];
-    calls.respond = ({ id, attempt }) => {
-      if (id !== 'm0') return;
-      attempts.push(attempt);
-      if (attempts.length < 4) throw new RateLimitedError(20, { scope: 'message' });
-    };
-    const app = await start(calls, { attempts: 1 });
-    await publish(app, 5);
-    await eventually(() => expect(attempts).toEqual([1, 1, 1, 1]));
   });
 });
 

@@ -1,4 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, UseInterceptors } from '@nestjs/common';
+import { DelayedHandler, topic } from 'nestjs-delay-queue';
+import { race, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { Gate, abortOf } from '../../support/waiting.js';
 import { MINUTE, SECOND, START, realDuration, start, useKitBed } from '../../support/kit/kit-bed.js';
 
@@ -97,5 +102,39 @@ describe('a handler that hangs', () => {
       ['hangs', SECOND],
       ['works', 5 * SECOND],
     ]);
+  });
+});
+
+describe('what else belongs to a call', () => {
+  it('is waited for: a schema', async () => {
+    const slow = topic('slow', { schema: z.number().refine(async () => sleep(50, true)) });
+    const called: unknown[] = [];
+    @Injectable()
+    class Worker {
+      @DelayedHandler(slow)
+      handle(payload: unknown): void {
+        called.push(payload);
+      }
+    }
+    const { harness, producer } = await start({ patience: '1m', providers: [Worker] });
+    await producer.publish(slow, 1, { delay: '1h' });
+    await harness.advance('1h');
+    expect(called).toEqual([1]);
+  });
+
+  it('is waited for: the method, if an interceptor answers before it', async () => {
+    const ended: unknown[] = [];
+    @Injectable()
+    class Worker {
+      @DelayedHandler('outlived')
+      @UseInterceptors({ intercept: (_context, next) => race(next.handle(), timer(10)) })
+      async handle(payload: unknown): Promise<void> {
+        ended.push(await sleep(50, payload));
+      }
+    }
+    const { harness, producer } = await start({ patience: '1m', providers: [Worker] });
+    await producer.publish('outlived', 1, { delay: '1h' });
+    await harness.advance('1h');
+    expect(ended).toEqual([1]);
   });
 });
