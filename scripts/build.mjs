@@ -32,7 +32,8 @@ await runScript(async () => {
 
 async function writeCode() {
   const { entries, programs } = inputs();
-  const [{ output }] = await bundle({ ...entries, ...programs }, [
+  const { output } = await bundle(
+    { ...entries, ...programs },
     {
       dir: CODE,
       format: 'cjs',
@@ -48,7 +49,7 @@ async function writeCode() {
       // The sources are in the package.
       sourcemapExcludeSources: true,
     },
-  ]);
+  );
   for (const name of Object.keys(programs)) chmodSync(join(CODE, `${name}.js`), 0o755);
   for (const name of Object.keys(entries)) {
     const code = output.find(({ fileName }) => fileName === `${name}.js`);

@@ -64,8 +64,9 @@ async function recordPublished(call: BrokerCall, broker: Broker, published: Publ
 export function watchCalls(handler: MessageHandler, activity: Activity): MessageHandler {
   return {
     ...handler,
-    topics: handler.topics.map(({ topic, schema, settings }) => {
-      return { topic, schema: schema && watchSchema(schema, () => activity.handling(topic, 0)), settings };
+    topics: handler.topics.map((handled) => {
+      const { topic, schema } = handled;
+      return { ...handled, schema: schema && watchSchema(schema, () => activity.handling(topic, 0)) };
     }),
     handle: async (messages, outlived) => {
       const end = activity.handling(messages[0]?.topic ?? '', messages.length);

@@ -5,6 +5,7 @@ import { SetupFailure } from './failure.mjs';
 import { ROOT, localBin, runQuietly } from './run.mjs';
 
 const SAMPLES = 'sample';
+const FORMATS = ['esm', 'cjs'];
 const BUILD_SETTINGS = [
   'package.json',
   'tsconfig.json',
@@ -35,7 +36,7 @@ export const SHOP = 'dist-sample/dashboard-shop/main.js';
 export async function buildShop() {
   const { bundle } = await import('./bundle.mjs');
   const output = { file: SHOP, format: 'esm' };
-  await bundle({ main: 'test/extended/dashboard/shop/main.ts' }, [output], ['nestjs-delay-queue', 'reflect-metadata']);
+  await bundle({ main: 'test/extended/dashboard/shop/main.ts' }, output, ['nestjs-delay-queue', 'reflect-metadata']);
 }
 
 /** Compiles a sample against the built library. */
@@ -65,7 +66,7 @@ export async function buildBench() {
   await runQuietly(localBin('tsc'), ['--project', 'bench']);
   // One contender uses parts that the library does not export.
   const { bundle } = await import('./bundle.mjs');
-  await bundle({ internals: 'bench/internals.ts' }, [{ dir: 'dist-bench', format: 'esm' }]);
+  await bundle({ internals: 'bench/internals.ts' }, { dir: 'dist-bench', format: 'esm' });
   return 'dist-bench/main.js';
 }
 
@@ -80,10 +81,15 @@ function isBuilt() {
   const imported = sources.filter(
     (file) => /(?<!\.d)\.ts$/.test(file) && !file.startsWith(PROGRAMS) && !file.startsWith(PAGES),
   );
-  const expected = imported.map((file) => join('cjs', file.replace(/\.ts$/, '.d.ts')));
-  const declarations = outputs.filter((file) => file.startsWith('cjs/') && file.endsWith('.d.ts'));
+  const declared = imported.map((file) => file.replace(/\.ts$/, '.d.ts'));
+  const expected = FORMATS.flatMap((format) => declared.map((file) => join(format, file)));
+  const declarations = outputs.filter((file) => file.endsWith('.d.ts'));
   if (expected.length !== declarations.length || !expected.every((file) => declarations.includes(file))) return false;
-  const entries = ['cjs/index.js', 'esm/index.js', join('cjs', PROGRAMS, 'index.js'), 'dashboard/index.html'];
+  const entries = [
+    ...FORMATS.map((format) => join(format, 'index.js')),
+    join('cjs', PROGRAMS, 'index.js'),
+    'dashboard/index.html',
+  ];
   if (!entries.every((file) => outputs.includes(file))) return false;
   const newest = Math.max(...sources.map((file) => timeOf('lib', file)), ...BUILD_SETTINGS.map((file) => timeOf(file)));
   return outputs.every((file) => timeOf('dist', file) >= newest);

@@ -15,11 +15,11 @@ const IMPORTED = Object.keys({ ...dependencies, ...peerDependencies });
  * Compiles programs together with the parts of the library that they import.
  *
  * @param {Readonly<Record<string, string>>} input the programs' files, by their names in the output
- * @param {readonly import('rolldown').OutputOptions[]} outputs
+ * @param {import('rolldown').OutputOptions} output
  * @param {readonly string[]} apart packages that stay imports as well, since they are bundled apart
- * @returns {Promise<import('rolldown').RolldownOutput[]>} one for each of the `outputs`
+ * @returns {Promise<import('rolldown').RolldownOutput>} what was written
  */
-export async function bundle(input, outputs, apart = []) {
+export async function bundle(input, output, apart = []) {
   const imported = [...IMPORTED, ...apart];
   const build = await rolldown({
     input,
@@ -32,9 +32,7 @@ export async function bundle(input, outputs, apart = []) {
     checks: { bundlerTimings: false },
   });
   try {
-    const written = [];
-    for (const output of outputs) written.push(await build.write(output));
-    return written;
+    return await build.write(output);
   } finally {
     await build.close();
   }
