@@ -8,7 +8,14 @@ const GROUND = ['errors', 'checks', 'time', 'log', 'package-copies', 'version'];
 const EVERYWHERE = ['@standard-schema/spec'];
 
 const BELOW_RUNTIME = ['fleet', 'events', 'broker', 'middleware', 'messages'];
-const CONSUMER = ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/capacity', 'consumer/upkeep'];
+const CONSUMER = [
+  'consumer',
+  'consumer/pulling',
+  'consumer/ownership',
+  'consumer/delivery',
+  'consumer/capacity',
+  'consumer/upkeep',
+];
 const RUNTIME = [...CONSUMER, 'producer', 'schedules', 'admin', 'monitoring', ...BELOW_RUNTIME];
 
 const REDIS = [
@@ -58,6 +65,9 @@ const LAYERS = {
   'consumer/capacity': { folders: ['consumer', ...BELOW_RUNTIME] },
   'consumer/delivery': { folders: ['consumer', 'consumer/capacity', 'consumer/upkeep', ...BELOW_RUNTIME] },
   'consumer/ownership': { folders: ['consumer', 'consumer/delivery', ...BELOW_RUNTIME] },
+  'consumer/pulling': {
+    folders: ['consumer', 'consumer/ownership', 'consumer/delivery', 'consumer/capacity', ...BELOW_RUNTIME],
+  },
   consumer: { folders: [...CONSUMER, ...BELOW_RUNTIME] },
   admin: { folders: ['producer', ...BELOW_RUNTIME], packages: ['uuid'] },
   monitoring: { folders: BELOW_RUNTIME, packages: ['rxjs'] },

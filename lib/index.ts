@@ -27,6 +27,7 @@ export {
   InjectDelayQueueEvents,
   InjectDelayQueueHealth,
   InjectDelayQueueProducer,
+  InjectDelayQueueReceiver,
   InjectDelayQueueRedis,
   InjectDelayQueueSchedules,
 } from './nest/decorators/inject.decorators.js';
@@ -57,6 +58,11 @@ export type { HandlerOptions } from './nest/decorators/handler-options.interface
 export type { DelayedMessage } from './messages/delayed-message.interface.js';
 export type { Backoff, StoredBackoff } from './messages/backoff.js';
 export type { Duration } from './time/duration.js';
+
+// Receiving
+export { DelayQueueReceiver, type ReceiveOptions } from './consumer/delay-queue.receiver.js';
+export type { ExtendResult, ReceivedMessage } from './consumer/pulling/received-message.js';
+export type { ReceivedOutcome } from './consumer/pulling/received-outcome.js';
 
 // Schedules
 export { DelayQueueSchedules } from './schedules/delay-queue.schedules.js';
@@ -110,6 +116,7 @@ export {
   EventsDroppedError,
   IntakeOvertakenError,
   NoShutdownHooksError,
+  ReceiverUnavailableError,
   UnhandledTopicError,
 } from './errors/operation.errors.js';
 export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';

@@ -85,6 +85,8 @@ export type SessionSignal =
   | { readonly kind: 'unknown-topics' }
   /** There may be permits for the topic, or others wait for those that the session has. */
   | { readonly kind: 'permits'; readonly topic: string }
+  /** A delivery that the session has handed out lasts for so long from now on, in milliseconds; 0: it has ended. */
+  | { readonly kind: 'lease'; readonly partition: Partition; readonly token: string; readonly lease: number }
   /** Other limits are stored with the topic. */
   | { readonly kind: 'limits'; readonly topic: string }
   /** What the session has sent to itself, to know that signals come through. */

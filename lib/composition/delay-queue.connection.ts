@@ -8,6 +8,8 @@ import type { Role } from '../broker/redis/scripts/rights.js';
 import { ConsumerRuntime } from '../consumer/consumer.runtime.js';
 import type { DeadLetterHook } from '../consumer/delivery/dead-letter-notifier.js';
 import { DelayQueueConsumers } from '../consumer/delay-queue.consumers.js';
+import { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
+import type { Pulling } from '../consumer/pulling/pulling.js';
 import { Intakes } from '../consumer/ownership/intakes.js';
 import type { MessageHandler } from '../consumer/message-handler.interface.js';
 import { DelayQueueEvents } from '../events/delay-queue.events.js';
@@ -72,6 +74,7 @@ export class DelayQueueConnection {
   readonly admin: DelayQueueAdmin;
   readonly health: DelayQueueHealth;
   readonly consumers: DelayQueueConsumers;
+  readonly receiver: DelayQueueReceiver;
   readonly schedules: DelayQueueSchedules;
   /** Names this process in the fleet. */
   readonly #session = `${hostname().replaceAll(/\s/g, '')}:${process.pid}:${uuidv7()}`;
@@ -85,6 +88,7 @@ export class DelayQueueConnection {
   readonly #declared: DeclaredSchedules;
   #runtime: ConsumerRuntime | undefined;
   #handled: ReadonlySet<string> = new Set();
+  #onBooted: (pulling: Pulling | undefined) => void = () => {};
 
   /** Makes a connection that is not connected yet. */
   static async create(setup: ConnectionSetup): Promise<DelayQueueConnection> {
@@ -148,6 +152,13 @@ export class DelayQueueConnection {
     this.consumers = new DelayQueueConsumers({
       intakes: () => this.#intakes,
       whileStopping: async (stopping) => backend.whileStopping(stopping),
+    });
+    this.receiver = new DelayQueueReceiver({
+      booted: new Promise((resolve) => (this.#onBooted = resolve)),
+      clock,
+      lease: options.consumer?.lease,
+      isOnce: (topic) => options.topicSettings(topic).delivery === 'at-most-once',
+      timeout: options.publishTimeout,
     });
     this.schedules = new DelayQueueSchedules({
       store: broker,
@@ -215,6 +226,7 @@ export class DelayQueueConnection {
       handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
       intakes: this.#intakes,
       hooks,
+      timeout: options.publishTimeout,
       reports: { fleetEvents: options.fleetEvents !== undefined, history: options.history },
       onDataLost: () => this.#declared.restore(),
     });
@@ -234,6 +246,7 @@ export class DelayQueueConnection {
   booted(whyNotHandled: (topic: string) => string | undefined): void {
     // Another module of this connection consumes.
     if (!this.#runtime) this.#intakes = undefined;
+    this.#onBooted(this.#runtime?.pulling);
     this.#unhandled.start({ topics: this.#handled, hint: whyNotHandled });
     this.backend.booted();
   }
@@ -250,6 +263,7 @@ export class DelayQueueConnection {
   /** Stops, and disconnects last. */
   async close(): Promise<void> {
     await this.stop();
+    if (this.#runtime) await this.backend.whileStopping(this.#runtime.close());
     this.#recorder?.stop();
     await this.#fleetPublisher?.stop();
     await this.broker.close();

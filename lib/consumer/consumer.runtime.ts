@@ -4,28 +4,29 @@ import { counted } from '../log.js';
 import { within } from '../time/deadline.js';
 import type { Startable } from '../time/startable.interface.js';
 import type { AbandonedRuns } from '../fleet/abandoned-run.interface.js';
-import { NO_LIMITS } from '../fleet/describe-limits.js';
 import type { Progress } from '../fleet/progress.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { AbandonedCalls } from './delivery/abandoned-calls.js';
 import type { ConsumerContext, ConsumerSettings } from './consumer-context.js';
 import { ConsumptionLog, TopicLog } from './capacity/consumption-log.js';
 import { type DeadLetterHook, DeadLetterNotifier } from './delivery/dead-letter-notifier.js';
+import type { Destination } from './delivery/destination.interface.js';
+import { HandlerDestination } from './delivery/handler-destination.js';
 import { finishHandlers } from './ownership/finish-handlers.js';
 import { HandlerSlots, SlotPool } from './capacity/handler-slots.js';
 import { type Intakes, named } from './ownership/intakes.js';
+import { OwnLimits } from './capacity/own-limits.js';
 import { LeaseEnds } from './delivery/lease-ends.js';
 import type { HandledTopic, MessageHandler } from './message-handler.interface.js';
 import { PartitionSharing } from './ownership/partition-sharing.js';
+import { Pulling } from './pulling/pulling.js';
+import type { PulledTopic } from './pulling/pulled-topic.js';
 import { ProgressWatch, type Watched } from './upkeep/progress-watch.js';
 import { SuspectQuota } from './capacity/suspect-quota.js';
 import { TopicConsumer } from './ownership/topic-consumer.js';
 import { StarvationWatch } from './capacity/starvation-watch.js';
 import { TopicHold } from './capacity/topic-hold.js';
 import { TopicLimiter } from './capacity/topic-limiter.js';
-
-/** How long storing limits may keep a process from consuming, in milliseconds. */
-const STORE_TIMEOUT = 3000;
 
 /** How long what hangs may keep a process from its end, in milliseconds. */
 const STOP_TIMEOUT = 500;
@@ -37,6 +38,8 @@ export interface ConsumerRuntimeOptions {
   readonly handlers: readonly MessageHandler[];
   readonly intakes: Intakes;
   readonly hooks: readonly DeadLetterHook[];
+  /** How long Redis may take for a call of somebody who receives, in milliseconds. */
+  readonly timeout: number;
   readonly reports?: ReportSettings;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
@@ -47,6 +50,7 @@ const LIMITED_LEASE = 30_000;
 
 /** All consumers of a process: starts them, and stops them in the order in which nothing is lost. */
 export class ConsumerRuntime implements Startable, Watched {
+  readonly pulling: Pulling;
   readonly #options: ConsumerRuntimeOptions;
   readonly #pool: SlotPool;
   readonly #sharing: PartitionSharing;
@@ -57,6 +61,7 @@ export class ConsumerRuntime implements Startable, Watched {
   readonly #leaseEnds: LeaseEnds;
   readonly #suspects = new SuspectQuota();
   readonly #log: ConsumptionLog;
+  readonly #limits: OwnLimits;
   readonly #stop = new AbortController();
   #unwatchBroker: (() => void) | undefined;
   #starting: Promise<void> | undefined;
@@ -76,7 +81,6 @@ export class ConsumerRuntime implements Startable, Watched {
       context,
       registry,
       heartbeat,
-      topics: [],
       onDataLost,
       reporter: this.#reporter,
     });
@@ -85,7 +89,15 @@ export class ConsumerRuntime implements Startable, Watched {
     this.#notifier = new DeadLetterNotifier(context, hooks);
     this.#abandoned = new AbandonedCalls(context);
     this.#leaseEnds = new LeaseEnds(context.clock);
+    this.#limits = new OwnLimits({ context, topics: registry, signal: this.#stop.signal });
     this.#log = new ConsumptionLog(context.log, context.clock, topics.length);
+    this.pulling = new Pulling({
+      ...options,
+      sharing: this.#sharing,
+      handled: topics,
+      lease: settings.lease,
+      consume: (pulled) => this.#pull(pulled),
+    });
   }
 
   /**
@@ -121,11 +133,12 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topics, handlers, context } = this.#options;
     const unreachable = await topics.load(handlers.flatMap(topicsOf));
     const reachable = handlers.flatMap(topicsOf).filter((topic) => !unreachable.some((one) => one.topic === topic));
-    await Promise.all(reachable.map(async (topic) => this.#storeLimits(topic)));
+    await Promise.all(reachable.map(async (topic) => this.#limits.store(topic)));
     for (const handler of handlers) {
       const slots = new HandlerSlots(this.#pool, handler.concurrency);
       for (const [priority, handled] of handler.topics.entries()) {
-        const place = { handler, handled, priority, slots };
+        const destination = new HandlerDestination(context, handler);
+        const place = { handler, handled, priority, slots, suspects: this.#suspects, destination };
         const late = unreachable.find(({ topic }) => topic === handled.topic);
         if (!late) this.#addConsumer(place);
         else {
@@ -133,29 +146,6 @@ export class ConsumerRuntime implements Startable, Watched {
           void this.#addLate(place);
         }
       }
-    }
-  }
-
-  /** The limits of the process that has booted last hold. If they cannot be stored now, the boot goes on without waiting for that. */
-  async #storeLimits(topic: string): Promise<void> {
-    const { topics, context } = this.#options;
-    const change = topics.takeLimits(topic);
-    if (!change) return;
-    const storing = this.#tellLimits(topic, change);
-    await within(context.clock, STORE_TIMEOUT, storing).catch(() => {});
-  }
-
-  /** Never rejects. */
-  async #tellLimits(topic: string, { before, after }: { before: string; after: string }): Promise<void> {
-    const { topics, context } = this.#options;
-    const { broker, clock, log, events } = context;
-    try {
-      await repeatUntilServed(() => topics.storeLimits(topic), { clock, signal: this.#stop.signal });
-      if (before === NO_LIMITS) log.log(`The limits of topic '${topic}' are ${after}`);
-      else log.warn(`The limits of topic '${topic}' are from now on ${after}; they were ${before}`);
-      await broker.tell({ signal: { kind: 'limits', topic } });
-    } catch (error) {
-      if (!this.#stopping) events.emit('errors', { source: 'limit', topic, error });
     }
   }
 
@@ -171,7 +161,6 @@ export class ConsumerRuntime implements Startable, Watched {
       notifier: this.#notifier,
       abandoned: this.#abandoned,
       leaseEnds: this.#leaseEnds,
-      suspects: this.#suspects,
       onDataLost: this.#options.onDataLost,
     };
     const limiter = new TopicLimiter({
@@ -193,13 +182,26 @@ export class ConsumerRuntime implements Startable, Watched {
     const { topic } = place.handled;
     try {
       await repeatUntilServed(() => topics.partitions(topic), { clock: context.clock, signal: this.#stop.signal });
-      await this.#storeLimits(topic);
+      await this.#limits.store(topic);
       if (!this.#stopping) this.#addConsumer(place);
     } catch (error) {
       if (this.#stopping) return;
       context.log.error(`Topic '${topic}' cannot be consumed: ${(error as Error).message}`);
       context.events.emit('errors', { source: 'membership', topic, error });
     }
+  }
+
+  /** @throws BrokerUnavailableError */
+  async #pull(pulled: PulledTopic): Promise<void> {
+    const { topics } = this.#options;
+    const { topic, slots, suspects, receivers: destination } = pulled;
+    await this.start();
+    await topics.partitions(topic);
+    await this.#limits.store(topic);
+    this.#log.handles(PULLER.name, topic);
+    this.#addConsumer({ handler: PULLER, handled: pulled, priority: 0, slots, suspects, destination });
+    // What was received can be settled while this process shuts down.
+    if (!this.#stopping) await this.#sharing.start();
   }
 
   /** How far this process has come. */
@@ -253,6 +255,7 @@ export class ConsumerRuntime implements Startable, Watched {
   /** Intake stops, partitions are handed over, handlers finish or are given back, outcomes are confirmed. */
   async stop(): Promise<void> {
     if (!this.#stopping) {
+      this.pulling.stop();
       this.#stopping = this.#shutDown();
       this.#options.intakes.close(this.#stopping);
     }
@@ -267,7 +270,7 @@ export class ConsumerRuntime implements Startable, Watched {
     await this.#watch.stop();
     await this.#abandoned.close();
     this.#log.stop();
-    if (this.#options.handlers.length === 0) return;
+    if (this.#options.handlers.length + this.#consumers.length === 0) return;
     const begunAt = clock.now();
     log.log(`Shuts down; handler calls that run: ${this.#pool.used}`);
     await finishHandlers(this.#consumers, {
@@ -278,12 +281,18 @@ export class ConsumerRuntime implements Startable, Watched {
     });
     this.#tellUnsettled();
     await this.#endHooks(begunAt + settings.shutdownTimeout - clock.now());
-    await this.#atMost(
-      STOP_TIMEOUT,
-      Promise.all([this.#forAll((consumer) => consumer.stop()), this.#reporter.report()]),
-    );
+    const handled = this.#consumers.filter(({ topic }) => !this.pulling.has(topic));
+    await this.#atMost(STOP_TIMEOUT, Promise.all([this.#stopAll(handled), this.#reporter.report()]));
     this.#leaseEnds.close();
     log.log(`Shut down after ${Math.round(clock.now() - begunAt)} ms`);
+  }
+
+  /** Ends what goes on after {@link stop}: what was received can be settled until now. */
+  async close(): Promise<void> {
+    this.pulling.close();
+    const pulled = this.#consumers.filter(({ topic }) => this.pulling.has(topic));
+    await this.#atMost(STOP_TIMEOUT, Promise.all(pulled.map((consumer) => consumer.settled())));
+    await this.#atMost(STOP_TIMEOUT, this.#stopAll(pulled));
   }
 
   /** What cannot be handed over goes to another process when the session ends. */
@@ -322,9 +331,9 @@ export class ConsumerRuntime implements Startable, Watched {
   }
 
   /** A consumer that fails to stop must not keep the others from it. */
-  async #forAll(action: (consumer: TopicConsumer) => Promise<void>): Promise<void> {
+  async #stopAll(consumers: readonly TopicConsumer[]): Promise<void> {
     const { log, events } = this.#options.context;
-    const results = await Promise.allSettled(this.#consumers.map(action));
+    const results = await Promise.allSettled(consumers.map(async (consumer) => consumer.stop()));
     for (const result of results) {
       if (result.status === 'fulfilled') continue;
       log.warn(`While stopping: ${(result.reason as Error).message}`);
@@ -335,11 +344,16 @@ export class ConsumerRuntime implements Startable, Watched {
 
 /** A topic as one handler handles it. */
 interface TopicPlace {
-  readonly handler: MessageHandler;
+  readonly handler: Pick<MessageHandler, 'name' | 'batch'>;
   readonly handled: HandledTopic;
   readonly priority: number;
   readonly slots: HandlerSlots;
+  readonly suspects: SuspectQuota;
+  readonly destination: Destination;
 }
+
+/** In logs and errors, what handles what is received. */
+const PULLER = { name: 'DelayQueueReceiver', batch: undefined };
 
 function topicsOf(handler: MessageHandler): string[] {
   return handler.topics.map(({ topic }) => topic);

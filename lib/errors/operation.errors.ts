@@ -90,6 +90,20 @@ export class IntakeOvertakenError extends DelayQueueError {
 }
 
 /**
+ * This process does not receive: its application has not bootstrapped yet, or shuts down. What was received can be settled by any other
+ * process.
+ *
+ * @publicApi
+ */
+export class ReceiverUnavailableError extends DelayQueueError {
+  static {
+    defineKind(this, 'RECEIVER_UNAVAILABLE');
+  }
+
+  readonly code = 'RECEIVER_UNAVAILABLE';
+}
+
+/**
  * Events of this process did not reach the fleet: Redis could not be reached, or did not take them. The work itself is not
  * affected.
  *

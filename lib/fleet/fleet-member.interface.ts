@@ -18,6 +18,8 @@ export interface FleetMember {
   wanted(partition: Partition, owner: Owner): void;
   /** There may be permits of a topic for this process, or others wait for those that it has. */
   permitsMoved(topic: string): void;
+  /** A delivery that this process has handed out lasts for so long from now on, in milliseconds; 0: it has ended. */
+  leaseChanged(partition: Partition, token: string, lease: number): void;
   /** Other limits may be stored with a topic; without one, with any that this process handles. */
   limitsChanged(topic?: string): void;
 }

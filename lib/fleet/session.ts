@@ -303,7 +303,8 @@ export class Session implements Startable {
     const ended = sessions.filter(({ session }) => names.has(session));
     await Promise.all(ended.map((record) => broker.leave(record)));
     if (ended.length > 0) await broker.tell({ signal: { kind: 'changed' } });
-    if (forgettable.length > 0 && this.#isFirst()) await broker.forget(forgettable);
+    // One process is enough to forget what all have seen.
+    if (forgettable.length > 0 && this.#view.live[0]?.id === this.id) await broker.forget(forgettable);
   }
 
   #heartbeat({ digest }: OwnTopics): Heartbeat {
@@ -348,11 +349,6 @@ export class Session implements Startable {
     return this.#handled.get(digest)?.has(topic) ?? false;
   }
 
-  /** One process is enough to forget what all have seen. */
-  #isFirst(): boolean {
-    return this.#view.live[0]?.id === this.id;
-  }
-
   // ── signals ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onSignal(signal: SessionSignal): void {
@@ -367,6 +363,8 @@ export class Session implements Startable {
         return member.wanted(signal.partition, signal.owner);
       case 'permits':
         return member.permitsMoved(signal.topic);
+      case 'lease':
+        return member.leaseChanged(signal.partition, signal.token, signal.lease);
       case 'limits':
         return member.limitsChanged(signal.topic);
       case 'unknown-topics':

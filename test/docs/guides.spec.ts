@@ -11,6 +11,7 @@ import { intake } from './drivers/intake.js';
 import { limits } from './drivers/limits.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
+import { receiving } from './drivers/receiving.js';
 import { schedules } from './drivers/schedules.js';
 import { tags } from './drivers/tags.js';
 import { tracing } from './drivers/tracing.js';
@@ -35,6 +36,7 @@ driveDocuments('docs/guides', {
   'limits.md': limits,
   'operations.md': operations,
   'order.md': order,
+  'receiving.md': receiving,
   'schedules.md': schedules,
   'tags.md': tags,
   'tracing.md': tracing,

@@ -113,9 +113,9 @@ export class SlotPool {
  */
 export class HandlerSlots {
   readonly #pool: SlotPool;
-  readonly #limit: number;
-  /** Most slots for one claim: while its messages are handled, the next one is on its way. */
-  readonly #most: number;
+  /** What of the limit one claim may have. */
+  readonly #share: number;
+  #limit: number;
   #used = 0;
   /** Waits until slots of this handler are free. */
   readonly #parked = new Set<Claimant>();
@@ -125,11 +125,13 @@ export class HandlerSlots {
   readonly #hungry: Set<Claimant>[] = [];
   /** By priority: those that may ask. */
   readonly #members: Set<Claimant>[] = [];
+  readonly #onIdle: (() => void)[] = [];
 
-  constructor(pool: SlotPool, limit: number) {
+  /** @param share of the limit that one claim may have: by default half, so that while its messages are handled, the next is on its way */
+  constructor(pool: SlotPool, limit: number, share = 1 / 2) {
     this.#pool = pool;
     this.#limit = limit;
-    this.#most = Math.ceil(Math.min(limit, pool.limit) / 2);
+    this.#share = share;
   }
 
   /** Slots taken. */
@@ -138,7 +140,33 @@ export class HandlerSlots {
   }
 
   get free(): number {
-    return this.#limit - this.#used;
+    return Math.max(0, this.#limit - this.#used);
+  }
+
+  /** Most slots for one claim. */
+  get #most(): number {
+    return Math.ceil(Math.min(this.#limit, this.#pool.limit) * this.#share);
+  }
+
+  /** From now on there are so many. Those that are taken beyond that stay so until they are given back. */
+  resize(limit: number): void {
+    const isMore = limit > this.#limit;
+    this.#limit = limit;
+    if (isMore) this.#queueAgain(this.#parked);
+  }
+
+  /** Resolves once no slot is taken, and nobody asks for one or is about to. */
+  async idle(): Promise<void> {
+    if (!this.#isIdle) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    const isAskedFor = this.#hungry.some(({ size }) => size > 0);
+    return this.#used === 0 && !isAskedFor && !this.#members.some((members) => [...members].some(isAboutToAsk));
+  }
+
+  #tellIdle(): void {
+    if (this.#onIdle.length > 0 && this.#isIdle) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   /** Whether a claimant has asked for slots, and has got none yet. */
@@ -176,6 +204,7 @@ export class HandlerSlots {
     this.#outranked.delete(claimant);
     this.#hungry[claimant.priority]?.delete(claimant);
     this.#queueAgain(this.#outranked);
+    this.#tellIdle();
   }
 
   /**
@@ -200,6 +229,7 @@ export class HandlerSlots {
     this.#used -= slots;
     this.#queueAgain(this.#parked);
     this.#pool.giveBack(slots);
+    this.#tellIdle();
   }
 
   /**
@@ -232,6 +262,10 @@ export class HandlerSlots {
     this.#pool.enterSoon(waiting, this);
     waiting.clear();
   }
+}
+
+function isAboutToAsk(claimant: Claimant): boolean {
+  return claimant.isAboutToAsk === true;
 }
 
 function setOf(sets: Set<Claimant>[], { priority }: Claimant): Set<Claimant> {

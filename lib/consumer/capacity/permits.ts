@@ -40,6 +40,11 @@ export class Permits {
     return this.#term?.endsAt ?? Infinity;
   }
 
+  /** Whether deliveries may be in flight only as long as their process renews that. */
+  get isRenewed(): boolean {
+    return this.#term !== undefined;
+  }
+
   /**
    * Whether it is not too late at this time, on the local clock in epoch milliseconds. If it is, what was asked for was too early: that counts as
    * measured, since nothing else would come of it.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Partition } from '../../broker/broker.interface.js';
+import type { Outcome, Partition } from '../../broker/broker.interface.js';
 import { repeatUntilServed } from '../../broker/serve.js';
 import { Loop } from '../../time/loop.js';
 import { partitionsOf } from '../../broker/partitions.js';
@@ -46,8 +46,10 @@ export class TopicHold {
     return this.#hold?.until ?? -Infinity;
   }
 
-  /** @param delay from now on, in milliseconds; a longer hold stays */
-  extend(delay: number): void {
+  /** Holds the topic if an outcome asks for that, from now on; a longer hold stays. */
+  heed(outcome: Outcome): void {
+    if (outcome.kind !== 'put-off' || outcome.scope !== 'topic') return;
+    const { delay } = outcome;
     const { topic, context } = this.#options;
     const { clock, events } = context;
     const until = clock.now() + delay;

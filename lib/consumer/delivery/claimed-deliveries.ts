@@ -2,7 +2,6 @@ import type { ClaimResult, Partition } from '../../broker/broker.interface.js';
 import { type BeginEstimate, BeginTimes } from '../capacity/begin-estimate.js';
 import { Delivery } from './delivery.js';
 import type { Permits } from '../capacity/permits.js';
-import type { HandledTopic } from '../message-handler.interface.js';
 import type { SuspectRoom } from '../capacity/suspect-quota.js';
 
 /** What the owner of a partition is answered. */
@@ -17,11 +16,15 @@ export interface AnsweredClaim {
   readonly max: number;
   readonly sentAt: number;
   readonly room: SuspectRoom;
+  /** As that of {@link SentClaim}. */
+  readonly lease: number;
 }
 
 /** How a claim was sent; times are epoch milliseconds on the local clock. */
 export interface SentClaim {
   readonly sentAt: number;
+  /** What it was asked with, in milliseconds; 0: at most once. */
+  readonly lease: number;
   /** What begin was asked for by, if a rate of keys limits it. */
   readonly estimate: BeginEstimate;
   readonly permits: Permits | undefined;
@@ -29,13 +32,12 @@ export interface SentClaim {
 
 /** The deliveries that a claim has brought, with what limits say of them. */
 export function deliveriesOf(
-  { settings }: Pick<HandledTopic, 'settings'>,
   partition: Partition,
   { messages, grantedAt, begins }: Claimed,
-  { sentAt, estimate, permits }: SentClaim,
+  { sentAt, lease, estimate, permits }: SentClaim,
 ): Delivery[] {
   // Nobody else gets what is delivered at most once, however late its call is.
-  const leaseEndsAt = settings.lease === 0 ? Infinity : sentAt + settings.lease;
+  const leaseEndsAt = lease === 0 ? Infinity : sentAt + lease;
   const granted = begins && new BeginTimes(estimate, begins);
   const limits = [permits?.begin, granted].filter((times) => times !== undefined);
   return messages.map((message) => {

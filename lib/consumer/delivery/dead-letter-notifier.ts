@@ -134,10 +134,12 @@ export class DeadLetterNotifier {
   /** With the history that is stored; if that is out of reach, with what this process knows itself. */
   async #letterOf({ delivery, outcome, serializer }: Omit<NewDeath, 'hooks'>): Promise<DeadLetter> {
     const { broker } = this.#context;
-    const { partition, storedId, id, key, envelope, attempt } = delivery;
+    const { partition, storedId, id, key, attempt } = delivery;
     const { failure, failedAttempt, spent = true } = outcome;
     const stored = await broker.get(partition, storedId).catch(() => undefined);
     const isStillDead = stored?.state === 'dead';
+    // Of what another process has received, only its receipt is known here.
+    const envelope = delivery.envelope || (stored?.envelope ?? '');
     const { payload, headers } = readablePart(partition.topic, serializer, envelope);
     return {
       id,

@@ -16,7 +16,6 @@ import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import { ConsumedMessage, type Delivery } from './delivery.js';
 import type { HandledTopic, HandlerSettings } from '../message-handler.interface.js';
-import type { TopicHandling } from './topic-handling.js';
 import { RELEASED, type Verdict, dead, failed } from './verdict.js';
 
 /** A delivery that may be handed to its handler, and what counts for it: the message's own settings, else the handler's. */
@@ -37,7 +36,7 @@ export class DeliveryCheck {
   readonly #handled: HandledTopic;
   readonly #partition: Partition;
 
-  constructor({ context, handled }: TopicHandling, partition: Partition) {
+  constructor(context: ConsumerContext, handled: HandledTopic, partition: Partition) {
     this.#context = context;
     this.#handled = handled;
     this.#partition = partition;

@@ -1,7 +1,7 @@
 import { isError } from '../../checks/kinds.js';
 import type { Outcome, TopicOrder } from '../../broker/broker.interface.js';
 import { describe } from '../../checks/describe.js';
-import type { RetryLaterError } from '../../errors/handling.errors.js';
+import { DeliveryAbortedError, type RetryLaterError } from '../../errors/handling.errors.js';
 import type { EndedDelivery, QueueEvents } from '../../events/queue-events.interface.js';
 import type { WorkMeter } from '../../fleet/work-meter.js';
 import { firstLine, quoted } from '../../log.js';
@@ -41,6 +41,19 @@ export class DeliveryReporter {
     this.#work = work;
   }
 
+  /** To be called for what is handed over now, together. */
+  handed(deliveries: readonly { readonly delivery: Delivery }[]): void {
+    const { events, broker } = this.#context;
+    const [first] = deliveries;
+    if (!first) return;
+    const now = broker.now(first.delivery.partition);
+    this.#work.handed(now, deliveries);
+    if (!events.wants('delivered')) return;
+    for (const { delivery } of deliveries) {
+      events.emit('delivered', { ...delivery.describe(), lateness: now - delivery.dueAt });
+    }
+  }
+
   /** To be called once the outcome is confirmed. */
   report(delivery: Delivery, verdict: Verdict, effect: Effect): void {
     const { events, broker } = this.#context;
@@ -64,6 +77,23 @@ export class DeliveryReporter {
       `Message ${quoted(id)} of topic '${topic}' is lost in ${this.#handler}, since it was delivered at most once: ${said}`,
     );
     events.emit('errors', { source: 'handler', topic, partition, id, error });
+  }
+
+  /**
+   * A settle has come too late.
+   *
+   * @param isAnswered whether somebody waits for the answer, who may know why, such as since this repeats an earlier settle
+   */
+  reportStale(delivery: Delivery, isAnswered: boolean): void {
+    const { events, log } = this.#context;
+    const { topic, index: partition } = delivery.partition;
+    if (events.wants('stale')) events.emit('stale', delivery.describe());
+    if (isAnswered) return;
+    log.warn(
+      `Late settle of message ${quoted(delivery.id)} (topic '${topic}', partition ${partition}, attempt ${delivery.attempt}) had no ` +
+        `effect: its lease had ended and the message belongs to another delivery.`,
+    );
+    events.emit('errors', { source: 'stale', topic, partition, error: new DeliveryAbortedError('LEASE_LOST') });
   }
 
   #tell(ended: EndedDelivery, { outcome, error, attemptsLeft }: Verdict): void {

@@ -4,33 +4,15 @@ import { resultsOf } from '../../messages/handler-results.js';
 import { within } from '../../time/deadline.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { CheckedDelivery } from './delivery-check.js';
+import type { Destination, Handover, Results } from './destination.interface.js';
 import type { MessageHandler } from '../message-handler.interface.js';
-
-/** Where the messages of a partition go. It knows nothing of claims, leases and settling, and they know nothing of it. */
-export interface Destination {
-  /**
-   * Never rejects.
-   *
-   * @param checked what is handed over together, one at least
-   */
-  hand(checked: readonly CheckedDelivery[]): Promise<Handover>;
-}
-
-/** What has come of messages that were handed over. */
-export interface Handover {
-  /** One result for each message, in their order: fulfilled is an ack. `undefined`: all of them are fulfilled. */
-  readonly results: Results | undefined;
-  /** Whoever has the messages is still at work on them, and has ended then; never rejects. `undefined`: has ended. */
-  readonly ended: Promise<unknown> | undefined;
-}
-
-type Results = readonly PromiseSettledResult<unknown>[];
 
 /** The end of nearly all calls. */
 const FULFILLED: Handover = { results: undefined, ended: undefined };
 
 /** Hands messages to a handler of the application, and fails them when its time is up. */
 export class HandlerDestination implements Destination {
+  readonly isOpen = true;
   readonly #context: ConsumerContext;
   readonly #handler: MessageHandler;
 
@@ -40,7 +22,6 @@ export class HandlerDestination implements Destination {
   }
 
   hand(checked: readonly CheckedDelivery[]): Promise<Handover> {
-    this.#announce(checked);
     const { clock } = this.#context;
     const startedAt = clock.now();
     let limit = Infinity;
@@ -55,15 +36,6 @@ export class HandlerDestination implements Destination {
       error: () => abortAll(checked, new HandlerTimeoutError(limit)),
     });
     return inTime.catch((error: unknown) => ({ results: allFailed(checked, error), ended: endOf(call) }));
-  }
-
-  #announce(checked: readonly CheckedDelivery[]): void {
-    const { broker, events } = this.#context;
-    if (!events.wants('delivered')) return;
-    for (const { delivery } of checked) {
-      const lateness = broker.now(delivery.partition) - delivery.dueAt;
-      events.emit('delivered', { ...delivery.describe(), lateness });
-    }
   }
 
   /**

@@ -1,7 +1,15 @@
 import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import type { Clock } from '../../time/clock.js';
 import { DueTimer, localClock } from '../../time/due-timer.js';
-import type { RunningDeliveries } from './running-deliveries.js';
+import type { Delivery } from './delivery.js';
+
+/** What has deliveries whose leases end. */
+export interface Leased {
+  /** Those for which a lease is of use. */
+  readonly unsettled: Iterable<Delivery>;
+  /** The lease of a delivery has ended, and its signal has aborted. */
+  lapsed?(delivery: Delivery): void;
+}
 
 /**
  * Aborts the deliveries of this process whose lease ends, at that moment. Leases are renewed long before, so the one timer
@@ -11,7 +19,7 @@ export class LeaseEnds {
   readonly #clock: Clock;
   readonly #timer: DueTimer;
   /** Whatever has a delivery that is not aborted; some have none any more. */
-  readonly #watched = new Set<RunningDeliveries>();
+  readonly #watched = new Set<Leased>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -19,8 +27,8 @@ export class LeaseEnds {
   }
 
   /** @param earliest when the first lease of what has begun ends; epoch milliseconds on the local clock */
-  watch(running: RunningDeliveries, earliest: number): void {
-    this.#watched.add(running);
+  watch(leased: Leased, earliest: number): void {
+    this.#watched.add(leased);
     this.#timer.arm(earliest);
   }
 
@@ -42,13 +50,15 @@ export class LeaseEnds {
   #abortEnded(): void {
     const now = this.#clock.now();
     let next = Infinity;
-    for (const running of this.#watched) {
+    for (const leased of this.#watched) {
       let earliest = Infinity;
-      for (const delivery of running.unsettled) {
-        if (delivery.endsAt <= now) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
-        if (!delivery.aborted) earliest = Math.min(earliest, delivery.endsAt);
+      for (const delivery of leased.unsettled) {
+        if (delivery.endsAt <= now) {
+          delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
+          leased.lapsed?.(delivery);
+        } else if (leased.lapsed || !delivery.aborted) earliest = Math.min(earliest, delivery.endsAt);
       }
-      if (earliest === Infinity) this.#watched.delete(running);
+      if (earliest === Infinity) this.#watched.delete(leased);
       next = Math.min(next, earliest);
     }
     if (next < Infinity) this.#timer.arm(next);

@@ -218,7 +218,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
       this.#due = result.due ?? 0;
       this.#answeredAt = claim.sentAt;
       const sent = { ...claim, estimate: this.#begins, permits };
-      const deliveries = deliveriesOf(this.#handling.handled, this.#taker.partition, result, sent);
+      const deliveries = deliveriesOf(this.#taker.partition, result, sent);
       // It may have lost them while it waited for its answer.
       this.#slots += slots.takeNow(Math.max(0, Math.ceil(delivered / this.#batch) - this.#slots));
       this.#slots -= this.#taker.take(deliveries, this.#slots);
@@ -282,16 +282,17 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
    * has no slots any more, or no permit that is still of use, asks for nothing new.
    */
   async #ask(max: number, permits: Permits | undefined): Promise<AnsweredClaim> {
-    const { context, handled, suspects, limiter, topics } = this.#handling;
+    const { context, handled, destination, suspects, limiter, topics } = this.#handling;
     const { broker, clock, log } = context;
     const { partition } = this.#taker;
     const room = suspects.enter();
     const begins = this.#begins;
+    const lease = destination.lease ?? handled.settings.lease;
     const request: Omit<ClaimRequest, 'max'> = {
       owner: this.#owner,
       sequence: ++this.#sequence,
       delivered: this.#delivered,
-      lease: handled.settings.lease,
+      lease,
       finished: handled.settings.finished,
       order: topics.knownOrder(partition.topic),
       keyLimits: limiter.keyLimits,
@@ -306,7 +307,7 @@ export class PartitionClaimer implements Startable, Claimant, SuspectTaker {
         const wanted = isInTime ? Math.min(max, this.#slots * this.#batch) : 0;
         const result = await this.#answer(sentAt, broker.claim(partition, { ...request, max: wanted }));
         begins.answered(clock.now() - sentAt);
-        return { max: wanted, sentAt, room, result };
+        return { max: wanted, sentAt, lease, room, result };
       },
       {
         clock,

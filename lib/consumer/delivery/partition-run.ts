@@ -7,12 +7,12 @@ import { Call, type Delivery } from './delivery.js';
 import { type CheckResult, type CheckedDelivery, DeliveryCheck } from './delivery-check.js';
 import type { DeliveryGuarantee } from './delivery-guarantee.interface.js';
 import { DeliveryReporter } from './delivery-reporter.js';
-import { type Destination, HandlerDestination } from './handler-destination.js';
 import { type ClaimTaker, PartitionClaimer } from './partition-claimer.js';
 import { type RetentionTrimmer, trimmerOfDeadLetters, trimmerOfFinished } from '../upkeep/retention-trimmer.js';
 import { RunningDeliveries } from './running-deliveries.js';
 import { ScheduleRunner } from '../upkeep/schedule-runner.js';
 import { type Effect, type SettleListener, Settler } from './settler.js';
+import { TakenDeliveries } from './taken-deliveries.js';
 import type { TopicHandling } from './topic-handling.js';
 import { ACKED, RELEASED, type Verdict, failedAttempt } from './verdict.js';
 
@@ -32,10 +32,10 @@ export interface PartitionOwner {
  */
 export class PartitionRun implements ClaimTaker, SettleListener {
   readonly partition: Partition;
+  readonly running = new RunningDeliveries();
+  readonly taken: TakenDeliveries;
   readonly #handling: TopicHandling;
-  readonly #running = new RunningDeliveries();
   readonly #check: DeliveryCheck;
-  readonly #destination: Destination;
   readonly #settler: Settler;
   readonly #reporter: DeliveryReporter;
   readonly #guarantee: DeliveryGuarantee;
@@ -54,10 +54,10 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   constructor(handling: TopicHandling, partition: Partition) {
     this.#handling = handling;
     this.partition = partition;
-    const { context, handler, handled, topics } = handling;
-    this.#check = new DeliveryCheck(handling, partition);
-    this.#destination = new HandlerDestination(context, handler);
+    const { context, handled, topics } = handling;
+    this.#check = new DeliveryCheck(context, handled, partition);
     this.#settler = new Settler(context, partition, this, handled.settings.finished !== undefined);
+    this.taken = new TakenDeliveries(handling, partition, this.#settler);
     this.#reporter = new DeliveryReporter(handling, topics.knownOrder(partition.topic));
     this.#guarantee = handled.settings.delivery === 'at-most-once' ? this.#atMostOnce() : this.#atLeastOnce();
     this.#deadLetters = trimmerOfDeadLetters(context, partition, handled.settings);
@@ -67,7 +67,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     return new AtLeastOnce({
       handling: this.#handling,
       partition: this.partition,
-      running: this.#running,
+      running: this.running,
       settler: this.#settler,
       check: async (delivery) => this.#sift([delivery], [await this.#check.check(delivery)])[0],
       decide: (delivery, verdict) => this.#settle(delivery, verdict),
@@ -77,7 +77,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #atMostOnce(): AtMostOnce {
     return new AtMostOnce({
       handling: this.#handling,
-      running: this.#running,
+      running: this.running,
       reporter: this.#reporter,
       begin: (deliveries) => this.#begin(deliveries),
     });
@@ -116,7 +116,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#finished?.disowned();
     await Promise.all([claimer?.stop(), schedules?.stop()]);
     // Another process need not wait.
-    for (const delivery of this.#running.waiting) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
+    for (const delivery of this.running.waiting) delivery.abort(new DeliveryAbortedError('LEASE_LOST'));
   }
 
   lost(owner: Owner | undefined): void {
@@ -173,24 +173,27 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   async #deliver({ deliveries }: Call): Promise<void> {
     // Most checks have their result at once, and most calls need not wait for any.
     const checks = deliveries.map((delivery) => this.#check.check(delivery));
-    const sifted = this.#sift(deliveries, checks.every(isKnown) ? checks : await allOf(checks));
+    const known = checks.every(isKnown) ? checks : await Promise.all(checks.map(async (check) => check));
+    const sifted = this.#sift(deliveries, known);
     const permitted = this.#guarantee.untilPermitted(sifted);
     // Mostly nothing has to be waited for.
     if (permitted) await permitted;
     const checked = this.#inTime(sifted);
     if (checked.length === 0) return;
 
-    const { context, starvation, work } = this.#handling;
+    const { destination, starvation } = this.#handling;
     starvation.inTime();
-    work.handed(context.broker.now(this.partition), checked);
-    const { results, ended } = await this.#destination.hand(checked);
+    this.#reporter.handed(checked);
+    const { results, ended } = await destination.hand(checked);
     checked.forEach((one, i) => {
       // It may have been given back meanwhile; then no backoff function must be asked.
-      if (!one.delivery.settled) this.#settle(one.delivery, this.#verdictOf(one, results?.[i]));
+      if (one.delivery.settled) return;
+      if (results === 'taken') this.#letGo(one.delivery);
+      else this.#settle(one.delivery, results === 'left' ? RELEASED : this.#verdictOf(one, results?.[i]));
     });
 
     if (ended) await this.#abandon(checked, ended);
-    for (const { delivery } of checked) this.#running.remove(delivery);
+    for (const { delivery } of checked) this.running.remove(delivery);
   }
 
   async #abandon(checked: readonly CheckedDelivery[], ended: Promise<unknown>): Promise<void> {
@@ -208,23 +211,24 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     deliveries.forEach((delivery, i) => {
       const result = results[i] as CheckResult;
       if ('outcome' in result) this.#settle(delivery, result);
-      if (delivery.settled) this.#running.remove(delivery);
+      if (delivery.settled) this.running.remove(delivery);
       else checked.push(result as CheckedDelivery);
     });
     return checked;
   }
 
-  /** Gives back what a limit of its topic or its key does not let begin any more. */
+  /** Gives back what a limit of its topic or its key does not let begin any more, or what nobody takes. */
   #inTime(checked: CheckedDelivery[]): CheckedDelivery[] {
-    const { context, starvation } = this.#handling;
+    const { context, destination, starvation } = this.#handling;
     const now = context.clock.now();
-    const mayBegin = ({ delivery }: CheckedDelivery): boolean => this.#guarantee.mayBegin(delivery, now);
+    const mayBegin = ({ delivery }: CheckedDelivery): boolean =>
+      destination.isOpen && this.#guarantee.mayBegin(delivery, now);
     if (checked.every((one) => mayBegin(one) && !one.delivery.settled)) return checked;
     return checked.filter((one) => {
       if (mayBegin(one) && !one.delivery.settled) return true;
       if (now > one.delivery.mustBeginBy) starvation.tooLate();
       this.#settle(one.delivery, RELEASED);
-      this.#running.remove(one.delivery);
+      this.running.remove(one.delivery);
       return false;
     });
   }
@@ -243,28 +247,43 @@ export class PartitionRun implements ClaimTaker, SettleListener {
   #settle(delivery: Delivery, verdict: Verdict): void {
     if (delivery.settled) return;
     delivery.settle(this.#handling.context.clock.now());
+    this.#handling.hold.heed(verdict.outcome);
     if (delivery.startedAt === undefined) delivery.permits?.notCalled();
-    if (verdict.outcome.kind === 'put-off' && verdict.outcome.scope === 'topic') {
-      this.#handling.hold.extend(verdict.outcome.delay);
-    }
     if (delivery.weight > 0) this.#handling.suspects.release(delivery.weight);
     // Before the outcome, so that the next claim is sent first, and what it brings is handled while Redis settles.
     delivery.call?.settled();
     this.#guarantee.decided(delivery, verdict);
+    this.#decided();
+  }
+
+  /** Whoever has taken it decides about it. */
+  #letGo(delivery: Delivery): void {
+    this.taken.add(delivery);
+    delivery.call?.settled();
+    this.#decided();
+  }
+
+  #decided(): void {
     if (--this.#undecided === 0) for (const resolve of this.#onDecided.splice(0)) resolve();
   }
 
   /** Settled: Redis has confirmed it. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void {
     this.#reporter.report(delivery, verdict, effect);
+    this.taken.answered(delivery, effect);
     if (verdict.outcome.kind === 'ack' || effect === 'cancelled') this.#finished?.expectMore();
     if (effect !== 'settled' || verdict.outcome.kind !== 'dead') return;
     this.#deadLetters.trim();
     this.#handling.notifier.notify(delivery, verdict.outcome, this.#handling.handled.settings.serializer);
   }
 
+  stale(delivery: Delivery): void {
+    this.#reporter.reportStale(delivery, this.taken.answered(delivery, 'stale'));
+  }
+
   done(delivery: Delivery): void {
     delivery.permits?.ended();
+    this.taken.answered(delivery);
   }
 
   waits(isWaiting: boolean): void {
@@ -285,13 +304,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   // ── the deliveries that are on their way ──────────────────────────────────────────────────────────────────────────
 
-  get running(): RunningDeliveries {
-    return this.#running;
-  }
-
   /** Renews the leases now, since signals may have been lost. */
   renewLeases(): void {
-    if (this.#running.size + this.waitingForRoom > 0) void this.#guarantee.renewer?.renew();
+    if (this.running.size + this.waitingForRoom > 0) void this.#guarantee.renewer?.renew();
   }
 
   /**
@@ -300,11 +315,11 @@ export class PartitionRun implements ClaimTaker, SettleListener {
    */
   releaseAll(): void {
     const uncalled = this.#guarantee.giveUp();
-    for (const delivery of this.#running) {
+    for (const delivery of this.running) {
       delivery.abort(new DeliveryAbortedError('SHUTDOWN'));
       this.#settle(delivery, RELEASED);
     }
-    for (const delivery of uncalled) this.#running.remove(delivery);
+    for (const delivery of uncalled) this.running.remove(delivery);
   }
 
   /** Resolves once no delivery is undecided. */
@@ -314,7 +329,7 @@ export class PartitionRun implements ClaimTaker, SettleListener {
 
   /** Whether nothing is on its way any more. */
   get isIdle(): boolean {
-    return !this.#claimer && this.#running.size === 0 && this.#settler.unsettled === 0;
+    return !this.#claimer && this.running.size + this.taken.size + this.#settler.unsettled === 0;
   }
 
   /** Outcomes that are not confirmed yet. */
@@ -353,7 +368,9 @@ export class PartitionRun implements ClaimTaker, SettleListener {
         this.#schedules?.changed(signal.at);
         break;
       case 'cancelled':
-        this.#running.find(signal.storedId, signal.token)?.abort(new DeliveryAbortedError('CANCELLED'));
+        (this.running.find(signal.storedId, signal.token) ?? this.taken.find(signal))?.abort(
+          new DeliveryAbortedError('CANCELLED'),
+        );
         break;
     }
   }
@@ -364,10 +381,6 @@ export class PartitionRun implements ClaimTaker, SettleListener {
     this.#schedules?.changed(0);
     this.renewLeases();
   }
-}
-
-function allOf<T>(values: readonly (T | Promise<T>)[]): Promise<T[]> {
-  return Promise.all(values.map(async (value) => value));
 }
 
 function isKnown(check: CheckResult | Promise<CheckResult>): check is CheckResult {

@@ -10,7 +10,6 @@ import {
 import { settleAll } from '../../broker/settle-all.js';
 import { splitIfRefused, isRefused } from '../../broker/split-refused.js';
 import { describe } from '../../checks/describe.js';
-import { DeliveryAbortedError } from '../../errors/handling.errors.js';
 import { BrokerUnavailableError } from '../../errors/operation.errors.js';
 import { SerializationError } from '../../errors/publishing.errors.js';
 import { firstLine, quoted } from '../../log.js';
@@ -25,13 +24,15 @@ import type { Delivery } from './delivery.js';
 import { type Verdict, dead } from './verdict.js';
 import { type DecidedDelivery, WaitingOutcomes, splitByRoom } from './waiting-outcomes.js';
 
-/** What a settle has led to; what came too late is reported by the settler. */
+/** What a settle that was not too late has led to. */
 export type Effect = Exclude<SettleStatus, 'stale'>;
 
 /** Whom a {@link Settler} settles for. */
 export interface SettleListener {
   /** An outcome is confirmed; of a message that had to be set aside, since it was refused, that it is a dead letter. */
   settled(delivery: Delivery, verdict: Verdict, effect: Effect): void;
+  /** An outcome had no effect: it came too late. */
+  stale(delivery: Delivery): void;
   /** Nothing more is done about a delivery, whatever has become of it. */
   done(delivery: Delivery): void;
   /** Outcomes have begun to wait for room, or all that waited are stored. */
@@ -196,7 +197,7 @@ export class Settler {
       if (isFull(error)) left.push(decided);
       else if (error !== undefined) await this.#setAside(decided, error);
       else if (status !== 'stale') this.#listener.settled(decided.delivery, decided.verdict, status);
-      else if (!(await this.#isNoText(decided))) this.#reportStale(decided.delivery);
+      else if (!(await this.#isNoText(decided))) this.#listener.stale(decided.delivery);
     }
     return left;
   }
@@ -278,18 +279,7 @@ export class Settler {
     );
   }
 
-  #reportStale(delivery: Delivery): void {
-    const { log, events } = this.#context;
-    const { topic, index } = this.#partition;
-    log.warn(
-      `Late settle of message ${quoted(delivery.id)} (topic '${topic}', partition ${index}, attempt ${delivery.attempt}) had no ` +
-        `effect: its lease had ended and the message belongs to another delivery.`,
-    );
-    if (events.wants('stale')) events.emit('stale', delivery.describe());
-    this.#tellError('stale', new DeliveryAbortedError('LEASE_LOST'));
-  }
-
-  #tellError(source: 'settle' | 'stale' | 'hook', error: unknown): void {
+  #tellError(source: 'settle' | 'hook', error: unknown): void {
     const { topic, index: partition } = this.#partition;
     this.#context.events.emit('errors', { source, topic, partition, error });
   }

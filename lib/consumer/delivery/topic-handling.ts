@@ -5,6 +5,7 @@ import type { AbandonedCalls } from './abandoned-calls.js';
 import type { ConsumerContext } from '../consumer-context.js';
 import type { TopicLog } from '../capacity/consumption-log.js';
 import type { DeadLetterNotifier } from './dead-letter-notifier.js';
+import type { Destination } from './destination.interface.js';
 import type { HandlerSlots } from '../capacity/handler-slots.js';
 import type { LeaseEnds } from './lease-ends.js';
 import type { HandledTopic, MessageHandler } from '../message-handler.interface.js';
@@ -16,7 +17,8 @@ import type { TopicLimiter } from '../capacity/topic-limiter.js';
 /** How this process handles a topic: what all partitions of the topic have in common. */
 export interface TopicHandling {
   readonly context: ConsumerContext;
-  readonly handler: MessageHandler;
+  readonly handler: Pick<MessageHandler, 'name' | 'batch'>;
+  readonly destination: Destination;
   readonly handled: HandledTopic;
   /** Place of the topic among those of its handler, 0 for the first. */
   readonly priority: number;

@@ -70,7 +70,7 @@ export class Intakes {
       }
     });
     for (const topic of setup.topics) this.#intakes.set(topic, new TopicIntake(topic, open.has(topic)));
-    void setup.sharing.handle(this.running, []);
+    void setup.sharing.begin(this.running);
   }
 
   /**
@@ -107,9 +107,7 @@ export class Intakes {
     const topics = intakes.map(({ topic }) => topic);
     const isStart = action === 'start';
     context.log.log(`${isStart ? 'Starts' : 'Stops'} the intake of ${named(topics)}`);
-    const changed = new Set(topics);
-    const running = [...this.#intakes.keys()].filter((one) => (changed.has(one) ? isStart : this.#isOpen(one)));
-    const told = sharing.handle(running, topics);
+    const told = isStart ? sharing.begin(topics) : sharing.end(topics);
     for (const intake of intakes) {
       intake.want(action, async (signal) =>
         isStart ? this.#share(setup, intake.topic, told) : this.#stop(setup, intake.topic, signal),
@@ -133,10 +131,6 @@ export class Intakes {
   async #afterShutdown(action: IntakeAction, [first]: readonly TopicIntake[]): Promise<void> {
     if (action === 'start' && first) throw new IntakeOvertakenError(first.topic, action, 'shutdown');
     await this.#handlersEnd;
-  }
-
-  #isOpen(topic: string): boolean {
-    return this.#intakes.get(topic)?.isOpen === true;
   }
 
   #assertHandled(action: IntakeAction, topic: string): void {

@@ -16,8 +16,6 @@ export interface PartitionSharingOptions {
   readonly registry: TopicRegistry;
   /** Milliseconds. */
   readonly heartbeat: number;
-  /** The topics that this process takes part in at first. */
-  readonly topics: readonly string[];
   readonly reporter: Pick<ProcessReporter, 'poke' | 'forgotten'>;
   /** Called when Redis turns out to have lost data. */
   readonly onDataLost: () => void;
@@ -28,6 +26,8 @@ export class PartitionSharing implements Startable, FleetMember {
   readonly session: Session;
   readonly #options: PartitionSharingOptions;
   readonly #consumers = new Map<string, TopicConsumer>();
+  /** Those that this process takes part in. */
+  readonly #topics = new Set<string>();
   /** Those that have begun to take their shares. */
   readonly #sharing = new Set<TopicConsumer>();
   readonly #shares: Loop;
@@ -36,10 +36,10 @@ export class PartitionSharing implements Startable, FleetMember {
 
   constructor(options: PartitionSharingOptions) {
     this.#options = options;
-    const { context, heartbeat, topics } = options;
+    const { context, heartbeat } = options;
     const { broker, clock, log, events, session: id } = context;
     this.#shares = new Loop({ clock, run: () => this.#shareAll() });
-    this.session = new Session({ broker, clock, log, events, id, heartbeat, topics, member: this });
+    this.session = new Session({ broker, clock, log, events, id, heartbeat, topics: [], member: this });
   }
 
   get consumers(): TopicConsumer[] {
@@ -54,7 +54,7 @@ export class PartitionSharing implements Startable, FleetMember {
   /** A topic whose partitions are shared from now on. */
   add(consumer: TopicConsumer): void {
     this.#consumers.set(consumer.topic, consumer);
-    if (this.#hasShared) this.#begin(consumer);
+    if (this.#hasShared) this.#join(consumer);
   }
 
   /**
@@ -79,24 +79,33 @@ export class PartitionSharing implements Startable, FleetMember {
     for (const topic of topics) {
       const consumer = this.#consumers.get(topic);
       if (!consumer) continue;
-      this.#begin(consumer);
+      this.#join(consumer);
       await consumer.shared();
     }
   }
 
-  #begin(consumer: TopicConsumer): void {
+  #join(consumer: TopicConsumer): void {
     this.#sharing.add(consumer);
     consumer.takeShare();
   }
 
   /**
-   * From now on this process takes part in these topics, and in no others. It begins to take and to give up partitions at once.
-   * Resolves once the others were told, or that has failed.
-   *
-   * @param changed those that it has not taken part in, or does not any more
+   * From now on this process takes part in these topics too, and begins to take partitions at once. Resolves once the others were told, or
+   * that has failed.
    */
-  async handle(topics: readonly string[], changed: readonly string[]): Promise<void> {
-    const told = this.session.handle(topics);
+  async begin(topics: readonly string[]): Promise<void> {
+    for (const topic of topics) this.#topics.add(topic);
+    await this.#turn(topics);
+  }
+
+  /** The same for topics that it takes part in no more: it gives their partitions up. */
+  async end(topics: readonly string[]): Promise<void> {
+    for (const topic of topics) this.#topics.delete(topic);
+    await this.#turn(topics);
+  }
+
+  async #turn(changed: readonly string[]): Promise<void> {
+    const told = this.session.handle([...this.#topics]);
     for (const topic of changed) {
       const consumer = this.#consumers.get(topic);
       if (consumer && this.#sharing.has(consumer)) consumer.takeShare();
@@ -142,6 +151,10 @@ export class PartitionSharing implements Startable, FleetMember {
 
   permitsMoved(topic: string): void {
     this.#consumers.get(topic)?.permitsMoved();
+  }
+
+  leaseChanged({ topic, index }: Partition, token: string, lease: number): void {
+    this.#consumers.get(topic)?.leaseChanged(index, token, lease);
   }
 
   limitsChanged(topic?: string): void {

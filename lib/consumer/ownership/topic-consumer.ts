@@ -6,6 +6,7 @@ import { Loop } from '../../time/loop.js';
 import type { PartitionProgress, TopicProgress } from '../../fleet/progress.js';
 import { PartitionOwnership } from './partition-ownership.js';
 import type { PartitionRun } from '../delivery/partition-run.js';
+import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
 import type { TopicHandling } from '../delivery/topic-handling.js';
 
 /** How long to wait for partitions that move before telling what this process owns, in milliseconds. */
@@ -120,6 +121,18 @@ export class TopicConsumer {
   /** There may be permits for this process, or others wait for those that it has. */
   permitsMoved(): void {
     this.#handling.limiter.told();
+  }
+
+  /** The deliveries of a partition that were taken, whoever owns it. */
+  takenOf(index: number): TakenDeliveries {
+    return this.#ownership(index).run.taken;
+  }
+
+  /** A receipt was used in another process. */
+  leaseChanged(index: number, token: string, lease: number): void {
+    const taken = this.#ownerships.get(index)?.run.taken;
+    const delivery = taken?.find({ token });
+    if (delivery) taken?.lasts(delivery, this.#handling.context.clock.now() + lease);
   }
 
   /** Another process is to own a partition that is stored as this process's. */

@@ -16,6 +16,7 @@ export interface ConnectionTokens {
   readonly events: string;
   readonly health: string;
   readonly consumers: string;
+  readonly receiver: string;
   readonly schedules: string;
   readonly redis: string | symbol;
   /** What all of these are parts of. */
@@ -31,6 +32,7 @@ export function tokensOf(connection: string): ConnectionTokens {
     events: `DelayQueueEvents(${connection})`,
     health: `DelayQueueHealth(${connection})`,
     consumers: `DelayQueueConsumers(${connection})`,
+    receiver: `DelayQueueReceiver(${connection})`,
     schedules: `DelayQueueSchedules(${connection})`,
     redis: connection === DEFAULT_CONNECTION ? DELAY_QUEUE_REDIS : `DELAY_QUEUE_REDIS(${connection})`,
     connection: `${CONNECTION}(${connection})`,

@@ -62,6 +62,17 @@ export function InjectDelayQueueConsumers(
 }
 
 /**
+ * Injects the `DelayQueueReceiver` of a named connection.
+ *
+ * @publicApi
+ */
+export function InjectDelayQueueReceiver(
+  connection: string = DEFAULT_CONNECTION,
+): ParameterDecorator & PropertyDecorator {
+  return Inject(tokensOf(connection).receiver);
+}
+
+/**
  * Injects the `DelayQueueSchedules` of a named connection.
  *
  * @publicApi

@@ -6,6 +6,7 @@ import { type Backend, SystemBackend } from '../../composition/backend.js';
 import { DelayQueueConnection } from '../../composition/delay-queue.connection.js';
 import type { DelayQueueModuleOptions } from '../../composition/delay-queue-options.interface.js';
 import { DelayQueueConsumers } from '../../consumer/delay-queue.consumers.js';
+import { DelayQueueReceiver } from '../../consumer/delay-queue.receiver.js';
 import { twinsOf } from '../../package-copies.js';
 import { DEFAULT_CONNECTION } from '../decorators/delay-queue.constants.js';
 import { tokensOf } from '../decorators/delay-queue.tokens.js';
@@ -35,8 +36,11 @@ const CLASSES = {
   events: DelayQueueEvents,
   health: DelayQueueHealth,
   consumers: DelayQueueConsumers,
+  receiver: DelayQueueReceiver,
   schedules: DelayQueueSchedules,
 } as const;
+
+const PARTS = Object.keys(CLASSES) as readonly (keyof typeof CLASSES)[];
 
 /** Makes a connection, and provides those of its fields that applications inject. */
 export function connectionProviders(name: string): Provider[] {
@@ -52,9 +56,7 @@ export function connectionProviders(name: string): Provider[] {
       },
       inject: [MODULE_OPTIONS, tokens.backend],
     },
-    ...(['producer', 'admin', 'events', 'health', 'consumers', 'schedules'] as const).flatMap((part) =>
-      partProviders(name, part),
-    ),
+    ...PARTS.flatMap((part) => partProviders(name, part)),
     {
       provide: tokens.redis,
       useFactory: ({ redis }: DelayQueueConnection) => redis,
@@ -87,8 +89,8 @@ export function connectionProviders(name: string): Provider[] {
 
 /** The tokens that applications inject. */
 export function injectables(name: string): InjectionToken[] {
-  const { producer, admin, events, health, consumers, schedules, redis } = tokensOf(name);
-  const strings = [producer, admin, events, health, consumers, schedules, redis];
+  const tokens = tokensOf(name);
+  const strings = [...PARTS.map((part) => tokens[part]), tokens.redis];
   return name === DEFAULT_CONNECTION ? [...strings, ...Object.values(CLASSES)] : strings;
 }
 

@@ -3,6 +3,7 @@ import { REQUEST } from '@nestjs/core';
 import { DelayedHandler, type DelayedMessage } from 'nestjs-delay-queue';
 import { describe, expect, it } from 'vitest';
 import { useBed } from '../../support/app/bed.js';
+import { collectGarbage } from '../../support/collect-garbage.js';
 
 const bed = useBed();
 
@@ -51,13 +52,3 @@ describe('instances of scoped classes', () => {
     expect(survivors.length).toBeLessThan(100);
   });
 });
-
-/** Needs the flag that the configuration of vitest gives to its workers. */
-async function collectGarbage(): Promise<void> {
-  const { gc } = globalThis;
-  if (!gc) throw new Error('Run node with --expose-gc.');
-  for (let round = 0; round < 5; round++) {
-    await new Promise((resolve) => setImmediate(resolve));
-    gc();
-  }
-}

@@ -5,6 +5,7 @@ import type {
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueProducer,
+  DelayQueueReceiver,
   DelayQueueSchedules,
 } from 'nestjs-delay-queue';
 import type { DelayQueueHarness } from 'nestjs-delay-queue/testing';
@@ -18,6 +19,8 @@ export declare const harness: DelayQueueHarness;
 export declare const events: DelayQueueEvents;
 export declare const health: DelayQueueHealth;
 export declare const producer: DelayQueueProducer;
+export declare const receiver: DelayQueueReceiver;
+export declare const receipt: string;
 export declare const schedules: DelayQueueSchedules;
 export declare const redis: string;
 
@@ -35,6 +38,10 @@ export declare class InvoiceDto {
 
 export declare class ReportCache {
   fill(): Promise<void>;
+}
+
+export declare class GraphicsCard {
+  render(payload: unknown, signal: AbortSignal): Promise<void>;
 }
 
 export declare const Reports: Type;

@@ -34,6 +34,8 @@ export class TestProcess implements FleetMember {
   /** The topics whose permits have moved, and those whose limits may have changed. */
   readonly moves: string[] = [];
   readonly changes: (string | undefined)[] = [];
+  /** What became of deliveries that it has handed out. */
+  readonly leases: [topic: string, index: number, token: string, lease: number][] = [];
   pings = 0;
   shares = 0;
   reports = 0;
@@ -128,6 +130,10 @@ export class TestProcess implements FleetMember {
 
   wanted({ index }: Partition, owner: Owner): void {
     this.requests.push([index, owner]);
+  }
+
+  leaseChanged({ topic, index }: Partition, token: string, lease: number): void {
+    this.leases.push([topic, index, token, lease]);
   }
 
   permitsMoved(topic: string): void {

@@ -4,6 +4,7 @@ import { AbandonedCalls } from '../../../lib/consumer/delivery/abandoned-calls.j
 import type { ConsumerContext } from '../../../lib/consumer/consumer-context.js';
 import { ConsumptionLog, TopicLog } from '../../../lib/consumer/capacity/consumption-log.js';
 import { DeadLetterNotifier } from '../../../lib/consumer/delivery/dead-letter-notifier.js';
+import { HandlerDestination } from '../../../lib/consumer/delivery/handler-destination.js';
 import { HandlerSlots, SlotPool } from '../../../lib/consumer/capacity/handler-slots.js';
 import { LeaseEnds } from '../../../lib/consumer/delivery/lease-ends.js';
 import type { HandlerSettings, MessageHandler } from '../../../lib/consumer/message-handler.interface.js';
@@ -68,6 +69,7 @@ const IDLE_MEMBER: FleetMember = {
   lookAgain: () => {},
   wanted: () => {},
   permitsMoved: () => {},
+  leaseChanged: () => {},
   limitsChanged: () => {},
 };
 
@@ -102,11 +104,13 @@ export function testHandling(options: TestHandlingOptions = {}): TopicHandling {
   const { context = testContext(), topic = 'jobs', settings, batch, priority = 0, handle = () => {} } = options;
   const handled = { topic, schema: undefined, settings: { ...SETTINGS, ...settings } };
   const { lease } = handled.settings;
+  const handler = { name: 'Jobs.work', concurrency: 1, batch, topics: [handled], handle };
   const consumption = new ConsumptionLog(context.log, context.clock, 1);
   consumption.knows(topic, 8);
   return {
     context,
-    handler: { name: 'Jobs.work', concurrency: 1, batch, topics: [handled], handle },
+    handler,
+    destination: new HandlerDestination(context, handler),
     handled,
     priority,
     slots: options.slots ?? new HandlerSlots(new SlotPool(1000), 1000),

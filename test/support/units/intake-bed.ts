@@ -57,6 +57,7 @@ export function memberOf(bed: FleetBed, id: string, autoStart = true): Member {
     handlers,
     intakes,
     hooks: [],
+    timeout: 5000,
     onDataLost: () => {},
   });
   const member: Member = { process, runtime, intakes, lines, handled: [], respond: () => {} };

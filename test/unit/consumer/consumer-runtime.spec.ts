@@ -60,6 +60,7 @@ function runtimeOn(
     handlers: [{ ...handler, handle }],
     intakes: new Intakes(true),
     hooks: [],
+    timeout: 5000,
     onDataLost: () => {},
   });
 }

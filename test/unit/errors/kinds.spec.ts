@@ -23,6 +23,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   PayloadTooLargeError: (copy) => new copy.PayloadTooLargeError(2, 1),
   PublishManyError: (copy) => new copy.PublishManyError('jobs', []),
   RateLimitedError: (copy) => new copy.RateLimitedError(1),
+  ReceiverUnavailableError: (copy) => new copy.ReceiverUnavailableError('closed'),
   RetryLaterError: (copy) => new copy.RetryLaterError(1),
   SchemaError: (copy) => new copy.SchemaError('jobs', new Error('broken')),
   SerializationError: (copy) => new copy.SerializationError('circular'),

@@ -44,6 +44,7 @@ class SettleBed {
     };
     this.settler = new Settler(context, PARTITION, {
       settled: ({ id }) => void this.confirmed.push(id),
+      stale: () => {},
       done: () => {},
       waits: () => {},
       caughtUp: () => {},

@@ -82,10 +82,10 @@ const LOOPS: Record<string, (world: World) => Startable> = {
       context,
       registry,
       heartbeat: 1000,
-      topics: ['jobs'],
       reporter: SILENT_REPORTER,
       onDataLost: () => {},
     });
+    void sharing.begin(['jobs']);
     const { session } = sharing;
     sharing.add(new TopicConsumer(testHandling({ context, session, topics: registry }), 2));
     return {
@@ -144,6 +144,7 @@ const LOOPS: Record<string, (world: World) => Startable> = {
       handlers: [{ ...handler, handle: () => {} }],
       intakes: new Intakes(true),
       hooks: [],
+      timeout: 5000,
       onDataLost: () => {},
     });
   },

@@ -119,7 +119,7 @@ export function encodeSessionSignal(signal: SessionSignal): string {
 }
 
 export function decodeSessionSignal(text: string): SessionSignal | undefined {
-  const { kind, count, owner, partition, partitions, topic } = objectOf(fromJson(text));
+  const { kind, count, lease, owner, partition, partitions, token, topic } = objectOf(fromJson(text));
   switch (kind) {
     case 'changed':
     case 'unknown-topics':
@@ -134,6 +134,11 @@ export function decodeSessionSignal(text: string): SessionSignal | undefined {
     case 'wanted': {
       const [wanted] = partitionsOf(partition);
       return wanted && typeof owner === 'string' ? { kind, partition: wanted, owner } : undefined;
+    }
+    case 'lease': {
+      const [leased] = partitionsOf(partition);
+      const isLease = typeof token === 'string' && Number.isSafeInteger(lease);
+      return leased && isLease ? { kind, partition: leased, token, lease: lease as number } : undefined;
     }
     default:
       return undefined;

@@ -76,8 +76,8 @@ export const failureMutations = [
   {
     guard: 'abandoned run: it takes no slot',
     file: 'consumer/delivery/partition-run.ts',
-    find: 'delivery.call?.settled();',
-    replace: 'if (!delivery.aborted) delivery.call?.settled();',
+    find: 'delivery.call?.settled();\n    this.#guarantee',
+    replace: 'if (!delivery.aborted) delivery.call?.settled();\n    this.#guarantee',
     scenario: 'hung-handlers',
   },
   {
@@ -100,6 +100,20 @@ export const failureMutations = [
     find: 'this.#abandoned.add(call);',
     replace: '',
     scenario: 'hung-handlers',
+  },
+  {
+    guard: 'receiving: what nobody waits for any more is given back',
+    file: 'consumer/delivery/partition-run.ts',
+    find: 'destination.isOpen && this',
+    replace: '(destination.isOpen || true) && this',
+    scenario: 'pulled-topic',
+  },
+  {
+    guard: 'receiving: what was taken is in flight until it is settled',
+    file: 'consumer/delivery/taken-deliveries.ts',
+    find: 'this.#handling.leaseEnds.watch(this, delivery.endsAt);\n  }\n\n  find',
+    replace: 'delivery.permits?.ended();\n  }\n\n  find',
+    scenario: 'pulled-few-in-flight',
   },
   {
     guard: 'suspects: a claim brings no more than there is room for',

@@ -23,6 +23,8 @@ export interface ConsumerConfig extends ProgramConfig {
   readonly concurrency?: number;
   /** Handlers take a random time up to this, in milliseconds. */
   readonly handlerTime: number;
+  /** Whether it receives its messages, in place of a handler. @defaultValue false */
+  readonly pulls?: boolean;
   /** Share of the calls that throw, 0 to 1. */
   readonly failures: number;
   /** Share of the calls that put their message off, 0 to 1. @defaultValue 0 */

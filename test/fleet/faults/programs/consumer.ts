@@ -1,14 +1,18 @@
 import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, Module } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
+  BrokerUnavailableError,
   DelayedHandler,
   type DelayedMessage,
   DelayQueueEvents,
   DelayQueueHealth,
   DelayQueueModule,
+  DelayQueueReceiver,
   RateLimitedError,
+  type ReceivedMessage,
+  ReceiverUnavailableError,
   RetryLaterError,
 } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
@@ -29,6 +33,11 @@ const BACKOFF = 50;
 
 /** How long a message that kills its process is handled before, in milliseconds. */
 const FATAL_AFTER = 20;
+
+/** Calls that wait for messages at once, how many each takes, and how long it waits, in milliseconds. */
+const PULLS = 20;
+const MOST = 3;
+const WAIT = 500;
 
 const config = JSON.parse(process.argv[2] ?? '{}') as ConsumerConfig;
 const { name, applications = 1 } = config;
@@ -52,23 +61,50 @@ async function startApplication(processName: string): Promise<void> {
   class Worker {
     @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: BACKOFF } })
     async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
-      const { id, attempt, partition, dueAt, publishedAt, signal } = message;
-      recorder.record({ kind: 'delivery-started', id, attempt, partition, dueAt: dueAt.getTime() });
-      signal.addEventListener('abort', () => {
-        recorder.record({ kind: 'aborted', id, attempt, code: String((signal.reason as { code?: string }).code) });
-      });
-      if (config.hangsOn?.includes(id)) await new Promise(() => {});
-      if (id === config.diesOf) await die();
-      if (id === config.meetsLimit?.id && Date.now() - publishedAt.getTime() < FRESH) {
-        recorder.record({ kind: 'delivery-finished', id, attempt, ok: false, putOff: true });
-        throw new RateLimitedError(config.meetsLimit.delay);
+      await work(message, recorder);
+    }
+  }
+
+  /** Receives what the worker would be called with. */
+  @Injectable()
+  class Puller implements OnApplicationBootstrap, BeforeApplicationShutdown {
+    readonly #pulls: Promise<void>[] = [];
+
+    constructor(readonly receiver: DelayQueueReceiver) {}
+
+    onApplicationBootstrap(): void {
+      for (let i = 0; i < PULLS; i++) this.#pulls.push(this.#pull());
+    }
+
+    async beforeApplicationShutdown(): Promise<void> {
+      await Promise.all(this.#pulls);
+    }
+
+    async #pull(): Promise<void> {
+      for (;;) {
+        try {
+          const messages = await this.receiver.receive(TOPIC, {
+            max: MOST,
+            wait: WAIT,
+            lease: config.lease ?? DEFAULT_LEASE,
+          });
+          await Promise.all(messages.map(async (message) => this.#settle(message)));
+        } catch (error) {
+          if (error instanceof ReceiverUnavailableError) return;
+          // Such as while Redis is away; what was received comes again.
+          if (!(error instanceof BrokerUnavailableError)) throw error;
+          await sleep(BACKOFF);
+        }
       }
-      await sleep(Math.random() * config.handlerTime);
-      const ok = Math.random() >= config.failures && !config.failsOf?.some((producer) => id.startsWith(`${producer}-`));
-      const putOff = ok && Math.random() < (config.putOffs ?? 0);
-      recorder.record({ kind: 'delivery-finished', id, attempt, ok: ok && !putOff, putOff });
-      if (putOff) throw new RetryLaterError(BACKOFF);
-      if (!ok) throw new Error('As configured');
+    }
+
+    async #settle(message: ReceivedMessage): Promise<void> {
+      try {
+        await work(message, recorder);
+        await message.ack();
+      } catch (error) {
+        await message.retry(error, error instanceof RetryLaterError ? undefined : BACKOFF);
+      }
     }
   }
 
@@ -82,7 +118,7 @@ async function startApplication(processName: string): Promise<void> {
         consumer: only(config, ['lease', 'maxIdleWait', 'concurrency']),
       }),
     ],
-    providers: [Worker],
+    providers: config.pulls ? [Puller] : [Worker],
   })
   class ConsumerModule {
     constructor(events: DelayQueueEvents) {
@@ -108,6 +144,27 @@ async function recordHealth(health: DelayQueueHealth, recorder: Recorder): Promi
   const { status, problems, connection, session, topics } = await health.check({ timeout: HEALTH_INTERVAL });
   const stalled = session?.stalled === true || topics.some((topic) => topic.stalled);
   recorder.record({ kind: 'health', status, stalled, signals: connection.signals, problems });
+}
+
+/** Does what is configured, and records it. */
+async function work(message: DelayedMessage, recorder: Recorder): Promise<void> {
+  const { id, attempt, partition, dueAt, publishedAt, signal } = message;
+  recorder.record({ kind: 'delivery-started', id, attempt, partition, dueAt: dueAt.getTime() });
+  signal.addEventListener('abort', () => {
+    recorder.record({ kind: 'aborted', id, attempt, code: String((signal.reason as { code?: string }).code) });
+  });
+  if (config.hangsOn?.includes(id)) await new Promise(() => {});
+  if (id === config.diesOf) await die();
+  if (id === config.meetsLimit?.id && Date.now() - publishedAt.getTime() < FRESH) {
+    recorder.record({ kind: 'delivery-finished', id, attempt, ok: false, putOff: true });
+    throw new RateLimitedError(config.meetsLimit.delay);
+  }
+  await sleep(Math.random() * config.handlerTime);
+  const ok = Math.random() >= config.failures && !config.failsOf?.some((producer) => id.startsWith(`${producer}-`));
+  const putOff = ok && Math.random() < (config.putOffs ?? 0);
+  recorder.record({ kind: 'delivery-finished', id, attempt, ok: ok && !putOff, putOff });
+  if (putOff) throw new RetryLaterError(BACKOFF);
+  if (!ok) throw new Error('As configured');
 }
 
 /** Not before the handlers that were called with this one have begun. */

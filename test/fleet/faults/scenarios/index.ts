@@ -28,6 +28,7 @@ import {
   stalledConnection,
   unreachableRedis,
 } from './redis-scenarios.js';
+import { pulledFewInFlight, pulledOrder, pulledOutage, pulledTopic } from './pulling-scenarios.js';
 import type { Scenario } from './scenario.js';
 
 export const scenarios: readonly Scenario[] = [
@@ -68,4 +69,8 @@ export const scenarios: readonly Scenario[] = [
   ratedKeys,
   fewInFlight,
   hostileOrder,
+  pulledTopic,
+  pulledOrder,
+  pulledFewInFlight,
+  pulledOutage,
 ];

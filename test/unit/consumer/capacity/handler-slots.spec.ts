@@ -265,3 +265,40 @@ describe('SlotPool', () => {
     });
   });
 });
+
+describe('slots whose number follows what is wanted', () => {
+  it('are granted to those who wait once there are more, and given back if there are fewer', async () => {
+    const slots = new HandlerSlots(new SlotPool(Infinity), 0, 1);
+    const claimant = new TestClaimant(slots, 16);
+    claimant.request();
+    expect(claimant.grants).toEqual([]);
+    slots.resize(10);
+    await turns();
+    expect(claimant.grants).toEqual([10]);
+
+    slots.resize(4);
+    expect([slots.used, slots.free]).toEqual([10, 0]);
+    slots.release(8);
+    expect(slots.free).toBe(2);
+  });
+
+  it('are idle once none is taken, and nobody asks for one or is about to', async () => {
+    const slots = new HandlerSlots(new SlotPool(Infinity), 1, 1);
+    const [claimant, later] = [new TestClaimant(slots), new TestClaimant(slots)];
+    await slots.idle();
+    slots.join(Object.defineProperty(later, 'isAboutToAsk', { get: () => isAboutToAsk }));
+    let [isAboutToAsk, isIdle] = [true, false];
+    claimant.request();
+    void slots.idle().then(() => (isIdle = true));
+    slots.release(1);
+    await turns();
+    expect(isIdle).toBe(false);
+    claimant.withdraw();
+    await turns();
+    expect(isIdle).toBe(false);
+    isAboutToAsk = false;
+    later.withdraw();
+    await turns();
+    expect(isIdle).toBe(true);
+  });
+});

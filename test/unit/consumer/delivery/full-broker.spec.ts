@@ -47,6 +47,7 @@ class Bed {
     });
     this.settler = new Settler(context, PARTITION, {
       settled: ({ id }) => void this.settled.add(id),
+      stale: () => {},
       done: () => {},
       waits: (isWaiting) => this.waits.push(isWaiting),
       caughtUp: () => {},

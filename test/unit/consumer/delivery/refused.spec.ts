@@ -96,6 +96,7 @@ class Bed {
     else this.confirmed.push(id);
   }
 
+  stale(): void {}
   done(): void {}
 
   waits(): void {

@@ -27,6 +27,7 @@ it('settles what a process claims after it had given the partition up and has it
   for (const message of deliveries) {
     const settler = new Settler(context, PARTITION, {
       settled: ({ id }) => void settled.push(id),
+      stale: () => {},
       done: () => {},
       waits: () => {},
       caughtUp: () => {},

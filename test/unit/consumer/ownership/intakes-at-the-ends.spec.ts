@@ -63,6 +63,7 @@ describe('what is wanted before the handlers are known', () => {
       handlers: [{ ...handler, handle: () => {} }],
       intakes,
       hooks: [],
+      timeout: 5000,
       onDataLost: () => {},
     });
     expect(intakes.running).toEqual(['mails']);
@@ -91,6 +92,7 @@ describe('what is wanted before the handlers are known', () => {
           handlers,
           intakes,
           hooks: [],
+          timeout: 5000,
           onDataLost: () => {},
         }),
     ).toThrow(

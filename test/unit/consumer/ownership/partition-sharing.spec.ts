@@ -20,7 +20,8 @@ const RELEASE_TIME = 20;
 async function sharingOf(context: ConsumerContext, topics: readonly string[]): Promise<PartitionSharing> {
   const registry = testRegistry(context);
   const shared = { reporter: SILENT_REPORTER, onDataLost: () => {} };
-  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, topics, ...shared });
+  const sharing = new PartitionSharing({ context, registry, heartbeat: HEARTBEAT, ...shared });
+  await sharing.begin(topics);
   for (const topic of topics) {
     await registry.partitions(topic);
     const handling = testHandling({ context, session: sharing.session, topics: registry });

@@ -1,0 +1,115 @@
+import type { ExtendStatus, Partition, Receipt, SettleStatus } from '../../broker/broker.interface.js';
+import { DeliveryAbortedError } from '../../errors/handling.errors.js';
+import type { Delivery } from './delivery.js';
+import type { Leased } from './lease-ends.js';
+import type { Settler } from './settler.js';
+import type { TopicHandling } from './topic-handling.js';
+import type { Verdict } from './verdict.js';
+
+/**
+ * The deliveries of one partition that somebody has taken and has not settled yet, as far as this process knows: any process may settle
+ * them, and nobody renews their leases here.
+ *
+ * Those that others settle stay here until their leases end. A delivery has the payload of its message, so it is kept only as long as somebody
+ * has the message, or others have to wait until it ends.
+ */
+export class TakenDeliveries implements Leased {
+  readonly partition: Partition;
+  readonly #handling: TopicHandling;
+  readonly #settler: Settler;
+  readonly #byToken = new Map<string, Delivery | WeakRef<Delivery>>();
+  /** Called with what an outcome has led to; `undefined`: it was refused. */
+  readonly #answers = new Map<Delivery, (status: SettleStatus | undefined) => void>();
+
+  constructor(handling: TopicHandling, partition: Partition, settler: Settler) {
+    this.#handling = handling;
+    this.partition = partition;
+    this.#settler = settler;
+  }
+
+  get size(): number {
+    return this.#byToken.size;
+  }
+
+  *#deliveries(): Generator<Delivery> {
+    for (const token of this.#byToken.keys()) {
+      const delivery = this.find({ token });
+      if (delivery) yield delivery;
+      else this.#byToken.delete(token);
+    }
+  }
+
+  get unsettled(): Iterable<Delivery> {
+    return this.#deliveries();
+  }
+
+  add(delivery: Delivery): void {
+    const keepsOthersBack = delivery.weight > 0 || delivery.permits?.isRenewed === true;
+    this.#byToken.set(delivery.token, keepsOthersBack ? delivery : new WeakRef(delivery));
+    this.#handling.leaseEnds.watch(this, delivery.endsAt);
+  }
+
+  find({ token }: Pick<Receipt, 'token'>): Delivery | undefined {
+    const kept = this.#byToken.get(token);
+    return kept instanceof WeakRef ? kept.deref() : kept;
+  }
+
+  /**
+   * Settles a delivery, which may have been taken elsewhere; it is sent until Redis answers.
+   *
+   * @returns `undefined` if it was refused
+   */
+  async settle(delivery: Delivery, verdict: Verdict): Promise<SettleStatus | undefined> {
+    const { context, hold } = this.#handling;
+    this.#remove(delivery);
+    delivery.settle(context.clock.now());
+    hold.heed(verdict.outcome);
+    return new Promise((resolve) => {
+      this.#answers.set(delivery, resolve);
+      this.#settler.settle(delivery, verdict);
+    });
+  }
+
+  /**
+   * To be called with what an outcome has led to, and once nothing more is done about it; the first call counts.
+   *
+   * @returns whether somebody has waited for that
+   */
+  answered(delivery: Delivery, status?: SettleStatus): boolean {
+    this.#answers.get(delivery)?.(status);
+    return this.#answers.delete(delivery);
+  }
+
+  /**
+   * Has leases last from now on for so long, in milliseconds.
+   *
+   * @param deliveries 1 to `MAX_BATCH`
+   * @throws BrokerUnavailableError
+   */
+  async extend(deliveries: readonly Delivery[], lease: number): Promise<ExtendStatus[]> {
+    const { broker, clock } = this.#handling.context;
+    const sentAt = clock.now();
+    const statuses = await broker.extend(this.partition, lease, deliveries);
+    for (const [i, delivery] of deliveries.entries()) {
+      this.lasts(delivery, statuses[i] === 'lost' ? -Infinity : sentAt + lease);
+      if (statuses[i] === 'cancelled') delivery.abort(new DeliveryAbortedError('CANCELLED'));
+    }
+    return statuses;
+  }
+
+  /** A delivery has another lease, since somebody has used its receipt; local clock, epoch milliseconds. */
+  lasts(delivery: Delivery, leaseEndsAt: number): void {
+    delivery.leaseEndsAt = leaseEndsAt;
+    if (this.find(delivery) === delivery) this.#handling.leaseEnds.watch(this, delivery.endsAt);
+  }
+
+  lapsed(delivery: Delivery): void {
+    this.#remove(delivery);
+    delivery.permits?.ended();
+  }
+
+  /** A suspect takes its room as long as its receiver may be at work on it. */
+  #remove(delivery: Delivery): void {
+    if (this.#byToken.delete(delivery.token)) this.#handling.suspects.release(delivery.weight);
+  }
+}

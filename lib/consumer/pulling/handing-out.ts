@@ -1,0 +1,140 @@
+import { serveWithin } from '../../broker/serve.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { within } from '../../time/deadline.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import type { Delivery } from '../delivery/delivery.js';
+import type { CheckedDelivery } from '../delivery/delivery-check.js';
+import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
+import { ACKED, RELEASED } from '../delivery/verdict.js';
+import type { HandlerSettings } from '../message-handler.interface.js';
+import type { TopicConsumer } from '../ownership/topic-consumer.js';
+import { encodeReceipt } from './receipt.js';
+import { type ReceiptDesk, ReceivedMessage } from './received-message.js';
+
+/** What a receive() has got. */
+export interface Received {
+  readonly consumer: TopicConsumer;
+  readonly deliveries: readonly CheckedDelivery[];
+  /** How the messages of its topic are handled. */
+  readonly settings: HandlerSettings;
+}
+
+/** How much another lease than that of the claim may differ from what was asked for, in milliseconds, and as a share of it. */
+const TOLERANCE = 1000;
+const TOLERATED_SHARE = 0.1;
+
+export interface HandingOutOptions {
+  readonly context: ConsumerContext;
+  /** How long Redis may take for a call, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** Gives messages to those who have asked for them, each with a receipt and with the lease that was asked for. */
+export class HandingOut {
+  readonly #options: HandingOutOptions;
+  readonly #desk: ReceiptDesk;
+
+  /** @param desk what the messages are settled by */
+  constructor(options: HandingOutOptions, desk: ReceiptDesk) {
+    this.#options = options;
+    this.#desk = desk;
+  }
+
+  /**
+   * @param lease milliseconds; 0: acknowledged before they are given
+   * @param signal if it has aborted, what can still be given back is
+   * @throws BrokerUnavailableError if nothing can be given since Redis does not answer
+   */
+  async give(
+    { consumer, deliveries, settings }: Received,
+    lease: number,
+    signal: AbortSignal,
+  ): Promise<ReceivedMessage[]> {
+    const isOnce = lease === 0;
+    const giving = Array.from(byPartition(deliveries), async ([index, part]) => {
+      const taken = consumer.takenOf(index);
+      return isOnce ? this.#acknowledge(taken, part) : this.#lease(taken, part, lease);
+    });
+    const results = await Promise.allSettled(giving);
+    const given = new Set(results.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (given.size === 0 && failed) throw failed.reason;
+    if (signal.aborted && !isOnce) {
+      for (const { delivery } of given) giveBack(consumer.takenOf(delivery.partition.index), delivery);
+      return [];
+    }
+    return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, settings));
+  }
+
+  /** What is not acknowledged is not given: it may come again. */
+  async #acknowledge(taken: TakenDeliveries, part: readonly CheckedDelivery[]): Promise<CheckedDelivery[]> {
+    const { context, timeout } = this.#options;
+    const settling = Promise.all(part.map(({ delivery }) => taken.settle(delivery, ACKED)));
+    const statuses = await within(context.clock, timeout, settling, { error: mayBeLost });
+    return part.filter((_, i) => statuses[i] === 'settled');
+  }
+
+  /** What its receiver cannot have for as long as it wants is given back. */
+  async #lease(
+    taken: TakenDeliveries,
+    part: readonly CheckedDelivery[],
+    lease: number,
+  ): Promise<readonly CheckedDelivery[]> {
+    const { context, timeout } = this.#options;
+    const { clock } = context;
+    const until = clock.now() + lease;
+    const tolerance = Math.min(TOLERANCE, lease * TOLERATED_SHARE);
+    const others = part.filter(({ delivery }) => Math.abs(delivery.leaseEndsAt - until) > tolerance);
+    if (others.length === 0) return part;
+    const deliveries = others.map(({ delivery }) => delivery);
+    try {
+      const statuses = await serveWithin(clock, timeout, () => taken.extend(deliveries, lease));
+      const lost = new Set(deliveries.filter((_, i) => statuses[i] !== 'extended'));
+      for (const delivery of lost) giveBack(taken, delivery);
+      return part.filter(({ delivery }) => !lost.has(delivery));
+    } catch (error) {
+      for (const { delivery } of part) giveBack(taken, delivery);
+      const { topic, index: partition } = taken.partition;
+      context.events.emit('errors', { source: 'extend', topic, partition, error });
+      throw error;
+    }
+  }
+
+  #message({ delivery, message, backoff }: CheckedDelivery, settings: HandlerSettings): ReceivedMessage {
+    const { context } = this.#options;
+    const { partition, storedId, token, attempt, weight, permits } = delivery;
+    const receipt = encodeReceipt({
+      partition,
+      storedId,
+      token,
+      attempt,
+      maxAttempts: message.maxAttempts,
+      receivedAt: Math.round(context.broker.now(partition)),
+      backoff: typeof backoff === 'function' || backoff === settings.backoff ? undefined : backoff,
+      holder: weight > 0 || permits?.isRenewed ? context.session : undefined,
+    });
+    return new ReceivedMessage(message, receipt, this.#desk);
+  }
+}
+
+function mayBeLost(): BrokerUnavailableError {
+  return new BrokerUnavailableError(
+    'Redis does not answer, so messages that were to be received at most once may be lost',
+  );
+}
+
+/** The settle goes on by itself. */
+function giveBack(taken: TakenDeliveries, delivery: Delivery): void {
+  void taken.settle(delivery, RELEASED);
+}
+
+function byPartition(deliveries: readonly CheckedDelivery[]): Map<number, CheckedDelivery[]> {
+  const parts = new Map<number, CheckedDelivery[]>();
+  for (const one of deliveries) {
+    const { index } = one.delivery.partition;
+    const part = parts.get(index);
+    if (part) part.push(one);
+    else parts.set(index, [one]);
+  }
+  return parts;
+}

@@ -1,0 +1,213 @@
+import { BrokerUnavailableError, ReceiverUnavailableError } from '../../errors/operation.errors.js';
+import { InvalidArgumentError } from '../../errors/options.errors.js';
+import type { TopicRegistry } from '../../fleet/topic.registry.js';
+import { type TopicRef, checkedTopicName, schemaOf } from '../../messages/topic.js';
+import type { Timer } from '../../time/clock.js';
+import { within } from '../../time/deadline.js';
+import { sleep } from '../../time/sleep.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import type { PartitionSharing } from '../ownership/partition-sharing.js';
+import type { TopicConsumer } from '../ownership/topic-consumer.js';
+import { PulledTopic } from './pulled-topic.js';
+import type { Received } from './handing-out.js';
+
+/** For how long this process takes part in a topic after the last receive() has ended, in milliseconds: the next may follow soon. */
+const LINGER = 5000;
+
+export interface PulledTopicsOptions {
+  readonly context: ConsumerContext;
+  readonly topics: TopicRegistry;
+  readonly sharing: PartitionSharing;
+  /** The topics that have a handler here. */
+  readonly handled: readonly string[];
+  /** What is received belongs to its receiver for so long, if it does not say otherwise; in milliseconds. */
+  readonly lease: number;
+  /** How long Redis may take for a call, in milliseconds. */
+  readonly timeout: number;
+  /** Makes a consumer of a topic. Rejects with a BrokerUnavailableError. */
+  readonly consume: (pulled: PulledTopic) => Promise<void>;
+}
+
+/** What a call of receive() asks for; times in milliseconds. */
+export interface ReceiveRequest {
+  readonly max: number;
+  /** How long to wait if nothing is due. */
+  readonly wait: number;
+  /** 0: acknowledged before it is given. */
+  readonly lease: number;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The topics that this process pulls. It takes part in one only while somebody receives there and for a while after; what was received is settled
+ * whether it does or not.
+ */
+export class PulledTopics {
+  readonly #options: PulledTopicsOptions;
+  readonly #pulled = new Map<string, PulledTopic>();
+  readonly #lingering = new Map<PulledTopic, Timer>();
+  #isStopped = false;
+
+  constructor(options: PulledTopicsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Waits for messages of a topic.
+   *
+   * @throws InvalidArgumentError if the topic has a handler here
+   * @throws BrokerUnavailableError
+   */
+  async receive(ref: TopicRef, request: ReceiveRequest): Promise<Received> {
+    const topic = checkedTopicName(ref);
+    this.#assertReceives();
+    if (this.#options.handled.includes(topic)) {
+      throw new InvalidArgumentError(
+        `Topic '${topic}' has a handler in this process, so it cannot be received here: its messages go to either. Receive it in another ` +
+          `process, or another topic.`,
+      );
+    }
+    const pulled = this.#topic(topic);
+    pulled.checkBy(schemaOf(ref));
+    const told = this.#enter(pulled);
+    try {
+      await this.#reach(pulled);
+      this.#assertReceives();
+      this.#assertMayBeOnce(topic, request.lease);
+      const consumer = pulled.consumer as TopicConsumer;
+      const deliveries = await this.#wait(pulled, request, async () => {
+        await told;
+        await consumer.shared();
+        await pulled.found();
+      });
+      if (deliveries.length === 0 && !this.#isStopped) this.#assertServed(consumer);
+      return { consumer, deliveries, settings: pulled.settings };
+    } finally {
+      this.#leave(pulled);
+    }
+  }
+
+  /**
+   * The consumer of a topic, whether its partitions are taken here or not; `undefined` if there is no such topic.
+   *
+   * @throws BrokerUnavailableError
+   */
+  async consumerOf(topic: string): Promise<TopicConsumer | undefined> {
+    const { context, sharing, handled, timeout } = this.#options;
+    // The shutdown ends what is done about topics that are handled.
+    if (this.#isStopped && handled.includes(topic)) throw shutsDown();
+    const known = sharing.consumerOf(topic);
+    if (known) return known;
+    const config = await within(context.clock, timeout, context.broker.configOf(topic), { error: () => noAnswer() });
+    // Whoever makes up a receipt makes no topic.
+    if (!config) return undefined;
+    await this.#reach(this.#topic(topic));
+    return sharing.consumerOf(topic);
+  }
+
+  /** Whether a topic is received here, or settled. */
+  has(topic: string): boolean {
+    return this.#pulled.has(topic);
+  }
+
+  /** Answers everybody who waits; nobody can wait any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { receivers } of this.#pulled.values()) receivers.dismiss();
+    for (const timer of this.#lingering.values()) timer.cancel();
+    this.#lingering.clear();
+  }
+
+  #assertReceives(): void {
+    if (this.#isStopped) throw shutsDown();
+  }
+
+  #topic(topic: string): PulledTopic {
+    const { context, topics, lease } = this.#options;
+    let pulled = this.#pulled.get(topic);
+    if (!pulled) {
+      pulled = new PulledTopic(context.clock, topic, { ...topics.settings(topic), lease });
+      this.#pulled.set(topic, pulled);
+    }
+    return pulled;
+  }
+
+  async #reach(pulled: PulledTopic): Promise<void> {
+    const { context, sharing, consume, timeout } = this.#options;
+    pulled.ready ??= consume(pulled).then(
+      () => void (pulled.consumer = sharing.consumerOf(pulled.topic)),
+      (error: unknown) => {
+        pulled.ready = undefined;
+        throw error;
+      },
+    );
+    await within(context.clock, timeout, pulled.ready, { error: () => noAnswer() });
+  }
+
+  /** Resolves once the others know that this process takes part in the topic. */
+  #enter(pulled: PulledTopic): Promise<void> {
+    const isNew = pulled.calls++ === 0 && !this.#lingering.has(pulled);
+    this.#lingering.get(pulled)?.cancel();
+    this.#lingering.delete(pulled);
+    return isNew ? this.#options.sharing.begin([pulled.topic]) : Promise.resolve();
+  }
+
+  #leave(pulled: PulledTopic): void {
+    if (--pulled.calls > 0 || this.#isStopped) return;
+    const { context, sharing } = this.#options;
+    const end = (): void => {
+      this.#lingering.delete(pulled);
+      void sharing.end([pulled.topic]);
+    };
+    this.#lingering.set(pulled, context.clock.setTimer(LINGER, end));
+  }
+
+  /** @param look resolves once what is due now was found */
+  async #wait(pulled: PulledTopic, { max, wait, lease, signal }: ReceiveRequest, look: () => Promise<void>) {
+    const { clock } = this.#options.context;
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    signal.addEventListener('abort', end);
+    const waited = pulled.receivers.wait({ max, lease: lease || pulled.settings.lease, over: over.signal });
+    if (signal.aborted) end();
+    const slept = wait > 0 ? sleep(clock, wait, over.signal) : undefined;
+    void Promise.all([slept, look()]).then(end);
+    try {
+      return await waited;
+    } finally {
+      signal.removeEventListener('abort', end);
+      end();
+    }
+  }
+
+  /** What is gone when it is received can neither keep others waiting nor count as being in flight. */
+  #assertMayBeOnce(topic: string, lease: number): void {
+    const { topics } = this.#options;
+    if (lease > 0) return;
+    const conflict = topics.knownOrder(topic)
+      ? 'is ordered'
+      : topics.limits(topic)?.inFlight && 'limits what is in flight';
+    if (conflict === undefined) return;
+    throw new InvalidArgumentError(
+      `Topic '${topic}' ${conflict}, so it cannot be received with lease: 0: such a message is gone when it is received, and neither keeps ` +
+        `others waiting nor is in flight. Receive it with a lease.`,
+    );
+  }
+
+  /** Whoever finds nothing while Redis does not answer has not learnt that there is nothing. */
+  #assertServed({ progress }: TopicConsumer): void {
+    const { failedAt = -Infinity, renewedAt } = this.#options.sharing.session;
+    const { owned } = progress;
+    const isFailing = owned.length > 0 && owned.every((one) => (one.failedAt ?? -Infinity) > one.answeredAt);
+    if (isFailing || failedAt > renewedAt) throw noAnswer(', so it is not known whether there is something to receive');
+  }
+}
+
+export function shutsDown(): ReceiverUnavailableError {
+  return new ReceiverUnavailableError('This process shuts down. What it has received can be settled by any other');
+}
+
+function noAnswer(consequence = ''): BrokerUnavailableError {
+  return new BrokerUnavailableError(`Redis does not answer${consequence}`);
+}

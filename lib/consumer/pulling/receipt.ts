@@ -1,0 +1,59 @@
+import type { Partition, Receipt } from '../../broker/broker.interface.js';
+import { describe } from '../../checks/describe.js';
+import { InvalidArgumentError } from '../../errors/options.errors.js';
+import { type ResolvedBackoff, decodeBackoff, encodeBackoff } from '../../messages/backoff.js';
+import type { AttemptNumber } from '../delivery/verdict.js';
+
+/** Receipts of later versions may have more behind what this one knows. */
+const VERSION = 1;
+
+/** What a receipt tells of a delivery, to whichever process it is brought. */
+export interface ReceiptContent extends Receipt, AttemptNumber {
+  readonly partition: Partition;
+  /** When the message was received, epoch milliseconds on the clock of Redis. */
+  readonly receivedAt: number;
+  /** The message's own; `undefined`: that of its topic. */
+  readonly backoff: ResolvedBackoff | undefined;
+  /** The process that keeps others back as long as the delivery lasts, by permits or as a suspect; `undefined`: none does. */
+  readonly holder: string | undefined;
+}
+
+/** A text that can travel in URLs and headers. */
+export function encodeReceipt(content: ReceiptContent): string {
+  const { partition, storedId, token, attempt, maxAttempts, receivedAt, backoff, holder } = content;
+  const fixed = [VERSION, partition.topic, partition.index, storedId, token, attempt, maxAttempts, receivedAt];
+  const fields = [...fixed, backoff ? encodeBackoff(backoff) : 0, holder ?? 0];
+  return Buffer.from(JSON.stringify(fields)).toString('base64url');
+}
+
+/** @throws InvalidArgumentError if it is no receipt */
+export function decodeReceipt(receipt: unknown): ReceiptContent {
+  const [version, topic, index, storedId, token, attempt, maxAttempts, receivedAt, backoff, holder] = fieldsOf(receipt);
+  const texts = [topic, storedId, token];
+  const numbers = [version, index, attempt, maxAttempts, receivedAt];
+  if (texts.every((one) => typeof one === 'string') && numbers.every((one) => Number.isSafeInteger(one))) {
+    return {
+      partition: { topic: topic as string, index: index as number },
+      storedId: storedId as string,
+      token: token as string,
+      attempt: attempt as number,
+      maxAttempts: maxAttempts as number,
+      receivedAt: receivedAt as number,
+      backoff: decodeBackoff(backoff),
+      holder: typeof holder === 'string' ? holder : undefined,
+    };
+  }
+  throw new InvalidArgumentError(
+    `A receipt must be one that receive() has given, as it was given. Given: ${describe(receipt)}.`,
+  );
+}
+
+function fieldsOf(receipt: unknown): readonly unknown[] {
+  if (typeof receipt !== 'string') return [];
+  try {
+    const fields: unknown = JSON.parse(Buffer.from(receipt, 'base64url').toString());
+    return Array.isArray(fields) ? fields : [];
+  } catch {
+    return [];
+  }
+}

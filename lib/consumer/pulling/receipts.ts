@@ -1,0 +1,115 @@
+import { serveWithin } from '../../broker/serve.js';
+import { BrokerUnavailableError } from '../../errors/operation.errors.js';
+import { InvalidArgumentError } from '../../errors/options.errors.js';
+import type { TopicRegistry } from '../../fleet/topic.registry.js';
+import type { SettleStatus } from '../../messages/settle-status.js';
+import { within } from '../../time/deadline.js';
+import type { ConsumerContext } from '../consumer-context.js';
+import { Delivery } from '../delivery/delivery.js';
+import type { TakenDeliveries } from '../delivery/taken-deliveries.js';
+import type { TopicConsumer } from '../ownership/topic-consumer.js';
+import { type ReceiptContent, decodeReceipt } from './receipt.js';
+import type { ExtendResult } from './received-message.js';
+import { type CheckedOutcome, verdictOf } from './received-outcome.js';
+
+export interface ReceiptsOptions {
+  readonly context: ConsumerContext;
+  readonly topics: TopicRegistry;
+  /** The consumer of a topic; `undefined` if there is no such topic. */
+  readonly consumerOf: (topic: string) => Promise<TopicConsumer | undefined>;
+  /** How long Redis may take for a call, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** A delivery that a receipt is for, and where it is settled. */
+interface Found {
+  readonly content: ReceiptContent;
+  readonly taken: TakenDeliveries;
+  readonly delivery: Delivery;
+}
+
+function notConfirmed(): BrokerUnavailableError {
+  return new BrokerUnavailableError(
+    'Redis does not answer. The outcome is sent until it does, so it may take effect yet',
+  );
+}
+
+function refused(): BrokerUnavailableError {
+  const kind = { transient: false, refused: true };
+  return new BrokerUnavailableError(
+    "Redis refuses the outcome; the log of this process, and its event 'errors', have why",
+    kind,
+  );
+}
+
+/** Does what receipts are brought back for, whichever process gave them. */
+export class Receipts {
+  readonly #options: ReceiptsOptions;
+
+  constructor(options: ReceiptsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws InvalidArgumentError, BrokerUnavailableError */
+  async settle(receipt: string, outcome: CheckedOutcome): Promise<SettleStatus> {
+    const found = await this.#find(receipt);
+    if (!found) return 'stale';
+    const { context, topics, timeout } = this.#options;
+    const { content, taken, delivery } = found;
+    const at = context.broker.now(content.partition);
+    const run = { at, duration: Math.max(0, at - content.receivedAt) };
+    const backoff = content.backoff ?? topics.settings(content.partition.topic).backoff;
+    const settling = taken.settle(delivery, verdictOf(outcome, content, backoff, run));
+    const status = await within(context.clock, timeout, settling, { error: notConfirmed });
+    if (status === undefined) throw refused();
+    if (status !== 'stale') this.#tell(content, 0);
+    return status;
+  }
+
+  /**
+   * @param lease milliseconds
+   * @throws InvalidArgumentError, BrokerUnavailableError
+   */
+  async extend(receipt: string, lease: number): Promise<ExtendResult> {
+    const found = await this.#find(receipt);
+    if (!found) return 'stale';
+    const { context, timeout } = this.#options;
+    const { content, taken, delivery } = found;
+    const [status] = await serveWithin(context.clock, timeout, () => taken.extend([delivery], lease));
+    if (status !== 'extended' && status !== 'cancelled') return 'stale';
+    this.#tell(content, lease);
+    return status;
+  }
+
+  /** @returns `undefined` if there is no such topic */
+  async #find(receipt: string): Promise<Found | undefined> {
+    const content = decodeReceipt(receipt);
+    const { topic, index } = content.partition;
+    const consumer = await this.#options.consumerOf(topic);
+    if (!consumer) return undefined;
+    if (index < 0 || index >= consumer.partitions) {
+      throw new InvalidArgumentError(
+        `A receipt names partition ${index} of topic '${topic}', which has ${consumer.partitions}.`,
+      );
+    }
+    const taken = consumer.takenOf(index);
+    return { content, taken, delivery: taken.find(content) ?? this.#deliveryOf(content) };
+  }
+
+  /** Of a delivery that this process has not handed out, or has forgotten, what its receipt tells. */
+  #deliveryOf(content: ReceiptContent): Delivery {
+    const { clock, broker } = this.#options.context;
+    const { partition, storedId, token, attempt, receivedAt } = content;
+    const unknown = { delivery: attempt, weight: 0, dueAt: receivedAt, envelope: '' };
+    const delivery = new Delivery(partition, { storedId, token, attempt, ...unknown }, Infinity);
+    delivery.startedAt = clock.now() - Math.max(0, broker.now(partition) - receivedAt);
+    return delivery;
+  }
+
+  /** Another process may have permits for the delivery. It finds out by itself when the lease ends, if it is not told. */
+  #tell({ partition, token, holder }: ReceiptContent, lease: number): void {
+    const { broker, session } = this.#options.context;
+    if (holder === undefined || holder === session) return;
+    void broker.tell({ to: holder, signal: { kind: 'lease', partition, token, lease } }).catch(() => {});
+  }
+}

@@ -1,0 +1,95 @@
+import { isError, isPlainObject } from '../../checks/kinds.js';
+import { describe } from '../../checks/describe.js';
+import { MAX_DELAY } from '../../checks/limits.js';
+import { type Rules, applyRules, asGiven, duration, oneOf, orElse } from '../../checks/rules.js';
+import { UnrecoverableError } from '../../errors/handling.errors.js';
+import { InvalidArgumentError } from '../../errors/options.errors.js';
+import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
+import type { Duration } from '../../time/duration.js';
+import { ACKED, type AttemptNumber, RELEASED, type Verdict, failedAttempt } from '../delivery/verdict.js';
+
+/**
+ * What is to become of a message that was received. `'retry'`: the attempt has failed; the message comes again after `delay`, by default
+ * after its backoff, or is a dead letter if it was the last attempt. `'dead'`: a dead letter at once. `'release'`: back at once, without
+ * having spent the attempt. `reason` is an error, or a text, that says why.
+ *
+ * @publicApi
+ */
+export type ReceivedOutcome =
+  | 'ack'
+  | 'retry'
+  | 'dead'
+  | 'release'
+  | { readonly outcome: 'ack' | 'release' }
+  | { readonly outcome: 'retry'; readonly delay?: Duration | undefined; readonly reason?: unknown }
+  | { readonly outcome: 'dead'; readonly reason?: unknown };
+
+const OUTCOMES = ['ack', 'retry', 'dead', 'release'] as const satisfies readonly ReceivedOutcome[];
+
+/** An outcome that was checked. */
+export interface CheckedOutcome {
+  readonly outcome: (typeof OUTCOMES)[number];
+  /** Milliseconds. */
+  readonly delay: number | undefined;
+  readonly reason: unknown;
+}
+
+const RULES = {
+  outcome: oneOf(...OUTCOMES),
+  delay: orElse(duration(0, MAX_DELAY), undefined),
+  reason: asGiven<unknown>,
+} satisfies Rules<Extract<ReceivedOutcome, { readonly outcome: 'retry' }>>;
+
+/** @throws InvalidArgumentError */
+export function checkedOutcome(given: ReceivedOutcome): CheckedOutcome {
+  if (typeof given !== 'string' && !isPlainObject(given)) {
+    throw new InvalidArgumentError(
+      `An outcome must be one of ${OUTCOMES.map((one) => `'${one}'`).join(', ')}, or an object with it as its outcome. ` +
+        `Given: ${describe(given)}.`,
+    );
+  }
+  const checked = applyRules(RULES, 'An outcome', typeof given === 'string' ? { outcome: given } : given, '');
+  const { outcome, delay, reason } = checked;
+  if (delay !== undefined && outcome !== 'retry') {
+    throw new InvalidArgumentError(`A delay goes with the outcome 'retry', not with '${outcome}'.`);
+  }
+  if (reason !== undefined && outcome !== 'retry' && outcome !== 'dead') {
+    throw new InvalidArgumentError(`A reason goes with the outcomes 'retry' and 'dead', not with '${outcome}'.`);
+  }
+  return checked;
+}
+
+/**
+ * What an outcome means for a delivery.
+ *
+ * @param backoff counts if the outcome names no delay
+ * @param run when it was settled, in epoch milliseconds on the broker's clock, and how long after it was received, in milliseconds
+ */
+export function verdictOf(
+  { outcome, delay, reason }: CheckedOutcome,
+  number: AttemptNumber,
+  backoff: ActiveBackoff,
+  run: { readonly at: number; readonly duration: number },
+): Verdict {
+  if (outcome === 'ack') return ACKED;
+  if (outcome === 'release') return RELEASED;
+  if (outcome === 'dead') {
+    const cause = isError(reason) ? { cause: reason } : {};
+    return failedAttempt(saidBy(reason, new UnrecoverableError(textOf(reason), cause)), number, backoff, run);
+  }
+  const wanted = delay === undefined ? backoff : { delay, factor: 1, maxDelay: delay, jitter: 0 };
+  const error = isError(reason) ? reason : saidBy(reason, new Error(textOf(reason)));
+  return failedAttempt(error, number, wanted, run);
+}
+
+/** Where this library makes the error says nothing. */
+function saidBy(reason: unknown, error: Error): Error {
+  Object.defineProperty(error, 'stack', { value: isError(reason) ? reason.stack : undefined });
+  return error;
+}
+
+function textOf(reason: unknown): string {
+  if (reason === undefined) return 'Whoever has received the message gave no reason.';
+  if (isError(reason)) return reason.message;
+  return typeof reason === 'string' ? reason : describe(reason);
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../../time/clock.js';
+import type { HandlerSlots } from '../capacity/handler-slots.js';
+import type { CheckedDelivery } from '../delivery/delivery-check.js';
+import type { Destination, Handover } from '../delivery/destination.interface.js';
+
+export interface ReceiverOptions {
+  /** Most messages that it takes. */
+  readonly max: number;
+  /** For how long what it gets is its own, in milliseconds. */
+  readonly lease: number;
+  /** Ends the wait. */
+  readonly over: AbortSignal;
+}
+
+/** Somebody who waits for messages of a topic. */
+class Receiver {
+  readonly max: number;
+  readonly lease: number;
+  readonly taken: CheckedDelivery[] = [];
+  readonly #end: (taken: readonly CheckedDelivery[]) => void;
+
+  constructor({ max, lease }: ReceiverOptions, end: (taken: readonly CheckedDelivery[]) => void) {
+    this.max = max;
+    this.lease = lease;
+    this.#end = end;
+  }
+
+  get room(): number {
+    return this.max - this.taken.length;
+  }
+
+  end(): void {
+    this.#end(this.taken);
+  }
+}
+
+const TAKEN: Handover = { results: 'taken', ended: undefined };
+const LEFT: Handover = { results: 'left', ended: undefined };
+
+/** How long a receiver that has something waits at most for more that is on its way, in milliseconds. */
+export const GATHERING = 20;
+
+/**
+ * Those who wait for messages of a topic in this process, first come, first served. A receiver goes once it is full, or once it has something
+ * and nothing more is being claimed.
+ */
+export class Receivers implements Destination {
+  readonly #clock: Clock;
+  readonly #slots: Pick<HandlerSlots, 'resize'>;
+  readonly #found: () => Promise<void>;
+  /** Those that have room. */
+  readonly #waiting = new Set<Receiver>();
+  #wanted = 0;
+
+  /**
+   * @param slots of the topic: there is one for each message that is waited for
+   * @param found resolves once nothing more is being claimed
+   */
+  constructor(clock: Clock, slots: Pick<HandlerSlots, 'resize'>, found: () => Promise<void>) {
+    this.#clock = clock;
+    this.#slots = slots;
+    this.#found = found;
+  }
+
+  get isOpen(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** That of who is next; the others have theirs changed before they get what was claimed with it. */
+  get lease(): number | undefined {
+    return this.#next?.lease;
+  }
+
+  get #next(): Receiver | undefined {
+    return this.#waiting.values().next().value;
+  }
+
+  /** Resolves with what it takes; with nothing once the wait is over, or {@link dismiss} is called. */
+  wait(options: ReceiverOptions): Promise<readonly CheckedDelivery[]> {
+    return new Promise((resolve) => {
+      const receiver = new Receiver(options, resolve);
+      this.#waiting.add(receiver);
+      this.#want(options.max);
+      if (options.over.aborted) this.#end(receiver);
+      options.over.addEventListener('abort', () => this.#end(receiver), { once: true });
+    });
+  }
+
+  /** @param checked one message: of batches only those who receive decide */
+  async hand([one]: readonly CheckedDelivery[]): Promise<Handover> {
+    // Whoever was told of the delivery may have ended the wait.
+    const receiver = this.#next;
+    if (!one || !receiver) return LEFT;
+    this.#give(one, receiver);
+    return TAKEN;
+  }
+
+  /** Ends all waiting. */
+  dismiss(): void {
+    for (const receiver of this.#waiting) this.#end(receiver);
+  }
+
+  #give(one: CheckedDelivery, receiver: Receiver): void {
+    one.delivery.startedAt = this.#clock.now();
+    receiver.taken.push(one);
+    this.#want(-1);
+    if (receiver.room === 0) this.#end(receiver);
+    else if (receiver.taken.length === 1) void this.#gather(receiver);
+  }
+
+  async #gather(receiver: Receiver): Promise<void> {
+    const timer = this.#clock.setTimer(GATHERING, () => this.#end(receiver));
+    await this.#found();
+    timer.cancel();
+    this.#end(receiver);
+  }
+
+  /** What it has taken just now is its own once whoever hands it over knows that. */
+  #end(receiver: Receiver): void {
+    if (this.#waiting.delete(receiver)) this.#want(-receiver.room);
+    setImmediate(() => receiver.end());
+  }
+
+  #want(more: number): void {
+    this.#wanted += more;
+    this.#slots.resize(this.#wanted);
+  }
+}

@@ -1,0 +1,75 @@
+import { TIMING, type World } from '../world.js';
+import { kill, leave, startFleet } from './process-scenarios.js';
+import type { Scenario } from './scenario.js';
+
+const PULLS = { pulls: true, failures: 0.1, putOffs: 0.05, handlerTime: 40 };
+
+/** Processes that receive are cut off for a moment, killed, stopped and replaced. */
+async function disturb(world: World, rounds: number): Promise<void> {
+  for (let i = 0; i < rounds; i++) {
+    await world.pause(300, 700);
+    const victim = world.random.pick(world.consumers);
+    await world.fault('reset', victim, async () => world.proxy(victim).reset());
+    await world.pause(200, 400);
+    await kill(world, world.random.pick(world.consumers));
+    await world.startConsumer(PULLS);
+    const stopped = world.random.pick(world.consumers);
+    await world.fault('SIGSTOP', stopped, async () => {
+      world.program(stopped).signal('SIGSTOP');
+      await world.pause(TIMING.lease + TIMING.session, 2 * TIMING.lease);
+      world.program(stopped).signal('SIGCONT');
+    });
+    await Promise.all([leave(world, world.random.pick(world.consumers)), world.startConsumer(PULLS)]);
+  }
+  await world.pause(300, 600);
+}
+
+export const pulledTopic: Scenario = {
+  name: 'pulled-topic',
+  shows: 'processes that receive messages are killed, stopped, cut off and replaced',
+  async run(world) {
+    await startFleet(world, PULLS);
+    await disturb(world, 2);
+  },
+};
+
+export const pulledOrder: Scenario = {
+  name: 'pulled-order',
+  shows: 'messages of 50 keys are received in order, while those who receive are killed, stopped, cut off and replaced',
+  length: 'long',
+  ordered: true,
+  async run(world) {
+    await startFleet(world, PULLS, { keys: 50, rate: 100 });
+    await disturb(world, 3);
+  },
+};
+
+export const pulledFewInFlight: Scenario = {
+  name: 'pulled-few-in-flight',
+  shows:
+    'no more of what is received is in flight than may be, while those who receive are killed, stopped and replaced',
+  length: 'long',
+  limits: { maxInFlight: { topic: 6 } },
+  async run(world) {
+    await startFleet(world, PULLS, { rate: 30 });
+    await disturb(world, 2);
+  },
+};
+
+export const pulledOutage: Scenario = {
+  name: 'pulled-outage',
+  shows: 'Redis is restarted while messages are received and settled',
+  length: 'long',
+  async run(world) {
+    await startFleet(world, PULLS);
+    for (let i = 0; i < 2; i++) {
+      await world.pause(300, 600);
+      await world.fault('restart', undefined, async () => {
+        await world.redis.kill();
+        await world.pause(300, 800);
+        await world.redis.start();
+      });
+      await world.pause(500, 900);
+    }
+  },
+};
