@@ -102,13 +102,6 @@ export const failureMutations = [
     scenario: 'hung-handlers',
   },
   {
-    guard: 'receiving: what nobody waits for any more is given back',
-    file: 'consumer/delivery/partition-run.ts',
-    find: 'destination.isOpen && this',
-    replace: '(destination.isOpen || true) && this',
-    scenario: 'pulled-topic',
-  },
-  {
     guard: 'receiving: what was taken is in flight until it is settled',
     file: 'consumer/delivery/taken-deliveries.ts',
     find: 'this.#handling.leaseEnds.watch(this, delivery.endsAt);\n  }\n\n  find',
