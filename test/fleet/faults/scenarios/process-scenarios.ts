@@ -173,6 +173,30 @@ export const rolledFleet: Scenario = {
   },
 };
 
+/**
+ * Consumers are cut off for a moment, killed, stopped and replaced, some of them again and again.
+ *
+ * @param consumer what those are started with that take the place of others
+ */
+export async function disturb(world: World, rounds: number, consumer: Partial<ConsumerConfig> = {}): Promise<void> {
+  for (let i = 0; i < rounds; i++) {
+    await world.pause(300, 700);
+    const victim = world.random.pick(world.consumers);
+    await world.fault('reset', victim, async () => world.proxy(victim).reset());
+    await world.pause(200, 400);
+    await kill(world, world.random.pick(world.consumers));
+    await world.startConsumer(consumer);
+    const stopped = world.random.pick(world.consumers);
+    await world.fault('SIGSTOP', stopped, async () => {
+      world.program(stopped).signal('SIGSTOP');
+      await world.pause(TIMING.lease + TIMING.session, 2 * TIMING.lease);
+      world.program(stopped).signal('SIGCONT');
+    });
+    await Promise.all([leave(world, world.random.pick(world.consumers)), world.startConsumer(consumer)]);
+  }
+  await world.pause(300, 600);
+}
+
 /** Ends a process gracefully. */
 export async function leave(world: World, name: string): Promise<void> {
   world.program(name).signal('SIGTERM');

@@ -1,35 +1,14 @@
-import { TIMING, type World } from '../world.js';
-import { kill, leave, startFleet } from './process-scenarios.js';
+import { disturb, startFleet } from './process-scenarios.js';
 import type { Scenario } from './scenario.js';
 
 const PULLS = { pulls: true, failures: 0.1, putOffs: 0.05, handlerTime: 40 };
-
-/** Processes that receive are cut off for a moment, killed, stopped and replaced. */
-async function disturb(world: World, rounds: number): Promise<void> {
-  for (let i = 0; i < rounds; i++) {
-    await world.pause(300, 700);
-    const victim = world.random.pick(world.consumers);
-    await world.fault('reset', victim, async () => world.proxy(victim).reset());
-    await world.pause(200, 400);
-    await kill(world, world.random.pick(world.consumers));
-    await world.startConsumer(PULLS);
-    const stopped = world.random.pick(world.consumers);
-    await world.fault('SIGSTOP', stopped, async () => {
-      world.program(stopped).signal('SIGSTOP');
-      await world.pause(TIMING.lease + TIMING.session, 2 * TIMING.lease);
-      world.program(stopped).signal('SIGCONT');
-    });
-    await Promise.all([leave(world, world.random.pick(world.consumers)), world.startConsumer(PULLS)]);
-  }
-  await world.pause(300, 600);
-}
 
 export const pulledTopic: Scenario = {
   name: 'pulled-topic',
   shows: 'processes that receive messages are killed, stopped, cut off and replaced',
   async run(world) {
     await startFleet(world, PULLS);
-    await disturb(world, 2);
+    await disturb(world, 2, PULLS);
   },
 };
 
@@ -40,7 +19,7 @@ export const pulledOrder: Scenario = {
   ordered: true,
   async run(world) {
     await startFleet(world, PULLS, { keys: 50, rate: 100 });
-    await disturb(world, 3);
+    await disturb(world, 3, PULLS);
   },
 };
 
@@ -52,7 +31,7 @@ export const pulledFewInFlight: Scenario = {
   limits: { maxInFlight: { topic: 6 } },
   async run(world) {
     await startFleet(world, PULLS, { rate: 30 });
-    await disturb(world, 2);
+    await disturb(world, 2, PULLS);
   },
 };
 
