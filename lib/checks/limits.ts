@@ -24,3 +24,6 @@ export const MAX_REPLICAS = 100;
 
 /** Most attempts a message can be given. */
 export const MAX_ATTEMPTS = 1000;
+
+/** Shortest lease, in milliseconds: if it were below a second, a garbage collection could cost one. */
+export const MIN_LEASE = 1000;

@@ -1,5 +1,5 @@
 import { MAX_BATCH } from '../broker/broker.interface.js';
-import { MAX_ATTEMPTS } from '../checks/limits.js';
+import { MAX_ATTEMPTS, MIN_LEASE } from '../checks/limits.js';
 import { type Rule, duration, integer, orElse } from '../checks/rules.js';
 import { type Backoff, resolveStoredBackoff } from '../messages/backoff.js';
 import { type PayloadSerializer, assertSerializer } from '../messages/serializer.js';
@@ -18,8 +18,7 @@ export const ATTEMPTS = integer(1, MAX_ATTEMPTS);
 export const BACKOFF: Rule<Backoff, ActiveBackoff> = (name, backoff) =>
   typeof backoff === 'function' ? backoff : resolveStoredBackoff(name, backoff);
 
-/** If it were below a second, a garbage collection could cost a lease. */
-export const LEASE = duration(1000);
+export const LEASE = duration(MIN_LEASE);
 
 /** How long something may take. */
 export const LIMIT = duration(1);

@@ -1,6 +1,7 @@
 import type { SettleStatus } from '../../messages/settle-status.js';
 import type { TopicRef } from '../../messages/topic.js';
 import type { Duration } from '../../time/duration.js';
+import { MIN_LEASE } from '../../checks/limits.js';
 import { duration } from '../../checks/rules.js';
 import { HandingOut } from './handing-out.js';
 import { PulledTopics, type PulledTopicsOptions, type ReceiveRequest, shutsDown } from './pulled-topics.js';
@@ -8,8 +9,8 @@ import { Receipts } from './receipts.js';
 import type { ExtendResult, ReceiptDesk, ReceivedMessage } from './received-message.js';
 import { type ReceivedOutcome, checkedOutcome } from './received-outcome.js';
 
-/** If it were below a second, a garbage collection could cost a lease. */
-export const RECEIVED_LEASE = duration(1000);
+/** For how long a message may belong to its receiver. */
+export const RECEIVED_LEASE = duration(MIN_LEASE);
 
 /** All that this process does about messages that somebody receives. */
 export class Pulling implements ReceiptDesk {
