@@ -27,6 +27,19 @@ export interface PublishSink {
   failed(place: number, error: unknown): void;
 }
 
+/** On which terms messages travel. */
+export interface Terms {
+  /** That have to confirm them. */
+  readonly replicas?: ReplicaRequirement | undefined;
+  /** Names their call, which is made again under this name; `undefined`: nobody makes it again. */
+  readonly operation?: string | undefined;
+}
+
+/** Whether messages may be part of one call. */
+export function travelTogether(a: Terms, b: Terms): boolean {
+  return a.operation === b.operation && isSameRequirement(a.replicas, b.replicas);
+}
+
 /** Messages that were given together and travel in the same call. */
 interface PendingPublish {
   readonly messages: readonly NewMessage[];
@@ -38,7 +51,7 @@ interface PendingPublish {
   isPutOff?: boolean;
   /** Place of the first message among those that were given. */
   readonly from: number;
-  readonly replicas: ReplicaRequirement | undefined;
+  readonly terms: Terms;
   /** `undefined` once it was told. */
   sink: PublishSink | undefined;
 }
@@ -86,9 +99,8 @@ export class PublishLane {
    * Messages fail with a `BrokerUnavailableError` if they could not be confirmed in time.
    *
    * @param messages at least one
-   * @param replicas that have to confirm them; messages with different requirements do not travel together
    */
-  publish(messages: readonly NewMessage[], sink: PublishSink, replicas?: ReplicaRequirement): void {
+  publish(messages: readonly NewMessage[], sink: PublishSink, terms: Terms = {}): void {
     const { clock, timeout } = this.#options;
     const deadline = clock.now() + timeout;
     let from = 0;
@@ -96,14 +108,14 @@ export class PublishLane {
     for (let i = 0; i < messages.length; i++) {
       const more = (messages[i] as NewMessage).envelope.length;
       if (i > from && isTooMuch(i - from + 1, length + more)) {
-        this.#queue.push({ messages: messages.slice(from, i), length, deadline, from, replicas, sink });
+        this.#queue.push({ messages: messages.slice(from, i), length, deadline, from, terms, sink });
         from = i;
         length = 0;
       }
       length += more;
     }
     const last = from === 0 ? messages : messages.slice(from);
-    this.#queue.push({ messages: last, length, deadline, from, replicas, sink });
+    this.#queue.push({ messages: last, length, deadline, from, terms, sink });
     if (!this.#timer) this.#expireIn(timeout);
     this.#sending.poke();
   }
@@ -116,13 +128,15 @@ export class PublishLane {
   }
 
   #nextBatch(): PendingPublish[] {
-    const replicas = this.#queue[0]?.replicas;
+    const first = this.#queue[0]?.terms ?? {};
+    // A call that is made again has to have the same messages.
+    if (first.operation !== undefined) return this.#queue.splice(0, 1);
     let count = 0;
     let length = 0;
     const end = this.#queue.findIndex((publish, i) => {
       count += publish.messages.length;
       length += publish.length;
-      return i > 0 && (isTooMuch(count, length) || !isSameRequirement(publish.replicas, replicas));
+      return i > 0 && (isTooMuch(count, length) || !travelTogether(publish.terms, first));
     });
     return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
   }
@@ -130,12 +144,12 @@ export class PublishLane {
   /** Never rejects: each message's sink is told what went wrong. */
   async #send(publishes: readonly PendingPublish[]): Promise<void> {
     this.#sent = publishes;
-    const replicas = publishes[0]?.replicas;
+    const terms = publishes[0]?.terms ?? {};
     if (this.#abandon.signal.aborted) this.#abandon = new AbortController();
     // A message that is refused must not fail those of other callers that travel with it.
     const results = await splitIfRefused<NewMessage, PublishResult | Failed>(
       messagesOf(publishes),
-      (messages) => this.#call(messages, replicas),
+      (messages) => this.#call(messages, terms),
       (_, error) => new Failed(error),
     );
     let next = 0;
@@ -147,9 +161,9 @@ export class PublishLane {
     this.#lastFailure = undefined;
   }
 
-  async #call(messages: readonly NewMessage[], replicas: ReplicaRequirement | undefined): Promise<PublishResult[]> {
+  async #call(messages: readonly NewMessage[], { replicas, operation }: Terms): Promise<PublishResult[]> {
     const { store, clock, caller, partition, order, onSent } = this.#options;
-    const call: CallId = { caller, sequence: ++this.#sequence };
+    const call: CallId = operation === undefined ? { caller, sequence: ++this.#sequence } : partOf(operation, messages);
     const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,
@@ -201,6 +215,11 @@ export class PublishLane {
       { cause: this.#lastFailure },
     );
   }
+}
+
+/** The same whenever the operation is made again, and another one for its other messages. */
+function partOf(operation: string, messages: readonly NewMessage[]): CallId {
+  return { caller: `${operation}:${messages.length}:${messages[0]?.storedId}`, sequence: 1 };
 }
 
 /** Stands for the result of a message that was not published. */

@@ -8,6 +8,7 @@ import { InvalidArgumentError } from '../errors/options.errors.js';
 import { assertId } from '../messages/assert-id.js';
 import { assertHeaders } from '../messages/envelope.js';
 import { toEnvelope } from '../messages/message-options.js';
+import { OPERATION, type Repeatable } from '../messages/operation.js';
 import type { StoredPayload } from '../messages/serializer.js';
 import type { PublishOptions } from '../messages/publish-options.interface.js';
 import { type ReplicaRequirement, resolveReplicas } from '../messages/replicas.js';
@@ -21,6 +22,8 @@ export interface PublishRequest extends NewMessage {
   readonly key: string;
   /** Replicas that have to confirm it; `undefined`: none. */
   readonly replicas: ReplicaRequirement | undefined;
+  /** Names the call that it is part of; `undefined`: it travels with others. */
+  readonly operation: string | undefined;
 }
 
 /** What the options of a connection say of each publish. */
@@ -92,6 +95,7 @@ export function toPublishRequest(
     maxWait,
     tags,
     replicas: options.replicas === undefined ? replicas : resolveReplicas('replicas', options.replicas, publishTimeout),
+    operation: (options as Repeatable)[OPERATION],
   };
 }
 

@@ -4,9 +4,9 @@ import type { EventSink } from '../events/queue-events.interface.js';
 import { partitionOf } from '../messages/partitioner.js';
 import { PublishManyError } from '../messages/publish-many.error.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
-import { MOST_APART, type ReplicaRequirement, RequirementNumbers, isSameRequirement } from '../messages/replicas.js';
+import { MOST_APART, RequirementNumbers } from '../messages/replicas.js';
 import { Lanes } from '../broker/lanes.js';
-import { PublishLane, type PublishLaneOptions, type PublishSink } from './publish-lane.js';
+import { PublishLane, type PublishLaneOptions, type PublishSink, type Terms, travelTogether } from './publish-lane.js';
 import type { PublishRequest } from './publish-request.js';
 
 export interface PublisherOptions extends Omit<PublishLaneOptions, 'partition' | 'order'> {
@@ -25,10 +25,10 @@ export interface Route {
   readonly partitions: number;
 }
 
-/** The part of a call that belongs to one partition and waits for the same replicas. */
+/** The part of a call that belongs to one partition and travels on the same terms. */
 interface Part {
   readonly partition: Partition;
-  readonly replicas: ReplicaRequirement | undefined;
+  readonly terms: Terms;
   readonly requests: PublishRequest[];
   /** The place of each request in the call. */
   readonly places: number[];
@@ -57,7 +57,6 @@ export class Publisher {
 
   /** @throws DuplicateMessageError, NotReplicatedError, BrokerUnavailableError */
   publish({ topic, partitions }: Route, request: PublishRequest): Promise<PublishedMessage> {
-    const { replicas } = request;
     const partition = { topic, index: partitionOf(request.key, partitions) };
     return new Promise((resolve, reject) => {
       const sink: PublishSink = {
@@ -68,7 +67,7 @@ export class Publisher {
         },
         failed: (_, error) => reject(this.#failed(topic, error)),
       };
-      this.#lane(partition, replicas).publish([request], sink, replicas);
+      this.#lane(partition, request).publish([request], sink, request);
     });
   }
 
@@ -81,7 +80,7 @@ export class Publisher {
     const parts = partsOf(topic, partitions, requests);
     return new Promise((resolve, reject) => {
       const outcome = new ManyOutcomes(topic, requests.length, resolve, reject);
-      for (const { partition, replicas, requests: messages, places } of parts) {
+      for (const { partition, terms, requests: messages, places } of parts) {
         const sink: PublishSink = {
           answered: (n, result) => {
             const request = messages[n] as PublishRequest;
@@ -92,12 +91,12 @@ export class Publisher {
           },
           failed: (n, error) => outcome.failed(places[n] as number, this.#failed(topic, error)),
         };
-        this.#lane(partition, replicas).publish(messages, sink, replicas);
+        this.#lane(partition, terms).publish(messages, sink, terms);
       }
     });
   }
 
-  #lane({ topic, index }: Partition, replicas: ReplicaRequirement | undefined): PublishLane {
+  #lane({ topic, index }: Partition, { replicas }: Terms): PublishLane {
     const lanes = replicas ? this.#replicatedLanes[this.#requirements.of(replicas)] : this.#lanes;
     return (lanes as Lanes<PublishLane>).get(topic, index);
   }
@@ -119,17 +118,16 @@ export class Publisher {
   }
 }
 
-/** One part for each partition, or several if its messages do not all wait for the same replicas. */
+/** One part for each partition, or several if its messages do not all travel on the same terms. */
 function partsOf(topic: string, partitions: number, requests: readonly PublishRequest[]): Part[] {
   const parts: Part[] = [];
   const latest = new Map<number, Part>();
   for (let place = 0; place < requests.length; place++) {
     const request = requests[place] as PublishRequest;
-    const { replicas } = request;
     const index = partitionOf(request.key, partitions);
     let part = latest.get(index);
-    if (!part || !isSameRequirement(part.replicas, replicas)) {
-      part = { partition: { topic, index }, replicas, requests: [], places: [] };
+    if (!part || !travelTogether(part.terms, request)) {
+      part = { partition: { topic, index }, terms: request, requests: [], places: [] };
       latest.set(index, part);
       parts.push(part);
     }

@@ -9,6 +9,7 @@ import type { EventSink } from '../events/queue-events.interface.js';
 import { type FleetStore, topicsOfFleet } from '../fleet/live-sessions.js';
 import { withTime } from '../messages/envelope.js';
 import { assertPayload } from '../messages/payload-schema.js';
+import { OPERATION, type Repeatable } from '../messages/operation.js';
 import type { PublishedPayload, TopicName } from '../messages/payload-types.js';
 import type { PublishedMessage } from '../messages/publish-options.interface.js';
 import { tagsOf } from '../messages/readable-part.js';
@@ -21,7 +22,7 @@ import { ChangeLane } from '../broker/change-lane.js';
 import { Lanes } from '../broker/lanes.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
-import { extraId, occurrenceId } from './occurrence-ids.js';
+import { extraId, namedExtraId, occurrenceId } from './occurrence-ids.js';
 import { type LastRun, lastRuns } from './last-runs.js';
 import { type FailedTopic, type PlacedSchedule, PlacedSchedules, readable } from './placed-schedules.js';
 import { Recurrence } from './recurrence.js';
@@ -276,16 +277,19 @@ export class DelayQueueSchedules {
    * @throws BrokerUnavailableError if it was not confirmed within `publishTimeout`
    */
   async runNow(id: string, options: ActionOptions = {}): Promise<PublishedMessage> {
-    return this.#act('runScheduleNow', id, options, () => this.#runNow(id));
+    return this.#act('runScheduleNow', id, options, () => this.#runNow(id, (options as Repeatable)[OPERATION]));
   }
 
-  async #runNow(id: string): Promise<PublishedMessage> {
+  async #runNow(id: string, operation: string | undefined): Promise<PublishedMessage> {
     const { store, events, topics } = this.#dependencies;
     const found = await this.#found.find(id);
     if (!found) throw new InvalidArgumentError(`There is no schedule '${id}'. Store it with upsert().`);
     const { partition, record } = found;
     const now = this.#found.now(partition);
-    const messageId = extraId(id, now, randomBytes(WORD_BYTES).toString('base64url'));
+    const messageId =
+      operation === undefined
+        ? extraId(id, now, randomBytes(WORD_BYTES).toString('base64url'))
+        : namedExtraId(id, operation);
     const storedId = toStoredId(messageId, record.key);
     const message = {
       storedId,
@@ -297,7 +301,8 @@ export class DelayQueueSchedules {
     const lane = this.#lanes.get(partition.topic, partition.index);
     const { topic, index } = partition;
     const order = topics.knownOrder(topic);
-    const [result] = await lane.send((_, call) => store.publish(partition, call, [message], { order }));
+    const named = operation === undefined ? undefined : { caller: operation, sequence: 1 };
+    const [result] = await lane.send((_, call) => store.publish(partition, named ?? call, [message], { order }));
     const dueAt = toDate(result?.dueAt ?? now);
     const published = { id: messageId, topic, partition: index, dueAt, duplicate: false };
     events.emit('published', published);

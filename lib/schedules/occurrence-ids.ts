@@ -11,6 +11,11 @@ export function extraId(schedule: string, time: number, word: string): string {
   return `${occurrenceId(schedule, time)}/${word}`;
 }
 
+/** The same for somebody who may ask again: the operation has a name, and its message the same id each time. */
+export function namedExtraId(schedule: string, operation: string): string {
+  return `${schedule}@${operation}`;
+}
+
 /** What the stored ids of all messages of a schedule have in common. */
 export function seriesOf(schedule: string, key: string): OccurrenceSeries {
   return { prefix: toStoredId(`${schedule}@`), suffix: SEPARATOR + key };

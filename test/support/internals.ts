@@ -15,6 +15,7 @@ export { decodeSessions } from '../../lib/broker/redis/records/fleet-records.js'
 export { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
 export { type Role, aclRule } from '../../lib/broker/redis/scripts/rights.js';
 export { SCRIPT_NAMES, scriptOf } from '../../lib/broker/redis/scripts/scripts.js';
+export { OPERATION } from '../../lib/messages/operation.js';
 export { partitionOf } from '../../lib/messages/partitioner.js';
 export { VERSION } from '../../lib/version.js';
 

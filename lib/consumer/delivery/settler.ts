@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type CallId,
   MAX_BATCH,
   type Partition,
   type SettleAnswer,
@@ -90,10 +91,11 @@ export class Settler {
     return this.#waiting.isCrowd || this.#isOverdue;
   }
 
-  settle(delivery: Delivery, verdict: Verdict): void {
+  /** @param operation names the settle, which may be made again under this name */
+  settle(delivery: Delivery, verdict: Verdict, operation?: string): void {
     // A new list in place of an empty one: what an old list outgrows holds what was in it until a full collection.
     if (this.#pending.length === 0) this.#pending = [];
-    this.#pending.push({ delivery, verdict });
+    this.#pending.push({ delivery, verdict, operation });
     if (delivery.isOverdue) this.#isOverdue = true;
     this.#sending.poke();
   }
@@ -136,7 +138,7 @@ export class Settler {
   /** While something waits for room, only what makes room is sent at once. */
   #nextBatch(): DecidedDelivery[] {
     while (this.#pending.length > 0) {
-      const batch = this.#pending.splice(0, MAX_BATCH);
+      const batch = this.#pending.splice(0, batchLength(this.#pending));
       if (this.#waiting.size === 0) return batch;
       const { adding, others } = splitByRoom(batch);
       this.#waiting.add(adding);
@@ -204,7 +206,7 @@ export class Settler {
 
   async #call(batch: readonly DecidedDelivery[]): Promise<SettleAnswer[]> {
     const { broker } = this.#context;
-    const call = { caller: this.#caller, sequence: ++this.#sequence };
+    const call = this.#nameFor(batch);
     const settlements = batch.map(({ delivery, verdict: { outcome } }): Settlement => {
       const { storedId, token } = delivery;
       return this.#process === undefined
@@ -213,6 +215,12 @@ export class Settler {
     });
     const canWait = settlements.some(addsMemory);
     return this.#served(() => broker.settle(this.#partition, call, settlements, this.#process), canWait);
+  }
+
+  #nameFor(batch: readonly DecidedDelivery[]): CallId {
+    const [{ operation, delivery }] = batch as [DecidedDelivery];
+    if (batch.length > 1 || operation === undefined) return { caller: this.#caller, sequence: ++this.#sequence };
+    return { caller: `${operation}:${delivery.token}`, sequence: 1 };
   }
 
   /** @param canWait whether to give up if the broker is full, since what there is no room for is sent again later */
@@ -283,6 +291,12 @@ export class Settler {
     const { topic, index: partition } = this.#partition;
     this.#context.events.emit('errors', { source, topic, partition, error });
   }
+}
+
+/** How many are sent in the next call: one that has a name travels alone, since whoever makes it again does not know the others. */
+function batchLength(pending: readonly DecidedDelivery[]): number {
+  const named = pending.findIndex(({ operation }, i) => i < MAX_BATCH && operation !== undefined);
+  return named === -1 ? MAX_BATCH : Math.max(1, named);
 }
 
 function isFull(error: unknown): boolean {

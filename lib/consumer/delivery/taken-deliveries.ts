@@ -57,16 +57,17 @@ export class TakenDeliveries implements Leased {
   /**
    * Settles a delivery, which may have been taken elsewhere; it is sent until Redis answers.
    *
+   * @param operation names the settle, which may be made again under this name
    * @returns `undefined` if it was refused
    */
-  async settle(delivery: Delivery, verdict: Verdict): Promise<SettleStatus | undefined> {
+  async settle(delivery: Delivery, verdict: Verdict, operation?: string): Promise<SettleStatus | undefined> {
     const { context, hold } = this.#handling;
     this.#remove(delivery);
     delivery.settle(context.clock.now());
     hold.heed(verdict.outcome);
     return new Promise((resolve) => {
       this.#answers.set(delivery, resolve);
-      this.#settler.settle(delivery, verdict);
+      this.#settler.settle(delivery, verdict, operation);
     });
   }
 

@@ -6,6 +6,8 @@ import type { Verdict } from './verdict.js';
 export interface DecidedDelivery {
   readonly delivery: Delivery;
   readonly verdict: Verdict;
+  /** Names the settle, if it may be made again. */
+  readonly operation?: string | undefined;
 }
 
 /** Tells those that a full broker refuses from those that make room. */

@@ -63,7 +63,7 @@ export class HandingOut {
       for (const { delivery } of given) giveBack(consumer.takenOf(delivery.partition.index), delivery);
       return [];
     }
-    return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, settings));
+    return deliveries.filter((one) => given.has(one)).map((one) => this.#message(one, settings, lease));
   }
 
   /** What is not acknowledged is not given: it may come again. */
@@ -100,7 +100,7 @@ export class HandingOut {
     }
   }
 
-  #message({ delivery, message, backoff }: CheckedDelivery, settings: HandlerSettings): ReceivedMessage {
+  #message({ delivery, message, backoff }: CheckedDelivery, settings: HandlerSettings, lease: number): ReceivedMessage {
     const { context } = this.#options;
     const { partition, storedId, token, attempt, weight, permits } = delivery;
     const receipt = encodeReceipt({
@@ -113,7 +113,7 @@ export class HandingOut {
       backoff: typeof backoff === 'function' || backoff === settings.backoff ? undefined : backoff,
       holder: weight > 0 || permits?.isRenewed ? context.session : undefined,
     });
-    return new ReceivedMessage(message, receipt, this.#desk);
+    return new ReceivedMessage(message, { receipt, lease }, this.#desk);
   }
 }
 

@@ -73,14 +73,15 @@ export class PulledTopics {
     const told = this.#enter(pulled);
     try {
       await this.#reach(pulled);
-      this.#assertReceives();
       this.#assertMayBeOnce(topic, request.lease);
       const consumer = pulled.consumer as TopicConsumer;
-      const deliveries = await this.#wait(pulled, request, async () => {
-        await told;
-        await consumer.shared();
-        await pulled.found();
-      });
+      const deliveries = this.#isStopped
+        ? []
+        : await this.#wait(pulled, request, async () => {
+            await told;
+            await consumer.shared();
+            await pulled.found();
+          });
       if (deliveries.length === 0 && !this.#isStopped) this.#assertServed(consumer);
       return { consumer, deliveries, settings: pulled.settings };
     } finally {

@@ -59,7 +59,7 @@ export class Receipts {
     const at = context.broker.now(content.partition);
     const run = { at, duration: Math.max(0, at - content.receivedAt) };
     const backoff = content.backoff ?? topics.settings(content.partition.topic).backoff;
-    const settling = taken.settle(delivery, verdictOf(outcome, content, backoff, run));
+    const settling = taken.settle(delivery, verdictOf(outcome, content, backoff, run), outcome.operation);
     const status = await within(context.clock, timeout, settling, { error: notConfirmed });
     if (status === undefined) throw refused();
     if (status !== 'stale') this.#tell(content, 0);

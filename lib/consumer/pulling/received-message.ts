@@ -35,13 +35,15 @@ export class ReceivedMessage<T = unknown> implements DelayedMessage<T> {
   readonly headers: Readonly<Record<string, string>>;
   readonly attempt: number;
   readonly maxAttempts: number;
+  /** For how long it belonged to its receiver when it was given, in milliseconds; 0: at most once, so it need not be settled. */
+  readonly lease: number;
   /** Settles the delivery, and extends its lease, in any process: a text for URLs and headers. */
   readonly receipt: string;
   readonly #message: DelayedMessage<T>;
   readonly #desk: ReceiptDesk;
 
   /** @internal */
-  constructor(message: DelayedMessage<T>, receipt: string, desk: ReceiptDesk) {
+  constructor(message: DelayedMessage<T>, { receipt, lease }: { receipt: string; lease: number }, desk: ReceiptDesk) {
     this.id = message.id;
     this.topic = message.topic;
     this.partition = message.partition;
@@ -51,6 +53,7 @@ export class ReceivedMessage<T = unknown> implements DelayedMessage<T> {
     this.attempt = message.attempt;
     this.maxAttempts = message.maxAttempts;
     this.receipt = receipt;
+    this.lease = lease;
     this.#message = message;
     this.#desk = desk;
   }

@@ -5,6 +5,7 @@ import { type Rules, applyRules, asGiven, duration, oneOf, orElse } from '../../
 import { UnrecoverableError } from '../../errors/handling.errors.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
+import { OPERATION, type Repeatable } from '../../messages/operation.js';
 import type { Duration } from '../../time/duration.js';
 import { ACKED, type AttemptNumber, RELEASED, type Verdict, failedAttempt } from '../delivery/verdict.js';
 
@@ -32,6 +33,8 @@ export interface CheckedOutcome {
   /** Milliseconds. */
   readonly delay: number | undefined;
   readonly reason: unknown;
+  /** Names the settle, if it may be made again. */
+  readonly operation: string | undefined;
 }
 
 const RULES = {
@@ -56,7 +59,7 @@ export function checkedOutcome(given: ReceivedOutcome): CheckedOutcome {
   if (reason !== undefined && outcome !== 'retry' && outcome !== 'dead') {
     throw new InvalidArgumentError(`A reason goes with the outcomes 'retry' and 'dead', not with '${outcome}'.`);
   }
-  return checked;
+  return { ...checked, operation: typeof given === 'string' ? undefined : (given as Repeatable)[OPERATION] };
 }
 
 /**

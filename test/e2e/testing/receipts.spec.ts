@@ -11,6 +11,7 @@ import {
 } from 'nestjs-delay-queue';
 import { DelayQueueHarness } from 'nestjs-delay-queue/testing';
 import { describe, expect, it } from 'vitest';
+import { OPERATION } from '../../support/internals.js';
 import { collectGarbage } from '../../support/collect-garbage.js';
 import { useKitBed } from '../../support/kit/kit-bed.js';
 import { ReceivingProcess, TOPIC, idsOf } from '../../support/kit/receiving-process.js';
@@ -18,6 +19,27 @@ import { ReceivingProcess, TOPIC, idsOf } from '../../support/kit/receiving-proc
 useKitBed();
 
 describe('a receipt', () => {
+  it('is answered as the first time if it is settled again by the same operation, in any process', async () => {
+    const harness = new DelayQueueHarness();
+    const [a, b] = [await ReceivingProcess.start(harness), await ReceivingProcess.start(harness)];
+    // All of them in one partition.
+    await a.producer.publishMany(
+      TOPIC,
+      ['a', 'b', 'c'].map((id) => ({ payload: 1, options: { id, key: 'k' } })),
+    );
+    const received = await a.receiver.receive(TOPIC, { max: 3 });
+    const settle = async ({ receiver }: ReceivingProcess) =>
+      Promise.all(
+        received.map(async ({ id, receipt }) => {
+          const outcome = { outcome: 'ack', ...(id !== 'b' && { [OPERATION]: 'op' }) } as const;
+          return receiver.settle(receipt, outcome);
+        }),
+      );
+    expect(await settle(a)).toEqual(['settled', 'settled', 'settled']);
+    expect(await settle(b)).toEqual(['settled', 'stale', 'settled']);
+    expect(await a.receiver.settle(received[0]?.receipt ?? '', 'ack')).toBe('stale');
+  });
+
   it('settles, and extends the lease, in any process', async () => {
     const harness = new DelayQueueHarness();
     const [a, b] = [await ReceivingProcess.start(harness), await ReceivingProcess.start(harness, { attempts: 1 })];

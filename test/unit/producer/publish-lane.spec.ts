@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/broker/broker.interface.js';
+import type { CallId, NewMessage, PublishResult, ReplicaRequirement } from '../../../lib/broker/broker.interface.js';
 import { ManualClock } from '../../../lib/testing/manual-clock.js';
 import { BrokerUnavailableError } from '../../../lib/errors/operation.errors.js';
 import { PublishLane, type PublishSink } from '../../../lib/producer/publish-lane.js';
@@ -13,6 +13,7 @@ type Answer = (results: PublishResult[]) => void;
 function setUp() {
   const clock = new ManualClock();
   const calls: {
+    readonly call: CallId;
     readonly ids: string[];
     readonly replicas: ReplicaRequirement | undefined;
     readonly answer: Answer;
@@ -20,9 +21,9 @@ function setUp() {
   }[] = [];
   const lane = new PublishLane({
     store: {
-      publish: async (_, __, messages, { replicas } = {}) =>
+      publish: async (_, call, messages, { replicas } = {}) =>
         new Promise<PublishResult[]>((answer, refuse) => {
-          calls.push({ ids: messages.map(({ storedId }) => storedId), replicas, answer, refuse });
+          calls.push({ call, ids: messages.map(({ storedId }) => storedId), replicas, answer, refuse });
         }),
     },
     clock,
@@ -142,10 +143,32 @@ describe('PublishLane', () => {
     expect(told.slice(0, 3).map((each) => each.results)).toEqual([inOrder(1), inOrder(1), inOrder(3)]);
   });
 
+  it('sends what has the name of an operation alone, by the same calls whenever that is done again', async () => {
+    const named: (readonly [CallId, string[]])[][] = [];
+    for (const before of [1, 3]) {
+      const { calls, lane } = setUp();
+      lane.publish(newMessages('before', before), new Told());
+      lane.publish(newMessages('m', 201), new Told(), { operation: 'op' });
+      lane.publish(newMessages('n', 1), new Told(), { operation: 'op' });
+      lane.publish(newMessages('after', 1), new Told());
+      for (let n = 0; n < 5; n++) {
+        await turn();
+        const call = calls[n];
+        call?.answer(results(call.ids.length, 0));
+      }
+      expect(calls.map(({ ids }) => ids.length)).toEqual([before, 200, 1, 1, 1]);
+      expect(calls[4]?.call).toEqual({ caller: 'test', sequence: 2 });
+      named.push(calls.slice(1, 4).map(({ call, ids }) => [call, ids] as const));
+    }
+    expect(named[1]).toEqual(named[0]);
+    expect(new Set(named[0]?.map(([{ caller }]) => caller)).size).toBe(3);
+  });
+
   it('sends together what waits for the same replicas, in the order of the publishes', async () => {
     const { calls, lane } = setUp();
     const requirements = [1, 1, 2, 1].map((min) => ({ min, timeout: 100 }));
-    for (const [n, replicas] of requirements.entries()) lane.publish(newMessages(`m${n}-`, 1), new Told(), replicas);
+    for (const [n, replicas] of requirements.entries())
+      lane.publish(newMessages(`m${n}-`, 1), new Told(), { replicas });
     for (const [n, ids] of [['m0-0', 'm1-0'], ['m2-0'], ['m3-0']].entries()) {
       await turn();
       expect(calls[n]).toMatchObject({ ids, replicas: { min: n === 1 ? 2 : 1, timeout: 100 } });
