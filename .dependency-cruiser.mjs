@@ -104,6 +104,8 @@ const LAYERS = {
     folders: [
       'composition',
       'dashboard',
+      'gateway',
+      'http',
       'admin',
       'schedules',
       'events',
@@ -119,6 +121,21 @@ const LAYERS = {
   dashboard: {
     folders: ['http', 'nest/decorators', 'admin', 'broker', 'schedules', 'events', 'messages'],
     packages: ['@nestjs/common', 'rxjs'],
+  },
+  gateway: {
+    folders: [
+      'http',
+      'nest/decorators',
+      'consumer/pulling',
+      'consumer',
+      'producer',
+      'admin',
+      'schedules',
+      'events',
+      'broker',
+      'messages',
+    ],
+    packages: ['@nestjs/common', 'rou3', 'uuid', 'zod', 'zod-openapi'],
   },
   // It runs in a browser, so of the rest it takes types alone; the build fails at anything else.
   'dashboard/browser': {

@@ -31,7 +31,8 @@ export function isPayloadIssue(value: unknown): value is PayloadIssue {
   return value['path'] === undefined || typeof value['path'] === 'string';
 }
 
-function pathText(path: NonNullable<StandardSchemaV1.Issue['path']>): string {
+/** Such as `lines[0].sku`. */
+export function pathText(path: NonNullable<StandardSchemaV1.Issue['path']>): string {
   return path.reduce<string>((text, segment) => {
     const key = typeof segment === 'object' ? segment.key : segment;
     if (typeof key === 'number') return `${text}[${key}]`;

@@ -13,6 +13,7 @@ import { edit } from './commands/edit.js';
 import { events } from './commands/events.js';
 import { explain } from './commands/explain.js';
 import { fleet } from './commands/fleet.js';
+import { gateway } from './commands/gateway.js';
 import { get } from './commands/get.js';
 import { hold } from './commands/hold.js';
 import { pause } from './commands/pause.js';
@@ -45,6 +46,7 @@ export const COMMANDS: readonly AddCommand[] = [
   audit,
   doctor,
   dashboard,
+  gateway,
   publish,
   cancel,
   reschedule,

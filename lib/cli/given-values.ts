@@ -17,6 +17,18 @@ export function toNumber(text: string): number {
   return number;
 }
 
+/** Reads a port to listen on. */
+export function toPort(text: string): number {
+  const port = toNumber(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new InvalidArgumentError('It must be a number up to 65535.');
+}
+
+/** Reads a list with commas between its items. */
+export function toList(text: string): string[] {
+  return text.split(',').map((item) => item.trim());
+}
+
 /** Reads a time, epoch milliseconds. */
 export function toTime(text: string): number {
   const time = /^\d+$/.test(text) ? Number(text) : isoToEpoch(text);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { splitUrl } from '../http/framework.js';
+import { isForLoopback } from '../http/loopback.js';
 import { Secret } from '../http/secret.js';
 import { DashboardHandler } from './dashboard.handler.js';
 import type { DashboardRedact } from './redaction.js';
@@ -77,11 +78,6 @@ export async function serveDashboard({
       });
     },
   };
-}
-
-/** Another site may have its own name resolved to this machine (DNS rebinding); a browser then sends that name. */
-function isForLoopback({ headers: { host = '' } }: IncomingMessage): boolean {
-  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host);
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {

@@ -13,12 +13,17 @@ export interface JsonAnswer {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+const NONE: Readonly<Record<string, string>> = {};
 
-export function sendJson(
-  response: ServerResponse,
-  { status, content, text = JSON.stringify(content), headers = {}, type = JSON_TYPE }: JsonAnswer,
-): void {
-  response.writeHead(status, { ...headers, 'content-type': type, 'content-length': Buffer.byteLength(text) });
+/** @param common headers that every answer of the sender has */
+export function sendJson(response: ServerResponse, answer: JsonAnswer, common = NONE): void {
+  const { status, text = JSON.stringify(answer.content), headers = NONE, type = JSON_TYPE } = answer;
+  // A list: Node.js takes several microseconds to go through an object that was put together of others.
+  const lines: string[] = [];
+  for (const name in common) lines.push(name, common[name] as string);
+  for (const name in headers) lines.push(name, headers[name] as string);
+  lines.push('content-type', type, 'content-length', String(Buffer.byteLength(text)));
+  response.writeHead(status, lines);
   // As a text it goes out together with the headers; bytes would be a second part.
   response.end(text);
 }

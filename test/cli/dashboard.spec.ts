@@ -1,30 +1,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { run } from '../../lib/cli/run.js';
 import { TOPIC, useCliBed } from '../support/cli/cli-bed.js';
-import { FakeTerminal } from '../support/cli/fake-terminal.js';
 import { runInProcess } from '../support/cli/run-in-process.js';
+import { whileServing } from '../support/cli/while-serving.js';
 import { freePort } from '../support/servers/redis-server.js';
-import { until } from '../support/waiting.js';
 
 const bed = useCliBed('file', async (filled) => {
   await filled.publish([{ payload: {}, options: { id: '1', delay: '1h' } }]);
 });
 
-/** Runs the command until it has printed a URL that was used, and then Ctrl-C was pressed. */
-async function whileServing(args: readonly string[], use: (url: string) => Promise<void>): Promise<FakeTerminal> {
-  const terminal = new FakeTerminal({ env: bed.env });
-  const ended = run(['dashboard', ...args], terminal);
-  const url = await until('a URL', () => /http:\S+\//.exec(terminal.output.replaceAll('"', ' '))?.[0]);
-  try {
-    await use(url);
-  } finally {
-    process.emit('SIGINT');
-    expect(await ended).toBe(0);
-  }
-  return terminal;
-}
+const whileShowing = async (args: readonly string[], use: (url: string) => Promise<void>) =>
+  whileServing(['dashboard', ...args], { env: bed.env }, use);
 
 async function cancel(url: string): Promise<Response> {
   const headers = {
@@ -37,7 +24,7 @@ async function cancel(url: string): Promise<Response> {
 
 describe('dashboard', () => {
   it('serves it to this machine by a URL with a token, and only shows', async () => {
-    const { errors } = await whileServing([], async (url) => {
+    const { errors } = await whileShowing([], async (url) => {
       expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/$/);
       expect(await (await fetch(`${url}api/topic?topic=${TOPIC}`)).json()).toMatchObject({ scheduled: 1 });
       expect((await fetch(new URL('/', url))).status).toBe(401);
@@ -49,7 +36,7 @@ describe('dashboard', () => {
   it('lets it change something with --operate, on a port that is given, in the name of its user', async () => {
     const port = await freePort();
     const args = ['--operate', '--port', String(port), '--actor', 'ann', '--json'];
-    const { output, errors } = await whileServing(args, async (url) => {
+    const { output, errors } = await whileShowing(args, async (url) => {
       expect(new URL(url).port).toBe(String(port));
       expect(await (await cancel(url)).json()).toEqual({ result: 'cancelled' });
     });
@@ -58,12 +45,17 @@ describe('dashboard', () => {
     expect((await bed.admin.audit()).entries).toMatchObject([{ action: 'cancel', actor: 'ann' }]);
   });
 
-  it('says that another program has the port', async () => {
+  it.each(['dashboard', `gateway --topics ${TOPIC}`])('says that another program has the port: %s', async (command) => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
-    const { code, stderr } = await runInProcess(['dashboard', '--port', String(port)], { env: bed.env });
+    const { code, stderr } = await runInProcess([...command.split(' '), '--port', String(port), '--json'], {
+      env: bed.env,
+    });
     other.close();
-    expect([code, stderr]).toEqual([2, `error: The dashboard cannot listen on 127.0.0.1, port ${port}: EADDRINUSE.\n`]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/The (dashboard|gateway) cannot listen on 127\.0\.0\.1, port \d+: EADDRINUSE\./),
+    ]);
   });
 });

@@ -2,6 +2,7 @@ import ms from 'ms';
 import { Registry, type Metric } from 'prom-client';
 import { prometheusMetrics } from 'nestjs-delay-queue/prometheus';
 import { describe, expect, it } from 'vitest';
+import { PROBLEM_CODES } from '../../lib/gateway/problem.js';
 import { EXIT } from '../../lib/cli/exit-codes.js';
 import { createProgram } from '../../lib/cli/program.js';
 import { RedisKeys } from '../../lib/broker/redis/redis-keys.js';
@@ -32,6 +33,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   SearchOptions: optionsOf('SearchOptions'),
   CancelManyOptions: optionsOf('CancelManyOptions'),
   DelayQueueDashboardOptions: optionsOf('DelayQueueDashboardOptions'),
+  DelayQueueGatewayOptions: optionsOf('DelayQueueGatewayOptions'),
   DashboardUser: optionsOf('DashboardUser'),
   DelayQueueIndicatorOptions: optionsOf('DelayQueueIndicatorOptions'),
   OpenTelemetryOptions: optionsOf('OpenTelemetryOptions'),
@@ -57,6 +59,7 @@ const CODE: Readonly<Record<string, Facts>> = {
   BackgroundErrorSource: namesOf(library.strings('BackgroundErrorSource')),
   FailureReason: namesOf(library.strings('FailureReason')),
   errors: new Map(library.errors('DelayQueueError').map(({ name, values }) => [name, codeOf(values)])),
+  'gateway problems': new Map(PROBLEM_CODES.map((code) => [code, {}])),
   // Methods
   DelayQueueAdmin: namesOf(library.members('DelayQueueAdmin')),
   harness: namesOf(library.members('DelayQueueHarness')),

@@ -109,6 +109,7 @@ describe('the packed library', () => {
 const OTHER_ENTRIES = [
   'index',
   'admin/index',
+  'gateway/index',
   'testing/index',
   'opentelemetry/index',
   'prometheus/index',

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { serveDashboard } from '../../dashboard/serve-dashboard.js';
 import type { AddCommand } from '../command.js';
-import { usageError } from '../cli-error.js';
-import { toNumber } from '../given-values.js';
+import { toPort } from '../given-values.js';
 import { listening } from '../listening.js';
 import { example } from '../program.js';
 
@@ -17,12 +16,10 @@ export const dashboard: AddCommand = (program, cli) => {
       'Serves the dashboard to this machine alone and prints its URL, which has a token in it, until Ctrl-C. ' +
         'It only shows, unless --operate is given.',
     )
-    .option('--port <port>', 'port to listen on; one that is free by default', toNumber, 0)
+    .option('--port <port>', 'port to listen on; one that is free by default', toPort, 0)
     .option('--operate', 'let it change something too')
     .addHelpText('after', example('dashboard --port 9300 --operate'))
     .action(async ({ port, operate = false }) => {
-      if (!Number.isInteger(port) || port < 0 || port > 65_535)
-        throw usageError('--port must be a number up to 65535.');
       await cli.open(async ({ admin, schedules, events }) =>
         cli.interruptible(async (ended) => {
           const log = { error: (text: string) => cli.note(text) };

@@ -51,6 +51,7 @@ export declare function compactFiles(): Promise<void>;
 export declare const ConfigModule: Type;
 export declare const AppModule: Type;
 
+export declare function serviceOf(headers: object): string | undefined;
 export declare function staffOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): { readonly email: string; readonly isOnCall: boolean } | undefined;

@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import { describe } from '../checks/describe.js';
+import { ConfigurationError, InvalidArgumentError } from '../errors/options.errors.js';
+import { type TopicRef, checkedTopicName } from '../messages/topic.js';
+
+/** All that can be allowed for a topic. */
+export const RIGHTS: readonly GatewayRight[] = ['publish', 'receive', 'read', 'operate'];
+
+/**
+ * What somebody may do with a topic over HTTP: publish, cancel and reschedule its messages (`'publish'`); receive and settle them
+ * (`'receive'`); look (`'read'`); change its schedules (`'operate'`).
+ *
+ * @publicApi
+ */
+export type GatewayRight = 'publish' | 'receive' | 'read' | 'operate';
+
+/**
+ * Says whether whoever sent a request has a right for a topic. What it throws ends the request, as in a guard.
+ *
+ * @publicApi
+ */
+export type GatewayAccess<R = IncomingMessage> = (
+  request: R,
+  asked: { readonly topic: string; readonly right: GatewayRight },
+) => boolean | Promise<boolean>;
+
+/** The topics that are served, by their names. */
+export type ServedTopics = ReadonlyMap<string, TopicRef>;
+
+/** @throws ConfigurationError if there is none: who may do what is never assumed */
+export function assertAccess(where: string, access: unknown): void {
+  if (typeof access === 'function') return;
+  throw new ConfigurationError(
+    `${where} needs the option 'access', a function that says for each request whether it has a right for a topic: ` +
+      `(request, { topic, right }) => boolean. Rights are ${RIGHTS.map((one) => `'${one}'`).join(', ')}. Given: ${describe(access)}.`,
+  );
+}
+
+/** @throws InvalidArgumentError if it is no list of topics, or none is in it, or one twice */
+export function servedTopics(topics: unknown): ServedTopics {
+  if (!Array.isArray(topics) || topics.length === 0) {
+    throw new InvalidArgumentError(
+      `topics must be an array of the topics that are served, each by its name or as topic() makes it, one at least. ` +
+        `Given: ${describe(topics)}.`,
+    );
+  }
+  const served = new Map<string, TopicRef>();
+  for (const topic of topics as TopicRef[]) {
+    const name = checkedTopicName(topic);
+    if (served.has(name)) throw new InvalidArgumentError(`topics has '${name}' twice.`);
+    served.set(name, topic);
+  }
+  return served;
+}

@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { stringify as uuidText } from 'uuid';
+import { refusal } from './problem.js';
+
+/** What of a request makes it the same as another one. */
+export interface RepeatableRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly body: unknown;
+}
+
+/**
+ * The name of an operation that may be asked for again: the same for the same request of the same sender with the same
+ * `Idempotency-Key`, whichever process gets it.
+ *
+ * @returns `undefined` if it has no such key
+ * @throws Refusal if the key is none
+ */
+export function operationOf(
+  { headers }: IncomingMessage,
+  { method, path, body }: RepeatableRequest,
+): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw refusal('INVALID_ARGUMENT', 'Idempotency-Key must have 1 to 255 printable characters of ASCII.');
+  }
+  return hash('sha256', JSON.stringify([key, headers.authorization ?? '', method, path, body ?? null]), 'base64url');
+}
+
+/** The id of a message that is published without one: the same whenever the operation is done. */
+export function messageIdOf(operation: string, place: number): string {
+  const bytes = hash('sha256', `${operation} ${place}`, 'buffer').subarray(0, 16);
+  // A UUID of version 8 is one that everybody makes in their own way (RFC 9562, 5.8).
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+  return uuidText(bytes);
+}

@@ -1,0 +1,192 @@
+import type { CancelResult, RescheduleResult } from '../broker/broker.interface.js';
+import { describe } from '../checks/describe.js';
+import type { ActionOptions } from '../events/audit-log.js';
+import type { MessageRef } from '../messages/message-ref.js';
+import { OPERATION, type Repeatable } from '../messages/operation.js';
+import { PublishManyError } from '../messages/publish-many.error.js';
+import type { PublishOptions, PublishedMessage } from '../messages/publish-options.interface.js';
+import { type TopicRef, topicName } from '../messages/topic.js';
+import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import {
+  CancelAnswer,
+  CancelTaggedAnswer,
+  ExplanationAnswer,
+  Message,
+  PublishResults,
+  Published,
+  RescheduleAnswer,
+} from './answer-schemas.js';
+import { messageIdOf } from './idempotency.js';
+import { type Problem, refusal, toProblem } from './problem.js';
+import { KeyQuery, type NewMessage, PublishBody, RescheduleBody, TagQuery } from './request-schemas.js';
+import { type Answer, type Call, type Route, route } from './route.js';
+
+export const MESSAGE_ROUTES: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/v1/topics/{topic}/messages',
+    name: 'publish',
+    summary: 'Publish a message, or many',
+    description:
+      'All messages are checked before the first is stored. If some of many are refused then, such as since their ids exist, the ' +
+      'others are published, and the answer has a result for each in their order.',
+    right: 'publish',
+    body: PublishBody,
+    isRepeatable: true,
+    answers: {
+      201: { description: 'It was published, or all were.', schema: Published },
+      207: { description: 'Some of many were refused.', schema: PublishResults },
+    },
+    problems: ['SERIALIZATION', 'INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE', 'DUPLICATE_MESSAGE', 'NOT_REPLICATED'],
+    async run(call) {
+      const { body, queues, topic } = call;
+      if ('messages' in body) return publishMany(call, body.messages);
+      const { payload, options } = toPublish(call, body, 0);
+      return { status: 201, content: await queues.producer.publish(topic as string, payload, options) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/topics/{topic}/messages/{id}',
+    name: 'getMessage',
+    summary: 'Look a message up',
+    right: 'read',
+    query: KeyQuery,
+    answers: { 200: { description: 'The message as it is stored.', schema: Message } },
+    problems: ['MESSAGE_NOT_FOUND'],
+    async run(call) {
+      const { queues, topic, id } = call;
+      const found = await queues.admin.get(topic, refOf(call));
+      if (!found) {
+        throw refusal('MESSAGE_NOT_FOUND', `Topic '${topicName(topic)}' has no message with id ${describe(id)}.`);
+      }
+      const { raw: _, ...message } = found;
+      return { status: 200, content: message };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/topics/{topic}/messages/{id}',
+    name: 'cancelMessage',
+    summary: 'Cancel a message',
+    right: 'publish',
+    query: KeyQuery,
+    answers: { 200: { description: 'What became of it.', schema: CancelAnswer } },
+    problems: [],
+    async run(call) {
+      const { topic, by } = call;
+      return { status: 200, content: { result: await changesBy(call).cancel(topic, refOf(call), by) } };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/topics/{topic}/messages',
+    name: 'cancelTagged',
+    summary: 'Cancel all messages that carry a tag',
+    right: 'publish',
+    query: TagQuery,
+    answers: { 200: { description: 'How many.', schema: CancelTaggedAnswer } },
+    problems: [],
+    run: async ({ queues, topic, query, by }) => ({
+      status: 200,
+      content: await queues.producer.cancelTagged(topic, query.tag, by),
+    }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v1/topics/{topic}/messages/{id}',
+    name: 'rescheduleMessage',
+    summary: 'Move a message that waits to another time',
+    right: 'publish',
+    query: KeyQuery,
+    body: RescheduleBody,
+    answers: { 200: { description: 'Whether it was moved, or why not.', schema: RescheduleAnswer } },
+    problems: [],
+    async run(call) {
+      const { topic, body, by } = call;
+      return { status: 200, content: { result: await changesBy(call).reschedule(topic, refOf(call), body, by) } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/topics/{topic}/messages/{id}/explain',
+    name: 'explainMessage',
+    summary: 'Say why a message has not run, or what became of it',
+    right: 'read',
+    query: KeyQuery,
+    answers: { 200: { description: 'One cause, the facts, and what to do.', schema: ExplanationAnswer } },
+    problems: [],
+    async run(call) {
+      const { queues, topic } = call;
+      const explanation = await queues.admin.explain(topic, refOf(call));
+      if (explanation.cause !== 'unknown-id') return { status: 200, content: explanation };
+      // The admin's advice may name a topic that is not served.
+      const advice = `Topic '${topicName(topic)}' has no such message: it was handled, cancelled or removed, or was never published.`;
+      return { status: 200, content: { ...explanation, advice } };
+    },
+  }),
+];
+
+/** What a producer and an operator can do to a message alike. */
+interface Changes {
+  cancel(topic: TopicRef, ref: MessageRef, options: ActionOptions): Promise<CancelResult>;
+  reschedule(
+    topic: TopicRef,
+    ref: MessageRef,
+    when: Parameters<DelayQueueProducer['reschedule']>[2],
+    options: ActionOptions,
+  ): Promise<RescheduleResult>;
+}
+
+/** What somebody does who has a name is written to the audit log; the rest is the work of an application. */
+function changesBy({ queues, by }: Call<unknown, unknown>): Changes {
+  const { admin, producer } = queues;
+  return by.actor === undefined ? producer : admin;
+}
+
+async function publishMany(call: Call<unknown, unknown>, given: readonly NewMessage[]): Promise<Answer> {
+  const messages = given.map((message, i) => toPublish(call, message, i));
+  try {
+    return {
+      status: 201,
+      content: { messages: await call.queues.producer.publishMany(call.topic, messages) },
+    };
+  } catch (error) {
+    if (!(error instanceof PublishManyError)) throw error;
+    const results = error.results.map((result) => toResult(call, result));
+    const [first] = results;
+    // A reason that passes is that of the request, which is to be sent again.
+    if (results.every((one) => 'error' in one && one.error.status === 503 && sameCode(one, first))) {
+      throw (error.results[0] as PromiseRejectedResult).reason;
+    }
+    return { status: 207, content: { messages: results } };
+  }
+}
+
+type Result = PublishedMessage | { readonly error: Problem };
+
+function sameCode({ error }: { readonly error: Problem }, other: Result | undefined): boolean {
+  return other !== undefined && 'error' in other && other.error.code === error.code;
+}
+
+function toResult({ log }: Call<unknown, unknown>, result: PromiseSettledResult<PublishedMessage>): Result {
+  if (result.status === 'fulfilled') return result.value;
+  const problem = toProblem(result.reason);
+  if (problem.code === 'INTERNAL') log.error(`A message could not be published: ${String(result.reason)}`);
+  return { error: problem };
+}
+
+/** A message that has no id gets one if the operation may be asked for again. */
+function toPublish(
+  { operation }: Call<unknown, unknown>,
+  { payload, ...options }: NewMessage,
+  place: number,
+): { payload: unknown; options: PublishOptions & Repeatable } {
+  if (operation === undefined) return { payload, options };
+  const named = options.id === undefined ? { id: messageIdOf(operation, place), onDuplicate: 'ignore' as const } : {};
+  return { payload, options: { ...named, ...options, [OPERATION]: operation } };
+}
+
+function refOf({ id, query: { key } }: Call<unknown, { readonly key?: string }>): MessageRef {
+  return key === undefined ? id : { id, key };
+}

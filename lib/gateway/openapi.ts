@@ -1,0 +1,119 @@
+import * as z from 'zod';
+import { type ZodOpenApiOperationObject, createDocument } from 'zod-openapi';
+import { VERSION } from '../version.js';
+import { problemOf } from './answer-schemas.js';
+import { PROBLEMS, PROBLEM_TYPE, type ProblemCode } from './problem.js';
+import type { Route } from './route.js';
+
+export interface DocumentOptions {
+  /** Where the routes are, below the origin; empty if they are right there. */
+  readonly base: string;
+  /** Whether requests need a bearer token. */
+  readonly tokens: boolean;
+}
+
+const TOKEN = 'token';
+const JSON_TYPE = 'application/json';
+
+/** What every route that needs a right can be refused with. */
+const COMMON: readonly ProblemCode[] = [
+  'INVALID_ARGUMENT',
+  'FORBIDDEN',
+  'TOPIC_NOT_SERVED',
+  'CONFIGURATION',
+  'INTERNAL',
+  'BROKER_UNAVAILABLE',
+];
+const OF_BODIES: readonly ProblemCode[] = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+
+const IdempotencyKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[ -~]+$/)
+  .exactOptional()
+  .meta({
+    param: { id: 'IdempotencyKey' },
+    description:
+      'The same request with the same key within two minutes gets the first answer, and nothing happens twice. A message that is ' +
+      'published with a key and without an id gets an id that is made of both.',
+  });
+
+/** The document that describes routes, as OpenAPI 3.1 has it. */
+export function openApiDocument(routes: readonly Route[], { base, tokens }: DocumentOptions): object {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) {
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route, tokens);
+  }
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'nestjs-delay-queue gateway',
+        version: VERSION,
+        description: 'Delayed messages over HTTP, for programs in any language.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: base === '' ? '/' : base }],
+      paths,
+      ...(tokens && { components: { securitySchemes: { [TOKEN]: { type: 'http', scheme: 'bearer' } } } }),
+    },
+    {
+      // Answers of a later version may have more.
+      override: ({ jsonSchema, zodSchema, io }) => {
+        if (io === 'output' && zodSchema instanceof z.ZodObject) delete jsonSchema.additionalProperties;
+      },
+    },
+  );
+}
+
+function operationOf(route: Route, tokens: boolean): ZodOpenApiOperationObject {
+  const { name, summary, description, right, body, isBodyOptional = false } = route;
+  const needs = right === undefined ? undefined : `It needs the right \`${right}\` for each topic.`;
+  const text = [description, needs].filter((part) => part !== undefined).join(' ');
+  return {
+    operationId: name,
+    summary,
+    ...(text !== '' && { description: text }),
+    requestParams: parametersOf(route),
+    ...(body && { requestBody: { required: !isBodyOptional, content: { [JSON_TYPE]: { schema: body } } } }),
+    responses: responsesOf(route, tokens),
+    ...(tokens && { security: right === undefined ? [] : [{ [TOKEN]: [] }] }),
+  };
+}
+
+function parametersOf({ path, query, isRepeatable }: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => [name, z.string()] as const);
+  return {
+    ...(names.length > 0 && { path: z.object(Object.fromEntries(names)) }),
+    ...(query && { query }),
+    ...(isRepeatable && { header: z.object({ 'Idempotency-Key': IdempotencyKey }) }),
+  };
+}
+
+function responsesOf(route: Route, tokens: boolean): ZodOpenApiOperationObject['responses'] {
+  const answers = Object.entries(route.answers).map(
+    ([status, { description, schema }]) => [status, { description, content: { [JSON_TYPE]: { schema } } }] as const,
+  );
+  const problems = Array.from(problemsOf(route, tokens), ([status, codes]) => {
+    const description = codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ');
+    return [String(status), { description, content: { [PROBLEM_TYPE]: { schema: problemOf(codes) } } }] as const;
+  });
+  return Object.fromEntries([...answers, ...problems]);
+}
+
+/** What a route can be refused with, by status. */
+function problemsOf({ right, body, problems }: Route, tokens: boolean): ReadonlyMap<number, readonly ProblemCode[]> {
+  const all = [
+    ...(right === undefined ? ['INTERNAL' as const] : COMMON),
+    ...(body ? OF_BODIES : []),
+    ...(tokens && right !== undefined ? ['UNAUTHORIZED' as const] : []),
+    ...problems,
+  ];
+  const byStatus = new Map<number, ProblemCode[]>();
+  for (const code of new Set(all)) {
+    const { status } = PROBLEMS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return byStatus;
+}

@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import { Health } from './answer-schemas.js';
+import { type Route, route } from './route.js';
+
+/**
+ * Where the gateway describes itself.
+ *
+ * @param document is given what the paths of its routes are below
+ */
+export function documentRoute(document: (base: string) => object): Route {
+  // Nobody needs a right for it, so that it must not cost more when more ask.
+  let latest: { readonly base: string; readonly content: object } | undefined;
+  return route({
+    method: 'GET',
+    path: '/openapi.json',
+    name: 'getDocument',
+    summary: 'This document',
+    right: undefined,
+    answers: { 200: { description: 'OpenAPI 3.1.', schema: z.record(z.string(), z.unknown()) } },
+    problems: [],
+    run: async ({ base }) => {
+      if (latest?.base !== base) latest = { base, content: document(base) };
+      return { status: 200, content: latest.content };
+    },
+  });
+}
+
+/** Whether the standalone gateway can serve: for whoever sends requests to it. */
+export function healthRoute(isUp: () => Promise<boolean>): Route {
+  return route({
+    method: 'GET',
+    path: '/health',
+    name: 'getHealth',
+    summary: 'Whether requests can be served now',
+    right: undefined,
+    answers: {
+      200: { description: 'Redis answers.', schema: Health },
+      503: { description: 'Redis does not answer, or the gateway is shutting down.', schema: Health },
+    },
+    problems: [],
+    run: async () =>
+      (await isUp()) ? { status: 200, content: { status: 'up' } } : { status: 503, content: { status: 'down' } },
+  });
+}

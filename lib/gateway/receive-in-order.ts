@@ -1,0 +1,107 @@
+import type { DelayQueueReceiver, ReceiveOptions } from '../consumer/delay-queue.receiver.js';
+import type { ReceivedMessage } from '../consumer/pulling/received-message.js';
+import { ReceiverUnavailableError } from '../errors/operation.errors.js';
+import type { TopicRef } from '../messages/topic.js';
+
+/** What is asked for; times in milliseconds. */
+export interface OrderedReceive extends Omit<ReceiveOptions, 'wait'> {
+  readonly max: number;
+  readonly wait: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Receives from several topics, those before the others: what is due now is taken in their order. If nothing is, all are waited for at the same
+ * time, and the first that has messages ends the wait.
+ *
+ * @param topics at least one, each once
+ * @throws what `DelayQueueReceiver.receive()` throws, unless another topic has given something
+ */
+export async function receiveInOrder(
+  receiver: Pick<DelayQueueReceiver, 'receive'>,
+  topics: readonly TopicRef[],
+  options: OrderedReceive,
+): Promise<ReceivedMessage[]> {
+  const receive = answeredAtShutdown(receiver);
+  const [topic] = topics as [TopicRef];
+  if (topics.length === 1) return receive(topic, options);
+  const startedAt = performance.now();
+  const received = await receiveNow(receive, topics, options);
+  const wait = Math.floor(options.wait - (performance.now() - startedAt));
+  return received.length > 0 || wait <= 0 ? received : receiveFirst(receive, topics, { ...options, wait });
+}
+
+type Receive = (topic: TopicRef, options: OrderedReceive) => Promise<ReceivedMessage[]>;
+
+/** Whoever has waited already when the process begins to shut down is answered, and not refused. */
+function answeredAtShutdown(receiver: Pick<DelayQueueReceiver, 'receive'>): Receive {
+  let hasWaited = false;
+  return async (topic, options) => {
+    try {
+      return await receiver.receive<unknown>(topic, options);
+    } catch (error) {
+      if (hasWaited && error instanceof ReceiverUnavailableError) return [];
+      throw error;
+    } finally {
+      hasWaited = true;
+    }
+  };
+}
+
+async function receiveNow(
+  receive: Receive,
+  topics: readonly TopicRef[],
+  options: OrderedReceive,
+): Promise<ReceivedMessage[]> {
+  const received: ReceivedMessage[] = [];
+  for (const topic of topics) {
+    const max = options.max - received.length;
+    if (max === 0) break;
+    try {
+      received.push(...(await receive(topic, { ...options, max, wait: 0 })));
+    } catch (error) {
+      if (received.length === 0) throw error;
+      break;
+    }
+  }
+  return received;
+}
+
+async function receiveFirst(
+  receive: Receive,
+  topics: readonly TopicRef[],
+  options: OrderedReceive,
+): Promise<ReceivedMessage[]> {
+  const ends = topics.map(() => new AbortController());
+  const answers = await Promise.allSettled(
+    topics.map(async (topic, place) => {
+      const own = (ends[place] as AbortController).signal;
+      const signal = AbortSignal.any([options.signal, own]);
+      try {
+        const messages = await receive(topic, { ...options, signal });
+        if (messages.length > 0) endBut(ends, place);
+        return messages;
+      } catch (error) {
+        if (own.aborted) return [];
+        endBut(ends, place);
+        throw error;
+      }
+    }),
+  );
+  const received = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const failed = answers.find((answer) => answer.status === 'rejected');
+  if (received.length === 0 && failed) throw failed.reason;
+  return withinMost(received, options.max);
+}
+
+function endBut(ends: readonly AbortController[], place: number): void {
+  ends.forEach((end, i) => i !== place && end.abort());
+}
+
+/** Several may have had something at the same moment. What was acknowledged before it was given cannot be given back. */
+async function withinMost(received: readonly ReceivedMessage[], max: number): Promise<ReceivedMessage[]> {
+  const kept = received.filter(({ lease }, i) => i < max || lease === 0);
+  // One that cannot be given back now comes again when its lease ends.
+  await Promise.allSettled(received.filter((one) => !kept.includes(one)).map(async (one) => one.release()));
+  return kept;
+}

@@ -1,0 +1,224 @@
+import { describe } from '../checks/describe.js';
+import { MIN_LEASE } from '../checks/limits.js';
+import { duration } from '../checks/rules.js';
+import { decodeReceipt } from '../consumer/pulling/receipt.js';
+import { type ReceivedOutcome, checkedOutcome } from '../consumer/pulling/received-outcome.js';
+import type { ReceivedMessage } from '../consumer/pulling/received-message.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import { OPERATION } from '../messages/operation.js';
+import type { TopicRef } from '../messages/topic.js';
+import { ExtendResult, type ReceivedFields, ReceivedMessages, SettleResult } from './answer-schemas.js';
+import { MAX_WAIT } from './limits.js';
+import { receiveInOrder } from './receive-in-order.js';
+import {
+  ExtendBody,
+  type Extension,
+  ReceiveBody,
+  ReceiveFromBody,
+  SettleBody,
+  type Settlement,
+} from './request-schemas.js';
+import { type Answer, type Call, type Route, route } from './route.js';
+
+const RECEIVED = {
+  200: { description: 'The messages; none if none was due in time.', schema: ReceivedMessages },
+} as const;
+
+const WAIT = duration(0, MAX_WAIT);
+const LEASE = duration(MIN_LEASE);
+
+export const RECEIVING_ROUTES: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/v1/topics/{topic}/receive',
+    name: 'receive',
+    summary: 'Wait for messages of a topic',
+    description:
+      'Answers as soon as there are messages, and after `wait` at the latest. What is received and not settled comes again when its ' +
+      'lease ends. What was taken for a client that disconnects while it waits is released at once.',
+    right: 'receive',
+    body: ReceiveBody,
+    isBodyOptional: true,
+    answers: RECEIVED,
+    problems: ['TOO_MANY_WAITING', 'RECEIVER_UNAVAILABLE'],
+    run: async (call) => receive(call, [call.topic], call.body),
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/receive',
+    name: 'receiveFrom',
+    summary: 'Wait for messages of several topics, the earlier ones first',
+    right: 'receive',
+    body: ReceiveFromBody,
+    answers: RECEIVED,
+    problems: ['TOO_MANY_WAITING', 'RECEIVER_UNAVAILABLE'],
+    async run(call) {
+      const { topics, ...given } = call.body;
+      const refs: TopicRef[] = [];
+      for (const topic of new Set(topics)) refs.push(await call.served(topic, 'receive'));
+      return receive(call, refs, given);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/settle',
+    name: 'settle',
+    summary: 'Settle received messages',
+    description:
+      'The first settlement of a receipt counts. A later one is `stale` and changes nothing, unless it is the same request with the ' +
+      'same Idempotency-Key.',
+    right: 'receive',
+    body: SettleBody,
+    isRepeatable: true,
+    answers: { 200: { description: 'What became of each.', schema: SettleResult } },
+    problems: ['RECEIVER_UNAVAILABLE'],
+    async run(call) {
+      const { queues, operation, body } = call;
+      const outcomes = await checkedReceipts(call, givenIn<Settlement>(body, 'settlements'), (settlement) => {
+        const { receipt: _, ...given } = settlement;
+        const outcome = { ...(given as Exclude<ReceivedOutcome, string>), [OPERATION]: operation };
+        checkedOutcome(outcome);
+        return outcome;
+      });
+      return answerFor(outcomes, async (receipt, outcome) => queues.receiver.settle(receipt, outcome));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/extend',
+    name: 'extend',
+    summary: 'Extend the leases of received messages',
+    right: 'receive',
+    body: ExtendBody,
+    answers: { 200: { description: 'What became of each.', schema: ExtendResult } },
+    problems: ['RECEIVER_UNAVAILABLE'],
+    async run(call) {
+      const { queues, body } = call;
+      const leases = await checkedReceipts(call, givenIn<Extension>(body, 'extensions'), ({ lease }) =>
+        LEASE('lease', lease),
+      );
+      return answerFor(leases, async (receipt, lease) => queues.receiver.extend(receipt, lease));
+    },
+  }),
+];
+
+async function receive(
+  call: Call<unknown, unknown>,
+  topics: readonly TopicRef[],
+  { wait = 0, max = 1, ...given }: ReceiveBody,
+): Promise<Answer> {
+  const { queues, log } = call;
+  const options = { ...given, max, wait: WAIT('wait', wait) };
+  const received = await call.wait(async (signal) => receiveInOrder(queues.receiver, topics, { ...options, signal }));
+  const texts: string[] = [];
+  const messages = received.filter((message) => {
+    try {
+      return texts.push(JSON.stringify(shown(message)));
+    } catch (error) {
+      giveUp(call, message, error);
+      return false;
+    }
+  });
+  return {
+    status: 200,
+    content: undefined,
+    text: `{"messages":[${texts.join(',')}]}`,
+    onLost: () => {
+      for (const message of messages) giveBack(message, log);
+    },
+  };
+}
+
+/** Whoever was to have it has gone. */
+function giveBack(message: ReceivedMessage, log: Call<unknown, unknown>['log']): void {
+  const what = `message ${describe(message.id)} of topic '${message.topic}'`;
+  if (message.lease === 0) {
+    log.error(`Lost ${what}: who received it has gone, and it is delivered at most once.`);
+    return;
+  }
+  message.release().catch((error: unknown) => {
+    log.warn(
+      `Could not release ${what}, whose receiver has gone; it comes again when its lease ends: ${String(error)}`,
+    );
+  });
+}
+
+/** Nobody can ever receive it here: those that came with it must not suffer. */
+function giveUp({ log }: Call<unknown, unknown>, message: ReceivedMessage, error: unknown): void {
+  const what = `Message ${describe(message.id)} of topic '${message.topic}'`;
+  const reason = new Error(`The gateway cannot write the payload as JSON: ${String(error)}`, { cause: error });
+  log.error(`${what} cannot be received. ${reason.message}`);
+  if (message.lease === 0) return;
+  message.dead(reason).catch((failure: unknown) => {
+    log.warn(`${what} comes again when its lease ends: ${String(failure)}`);
+  });
+}
+
+function shown(message: ReceivedMessage): ReceivedFields {
+  const { id, topic, partition, key, payload, headers, attempt, maxAttempts, lease, receipt } = message;
+  const { publishedAt, dueAt } = message;
+  // A schema or a serializer may make nothing of a payload.
+  const content = payload ?? null;
+  return {
+    id,
+    topic,
+    partition,
+    key,
+    payload: content,
+    headers,
+    attempt,
+    maxAttempts,
+    publishedAt,
+    dueAt,
+    lease,
+    receipt,
+  };
+}
+
+/** What a request asks for, for one receipt or for each of many. */
+interface Given<T> {
+  readonly all: readonly T[];
+  /** Where they are in the body; `undefined`: the body is the only one. */
+  readonly property: string | undefined;
+}
+
+function givenIn<T extends object>(body: T | Readonly<Record<string, readonly T[]>>, property: string): Given<T> {
+  const { [property]: all } = body as Readonly<Record<string, readonly T[] | undefined>>;
+  return all ? { all, property } : { all: [body as T], property: undefined };
+}
+
+/**
+ * Checks all before anything is done.
+ *
+ * @param check what is to be done with one
+ * @throws InvalidArgumentError, or a Refusal if whoever asks may not receive from all their topics
+ */
+async function checkedReceipts<T extends { readonly receipt: string }, R>(
+  call: Call<unknown, unknown>,
+  { all, property }: Given<T>,
+  check: (one: T) => R,
+): Promise<Given<readonly [receipt: string, what: R]>> {
+  const topics = new Set<string>();
+  const checked = all.map((one, i) => {
+    try {
+      topics.add(decodeReceipt(one.receipt).partition.topic);
+      return [one.receipt, check(one)] as const;
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError) || property === undefined) throw error;
+      throw new InvalidArgumentError(`${property}[${i}]: ${error.message}`, { cause: error });
+    }
+  });
+  for (const topic of topics) await call.served(topic, 'receive');
+  return { all: checked, property };
+}
+
+/** Does it for all of them, which travel together. */
+async function answerFor<T>(
+  { all, property }: Given<readonly [receipt: string, what: T]>,
+  act: (receipt: string, what: T) => Promise<string>,
+): Promise<Answer> {
+  const results = await Promise.all(
+    all.map(async ([receipt, what]) => ({ receipt, status: await act(receipt, what) })),
+  );
+  return { status: 200, content: property === undefined ? results[0] : { results } };
+}

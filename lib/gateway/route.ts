@@ -1,0 +1,93 @@
+import type * as z from 'zod';
+import type { DelayQueueAdmin } from '../admin/delay-queue.admin.js';
+import type { DelayQueueReceiver } from '../consumer/delay-queue.receiver.js';
+import type { JsonAnswer } from '../http/send-json.js';
+import type { Log } from '../log.js';
+import type { TopicRef } from '../messages/topic.js';
+import type { DelayQueueProducer } from '../producer/delay-queue.producer.js';
+import type { DelayQueueSchedules } from '../schedules/delay-queue.schedules.js';
+import type { GatewayRight } from './access.js';
+import type { ProblemCode } from './problem.js';
+
+/** What the gateway serves. */
+export interface GatewayQueues {
+  readonly producer: DelayQueueProducer;
+  readonly receiver: DelayQueueReceiver;
+  readonly admin: DelayQueueAdmin;
+  readonly schedules: DelayQueueSchedules;
+}
+
+/** A request that has a route, and whose body and query fit it. */
+export interface Call<B, Q> {
+  readonly queues: GatewayQueues;
+  /** Names of all topics that are served. */
+  readonly topics: Iterable<string>;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+  /** The one that the path names, which whoever asks has the right for; empty if it names none. */
+  readonly topic: TopicRef;
+  /** What stands in the path in the place of `{id}`, decoded; empty if the path has none. */
+  readonly id: string;
+  readonly query: Q;
+  readonly body: B;
+  /** What the paths of the routes are below, such as `/api`; empty if they are right at the origin. */
+  readonly base: string;
+  /** Names the operation, if it may be asked for again. */
+  readonly operation: string | undefined;
+  /** Who it is, for the audit log. */
+  readonly by: { readonly actor: string | undefined };
+  /** Waits for messages, until whoever asks has gone. */
+  wait<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Answers whether whoever asks has a right for a topic that is served. */
+  may(topic: string, right: GatewayRight): Promise<boolean>;
+  /**
+   * The topic that is served under a name.
+   *
+   * @throws Refusal if it is not served, or whoever asks lacks the right
+   */
+  served(name: string, right: GatewayRight): Promise<TopicRef>;
+}
+
+/** What a route answers. */
+export interface Answer extends JsonAnswer {
+  /** Called if whoever asked has gone before the answer was written. */
+  readonly onLost?: () => void;
+}
+
+/** How an answer looks. */
+export interface AnswerShape {
+  readonly description: string;
+  readonly schema: z.ZodType;
+}
+
+/** A route: it is served, checked and documented by what stands here. */
+export interface RouteOf<B, Q> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `{topic}` and `{id}` as parameters. */
+  readonly path: string;
+  /** Names the operation for those who make clients from the document. */
+  readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** `undefined`: nobody needs a right for it, nor a token. If the path has `{topic}`, the right is asked for before anything else. */
+  readonly right: GatewayRight | undefined;
+  /** Parameters of the query, all of them texts. @defaultValue it takes none */
+  readonly query?: z.ZodObject<z.ZodRawShape> & z.ZodType<Q>;
+  /** @defaultValue it takes none */
+  readonly body?: z.ZodType<B>;
+  /** Whether the body may be left out, which is the same as an empty object. @defaultValue false */
+  readonly isBodyOptional?: boolean;
+  /** Whether it takes an `Idempotency-Key`. @defaultValue false */
+  readonly isRepeatable?: boolean;
+  /** By their status. */
+  readonly answers: Readonly<Record<number, AnswerShape>>;
+  /** What it can be refused with beside what every route can be. */
+  readonly problems: readonly ProblemCode[];
+  run(call: Call<B, Q>): Promise<Answer>;
+}
+
+export type Route = RouteOf<unknown, unknown>;
+
+/** Has the compiler check that a route works with what its schemas let through. */
+export function route<B = undefined, Q = Readonly<Record<string, never>>>(definition: RouteOf<B, Q>): Route {
+  return definition;
+}

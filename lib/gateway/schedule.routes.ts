@@ -1,0 +1,146 @@
+import { describe } from '../checks/describe.js';
+import { InvalidArgumentError } from '../errors/options.errors.js';
+import type { Refusal } from '../http/refusal.js';
+import { OPERATION } from '../messages/operation.js';
+import type { Schedule } from '../schedules/schedule.interface.js';
+import type { GatewayRight } from './access.js';
+import { PublishedMessageAnswer, Removed, ScheduleAnswer, Schedules } from './answer-schemas.js';
+import { refusal } from './problem.js';
+import { ScheduleBody, TopicQuery } from './request-schemas.js';
+import { type Answer, type Call, type Route, route } from './route.js';
+
+const SCHEDULE = { 200: { description: 'The schedule as it is stored.', schema: ScheduleAnswer } } as const;
+
+export const SCHEDULE_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/v1/schedules',
+    name: 'listSchedules',
+    summary: 'List the schedules of the topics that you may read',
+    right: 'read',
+    query: TopicQuery,
+    answers: { 200: { description: 'In the order of their ids.', schema: Schedules } },
+    problems: [],
+    async run(call) {
+      const { topic } = call.query;
+      if (topic !== undefined) await call.served(topic, 'read');
+      const all = await call.queues.schedules.list();
+      const schedules: Schedule[] = [];
+      for (const schedule of all) {
+        const isWanted = topic === undefined ? await call.may(schedule.topic, 'read') : schedule.topic === topic;
+        if (isWanted) schedules.push(schedule);
+      }
+      return { status: 200, content: { schedules } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/schedules/{id}',
+    name: 'getSchedule',
+    summary: 'Look at a schedule',
+    right: 'read',
+    answers: SCHEDULE,
+    problems: ['SCHEDULE_NOT_FOUND'],
+    run: async (call) => ({ status: 200, content: await scheduleOf(call, 'read') }),
+  }),
+  route({
+    method: 'PUT',
+    path: '/v1/schedules/{id}',
+    name: 'putSchedule',
+    summary: 'Store a schedule, or change it',
+    right: 'operate',
+    body: ScheduleBody,
+    answers: SCHEDULE,
+    problems: ['SERIALIZATION', 'INVALID_PAYLOAD', 'PAYLOAD_TOO_LARGE'],
+    async run(call) {
+      const { queues, id, body, by } = call;
+      const topic = (await call.served(body.topic, 'operate')) as string;
+      await assertKeepsTopic(call, body.topic);
+      return { status: 200, content: await queues.schedules.upsert({ ...body, id, topic }, by) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/schedules/{id}',
+    name: 'deleteSchedule',
+    summary: 'Remove a schedule; what it has published stays',
+    right: 'operate',
+    answers: { 200: { description: 'Whether it was there.', schema: Removed } },
+    problems: ['SCHEDULE_NOT_FOUND'],
+    async run(call) {
+      const { id } = await scheduleOf(call, 'operate');
+      return { status: 200, content: { removed: await call.queues.schedules.remove(id, call.by) } };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/schedules/{id}/pause',
+    name: 'pauseSchedule',
+    summary: 'Let a schedule publish nothing until it is resumed',
+    right: 'operate',
+    answers: SCHEDULE,
+    problems: ['SCHEDULE_NOT_FOUND'],
+    run: async (call) => change(call, 'pause'),
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/schedules/{id}/resume',
+    name: 'resumeSchedule',
+    summary: 'Let a schedule go on with its next occurrence',
+    right: 'operate',
+    answers: SCHEDULE,
+    problems: ['SCHEDULE_NOT_FOUND'],
+    run: async (call) => change(call, 'resume'),
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/schedules/{id}/run',
+    name: 'runSchedule',
+    summary: 'Publish the message of a schedule now, beside its occurrences',
+    right: 'operate',
+    isRepeatable: true,
+    answers: { 200: { description: 'The message.', schema: PublishedMessageAnswer } },
+    problems: ['SCHEDULE_NOT_FOUND'],
+    async run(call) {
+      const { id } = await scheduleOf(call, 'operate');
+      const options = { ...call.by, [OPERATION]: call.operation };
+      return { status: 200, content: await call.queues.schedules.runNow(id, options) };
+    },
+  }),
+];
+
+async function change(call: Call<unknown, unknown>, action: 'pause' | 'resume'): Promise<Answer> {
+  const { schedules } = call.queues;
+  const { id } = await scheduleOf(call, 'operate');
+  await schedules[action](id, call.by);
+  const changed = await schedules.get(id);
+  if (!changed) throw notFound(id);
+  return { status: 200, content: changed };
+}
+
+/**
+ * The schedule that the path names. Whoever may not read its topic does not learn that it exists.
+ *
+ * @throws Refusal
+ */
+async function scheduleOf(call: Call<unknown, unknown>, right: GatewayRight): Promise<Schedule> {
+  const { id } = call;
+  const schedule = await call.queues.schedules.get(id);
+  if (!schedule) throw notFound(id);
+  const { topic } = schedule;
+  if (await call.may(topic, right)) return schedule;
+  if (right === 'read' || !(await call.may(topic, 'read'))) throw notFound(id);
+  throw refusal('FORBIDDEN', `You may look at schedules of topic '${topic}', but not change them ('${right}').`);
+}
+
+/** The library's error says which topic an existing schedule has. */
+async function assertKeepsTopic(call: Call<unknown, unknown>, topic: string): Promise<void> {
+  const { id } = call;
+  const existing = await call.queues.schedules.get(id);
+  if (!existing || existing.topic === topic || (await call.may(existing.topic, 'read'))) return;
+  throw new InvalidArgumentError(`Schedule ${describe(id)} exists with another topic. Choose another id.`);
+}
+
+function notFound(id: string): Refusal {
+  return refusal('SCHEDULE_NOT_FOUND', `There is no schedule ${describe(id)}.`);
+}

@@ -1,0 +1,176 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { splitUrl } from '../http/framework.js';
+import { isForLoopback } from '../http/loopback.js';
+import { sendJson } from '../http/send-json.js';
+import type { Log } from '../log.js';
+import type { ServedTopics } from './access.js';
+import { GatewayHandler } from './gateway.handler.js';
+import { type GatewayLimits, MAX_WAIT } from './limits.js';
+import { openApiDocument } from './openapi.js';
+import { documentRoute, healthRoute } from './own.routes.js';
+import { problemAnswer, refusal, toProblem } from './problem.js';
+import type { GatewayQueues, Route } from './route.js';
+import { ROUTES } from './routes.js';
+import { type GatewayToken, KnownTokens, mayUse } from './tokens.js';
+
+/** How the gateway is served without an application. */
+export interface ServeGatewayOptions {
+  readonly queues: GatewayQueues;
+  readonly topics: ServedTopics;
+  /** None: everybody on this machine may do everything. */
+  readonly tokens: readonly GatewayToken[];
+  readonly host: string;
+  /** 0 takes one that is free. */
+  readonly port: number;
+  readonly limits: GatewayLimits;
+  /** Called at the begin of a shutdown: has those who wait for messages answered. */
+  readonly dismiss: () => Promise<void>;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+}
+
+export interface ServedGateway {
+  readonly url: string;
+  /** Answers whoever waits, and ends once all are answered, or after some seconds. */
+  close(): Promise<void>;
+}
+
+/** Longest times until a client has sent the head of a request, and all of it, in milliseconds. */
+const HEAD_TIMEOUT = 10_000;
+const REQUEST_TIMEOUT = 60_000;
+
+/** A connection on which nothing happens for so long is closed, in milliseconds: longer than a request may wait. */
+const IDLE_TIMEOUT = 2 * MAX_WAIT;
+
+/** Longer than proxies keep connections, so that they close them and not we, in milliseconds. */
+const KEEP_ALIVE = 75_000;
+
+/** How long requests that are being answered may take once the shutdown has begun, in milliseconds. */
+const PATIENCE = 5000;
+
+/** Serves the gateway on a port of its own. */
+export async function serveGateway(options: ServeGatewayOptions): Promise<ServedGateway> {
+  const { host, port, tokens, queues, log, dismiss } = options;
+  let isClosing = false;
+  const isUp = shared(async () =>
+    queues.admin.reach(HEALTH_TIMEOUT).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const routes: readonly Route[] = [
+    ...ROUTES,
+    documentRoute(() => document),
+    healthRoute(async () => !isClosing && isUp()),
+  ];
+  const document = openApiDocument(routes, { base: '', tokens: tokens.length > 0 });
+  const handler = new GatewayHandler({ ...options, routes });
+  const known = tokens.length === 0 ? undefined : new KnownTokens(tokens);
+  const server = createServer(
+    {
+      headersTimeout: HEAD_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      keepAliveTimeout: KEEP_ALIVE,
+      connectionsCheckingInterval: 1000,
+    },
+    (request, response) => answer({ handler, known, log }, request, response),
+  );
+  server.timeout = IDLE_TIMEOUT;
+  await listen(server, port, host);
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${isIPv6(host) ? `[${host}]` : host}:${taken}`,
+    close: async () => {
+      isClosing = true;
+      handler.close();
+      await dismiss();
+      await close(server);
+    },
+  };
+}
+
+/** How long an answer about Redis holds, in milliseconds: nobody needs a token for it, so it must not cost more when more ask. */
+const HEALTH_AGE = 1000;
+
+/** How long Redis may take to answer, in milliseconds. */
+const HEALTH_TIMEOUT = 2000;
+
+/** Answers all who ask at the same time, or soon after, together. */
+function shared<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: { readonly at: number; readonly answer: Promise<T> } | undefined;
+  return async () => {
+    const now = performance.now();
+    if (!asked || now - asked.at > HEALTH_AGE) asked = { at: now, answer: ask() };
+    return asked.answer;
+  };
+}
+
+/** What needs no token. */
+const OPEN = new Set(['/openapi.json', '/health']);
+
+interface Answering {
+  readonly handler: GatewayHandler;
+  /** `undefined`: nobody needs a token. */
+  readonly known: KnownTokens | undefined;
+  readonly log: ServeGatewayOptions['log'];
+}
+
+function answer({ handler, known, log }: Answering, request: IncomingMessage, response: ServerResponse): void {
+  const { path, search } = splitUrl(request.url ?? '');
+  const token = known ? known.find(request.headers.authorization) : EVERYTHING;
+  if (!known && !isFromHere(request)) return refuse(request, response, foreign());
+  if (!token && !OPEN.has(path)) return refuse(request, response, unauthorized());
+  const may = async (...asked: [topic: string, right: Parameters<typeof mayUse>[2]]): Promise<boolean> =>
+    token !== undefined && mayUse(token, ...asked);
+  handler
+    .handle({ request, response, path, search, body: undefined, actor: token?.name, may })
+    .catch((error: unknown) => {
+      log.error(`The gateway could not answer ${request.method} ${path}: ${String(error)}`);
+      response.destroy();
+    });
+}
+
+const EVERYTHING: GatewayToken = { token: '' };
+
+/** Whether a request was meant for this machine, and no page of another site has made a browser send it. */
+function isFromHere(request: IncomingMessage): boolean {
+  const { host, origin } = request.headers;
+  return isForLoopback(request) && (origin === undefined || origin === `http://${host}`);
+}
+
+function foreign(): Error {
+  return refusal(
+    'FORBIDDEN',
+    'Without a token the gateway serves this machine alone, by the name localhost or an address of it. Start it with --token to serve others.',
+  );
+}
+
+function unauthorized(): Error {
+  const headers = { 'www-authenticate': 'Bearer', connection: 'close' };
+  return refusal('UNAUTHORIZED', 'Send one of the tokens of the gateway: Authorization: Bearer <token>.', headers);
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, error: Error): void {
+  request.resume();
+  const refused = problemAnswer(toProblem(error), error);
+  sendJson(response, refused, { 'cache-control': 'no-store' });
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  const patience = setTimeout(() => server.closeAllConnections(), PATIENCE);
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+  clearTimeout(patience);
+}

@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http';
+import { refusal } from './problem.js';
+
+/** The requests that wait for messages now. */
+export class WaitingRequests {
+  readonly #max: number;
+  #waiting = 0;
+
+  /** @param max most of them at once */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Waits for somebody, until they go.
+   *
+   * @param work ends when its signal aborts
+   * @throws Refusal if too many wait already
+   */
+  async wait<T>(response: ServerResponse, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#waiting >= this.#max) {
+      throw refusal(
+        'TOO_MANY_WAITING',
+        `${this.#max} requests wait for messages already. Wait a second and ask again.`,
+      );
+    }
+    const gone = new AbortController();
+    const leave = (): void => gone.abort();
+    response.once('close', leave);
+    if (isGone(response)) leave();
+    this.#waiting++;
+    try {
+      return await work(gone.signal);
+    } finally {
+      this.#waiting--;
+      response.off('close', leave);
+    }
+  }
+}
+
+/** Whether nobody is there any more to read the answer. */
+export function isGone(response: ServerResponse): boolean {
+  return response.destroyed || response.socket?.destroyed === true;
+}

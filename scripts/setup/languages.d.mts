@@ -1,0 +1,2 @@
+export function languagePath(command: string): string;
+export function tryToInstallLanguages(): Promise<void>;

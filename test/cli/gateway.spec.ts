@@ -1,0 +1,43 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { useCliBed } from '../support/cli/cli-bed.js';
+import { whileServing } from '../support/cli/while-serving.js';
+import { folderOfRun } from '../support/processes/left-processes.js';
+
+const bed = useCliBed('file', async () => {});
+
+async function send(url: string, path: string, token?: string): Promise<Response> {
+  return fetch(`${url}${path}`, { headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }) } });
+}
+
+describe('gateway', () => {
+  it('serves topics to this machine, and says who may do what', async () => {
+    const args = ['gateway', '--topics', 'orders, mails'];
+    const { errors } = await whileServing(args, { env: bed.env }, async (url) => {
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+      expect(await (await send(url, '/v1/topics')).json()).toEqual({ topics: ['orders', 'mails'] });
+      expect(await (await send(url, '/health')).json()).toEqual({ status: 'up' });
+    });
+    expect(errors).toContain('It serves orders, mails. Everybody on this machine may do everything. Ctrl-C ends it.');
+  });
+
+  it('takes tokens from its arguments, its environment and a file, which gives them rights', async () => {
+    const config = join(folderOfRun(), 'gateway.json');
+    const shop = { name: 'shop', token: 'of-the-shop', rights: { bills: ['read'] } };
+    await writeFile(config, JSON.stringify({ topics: { bills: { partitions: 3 } }, tokens: [shop] }));
+    const args = ['gateway', '--config', config, '--topics', 'mails', '--token', 'given', '--json'];
+    const env = { ...bed.env, DELAY_QUEUE_GATEWAY_TOKEN: 'of-the-environment' };
+    const { output } = await whileServing(args, { env }, async (url) => {
+      const topics = async (token?: string): Promise<unknown> => (await send(url, '/v1/topics', token)).json();
+      for (const token of ['given', 'of-the-environment']) {
+        expect(await topics(token)).toEqual({ topics: ['mails', 'bills'] });
+      }
+      expect(await topics('of-the-shop')).toEqual({ topics: ['bills'] });
+      expect(await topics()).toMatchObject({ code: 'UNAUTHORIZED' });
+      const stats = await send(url, '/v1/topics/bills/stats', 'of-the-shop');
+      expect(await stats.json()).toMatchObject({ partitions: [{}, {}, {}] });
+    });
+    expect(JSON.parse(output)).toEqual({ url: expect.any(String), topics: ['mails', 'bills'] });
+  });
+});

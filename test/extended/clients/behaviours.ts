@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import type { Suite } from './suites.js';
+
+export const BEHAVIOUR_LIST = 'clients/BEHAVIOUR.md';
+
+const ROW = /^\| (B\d\d) +\| (all|clients) +\|/gm;
+
+/** The numbers of what a suite has to show, by the table of `clients/BEHAVIOUR.md`. */
+export function numbersFor({ shows }: Pick<Suite, 'shows'>): string[] {
+  const rows = [...readFileSync(BEHAVIOUR_LIST, 'utf8').matchAll(ROW)];
+  return rows.filter(([, , who]) => who === 'all' || who === shows).map(([, number]) => String(number));
+}
+
+const LINE = /^(?:(ok) (B\d\d)|not ok (B\d\d) - (.*))$/gm;
+
+/** What a suite has printed, by number: `ok`, or why not. A number that was printed twice is a mistake of the suite. */
+export function outcomesIn(output: string): Record<string, string> {
+  const outcomes: Record<string, string> = {};
+  for (const [, ok, passed, failed, why] of output.matchAll(LINE)) {
+    const number = passed ?? failed ?? '';
+    outcomes[number] = number in outcomes ? 'printed twice' : (ok ?? `not ok: ${why}`);
+  }
+  return outcomes;
+}

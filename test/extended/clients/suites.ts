@@ -1,0 +1,20 @@
+export interface Command {
+  /** What is run; it has to be installed, see `scripts/setup/languages.mjs`. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Below the root folder. */
+  readonly folder: string;
+}
+
+/** How the behaviours of a client are run. */
+export interface Suite extends Command {
+  /** Its topics begin with it. */
+  readonly name: string;
+  /** Which rows of `clients/BEHAVIOUR.md` it has to show besides those marked "all". */
+  readonly shows: 'all' | 'clients';
+}
+
+/** The only place that says how the tests of a client are run. */
+export const SUITES: readonly Suite[] = [
+  { name: 'curl', shows: 'all', command: 'bash', args: ['behaviour.sh'], folder: 'clients/curl' },
+];
