@@ -20,6 +20,10 @@ import type { DeliveryRecord, LatestClaim, ModelPartition } from './model-partit
 const SUSPECT = 2;
 const ALONE = 3;
 
+/** A claim looks at most so often, each time at as many messages as it still lacks; and so often at those whose lease has ended. */
+const LOOKS = 4;
+const LOOKS_AT_ENDED = 3;
+
 /** For how long a repeat of a claim is answered what was handed out at most once, in milliseconds. */
 const KEPT_ONCE = 120_000;
 
@@ -126,6 +130,7 @@ class Deliveries {
   held = 0;
   /** Under what time the deliveries stand in the logs of their keys. */
   grantedAt: number | undefined;
+  #looks = 0;
   readonly #partition: ModelPartition;
   readonly #by: DeliveredBy;
 
@@ -145,7 +150,7 @@ class Deliveries {
     const { now, nowUp, inflight, deliveries, lines } = this.#partition;
     let free = room;
     lines.wake(max, beginOf(this.#by.limits, now), this.#by.limits, nowUp);
-    for (const { member: storedId } of inflight.upTo(now)) {
+    for (const { member: storedId } of this.#lookedAt(inflight.upTo(now), max, LOOKS_AT_ENDED)) {
       if (this.messages.length === max) return;
       const record = deliveries.get(storedId) as DeliveryRecord;
       if (conclude(this.#partition, storedId, record)) continue;
@@ -169,7 +174,7 @@ class Deliveries {
 
   #takeScheduled(max: number): void {
     const { now, nowUp, scheduled, deliveries, lines } = this.#partition;
-    for (const { member: storedId, score } of scheduled.upTo(now)) {
+    for (const { member: storedId, score } of this.#lookedAt(scheduled.upTo(now), max, LOOKS)) {
       if (this.messages.length === max) return;
       if (lines.limits.admits(storedId, this.#by.limits, nowUp)) {
         const record = deliveries.get(storedId);
@@ -182,6 +187,24 @@ class Deliveries {
         lines.limits.park(storedId, score, this.#by.limits, nowUp);
       }
     }
+  }
+
+  /** What is held back by limits, or is in nobody's hands any more, is looked at as well, so that a claim may end before it has enough. */
+  *#lookedAt<T>(sorted: readonly T[], max: number, most: number): Generator<T> {
+    let left = 0;
+    for (const one of sorted) {
+      if (left === 0 && !this.#look(max, most)) return;
+      left = (left || max - this.messages.length) - 1;
+      yield one;
+    }
+    // Only a look that finds less than it was for tells that there is no more.
+    if (left === 0) this.#look(max, most);
+  }
+
+  #look(max: number, most: number): boolean {
+    if (this.messages.length >= max || this.#looks >= most) return false;
+    this.#looks++;
+    return true;
   }
 
   /**
