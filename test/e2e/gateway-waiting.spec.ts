@@ -101,13 +101,14 @@ describe.each(GATEWAY_KINDS)('an Idempotency-Key (%s)', (kind) => {
     expect(await gateway.receive('jobs', { wait: 0 })).toEqual([]);
   });
 
-  it('tells requests apart by their bodies, and refuses what is no key', async () => {
+  it('tells requests apart by their bodies and their senders, and refuses what is no key', async () => {
     const gateway = await open(kind);
-    const ids = [];
-    for (const payload of [1, 2]) ids.push((await gateway.ok(MESSAGES, { body: { payload }, headers }))['id']);
-    expect(ids[0]).not.toBe(ids[1]);
-    const sent = { body: { payload: 1 }, headers: { 'idempotency-key': 'x'.repeat(256) } };
-    expect(await gateway.refusal(MESSAGES, sent)).toEqual([400, 'INVALID_ARGUMENT']);
+    const sent = [gateway, gateway.as('publish')].flatMap((one) =>
+      [1, 2].map(async (payload) => one.ok(MESSAGES, { body: { payload }, headers })),
+    );
+    expect(new Set((await Promise.all(sent)).map(({ id }) => id)).size).toBe(4);
+    const long = { body: { payload: 1 }, headers: { 'idempotency-key': 'x'.repeat(256) } };
+    expect(await gateway.refusal(MESSAGES, long)).toEqual([400, 'INVALID_ARGUMENT']);
   });
 });
 

@@ -10,7 +10,7 @@ const LOAD = { connections: 50, seconds: 2 };
 const ROUNDS = 3;
 const SAYS = 'The bare route is at ';
 
-/** What it has to reach of the bare routes ; `docs/guides/gateway.md` has what it reaches on a quiet one. */
+/** What it has to reach of the bare routes; `docs/guides/gateway.md` has what it reached. */
 const LEAST = 0.7;
 
 let servers: readonly PrivateRedis[] = [];
