@@ -9,6 +9,7 @@ import {
   type TopicOrder,
 } from '../broker/broker.interface.js';
 import type { Clock, Timer } from '../time/clock.js';
+import { namedCall } from '../broker/named-call.js';
 import { splitIfRefused } from '../broker/split-refused.js';
 import { Loop } from '../time/loop.js';
 import { repeatUntilServed } from '../broker/serve.js';
@@ -163,7 +164,10 @@ export class PublishLane {
 
   async #call(messages: readonly NewMessage[], { replicas, operation }: Terms): Promise<PublishResult[]> {
     const { store, clock, caller, partition, order, onSent } = this.#options;
-    const call: CallId = operation === undefined ? { caller, sequence: ++this.#sequence } : partOf(operation, messages);
+    const call: CallId =
+      operation === undefined
+        ? { caller, sequence: ++this.#sequence }
+        : namedCall(operation, `${messages.length}:${messages[0]?.storedId}`);
     const results = await repeatUntilServed(() => store.publish(partition, call, messages, { replicas, order }), {
       clock,
       signal: this.#abandon.signal,
@@ -215,11 +219,6 @@ export class PublishLane {
       { cause: this.#lastFailure },
     );
   }
-}
-
-/** The same whenever the operation is made again, and another one for its other messages. */
-function partOf(operation: string, messages: readonly NewMessage[]): CallId {
-  return { caller: `${operation}:${messages.length}:${messages[0]?.storedId}`, sequence: 1 };
 }
 
 /** Stands for the result of a message that was not published. */

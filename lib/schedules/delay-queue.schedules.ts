@@ -20,6 +20,7 @@ import type { Clock } from '../time/clock.js';
 import { toDate } from '../time/date.js';
 import { ChangeLane } from '../broker/change-lane.js';
 import { Lanes } from '../broker/lanes.js';
+import { namedCall } from '../broker/named-call.js';
 import type { TopicRegistry } from '../fleet/topic.registry.js';
 import { type GivenSchedule, assertScheduleId, checkSchedule } from './check-schedule.js';
 import { extraId, namedExtraId, occurrenceId } from './occurrence-ids.js';
@@ -301,7 +302,7 @@ export class DelayQueueSchedules {
     const lane = this.#lanes.get(partition.topic, partition.index);
     const { topic, index } = partition;
     const order = topics.knownOrder(topic);
-    const named = operation === undefined ? undefined : { caller: operation, sequence: 1 };
+    const named = operation === undefined ? undefined : namedCall(operation, id);
     const [result] = await lane.send((_, call) => store.publish(partition, named ?? call, [message], { order }));
     const dueAt = toDate(result?.dueAt ?? now);
     const published = { id: messageId, topic, partition: index, dueAt, duplicate: false };

@@ -8,6 +8,7 @@ import {
   type Settlement,
   addsMemory,
 } from '../../broker/broker.interface.js';
+import { namedCall } from '../../broker/named-call.js';
 import { settleAll } from '../../broker/settle-all.js';
 import { splitIfRefused, isRefused } from '../../broker/split-refused.js';
 import { describe } from '../../checks/describe.js';
@@ -220,7 +221,7 @@ export class Settler {
   #nameFor(batch: readonly DecidedDelivery[]): CallId {
     const [{ operation, delivery }] = batch as [DecidedDelivery];
     if (batch.length > 1 || operation === undefined) return { caller: this.#caller, sequence: ++this.#sequence };
-    return { caller: `${operation}:${delivery.token}`, sequence: 1 };
+    return namedCall(operation, delivery.token);
   }
 
   /** @param canWait whether to give up if the broker is full, since what there is no room for is sent again later */
@@ -295,8 +296,9 @@ export class Settler {
 
 /** How many are sent in the next call: one that has a name travels alone, since whoever makes it again does not know the others. */
 function batchLength(pending: readonly DecidedDelivery[]): number {
-  const named = pending.findIndex(({ operation }, i) => i < MAX_BATCH && operation !== undefined);
-  return named === -1 ? MAX_BATCH : Math.max(1, named);
+  const most = Math.min(MAX_BATCH, pending.length);
+  for (let i = 0; i < most; i++) if (pending[i]?.operation !== undefined) return Math.max(1, i);
+  return most;
 }
 
 function isFull(error: unknown): boolean {
