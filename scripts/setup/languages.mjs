@@ -6,6 +6,8 @@ import { findOnPath } from './redis-binary.mjs';
 const LANGUAGES = {
   curl: { debian: ['curl'], alpine: ['curl'], fedora: ['curl'] },
   jq: { debian: ['jq'], alpine: ['jq'], fedora: ['jq'] },
+  mypy: { debian: ['mypy'], alpine: ['py3-mypy'], fedora: ['python3-mypy'] },
+  python3: { debian: ['python3'], alpine: ['python3'], fedora: ['python3'] },
 };
 
 /**

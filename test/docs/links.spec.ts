@@ -5,7 +5,10 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { anchors, DOCUMENTS, links, readDocument } from '../support/docs/markdown.js';
 
-const PACKED = [...DOCUMENTS, 'CHANGELOG.md', 'SECURITY.md'];
+const OF_CLIENTS = readdirSync('clients', { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => join('clients', path));
+const PACKED = [...DOCUMENTS, 'CHANGELOG.md', 'SECURITY.md', ...OF_CLIENTS];
 const SAMPLES = readdirSync('sample').map((name) => join('sample', name, 'README.md'));
 
 /** A link to a file of this repository or a heading. */

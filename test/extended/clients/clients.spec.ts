@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GatewayEnvironment, startGatewayEnvironment } from '../../support/gateway/environment.js';
 import { numbersFor, outcomesIn } from './behaviours.js';
 import { runCommand } from './run-suite.js';
-import { SUITES } from './suites.js';
+import { SUITES, WITHOUT_A_GATEWAY } from './suites.js';
 
 /** A suite takes some 15 s; with a compilation before it, or on a busy host, longer. */
 const LONG = 180_000;
@@ -26,6 +26,17 @@ describe.each(['standalone', 'nest'] as const)('the gateway, %s', (kind) => {
       const amiss = Object.entries(outcomes).filter(([, outcome]) => outcome !== 'ok');
       expect(outcomes, [...amiss.map((one) => one.join(' ')), output].join('\n')).toEqual(expected);
       expect(code).toBe(0);
+    },
+    LONG,
+  );
+});
+
+describe('clients without a gateway', () => {
+  it.each(WITHOUT_A_GATEWAY)(
+    'pass $command $args in $folder',
+    async (command) => {
+      const { code, output } = await runCommand(command);
+      expect(code, output).toBe(0);
     },
     LONG,
   );

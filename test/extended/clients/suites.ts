@@ -17,4 +17,11 @@ export interface Suite extends Command {
 /** The only place that says how the tests of a client are run. */
 export const SUITES: readonly Suite[] = [
   { name: 'curl', shows: 'all', command: 'bash', args: ['behaviour.sh'], folder: 'clients/curl' },
+  { name: 'python', shows: 'clients', command: 'python3', args: ['tests/test_behaviour.py'], folder: 'clients/python' },
+];
+
+/** The checks of clients beside those. */
+export const WITHOUT_A_GATEWAY: readonly Command[] = [
+  { command: 'mypy', args: ['--no-incremental'], folder: 'clients/python' },
+  { command: 'python3', args: ['-m', 'unittest', 'discover', '-s', 'tests'], folder: 'clients/python' },
 ];

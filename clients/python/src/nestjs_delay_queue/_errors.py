@@ -1,0 +1,158 @@
+"""The errors: one class for each thing that a caller may want to do something about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Type, Union
+
+if TYPE_CHECKING:
+    from ._messages import PublishedMessage
+
+
+class DelayQueueError(Exception):
+    """What every error of this package is.
+
+    ``code`` is stable and made for programs, ``detail`` is a sentence for people. ``status`` is the HTTP status, or None
+    if nothing was answered.
+    """
+
+    def __init__(self, detail: str, code: str, status: Optional[int] = None) -> None:
+        # All of them, so that another process can unpickle it.
+        super().__init__(detail, code, status)
+        self.detail = detail
+        self.code = code
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.detail} ({self.code})"
+
+
+class InvalidArgumentError(DelayQueueError, ValueError):
+    """Something that was given is not allowed; the detail says what, and what is."""
+
+
+class InvalidPayloadError(InvalidArgumentError):
+    """The payload does not fit the schema of its topic; ``issues`` has each ``message`` and, if it has one, its ``path``."""
+
+    issues: Sequence[Mapping[str, Any]] = ()
+
+
+class UnauthorizedError(DelayQueueError):
+    """The gateway does not know the token."""
+
+
+class ForbiddenError(DelayQueueError):
+    """The token may not do this with this topic."""
+
+
+class NotFoundError(DelayQueueError):
+    """There is no such message, schedule, served topic or route; ``code`` says which."""
+
+
+class DuplicateMessageError(DelayQueueError):
+    """A message with this id exists."""
+
+
+class ConfigurationError(DelayQueueError):
+    """The topic is set up in another way than the gateway was told."""
+
+
+class PayloadTooLargeError(DelayQueueError):
+    """The payload, or the whole request, is larger than the gateway takes."""
+
+
+class NotReplicatedError(DelayQueueError):
+    """The message is stored, but fewer replicas have confirmed it in time than were asked for: a failover may lose it."""
+
+
+class UnavailableError(DelayQueueError):
+    """The gateway or its Redis could not be reached, and the time for repeating was over.
+
+    What was asked for may have been done.
+    """
+
+    #: After how many seconds it is worth while to ask again, if the gateway said so.
+    retry_after: Optional[float] = None
+
+
+class TooManyWaitingError(UnavailableError):
+    """The gateway has as many waiting receivers as it takes."""
+
+
+class PublishManyError(DelayQueueError):
+    """Some of the messages were not published, and the others are.
+
+    ``results`` has, in the order of the messages, what became of each: a ``PublishedMessage`` or a ``DelayQueueError``.
+    """
+
+    def __init__(self, results: Sequence[Union[PublishedMessage, DelayQueueError]]) -> None:
+        refused = [result for result in results if isinstance(result, DelayQueueError)]
+        super().__init__(
+            f"{len(refused)} of {len(results)} messages were not published. The first of them: {refused[0].detail}",
+            "PUBLISH_MANY",
+            207,
+        )
+        self.args = (results,)
+        self.results = list(results)
+
+
+_BY_CODE: Dict[str, Type[DelayQueueError]] = {
+    "INVALID_PAYLOAD": InvalidPayloadError,
+    "DUPLICATE_MESSAGE": DuplicateMessageError,
+    "CONFIGURATION": ConfigurationError,
+    "NOT_REPLICATED": NotReplicatedError,
+    "TOO_MANY_WAITING": TooManyWaitingError,
+}
+
+#: 502 and 504 come from a proxy before the gateway, and 429 with another code does.
+_BY_STATUS: Dict[int, Type[DelayQueueError]] = {
+    400: InvalidArgumentError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    413: PayloadTooLargeError,
+    429: UnavailableError,
+    502: UnavailableError,
+    503: UnavailableError,
+    504: UnavailableError,
+}
+
+
+def error_of(status: int, problem: Any, retry_after: Optional[str] = None) -> DelayQueueError:
+    """Makes the error that a problem document tells. A proxy may have answered anything else, or nothing.
+
+    :param retry_after: the header; one that is a date counts as none
+    """
+    told: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
+    code = str(told.get("code") or f"{_NO_CODE}{status}")
+    detail = str(told.get("detail") or told.get("title") or f"The gateway answered with the HTTP status {status}.")
+    kind = _BY_CODE.get(code, _BY_STATUS.get(status, DelayQueueError))
+    error = kind(detail, code, status)
+    if isinstance(error, UnavailableError) and retry_after is not None and retry_after.isdecimal():
+        error.retry_after = float(retry_after)
+    if isinstance(error, InvalidPayloadError):
+        error.issues = told.get("issues") or ()
+    return error
+
+
+#: What codes begin with that are made of the status, since whoever answered gave none.
+_NO_CODE = "HTTP_"
+
+
+def invalid(detail: str) -> InvalidArgumentError:
+    return InvalidArgumentError(detail, "INVALID_ARGUMENT")
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether asking again would be answered in the same way. A proxy without its gateway may well answer 404."""
+    if not isinstance(error, DelayQueueError) or isinstance(error, UnavailableError):
+        return False
+    if isinstance(error, (InvalidArgumentError, UnauthorizedError, ForbiddenError)):
+        return True
+    return error.status is not None and 400 <= error.status < 500 and not error.code.startswith(_NO_CODE)
+
+
+def may_be_due_to_one(error: BaseException) -> bool:
+    """Whether a request about several messages may have been refused because of one, such as of a topic that is not served
+    any more. Then the others are asked for without it.
+    """
+    return is_refusal(error) and not isinstance(error, UnauthorizedError)

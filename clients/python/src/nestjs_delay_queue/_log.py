@@ -1,0 +1,3 @@
+import logging
+
+logger = logging.getLogger("nestjs_delay_queue")

@@ -1,0 +1,96 @@
+"""A message as its receiver has it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Mapping, Optional, Protocol
+
+from ._messages import Answer, ExtendStatus, Json, Outcome, SettleStatus
+from ._times import Duration
+
+
+class Desk(Protocol):
+    """Where receipts are brought back to."""
+
+    def settle(
+        self, receipt: str, outcome: Outcome, *, delay: Optional[Duration] = None, reason: Optional[str] = None
+    ) -> SettleStatus: ...
+
+    def extend(self, receipt: str, lease: Duration) -> ExtendStatus: ...
+
+
+@dataclass(eq=False)
+class ReceivedMessage(Answer):
+    """A message that belongs to its receiver until its lease ends. The first settle of a delivery counts."""
+
+    id: str
+    topic: str
+    partition: int
+    key: str
+    payload: Any
+    headers: Mapping[str, str]
+    #: 1 for the first.
+    attempt: int
+    max_attempts: int
+    published_at: datetime
+    due_at: datetime
+    #: For how long it was its receiver's when it was given, in milliseconds. 0: it is delivered at most once, so it is gone
+    #: already, and there is nothing to settle.
+    lease: float
+    receipt: str
+    #: Set once the handler's work is of no use any more: the lease has ended, or the message was cancelled. A worker sets
+    #: it while the handler runs; without one, :meth:`extend` does.
+    lost: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
+    #: Whether it is lost since it was cancelled, as far as this process knows.
+    is_cancelled: bool = field(default=False, init=False, repr=False)
+    #: Whether one of the methods below has settled it.
+    is_settled: bool = field(default=False, init=False, repr=False)
+    _desk: Optional[Desk] = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def of(cls, told: Json, desk: Desk) -> ReceivedMessage:
+        message = cls.from_json(told)
+        message._desk = desk
+        return message
+
+    def ack(self) -> SettleStatus:
+        """It is handled."""
+        return self._settle("ack")
+
+    def retry(self, delay: Optional[Duration] = None, reason: Optional[str] = None) -> SettleStatus:
+        """The attempt has failed. It comes again after the delay, or by its backoff; after its last attempt it is dead."""
+        return self._settle("retry", delay, reason)
+
+    def dead(self, reason: Optional[str] = None) -> SettleStatus:
+        """It becomes a dead letter at once."""
+        return self._settle("dead", reason=reason)
+
+    def release(self) -> SettleStatus:
+        """It comes again at once, and spends no attempt."""
+        return self._settle("release")
+
+    def extend(self, lease: Duration) -> ExtendStatus:
+        """Its lease ends so long after now. If it is not ``'extended'``, :attr:`lost` is set."""
+        status = self._its_desk().extend(self.receipt, lease)
+        if status != "extended":
+            self.lose(is_cancelled=status == "cancelled")
+        return status
+
+    def lose(self, *, is_cancelled: bool = False) -> None:
+        """Tells its handler that the message is not for it any more. For whoever renews leases, and for tests."""
+        self.is_cancelled = is_cancelled
+        self.lost.set()
+
+    def _settle(
+        self, outcome: Outcome, delay: Optional[Duration] = None, reason: Optional[str] = None
+    ) -> SettleStatus:
+        status = self._its_desk().settle(self.receipt, outcome, delay=delay, reason=reason)
+        self.is_settled = True
+        return status
+
+    def _its_desk(self) -> Desk:
+        if self._desk is None:
+            raise RuntimeError("This message was not received through a DelayQueue, so it cannot be settled.")
+        return self._desk

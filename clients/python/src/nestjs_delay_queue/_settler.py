@@ -1,0 +1,94 @@
+"""Tells the gateway what handlers did: at once, and several together if they ended while it was being told of others."""
+
+from __future__ import annotations
+
+import logging
+import queue as queues
+import threading
+from dataclasses import dataclass, field
+from typing import List, Optional
+
+from ._client import DelayQueue
+from ._errors import may_be_due_to_one
+from ._log import logger
+from ._messages import Settlement
+from ._received import ReceivedMessage
+from ._threads import start_thread
+from ._transport import LONGEST_RETRY
+
+
+@dataclass
+class _Waiting:
+    message: ReceivedMessage
+    settlement: Settlement
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Settler:
+    """:param lease: milliseconds. For so long a settle is repeated that did not reach the gateway; afterwards the message comes
+    again anyway
+    """
+
+    def __init__(self, queue: DelayQueue, lease: int) -> None:
+        self._queue = queue
+        self._retry_for = min(lease, LONGEST_RETRY)
+        self._lock = threading.Lock()
+        self._stopped = False
+        #: None tells the thread to end.
+        self._waiting: queues.SimpleQueue[Optional[_Waiting]] = queues.SimpleQueue()
+
+    def start(self) -> None:
+        start_thread("settler", self._run)
+
+    def stop(self) -> None:
+        """Afterwards nothing that is new is settled: a handler that ends later has lost its message."""
+        with self._lock:
+            self._stopped = True
+            self._waiting.put(None)
+
+    def settle(self, message: ReceivedMessage, settlement: Settlement) -> None:
+        """Returns once it is settled, or cannot be: then the message comes again when its lease ends."""
+        waiting = _Waiting(message, settlement)
+        with self._lock:
+            if self._stopped:
+                return
+            self._waiting.put(waiting)
+        waiting.done.wait()
+
+    def _run(self) -> None:
+        while True:
+            first = self._waiting.get()
+            batch = [] if first is None else [first]
+            while first is not None and not self._waiting.empty():
+                following = self._waiting.get()
+                if following is None:
+                    first = None
+                else:
+                    batch.append(following)
+            if batch:
+                self._settle_together(batch)
+            if first is None:
+                return
+
+    def _settle_together(self, batch: List[_Waiting]) -> None:
+        try:
+            results = self._queue.settle_many([one.settlement for one in batch], retry_for=self._retry_for)
+            for one, result in zip(batch, results):
+                self._tell(one, result.status)
+        except Exception as error:  # Whatever it is: nothing may end this thread.
+            if may_be_due_to_one(error) and len(batch) > 1:
+                for one in batch:
+                    self._settle_together([one])
+            else:
+                ids = ", ".join(repr(one.message.id) for one in batch[:10])
+                logger.error("Not settled, so these come again when their leases end: %s: %s", ids, error)
+        finally:
+            for one in batch:
+                one.done.set()
+
+    def _tell(self, one: _Waiting, status: str) -> None:
+        if status == "settled":
+            return
+        message = one.message
+        level = logging.WARNING if status == "stale" else logging.INFO
+        logger.log(level, "%s of the message %r of %s is %s", one.settlement.outcome, message.id, message.topic, status)

@@ -1,0 +1,282 @@
+"""Handles messages as they fall due."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import queue as queues
+import signal
+import threading
+import time
+import traceback
+from types import FrameType
+from typing import Any, Callable, Optional, Sequence, Union
+
+from ._client import DelayQueue
+from ._connections import Interruption
+from ._errors import DelayQueueError, invalid, is_refusal
+from ._leases import Leases
+from ._log import logger
+from ._messages import Settlement
+from ._received import ReceivedMessage
+from ._settler import Settler
+from ._threads import start_thread
+from ._times import SHORTEST_TIMEOUT, Duration, milliseconds_within
+from ._transport import Interrupted, Pauses
+
+#: What the gateway gives at most in one request.
+_MOST_RECEIVED = 200
+
+#: Longest reason that is sent, in characters; the gateway keeps less of it.
+_LONGEST_REASON = 1000
+
+
+class RetryLaterError(Exception):
+    """Raised by a handler: the message comes again after this delay, in place of its backoff."""
+
+    def __init__(self, delay: Duration, reason: str = "The handler asked for a later retry.") -> None:
+        super().__init__(reason)
+        self.delay = milliseconds_within("delay", delay, 0)
+
+
+class UnrecoverableError(Exception):
+    """Raised by a handler: the message becomes a dead letter at once."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+
+
+Handler = Callable[[ReceivedMessage], Any]
+
+
+class Worker:
+    """Receives messages and calls the handler with them, in threads.
+
+    The handler returns: the message is done. It raises: the message comes again by its backoff, and is a dead letter after
+    its last attempt; see also :class:`RetryLaterError` and :class:`UnrecoverableError`. Leases are renewed while handlers
+    run. A handler that may be stopped half-way looks at ``message.lost``: it is set once the message may be handled
+    elsewhere.
+
+    Whatever happens to the gateway, the worker goes on by itself once it is back. It logs to ``nestjs_delay_queue``. A
+    process that forks starts its workers afterwards, since threads do not come along.
+
+    :param topics: one, or several of which an earlier one's messages come first
+    :param concurrency: how many handler calls run at once; no more messages than that are received
+    :param lease: for how long a message is this worker's if the worker dies; at least a second
+    :param timeout: how long a handler may take. Then its lease is renewed no longer and ``message.lost`` is set, so the
+        message comes again elsewhere; its thread cannot be ended, and is busy until the handler returns. None: no end
+    :param wait: for how long one request waits for messages, a second to a minute
+    :param shutdown_timeout: how long the handlers that run have to end when the worker is stopped. Then ``message.lost`` is
+        set for them, and their leases are renewed no longer, so that their messages come again
+    """
+
+    def __init__(
+        self,
+        queue: DelayQueue,
+        topics: Union[str, Sequence[str]],
+        handler: Handler,
+        *,
+        concurrency: int = 10,
+        lease: Duration = "30s",
+        timeout: Optional[Duration] = None,
+        wait: Duration = "20s",
+        shutdown_timeout: Duration = "10s",
+    ) -> None:
+        self._queue = queue
+        self._topics = [topics] if isinstance(topics, str) else list(topics)
+        if not self._topics:
+            raise invalid("A worker needs a topic at least.")
+        if not callable(handler) or _is_coroutine(handler):
+            raise invalid(f"The handler must be a plain function, which takes a message. Given: {handler!r}.")
+        self._handler = handler
+        if not isinstance(concurrency, int) or concurrency < 1:
+            raise invalid(f"concurrency must be at least 1. Given: {concurrency!r}.")
+        self._concurrency = concurrency
+        self._lease = milliseconds_within("lease", lease, 1000)
+        seconds = None if timeout is None else milliseconds_within("timeout", timeout, SHORTEST_TIMEOUT) / 1000
+        # A shorter wait would ask all the time, and the gateway takes no longer one.
+        self._wait = milliseconds_within("wait", wait, 1000, 60_000)
+        limit = milliseconds_within("shutdown_timeout", shutdown_timeout, SHORTEST_TIMEOUT, or_zero=True)
+        self._shutdown_timeout = limit / 1000
+        self._settler = Settler(queue, self._lease)
+        self._leases = Leases(queue, self._lease, seconds)
+        #: None tells one thread to end.
+        self._handed: queues.SimpleQueue[Optional[ReceivedMessage]] = queues.SimpleQueue()
+        self._changed = threading.Condition()
+        self._running = 0
+        self._stopping = threading.Event()
+        #: Wakes run(). A signal handler may put into it, as it may not set an event that its own thread waits for.
+        self._asked_to_stop: queues.SimpleQueue[None] = queues.SimpleQueue()
+        self._interruption = Interruption()
+        self._intake: Optional[threading.Thread] = None
+        self._ends_on_refusal = False
+        self._refusal: Optional[BaseException] = None
+
+    def start(self) -> Worker:
+        """Begins to receive, in threads of its own. A worker starts once."""
+        if self._intake is not None or self._stopping.is_set():
+            raise RuntimeError("This worker was started or stopped before; make another one.")
+        self._settler.start()
+        self._leases.start()
+        for number in range(self._concurrency):
+            start_thread(f"handler-{number}", self._handle_all)
+        self._intake = start_thread("intake", self._receive_all)
+        return self
+
+    def stop(self) -> bool:
+        """Takes no more messages, and waits until the handlers that run have ended and what they did is settled, for
+        ``shutdown_timeout`` at most.
+
+        :returns: whether all had ended
+        """
+        until = time.monotonic() + self._shutdown_timeout
+        self._stopping.set()
+        self._asked_to_stop.put(None)
+        self._interruption.interrupt()
+        with self._changed:
+            self._changed.notify_all()
+        if self._intake is not None:
+            self._intake.join(max(0.0, until - time.monotonic()))
+        with self._changed:
+            all_ended = self._changed.wait_for(lambda: self._running == 0, max(0.0, until - time.monotonic()))
+        if not all_ended:
+            logger.warning("Stopped before all handlers had ended; their messages come again: %d", self._running)
+        self._leases.stop()
+        self._settler.stop()
+        for _ in range(self._concurrency):
+            self._handed.put(None)
+        return all_ended
+
+    def run(self, *, handle_signals: bool = True) -> bool:
+        """Starts, and stops on SIGTERM or SIGINT. For the main thread of a program that does nothing else.
+
+        A second signal does what it would do without a worker: most often, it ends the process at once.
+
+        :param handle_signals: False: it stops when another thread calls :meth:`stop`
+        :returns: whether all handlers had ended
+        :raises DelayQueueError: if the gateway refuses what is asked, such as for a wrong token
+        """
+        self._ends_on_refusal = True
+        signals = (signal.SIGTERM, signal.SIGINT) if handle_signals else ()
+        before = [(number, signal.getsignal(number)) for number in signals]
+
+        def restore() -> None:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+        def ask_to_stop(_number: int, _frame: Optional[FrameType]) -> None:
+            restore()
+            self._asked_to_stop.put(None)
+
+        for number in signals:
+            signal.signal(number, ask_to_stop)
+        try:
+            self.start()
+            self._asked_to_stop.get()
+            all_ended = self.stop()
+        finally:
+            restore()
+        if self._refusal is not None:
+            raise self._refusal
+        return all_ended
+
+    def _receive_all(self) -> None:
+        pauses, trouble = Pauses(), ""
+        while self._wait_for_room():
+            try:
+                self._receive_some()
+            except Interrupted:
+                return
+            except Exception as error:  # Whatever it is: nothing may end this thread.
+                if self._stopping.is_set():
+                    return
+                is_refused = is_refusal(error)
+                if is_refused and self._ends_on_refusal:
+                    self._refusal = error
+                    self._asked_to_stop.put(None)
+                    return
+                # An outage may be long; each of its errors once is enough.
+                level = logging.DEBUG if str(error) == trouble else logging.ERROR if is_refused else logging.WARNING
+                logger.log(level, "Nothing can be received: %s", error)
+                trouble = str(error)
+                self._stopping.wait(pauses.after(error))
+            else:
+                if trouble:
+                    logger.info("Messages can be received again.")
+                pauses, trouble = Pauses(), ""
+
+    def _wait_for_room(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping.is_set() or self._running < self._concurrency)
+        return not self._stopping.is_set()
+
+    def _receive_some(self) -> None:
+        asked = time.monotonic()
+        messages = self._queue.receive_once(
+            self._topics,
+            max=min(self._concurrency - self._running, _MOST_RECEIVED),
+            wait=self._wait,
+            lease=self._lease,
+            interruption=self._interruption,
+        )
+        if self._stopping.is_set():
+            self._release(messages)
+            return
+        for message in messages:
+            if message.lease > 0:
+                self._leases.add(message, asked)
+        with self._changed:
+            self._running += len(messages)
+        for message in messages:
+            self._handed.put(message)
+
+    def _release(self, messages: Sequence[ReceivedMessage]) -> None:
+        leased = [message for message in messages if message.lease > 0]
+        if len(leased) < len(messages):
+            logger.error("Lost, since they came after the stop and are delivered at most once: %d", len(messages) - len(leased))
+        try:
+            self._queue.settle_many([Settlement(message.receipt, "release") for message in leased], retry_for="1s")
+        except DelayQueueError as error:
+            logger.warning("Messages that came after the stop come again when their leases end: %s", error)
+
+    def _handle_all(self) -> None:
+        while True:
+            message = self._handed.get()
+            if message is None:
+                return
+            try:
+                settlement = self._call(message)
+                self._leases.handled(message)
+                # Without a lease it was delivered at most once: it is gone, whatever the handler has done.
+                if not message.is_settled and message.lease > 0:
+                    self._settler.settle(message, settlement)
+            finally:
+                self._leases.remove(message)
+                with self._changed:
+                    self._running -= 1
+                    self._changed.notify_all()
+
+    def _call(self, message: ReceivedMessage) -> Settlement:
+        receipt = message.receipt
+        try:
+            self._handler(message)
+        except RetryLaterError as later:
+            return Settlement(receipt, "retry", delay=later.delay, reason=_reason(str(later)))
+        except UnrecoverableError as end:
+            logger.warning("The handler of %s gave the message %r up: %s", message.topic, message.id, end)
+            return Settlement(receipt, "dead", reason=_reason(str(end)))
+        except BaseException as error:  # SystemExit of a handler too: it must not end the thread without a settle.
+            logger.warning("The handler of %s failed for the message %r", message.topic, message.id, exc_info=True)
+            text = "".join(traceback.format_exception_only(type(error), error))
+            return Settlement(receipt, "retry", reason=_reason(text.strip()))
+        return Settlement(receipt, "ack")
+
+
+def _is_coroutine(handler: Handler) -> bool:
+    """Its calls would return at once, and nothing would be done."""
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+
+
+def _reason(text: str) -> str:
+    # Names of files may have what is no UTF-8.
+    return text[:_LONGEST_REASON].encode("utf-8", "replace").decode("utf-8")
