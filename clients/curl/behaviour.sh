@@ -78,7 +78,8 @@ receive() {
   status_is 200
 }
 
-nothing_comes() { receive '{"wait": "1s"}' && is '.messages | length' 0; }
+# nothing_comes [WAIT]
+nothing_comes() { receive "{\"wait\": \"${1:-1s}\"}" && is '.messages | length' 0; }
 
 # take [BODY]: receives one message and leaves its $receipt.
 take() {
@@ -181,11 +182,12 @@ b08() {
 
 b09() {
   publish '{"payload": "once"}'
-  take '{"wait": "15s", "lease": "1s"}'
+  take '{"wait": "15s", "lease": "5s"}'
   outcome "$receipt" ack settled
   outcome "$receipt" ack stale
   outcome "$receipt" retry stale
-  nothing_comes
+  # Longer than the lease was.
+  nothing_comes 6s
 }
 
 b10() {
@@ -210,20 +212,26 @@ b11() {
 b12() {
   publish '{"payload": "not mine"}'
   take
+  local begin
   outcome "$receipt" release settled
   take
   is '.messages[0].attempt' 1
+  begin=$(now)
+  outcome "$receipt" release settled ', "delay": "1s"'
+  take
+  is '.messages[0].attempt' 1
+  took_at_least 1000 "$begin"
 }
 
 b13() {
   local begin
   publish '{"payload": "slow"}'
-  take '{"wait": "15s", "lease": "2s"}'
+  take '{"wait": "15s", "lease": "6s"}'
   begin=$(now)
-  call POST /v1/extend "{\"receipt\": \"$receipt\", \"lease\": \"4s\"}"
+  call POST /v1/extend "{\"receipt\": \"$receipt\", \"lease\": \"9s\"}"
   is .status extended
   take
-  took_at_least 4000 "$begin"
+  took_at_least 9000 "$begin"
 }
 
 b14() {

@@ -99,7 +99,9 @@ export type NewMessage = z.output<typeof NewMessage>;
 const Settlement = strictObject({
   receipt: z.string().describe('What a received message has.'),
   outcome: z.enum(['ack', 'retry', 'dead', 'release']),
-  delay: optional(Duration).describe('Of a retry: until it comes again; by its backoff if it is left out.'),
+  delay: optional(Duration).describe(
+    'Until it comes again. Left out, a retry comes by its backoff, and what is released at once.',
+  ),
   reason: optional(z.string()).describe('Of a retry or a dead letter: why. It is kept with the message.'),
 }).meta({ id: 'Settlement' });
 

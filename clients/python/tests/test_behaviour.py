@@ -237,7 +237,12 @@ def b12_released() -> None:
     check.assertEqual(first.release(), "settled")
     second = take(topic(12))[0]
     check.assertEqual((second.id, second.attempt), (first.id, 1))
-    second.ack()
+    begin = time.monotonic()
+    check.assertEqual(second.release("1s"), "settled")
+    third = take(topic(12))[0]
+    check.assertGreaterEqual(time.monotonic() - begin, 1)
+    check.assertEqual((third.id, third.attempt), (first.id, 1))
+    third.ack()
 
 
 @behaviour

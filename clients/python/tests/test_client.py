@@ -84,7 +84,7 @@ class Errors(unittest.TestCase):
         with StubGateway(Answers(Answer(502, "Bad gateway"))) as gateway:
             with self.assertRaises(UnavailableError) as raised:
                 gateway.client(retry_for=0).publish("t", 1)
-        self.assertEqual((raised.exception.code, raised.exception.status), ("HTTP_502", 502))
+        self.assertEqual((raised.exception.code, raised.exception.status), ("UNEXPECTED_ANSWER", 502))
 
     def test_no_gateway_is_unavailable_and_no_secret_is_shown(self) -> None:
         with StubGateway(Answers(LOST)) as gateway:

@@ -74,7 +74,7 @@ class Readme(unittest.TestCase):
             for block in blocks:
                 exec(compile(block.replace("http://127.0.0.1:8080", gateway.url), str(README), "exec"), names)
             names["queue"].close()
-        self.assertEqual(sorted(one["outcome"] for one in shop.settled), ["ack", "ack", "dead", "retry"])
+        self.assertEqual(sorted(one["outcome"] for one in shop.settled), ["ack", "ack", "dead", "release"])
         self.assertIn("Attempt 1 of 5 for the order unknown", printed.getvalue())
         self.assertIn("It is due later.", printed.getvalue())
 

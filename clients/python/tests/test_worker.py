@@ -14,6 +14,7 @@ from support import PACKAGE  # noqa: F401
 from stub_gateway import LOST, Answer, Asked, StubGateway, problem, received
 from nestjs_delay_queue import (
     DelayQueue,
+    Duration,
     ExtendResult,
     Handler,
     InvalidArgumentError,
@@ -117,7 +118,7 @@ class Workers(unittest.TestCase):
         told = {id: {**one, "receipt": ""} for id, one in topic.settled.items()}
         self.assertEqual(told["done"], {"receipt": "", "outcome": "ack"})
         self.assertEqual(told["failed"], {"receipt": "", "outcome": "retry", "reason": "ValueError: no such order"})
-        self.assertEqual(told["later"], {"receipt": "", "outcome": "retry", "delay": 2000, "reason": "closed"})
+        self.assertEqual(told["later"], {"receipt": "", "outcome": "release", "delay": 2000})
         self.assertEqual(told["hopeless"], {"receipt": "", "outcome": "dead", "reason": "unknown customer"})
         self.assertEqual(told["by itself"], {"receipt": "", "outcome": "release"})
 
@@ -375,11 +376,15 @@ class Workers(unittest.TestCase):
                 "shutdown_timeout": lambda: Worker(queue, "t", handler, shutdown_timeout=-1),
                 "topics": lambda: Worker(queue, [], handler),
                 "coroutine": lambda: Worker(queue, "t", coroutine),
-                "delay": lambda: RetryLaterError(-1),
             }
             for name, make in wrong.items():
                 with self.subTest(name), self.assertRaises(InvalidArgumentError):
                     make()
+
+    def test_a_delay_that_is_none_puts_the_message_off_all_the_same(self) -> None:
+        delays: List[Duration] = ["soon", -1, "11y"]
+        for delay in delays:
+            self.assertEqual(RetryLaterError(delay).delay, 30_000)
 
     def test_it_starts_once(self) -> None:
         with StubGateway(Topic()) as gateway:

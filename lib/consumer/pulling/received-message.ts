@@ -96,9 +96,13 @@ export class ReceivedMessage<T = unknown> implements DelayedMessage<T> {
     return this.#desk.settle(this.receipt, { outcome: 'dead', reason });
   }
 
-  /** Gives it back at once, as if it had not been delivered. */
-  async release(): Promise<SettleStatus> {
-    return this.#desk.settle(this.receipt, 'release');
+  /**
+   * Gives it back as if it had not been delivered.
+   *
+   * @param delay until it comes again, from 0 to 10 years; by default it comes at once
+   */
+  async release(delay?: Duration): Promise<SettleStatus> {
+    return this.#desk.settle(this.receipt, { outcome: 'release', delay });
   }
 
   /** @param lease for how long it belongs to its receiver from now on, 1 s to 10 years */

@@ -2,17 +2,17 @@ import { isError, isPlainObject } from '../../checks/kinds.js';
 import { describe } from '../../checks/describe.js';
 import { MAX_DELAY } from '../../checks/limits.js';
 import { type Rules, applyRules, asGiven, duration, oneOf, orElse } from '../../checks/rules.js';
-import { UnrecoverableError } from '../../errors/handling.errors.js';
+import { RetryLaterError, UnrecoverableError } from '../../errors/handling.errors.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { ActiveBackoff } from '../../fleet/topic-settings.interface.js';
 import { OPERATION, type Repeatable } from '../../messages/operation.js';
-import type { Duration } from '../../time/duration.js';
-import { ACKED, type AttemptNumber, RELEASED, type Verdict, failedAttempt } from '../delivery/verdict.js';
+import { type Duration, describeDuration } from '../../time/duration.js';
+import { ACKED, type AttemptNumber, RELEASED, type Verdict, failed, failedAttempt } from '../delivery/verdict.js';
 
 /**
  * What is to become of a message that was received. `'retry'`: the attempt has failed; the message comes again after `delay`, by default
- * after its backoff, or is a dead letter if it was the last attempt. `'dead'`: a dead letter at once. `'release'`: back at once, without
- * having spent the attempt. `reason` is an error, or a text, that says why.
+ * after its backoff, or is a dead letter if it was the last attempt. `'dead'`: a dead letter at once. `'release'`: back, at once or after
+ * `delay`, without having spent the attempt. `reason` is an error, or a text, that says why.
  *
  * @publicApi
  */
@@ -21,7 +21,8 @@ export type ReceivedOutcome =
   | 'retry'
   | 'dead'
   | 'release'
-  | { readonly outcome: 'ack' | 'release' }
+  | { readonly outcome: 'ack' }
+  | { readonly outcome: 'release'; readonly delay?: Duration | undefined }
   | { readonly outcome: 'retry'; readonly delay?: Duration | undefined; readonly reason?: unknown }
   | { readonly outcome: 'dead'; readonly reason?: unknown };
 
@@ -53,8 +54,8 @@ export function checkedOutcome(given: ReceivedOutcome): CheckedOutcome {
   }
   const checked = applyRules(RULES, 'An outcome', typeof given === 'string' ? { outcome: given } : given, '');
   const { outcome, delay, reason } = checked;
-  if (delay !== undefined && outcome !== 'retry') {
-    throw new InvalidArgumentError(`A delay goes with the outcome 'retry', not with '${outcome}'.`);
+  if (delay !== undefined && outcome !== 'retry' && outcome !== 'release') {
+    throw new InvalidArgumentError(`A delay goes with the outcomes 'retry' and 'release', not with '${outcome}'.`);
   }
   if (reason !== undefined && outcome !== 'retry' && outcome !== 'dead') {
     throw new InvalidArgumentError(`A reason goes with the outcomes 'retry' and 'dead', not with '${outcome}'.`);
@@ -65,7 +66,7 @@ export function checkedOutcome(given: ReceivedOutcome): CheckedOutcome {
 /**
  * What an outcome means for a delivery.
  *
- * @param backoff counts if the outcome names no delay
+ * @param backoff counts if a retry names no delay
  * @param run when it was settled, in epoch milliseconds on the broker's clock, and how long after it was received, in milliseconds
  */
 export function verdictOf(
@@ -75,7 +76,7 @@ export function verdictOf(
   run: { readonly at: number; readonly duration: number },
 ): Verdict {
   if (outcome === 'ack') return ACKED;
-  if (outcome === 'release') return RELEASED;
+  if (outcome === 'release') return delay === undefined ? RELEASED : failed(putOffBy(delay), number, backoff);
   if (outcome === 'dead') {
     const cause = isError(reason) ? { cause: reason } : {};
     return failedAttempt(saidBy(reason, new UnrecoverableError(textOf(reason), cause)), number, backoff, run);
@@ -83,6 +84,11 @@ export function verdictOf(
   const wanted = delay === undefined ? backoff : { delay, factor: 1, maxDelay: delay, jitter: 0 };
   const error = isError(reason) ? reason : saidBy(reason, new Error(textOf(reason)));
   return failedAttempt(error, number, wanted, run);
+}
+
+/** As if a handler had thrown it. */
+function putOffBy(delay: number): RetryLaterError {
+  return new RetryLaterError(delay, `Whoever has received the message has released it for ${describeDuration(delay)}.`);
 }
 
 /** Where this library makes the error says nothing. */

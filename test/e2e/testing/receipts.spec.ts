@@ -57,8 +57,11 @@ describe('a receipt', () => {
     await harness.advance('2s');
     const again = await a.receiveOne();
     expect(await b.receiver.settle(receipt, 'ack')).toBe('stale');
-    expect(await b.receiver.settle(again.receipt, 'release')).toBe('settled');
+    expect(await b.receiver.settle(again.receipt, { outcome: 'release', delay: '1h' })).toBe('settled');
     expect(await again.ack()).toBe('stale');
+    // It has spent no attempt, and was its last.
+    const at = new Date(harness.now.getTime() + 3_600_000);
+    expect(await a.admin.get(TOPIC, 'a')).toMatchObject({ state: 'scheduled', at, attempts: 1 });
   });
 
   it('tells hooks for dead letters of a message that another process has received', async () => {

@@ -95,6 +95,9 @@ class PublishManyError(DelayQueueError):
         self.results = list(results)
 
 
+#: The code if something else than the gateway has answered, such as a proxy.
+UNEXPECTED_ANSWER = "UNEXPECTED_ANSWER"
+
 _BY_CODE: Dict[str, Type[DelayQueueError]] = {
     "INVALID_PAYLOAD": InvalidPayloadError,
     "DUPLICATE_MESSAGE": DuplicateMessageError,
@@ -123,8 +126,8 @@ def error_of(status: int, problem: Any, retry_after: Optional[str] = None) -> De
     :param retry_after: the header; one that is a date counts as none
     """
     told: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
-    code = str(told.get("code") or f"{_NO_CODE}{status}")
-    detail = str(told.get("detail") or told.get("title") or f"The gateway answered with the HTTP status {status}.")
+    code = str(told.get("code") or UNEXPECTED_ANSWER)
+    detail = str(told.get("detail") or f"The answer has the HTTP status {status} and no details. Is this the address of a gateway?")
     kind = _BY_CODE.get(code, _BY_STATUS.get(status, DelayQueueError))
     error = kind(detail, code, status)
     if isinstance(error, UnavailableError) and retry_after is not None and retry_after.isdecimal():
@@ -132,10 +135,6 @@ def error_of(status: int, problem: Any, retry_after: Optional[str] = None) -> De
     if isinstance(error, InvalidPayloadError):
         error.issues = told.get("issues") or ()
     return error
-
-
-#: What codes begin with that are made of the status, since whoever answered gave none.
-_NO_CODE = "HTTP_"
 
 
 def invalid(detail: str) -> InvalidArgumentError:
@@ -148,7 +147,7 @@ def is_refusal(error: BaseException) -> bool:
         return False
     if isinstance(error, (InvalidArgumentError, UnauthorizedError, ForbiddenError)):
         return True
-    return error.status is not None and 400 <= error.status < 500 and not error.code.startswith(_NO_CODE)
+    return error.status is not None and 400 <= error.status < 500 and error.code != UNEXPECTED_ANSWER
 
 
 def may_be_due_to_one(error: BaseException) -> bool:

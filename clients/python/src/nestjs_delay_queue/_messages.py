@@ -224,7 +224,8 @@ class Settlement:
 
     receipt: str
     outcome: Outcome
-    #: Only with ``'retry'``: when it comes again. Without it, by its backoff.
+    #: Only with ``'retry'`` and ``'release'``: when it comes again. Without it, a retry comes by its backoff, and what is
+    #: released at once.
     delay: Optional[Duration] = None
     #: Only with ``'retry'`` and ``'dead'``; it is kept with the message.
     reason: Optional[str] = None

@@ -67,9 +67,9 @@ class ReceivedMessage(Answer):
         """It becomes a dead letter at once."""
         return self._settle("dead", reason=reason)
 
-    def release(self) -> SettleStatus:
-        """It comes again at once, and spends no attempt."""
-        return self._settle("release")
+    def release(self, delay: Optional[Duration] = None) -> SettleStatus:
+        """It comes again, at once or after the delay, and spends no attempt."""
+        return self._settle("release", delay)
 
     def extend(self, lease: Duration) -> ExtendStatus:
         """Its lease ends so long after now. If it is not ``'extended'``, :attr:`lost` is set."""

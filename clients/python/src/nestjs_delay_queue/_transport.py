@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar, Union
 
 from ._connections import Connections, Interruption, connected
-from ._errors import DelayQueueError, UnavailableError, error_of, invalid
+from ._errors import UNEXPECTED_ANSWER, DelayQueueError, UnavailableError, error_of, invalid
 from ._times import SHORTEST_TIMEOUT, Duration, milliseconds_within
 from ._version import __version__
 
@@ -99,7 +99,7 @@ class Transport:
             raise DelayQueueError(
                 f"What answered at {self._connections.address} is not the gateway, or not this version of it: "
                 f"{type(cause).__name__}: {cause}.",
-                "UNEXPECTED_ANSWER",
+                UNEXPECTED_ANSWER,
             ) from cause
 
     def _answer_to(self, request: Request) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 
 from ._client import DelayQueue
 from ._connections import Interruption
-from ._errors import DelayQueueError, invalid, is_refusal
+from ._errors import DelayQueueError, InvalidArgumentError, invalid, is_refusal
 from ._leases import Leases
 from ._log import logger
 from ._messages import Settlement
@@ -27,16 +27,26 @@ from ._transport import Interrupted, Pauses
 #: What the gateway gives at most in one request.
 _MOST_RECEIVED = 200
 
+#: Longest delay that the gateway takes, and what counts if nobody can say how long it is, in milliseconds.
+_LONGEST_DELAY = 315_576_000_000
+_UNKNOWN_DELAY = 30_000
+
 #: Longest reason that is sent, in characters; the gateway keeps less of it.
 _LONGEST_REASON = 1000
 
 
 class RetryLaterError(Exception):
-    """Raised by a handler: the message comes again after this delay, in place of its backoff."""
+    """Raised by a handler that cannot do its work now: the message comes again after the delay, and no attempt is spent,
+    however often this happens. A delay that cannot be read counts as 30 s: an error about it would spend the attempt after all.
+    """
 
     def __init__(self, delay: Duration, reason: str = "The handler asked for a later retry.") -> None:
         super().__init__(reason)
-        self.delay = milliseconds_within("delay", delay, 0)
+        try:
+            self.delay = milliseconds_within("delay", delay, 0, _LONGEST_DELAY)
+        except InvalidArgumentError as error:
+            logger.warning("A message is put off by 30 s, since its handler gave no delay: %s", error.detail)
+            self.delay = _UNKNOWN_DELAY
 
 
 class UnrecoverableError(Exception):
@@ -261,7 +271,8 @@ class Worker:
         try:
             self._handler(message)
         except RetryLaterError as later:
-            return Settlement(receipt, "retry", delay=later.delay, reason=_reason(str(later)))
+            logger.info("The handler of %s put the message %r off: %s", message.topic, message.id, later)
+            return Settlement(receipt, "release", delay=later.delay)
         except UnrecoverableError as end:
             logger.warning("The handler of %s gave the message %r up: %s", message.topic, message.id, end)
             return Settlement(receipt, "dead", reason=_reason(str(end)))

@@ -7,6 +7,10 @@ describe('an outcome', () => {
     ['ack', { outcome: 'ack' }],
     [{ outcome: 'release' }, { outcome: 'release' }],
     [
+      { outcome: 'release', delay: '5m' },
+      { outcome: 'release', delay: 300_000 },
+    ],
+    [
       { outcome: 'retry', delay: '5m', reason: 'full' },
       { outcome: 'retry', delay: 300_000, reason: 'full' },
     ],
@@ -19,7 +23,7 @@ describe('an outcome', () => {
     [undefined, "An outcome must be one of 'ack', 'retry', 'dead', 'release', or an object"],
     ['nack', "outcome must be one of 'ack', 'retry', 'dead', 'release'"],
     [{ outcome: 'ack', dealy: 5 }, 'dealy'],
-    [{ outcome: 'ack', delay: 5 }, "A delay goes with the outcome 'retry', not with 'ack'."],
+    [{ outcome: 'ack', delay: 5 }, "A delay goes with the outcomes 'retry' and 'release', not with 'ack'."],
     [{ outcome: 'release', reason: 'no' }, "A reason goes with the outcomes 'retry' and 'dead', not with 'release'."],
     [{ outcome: 'retry', delay: '11y' }, 'delay must be between 0 ms and 10 years'],
   ])('is refused: %j', (given, message) => {
