@@ -1,14 +1,26 @@
+import { readdirSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { SetupFailure } from './failure.mjs';
 import { tryToInstall } from './optional-install.mjs';
 import { findOnPath } from './redis-binary.mjs';
+import { ROOT } from './run.mjs';
 
 /** What the clients of the gateway run with: by the command that each is called by, the packages of Debian, Alpine and Fedora. */
 const LANGUAGES = {
   curl: { debian: ['curl'], alpine: ['curl'], fedora: ['curl'] },
   jq: { debian: ['jq'], alpine: ['jq'], fedora: ['jq'] },
+  go: { debian: ['golang-go'], alpine: ['go'], fedora: ['golang'] },
+  php: {
+    debian: ['php-cli'],
+    alpine: ['php', 'php-pcntl', 'php-posix', 'php-openssl'],
+    fedora: ['php-cli', 'php-process'],
+  },
   mypy: { debian: ['mypy'], alpine: ['py3-mypy'], fedora: ['python3-mypy'] },
   python3: { debian: ['python3'], alpine: ['python3'], fedora: ['python3'] },
 };
+
+/** What runs the programs of a sample, by how their names end. */
+const RUN_BY = { '.py': 'python3', '.php': 'php', '.go': 'go' };
 
 /**
  * Where a language's command is.
@@ -26,11 +38,28 @@ export function languagePath(command) {
   );
 }
 
-/** Installs those that are missing, if this user may. Without one only the tests of its client fail, so this does not. */
-export async function tryToInstallLanguages() {
-  for (const [command, packages] of Object.entries(LANGUAGES)) {
-    await tryToInstall(command, () => languagePath(command), managersOf(packages));
+/**
+ * Installs those that are missing, if this user may. Without one only the tests of its client fail, so this does not.
+ *
+ * @param {readonly string[]} commands such as `php`; all by default
+ */
+export async function tryToInstallLanguages(commands = Object.keys(LANGUAGES)) {
+  for (const command of commands) {
+    await tryToInstall(command, () => languagePath(command), managersOf(LANGUAGES[command]));
   }
+}
+
+/**
+ * Sees to it that what runs the programs of a sample is installed; for most samples that is nothing besides Node.js.
+ *
+ * @param {string} sample the name of its folder
+ * @throws {SetupFailure} if something is missing and cannot be installed
+ */
+export async function ensureLanguagesOf(sample) {
+  const ends = new Set(readdirSync(join(ROOT, 'sample', sample), { recursive: true }).map((file) => extname(file)));
+  const commands = Object.entries(RUN_BY).flatMap(([end, command]) => (ends.has(end) ? [command] : []));
+  await tryToInstallLanguages(commands);
+  commands.forEach(languagePath);
 }
 
 function managersOf({ debian, alpine, fedora }) {

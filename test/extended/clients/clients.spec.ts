@@ -15,8 +15,8 @@ describe.each(['standalone', 'nest'] as const)('the gateway, %s', (kind) => {
   }, 60_000);
   afterAll(async () => environment.close());
 
-  // One after the other: each has many waiting at once already, and leases of a few seconds.
-  it.each(SUITES)(
+  // Most of their time they wait, each on topics of its own.
+  it.concurrent.each(SUITES)(
     'does for $name what the list of behaviours says',
     async (suite) => {
       const { code, output } = await runCommand(suite, environment.variables(suite.name));
@@ -32,7 +32,7 @@ describe.each(['standalone', 'nest'] as const)('the gateway, %s', (kind) => {
 });
 
 describe('clients without a gateway', () => {
-  it.each(WITHOUT_A_GATEWAY)(
+  it.concurrent.each(WITHOUT_A_GATEWAY)(
     'pass $command $args in $folder',
     async (command) => {
       const { code, output } = await runCommand(command);

@@ -1,0 +1,109 @@
+package delayqueue
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Code names what went wrong. It is stable; texts are not. Each is an error that [errors.Is] finds:
+//
+//	errors.Is(err, delayqueue.ErrDuplicateMessage)
+type Code string
+
+func (c Code) Error() string { return string(c) }
+
+// The codes of the gateway; its guide says what to do about each.
+const (
+	ErrInvalidArgument      Code = "INVALID_ARGUMENT"
+	ErrInvalidJSON          Code = "INVALID_JSON"
+	ErrInvalidPayload       Code = "INVALID_PAYLOAD"
+	ErrSerialization        Code = "SERIALIZATION"
+	ErrUnauthorized         Code = "UNAUTHORIZED"
+	ErrForbidden            Code = "FORBIDDEN"
+	ErrNotFound             Code = "NOT_FOUND"
+	ErrTopicNotServed       Code = "TOPIC_NOT_SERVED"
+	ErrMessageNotFound      Code = "MESSAGE_NOT_FOUND"
+	ErrScheduleNotFound     Code = "SCHEDULE_NOT_FOUND"
+	ErrMethodNotAllowed     Code = "METHOD_NOT_ALLOWED"
+	ErrDuplicateMessage     Code = "DUPLICATE_MESSAGE"
+	ErrConfiguration        Code = "CONFIGURATION"
+	ErrPayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
+	ErrBodyTooLarge         Code = "BODY_TOO_LARGE"
+	ErrUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
+	ErrTooManyWaiting       Code = "TOO_MANY_WAITING"
+	ErrInternal             Code = "INTERNAL"
+	ErrBrokerUnavailable    Code = "BROKER_UNAVAILABLE"
+	ErrNotReplicated        Code = "NOT_REPLICATED"
+	ErrReceiverUnavailable  Code = "RECEIVER_UNAVAILABLE"
+)
+
+// The codes of this client.
+const (
+	// ErrGatewayUnreachable: nothing has answered.
+	ErrGatewayUnreachable Code = "GATEWAY_UNREACHABLE"
+	// ErrUnexpectedAnswer: something else than the gateway has answered, such as a proxy.
+	ErrUnexpectedAnswer Code = "UNEXPECTED_ANSWER"
+)
+
+// Error is what the gateway or this client refused, or why the gateway could not be asked.
+type Error struct {
+	Code Code
+	// Status is that of HTTP; 0 if there was no answer, or nothing was sent.
+	Status int
+	// Detail is a sentence that says what was given, what is allowed and what to do.
+	Detail string
+	// Issues are what the schema of the topic found wrong, if the code is [ErrInvalidPayload].
+	Issues []PayloadIssue
+
+	// retryAfter is how long the gateway asks to wait, if it does.
+	retryAfter time.Duration
+	cause      error
+}
+
+// PayloadIssue is one thing that the schema of a topic found wrong with a payload.
+type PayloadIssue struct {
+	Message string `json:"message"`
+	// Path is where in the payload, such as "lines[0].sku"; empty for the payload as a whole.
+	Path string `json:"path"`
+}
+
+// invalid says what is wrong with what this client was given, of which nothing is sent.
+func invalid(format string, values ...any) *Error {
+	return &Error{Code: ErrInvalidArgument, Detail: fmt.Sprintf(format, values...)}
+}
+
+// miscounted says that what has answered is no gateway of this version.
+func miscounted(results, expected int) *Error {
+	return &Error{Code: ErrUnexpectedAnswer, Status: http.StatusOK, Detail: fmt.Sprintf("%d results were answered, and not %d", results, expected)}
+}
+
+func (e *Error) Error() string {
+	if e.Status == 0 {
+		return fmt.Sprintf("delayqueue: %s (%s)", e.Detail, e.Code)
+	}
+	return fmt.Sprintf("delayqueue: %s (%s, status %d)", e.Detail, e.Code, e.Status)
+}
+
+// Unwrap gives the error of the connection, if that is what failed.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is makes [errors.Is] find the code.
+func (e *Error) Is(target error) bool { return target == error(e.Code) }
+
+// Temporary is true for what may be over a moment later: the client has repeated the call for RetryFor, and it can be made again. Whether it was
+// done is not known.
+func (e *Error) Temporary() bool {
+	switch e.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
+		return true
+	default:
+		return e.Code == ErrGatewayUnreachable
+	}
+}
+
+// isRefusal tells what is refused until something else is asked for. What a proxy has refused may be another matter a moment later.
+func (e *Error) isRefusal() bool {
+	return e.Code != ErrUnexpectedAnswer && e.Status < 500 && !e.Temporary()
+}

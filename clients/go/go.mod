@@ -1,0 +1,3 @@
+module nestjs-delay-queue/clients/go
+
+go 1.19

@@ -1,0 +1,128 @@
+package delayqueue
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// ReceiveOptions say how messages are received. The zero value asks for one message that is due now.
+type ReceiveOptions struct {
+	// Max is the most messages, 1 to 200. Default: 1.
+	Max int `wire:"max"`
+	// Wait is the longest time to wait for the first message, at most 60 s. Default: none, only what is due now.
+	Wait time.Duration `wire:"wait"`
+	// Lease is for how long the messages belong to whoever receives them, at least 1 s; then they come again, unless they were settled, or their
+	// lease was extended. Default: the gateway's.
+	Lease time.Duration `wire:"lease"`
+	// AtMostOnce takes messages without a lease: they are gone when they are received, and there is nothing to settle. Default: false.
+	AtMostOnce bool
+}
+
+// Message is a message as its receiver has it, for the time of its lease.
+type Message struct {
+	ID        string            `json:"id"`
+	Topic     string            `json:"topic"`
+	Partition int               `json:"partition"`
+	Key       string            `json:"key"`
+	Payload   json.RawMessage   `json:"payload"`
+	Headers   map[string]string `json:"headers"`
+	// Attempt is 1 for the first.
+	Attempt     int       `json:"attempt"`
+	MaxAttempts int       `json:"maxAttempts"`
+	PublishedAt time.Time `json:"publishedAt"`
+	DueAt       time.Time `json:"dueAt"`
+	// Lease is for how long the message was its receiver's when it was received. 0: at most once, so it is gone, and there is nothing to settle.
+	Lease time.Duration `json:"lease"`
+	// Receipt proves that the message is its receiver's. Any process can settle it with [Client.Settle].
+	Receipt string `json:"receipt"`
+
+	client *Client
+}
+
+// UnmarshalJSON reads what the gateway writes: the lease is in milliseconds there.
+func (m *Message) UnmarshalJSON(text []byte) error {
+	type plain Message
+	return json.Unmarshal(text, &struct {
+		*plain
+		Lease *millis `json:"lease"`
+	}{(*plain)(m), (*millis)(&m.Lease)})
+}
+
+// Receive waits until one of the topics has messages that are due, and takes as many as are wanted at most: as long as an earlier topic has
+// some, a later one waits. Without any after [ReceiveOptions.Wait] it returns none, and earlier if the gateway shuts down. If the response is
+// lost, what it carried comes again when its lease ends; at most once it is gone.
+func (c *Client) Receive(ctx context.Context, options ReceiveOptions, topics ...string) ([]*Message, error) {
+	return c.receive(ctx, 0, options, topics)
+}
+
+// receive has no idempotency key: what it takes belongs to whoever gets the answer.
+func (c *Client) receive(ctx context.Context, retryFor time.Duration, options ReceiveOptions, topics []string) ([]*Message, error) {
+	if options.AtMostOnce && options.Lease != 0 {
+		return nil, invalid("AtMostOnce and Lease are both given: leave one of them out")
+	}
+	body := wire(options).(map[string]any)
+	body["topics"] = topics
+	if options.AtMostOnce {
+		body["lease"] = 0
+	}
+	type received struct {
+		Messages []*Message `json:"messages"`
+	}
+	given := call{method: http.MethodPost, path: []string{"v1", "receive"}, body: body, wait: options.Wait, retryFor: retryFor}
+	answer, err := send[received](ctx, c, given)
+	if err != nil {
+		return nil, err
+	}
+	for _, message := range answer.Messages {
+		message.client = c
+	}
+	return answer.Messages, nil
+}
+
+// Decode reads the payload into v, as [json.Unmarshal] does.
+func (m *Message) Decode(v any) error {
+	return json.Unmarshal(m.Payload, v)
+}
+
+// Ack says that the message is handled.
+func (m *Message) Ack(ctx context.Context) (Status, error) {
+	return m.settle(ctx, Settlement{Outcome: Ack})
+}
+
+// Retry says that the attempt has failed: the message comes again by its backoff, or becomes a dead letter after its last attempt. The reason
+// is kept in its history; it may be empty.
+func (m *Message) Retry(ctx context.Context, reason string) (Status, error) {
+	return m.settle(ctx, Settlement{Outcome: Retry, Reason: reason})
+}
+
+// RetryAfter is [Message.Retry] with a delay in place of the backoff.
+func (m *Message) RetryAfter(ctx context.Context, delay time.Duration, reason string) (Status, error) {
+	return m.settle(ctx, Settlement{Outcome: Retry, Delay: &delay, Reason: reason})
+}
+
+// Dead gives the message up: it becomes a dead letter, with the reason.
+func (m *Message) Dead(ctx context.Context, reason string) (Status, error) {
+	return m.settle(ctx, Settlement{Outcome: Dead, Reason: reason})
+}
+
+// Release gives the message back: it comes again at once, and no attempt is spent.
+func (m *Message) Release(ctx context.Context) (Status, error) {
+	return m.settle(ctx, Settlement{Outcome: Release})
+}
+
+// ReleaseFor is [Message.Release] with a delay until the message comes again.
+func (m *Message) ReleaseFor(ctx context.Context, delay time.Duration) (Status, error) {
+	return m.settle(ctx, Settlement{Outcome: Release, Delay: &delay})
+}
+
+func (m *Message) settle(ctx context.Context, settlement Settlement) (Status, error) {
+	settlement.Receipt = m.Receipt
+	return only(m.client.Settle(ctx, settlement))
+}
+
+// Extend makes the lease end so long after now, at least 1 s.
+func (m *Message) Extend(ctx context.Context, lease time.Duration) (Status, error) {
+	return only(m.client.Extend(ctx, Extension{Receipt: m.Receipt, Lease: lease}))
+}

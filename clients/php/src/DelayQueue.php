@@ -1,0 +1,216 @@
+<?php
+
+declare(strict_types=1);
+
+namespace NestjsDelayQueue;
+
+use NestjsDelayQueue\Exception\{DelayQueueException, InvalidArgumentException, PublishManyException};
+use NestjsDelayQueue\Internal\{Answer, Http, Json, Problem, Time, Transport};
+
+/**
+ * Publishes, receives and looks after delayed messages through a gateway of nestjs-delay-queue.
+ *
+ * A call that fails on its way is repeated; nothing happens twice by that. Every method throws
+ * {@see DelayQueueException}, or one of its classes. A `$key` is needed for messages that were published with one.
+ *
+ * A duration is a number of milliseconds, text such as '30s' or '1h30m', or a DateInterval.
+ */
+final class DelayQueue
+{
+    public readonly Schedules $schedules;
+
+    /** @internal */
+    public readonly Transport $transport;
+
+    /**
+     * @param string $url the gateway, such as 'https://queue.example.com', with the path that a Nest application has
+     *     given it
+     * @param string|null $token what the gateway asks for as `Authorization: Bearer`
+     * @param int|string|\DateInterval $timeout longest time of one try; a receive has its `wait` on top
+     * @param int|string|\DateInterval $retryFor for how long a call is repeated, at most 100 s: the gateway knows for two
+     *     minutes what it has done
+     * @param array<string, mixed> $tls options of PHP's SSL context, such as `['cafile' => '/etc/ssl/own-ca.pem']`
+     * @throws InvalidArgumentException
+     */
+    public function __construct(
+        string $url,
+        #[\SensitiveParameter] ?string $token = null,
+        int|string|\DateInterval $timeout = '10s',
+        int|string|\DateInterval $retryFor = '15s',
+        array $tls = [],
+    ) {
+        $this->transport = new Transport(
+            new Http($url, $token, $tls),
+            Time::milliseconds('timeout', $timeout, 1),
+            Time::milliseconds('retryFor', $retryFor, 0, 100_000),
+        );
+        $this->schedules = new Schedules($this->transport);
+    }
+
+    /**
+     * @param mixed $payload anything that JSON can say; `new \stdClass()` is an empty object, `[]` an empty list
+     * @throws Exception\DuplicateMessageException if the id exists
+     */
+    public function publish(string $topic, mixed $payload, PublishOptions $options = new PublishOptions()): PublishedMessage
+    {
+        $body = (new NewMessage($payload, $options))->toFields();
+        return $this->transport->call('POST', self::path($topic, '/messages'), $body, true)->as(PublishedMessage::class);
+    }
+
+    /**
+     * Publishes several messages in one request. One that cannot be right, such as for its delay, refuses them all.
+     *
+     * @param list<NewMessage> $messages 1 to 1,000
+     * @return list<PublishedMessage> in the order of the messages
+     * @throws PublishManyException if some were refused: it has a result for each
+     */
+    public function publishMany(string $topic, array $messages): array
+    {
+        $body = ['messages' => array_map(static fn (NewMessage $one) => $one->toFields(), array_values($messages))];
+        $answer = $this->transport->call('POST', self::path($topic, '/messages'), $body, isOnce: true);
+        $results = [];
+        $isRefused = false;
+        foreach ($answer->objects('messages') as $result) {
+            $problem = $result->field('error');
+            $isRefused = $isRefused || $problem !== null;
+            $results[] = $problem === null
+                ? $result->as(PublishedMessage::class)
+                : Problem::of($problem, (int) (new Answer($problem))->field('status'));
+        }
+        return $isRefused ? throw new PublishManyException($results) : $results;
+    }
+
+    /** @throws Exception\NotFoundException if there is no such message */
+    public function get(string $topic, string $id, ?string $key = null): MessageDetails
+    {
+        return $this->transport->call('GET', self::message($topic, $id, $key))->as(MessageDetails::class);
+    }
+
+    /** @return CancelResult NotFound also if the first answer was lost */
+    public function cancel(string $topic, string $id, ?string $key = null): CancelResult
+    {
+        return $this->transport->call('DELETE', self::message($topic, $id, $key))->enum('result', CancelResult::class);
+    }
+
+    /** Cancels all messages with a tag. */
+    public function cancelTagged(string $topic, string $tag): TagCancellation
+    {
+        $path = self::path($topic, '/messages?tag=' . rawurlencode($tag));
+        return $this->transport->call('DELETE', $path)->as(TagCancellation::class);
+    }
+
+    /** Gives a message that waits another due time: a duration from now, or a time. */
+    public function reschedule(
+        string $topic,
+        string $id,
+        int|string|\DateInterval|\DateTimeInterface $due,
+        ?string $key = null,
+    ): RescheduleResult {
+        $body = $due instanceof \DateTimeInterface
+            ? ['deliverAt' => Time::moment($due)]
+            : ['delay' => Time::duration('due', $due)];
+        return $this->transport->call('PATCH', self::message($topic, $id, $key), $body)
+            ->enum('result', RescheduleResult::class);
+    }
+
+    /**
+     * Receives messages, and has them for the time of their lease.
+     *
+     * @param string|list<string> $topics of several, the messages of the first come first
+     * @param int $max 1 to 200
+     * @param int|string|\DateInterval $wait longest time until there is a message, up to a minute
+     * @param int|string|\DateInterval|null $lease at least 1 s; 0: they are gone when they are received; the gateway's
+     *     by default
+     * @return list<ReceivedMessage> none after `$wait`
+     */
+    public function receive(
+        string|array $topics,
+        int $max = 1,
+        int|string|\DateInterval $wait = 0,
+        int|string|\DateInterval|null $lease = null,
+    ): array {
+        return $this->receiveFor(null, $topics, $max, Time::milliseconds('wait', $wait), Time::duration('lease', $lease));
+    }
+
+    /** Settles a message, in any process that has its receipt. */
+    public function settle(Settlement $settlement): SettleStatus
+    {
+        return $this->settleMany([$settlement])[0];
+    }
+
+    /**
+     * Settles several messages in one request.
+     *
+     * @param list<Settlement> $settlements 1 to 1,000
+     * @return list<SettleStatus> in their order
+     */
+    public function settleMany(array $settlements): array
+    {
+        return $this->settleFor(null, $settlements);
+    }
+
+    /** The lease of a message ends so long after now, at least 1 s. */
+    public function extend(string $receipt, int|string|\DateInterval $lease): LeaseStatus
+    {
+        $body = ['extensions' => [['receipt' => $receipt, 'lease' => Time::duration('lease', $lease)]]];
+        [$result] = $this->transport->call('POST', '/v1/extend', $body)->objects('results');
+        return $result->enum('status', LeaseStatus::class);
+    }
+
+    /** @return list<string> the topics that the gateway serves and that this client may read */
+    public function topics(): array
+    {
+        return $this->transport->call('GET', '/v1/topics')->list('topics');
+    }
+
+    /** How many messages a topic has, by state. */
+    public function stats(string $topic): TopicStats
+    {
+        return $this->transport->call('GET', self::path($topic, '/stats'))->as(TopicStats::class);
+    }
+
+    /** Why a message has not run, or what became of it. */
+    public function explain(string $topic, string $id, ?string $key = null): Explanation
+    {
+        return $this->transport->call('GET', self::message($topic, $id, $key, '/explain'))->as(Explanation::class);
+    }
+
+    /**
+     * @internal as receive(), with times in milliseconds
+     * @param string|list<string> $topics
+     * @return list<ReceivedMessage>
+     */
+    public function receiveFor(?int $retryFor, string|array $topics, int $max, int $wait, int|string|null $lease): array
+    {
+        $body = Json::given(['max' => $max, 'wait' => $wait, 'lease' => $lease]);
+        [$path, $body] = is_array($topics)
+            ? ['/v1/receive', ['topics' => array_values($topics), ...$body]]
+            : [self::path($topics, '/receive'), $body];
+        $answer = $this->transport->call('POST', $path, $body, wait: $wait, retryFor: $retryFor);
+        $received = fn (Answer $message) => $message->as(ReceivedMessage::class, ['queue' => $this]);
+        return array_map($received, $answer->objects('messages'));
+    }
+
+    /**
+     * @internal as settleMany(), with times in milliseconds
+     * @param list<Settlement> $settlements
+     * @return list<SettleStatus>
+     */
+    public function settleFor(?int $retryFor, array $settlements, ?int $timeout = null): array
+    {
+        $body = ['settlements' => array_map(static fn (Settlement $one) => $one->toFields(), array_values($settlements))];
+        $answer = $this->transport->call('POST', '/v1/settle', $body, true, 0, $timeout, $retryFor);
+        return array_map(static fn (Answer $one) => $one->enum('status', SettleStatus::class), $answer->objects('results'));
+    }
+
+    private static function path(string $topic, string $rest): string
+    {
+        return '/v1/topics/' . rawurlencode($topic) . $rest;
+    }
+
+    private static function message(string $topic, string $id, ?string $key, string $rest = ''): string
+    {
+        $query = $key === null ? '' : '?key=' . rawurlencode($key);
+        return self::path($topic, '/messages/' . rawurlencode($id) . $rest . $query);
+    }
+}
