@@ -28,6 +28,25 @@ return [
         same([], $worker->journal->lines('end'), 'what the handler has written at its end');
     },
 
+    'one lease that is refused does not keep the others from being renewed' => function (): void {
+        $refused = answer(404, '{"code":"TOPIC_NOT_SERVED","detail":"It is not served.","status":404}');
+        $extended = answer(200, '{"results":[{"receipt":"r","status":"extended"}]}');
+        $server = new CannedServer([messages(), str_replace('"r1"', '"r2"', messages()), $refused, $refused, $extended]);
+        $work = static fn () => sleep(300);
+        $options = ['lease' => '18s', 'concurrency' => 2, 'shutdownTimeout' => 0];
+        $worker = new RunningWorker(new DelayQueue($server->url), 't', $work, $options);
+        eventually('leases are renewed', fn () => count($server->asked()) >= 5);
+        $receipts = array_map(static function ($request) {
+            preg_match_all('/"receipt":"(\w+)"/', $request, $found);
+            return $found[1];
+        }, array_slice($server->requests(), 2, 3));
+        sort($receipts[0]);
+        $alone = [...$receipts[1], ...$receipts[2]];
+        sort($alone);
+        same([['r1', 'r2'], 1, ['r1', 'r2']], [$receipts[0], count($receipts[1]), $alone], 'what is extended');
+        $worker->stop();
+    },
+
     'a worker goes on after requests that nobody answers, or that are refused' => function (): void {
         $unavailable = '{"code":"RECEIVER_UNAVAILABLE","detail":"It is starting.","status":503}';
         $refused = '{"code":"INVALID_ARGUMENT","detail":"delay must be less","status":400}';

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace NestjsDelayQueue\Internal\Worker;
 
-use NestjsDelayQueue\Exception\DelayQueueException;
-use NestjsDelayQueue\Internal\Time;
+use NestjsDelayQueue\Exception\{DelayQueueException, UnauthorizedException};
+use NestjsDelayQueue\Internal\{Time, Transport};
 use NestjsDelayQueue\{LeaseStatus, Settlement, Worker};
 
 /**
@@ -137,21 +137,33 @@ final class Supervisor
         $now = Time::now();
         $lease = $this->worker->lease;
         $held = array_filter(array_map(static fn (Child $child) => $child->held, $this->children));
-        $isDue = static fn (Held $one) => $one->leasedAt !== null && $now >= $one->leasedAt + intdiv($lease, 3);
-        $due = array_values(array_filter($held, $isDue));
-        if ($due === [] || $now < $this->renewAt) {
-            return;
+        $leased = array_values(array_filter($held, static fn (Held $one) => $one->leasedAt !== null));
+        $isDue = static fn (Held $one) => $now >= $one->leasedAt + intdiv($lease, 3);
+        if (array_filter($leased, $isDue) !== [] && $now >= $this->renewAt) {
+            $this->extend($leased, $now);
         }
-        $extensions = array_map(static fn (Held $one) => ['receipt' => $one->receipt, 'lease' => $lease], $due);
+    }
+
+    /** @param non-empty-list<Held> $leased */
+    private function extend(array $leased, int $now): void
+    {
+        $lease = $this->worker->lease;
+        $extensions = array_map(static fn (Held $one) => ['receipt' => $one->receipt, 'lease' => $lease], $leased);
         try {
             $answer = $this->worker->queue->transport
                 ->call('POST', '/v1/extend', ['extensions' => $extensions], timeout: $this->timeout, retryFor: 0);
             foreach ($answer->objects('results') as $i => $result) {
                 $isStale = $result->enum('status', LeaseStatus::class) === LeaseStatus::Stale;
-                $due[$i]->leasedAt = $isStale ? null : $now;
+                $leased[$i]->leasedAt = $isStale ? null : $now;
             }
             $this->told('back');
         } catch (DelayQueueException $error) {
+            $isOfOne = !Transport::mayPass($error) && !$error instanceof UnauthorizedException;
+            if ($isOfOne && count($leased) > 1) {
+                // One may be the reason, such as that its topic is not served any more: the others are extended without it.
+                array_map(fn (Held $one) => $this->extend([$one], $now), $leased);
+                return;
+            }
             $this->told('away', $error->getMessage());
             $this->renewAt = Time::now() + min(self::PAUSE, intdiv($lease, 10));
         }
