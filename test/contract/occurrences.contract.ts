@@ -31,7 +31,12 @@ export function occurrencesContract(it: BrokerTest): void {
       const expected = await due(bed);
       const dueAt = Math.ceil(await bed.time()) + 30;
       await publish(bed, { expected, dueAt });
-      expect(await bed.claim()).toMatchObject({ messages: [], nextAt: dueAt });
+      let claimed = await bed.claim();
+      for (; claimed.messages.length === 0; claimed = await bed.claim()) {
+        expect(claimed.nextAt).toBe(dueAt);
+        await bed.advance(5);
+      }
+      expect(await bed.time()).toBeGreaterThanOrEqual(dueAt);
     });
 
     it('wakes the owner', async ({ bed }) => {
