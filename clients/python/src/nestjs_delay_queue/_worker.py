@@ -31,7 +31,7 @@ _MOST_RECEIVED = 200
 _LONGEST_DELAY = 315_576_000_000
 _UNKNOWN_DELAY = 30_000
 
-#: Longest reason that is sent, in characters; the gateway keeps less of it.
+#: Longest reason that is sent, in characters: the gateway would keep 4,096, but more than this is of no help to anybody.
 _LONGEST_REASON = 1000
 
 
