@@ -83,7 +83,8 @@ describe('admin.fleet()', () => {
     });
     const end = new Gate();
     worker.get(Jobs).respond = async () => end.opened;
-    for (let i = 0; i < 20; i++) await worker.producer.publish('jobs', i);
+    // Fixed ids, so that each partition has more than the one message that is handled.
+    for (let i = 0; i < 20; i++) await worker.producer.publish('jobs', i, { id: String(i) });
     const admin = worker.get(DelayQueueAdmin);
     const busy = await eventually(async () => {
       const [process] = (await admin.fleet()).processes;
