@@ -10,6 +10,16 @@ function sound(): Forgery {
     .settled(152, 'a', 'm', 'acked');
 }
 
+/** While `a` was stopped, `b` has handled what `a` begins as soon as it goes on. */
+function begunAfterStop(): Forgery {
+  return new Forgery()
+    .published(0, 'm')
+    .stopped(1000, 3000, 'a')
+    .started(2500, 'b', 'm')
+    .finished(2510, 'b', 'm')
+    .settled(2511, 'b', 'm', 'acked');
+}
+
 describe('the checker', () => {
   it('finds nothing in a sound history', () => {
     expect(sound().rules()).toEqual([]);
@@ -102,6 +112,28 @@ describe('the checker', () => {
       .finished(9000, 'b', 'm', 2)
       .settled(9001, 'b', 'm', 'stale', 2);
     expect(history.rules()).toEqual(['stale-settle']);
+  });
+
+  it('excuses the one run that a process can have begun as it was stopped', () => {
+    const history = begunAfterStop().started(2999, 'a', 'm').finished(3009, 'a', 'm').settled(3010, 'a', 'm', 'stale');
+    expect(history.rules()).toEqual([]);
+  });
+
+  it('excuses no other one after it, and none that took effect', () => {
+    const second = begunAfterStop()
+      .published(0, 'n')
+      .started(2998, 'a', 'n')
+      .finished(2999, 'a', 'n')
+      .settled(2999, 'a', 'n', 'acked')
+      .started(2999, 'a', 'm')
+      .finished(3009, 'a', 'm')
+      .settled(3010, 'a', 'm', 'stale');
+    expect(second.rules()).toEqual(['stale-settle']);
+    const effective = begunAfterStop()
+      .started(2999, 'a', 'm')
+      .finished(3009, 'a', 'm')
+      .settled(3010, 'a', 'm', 'acked');
+    expect(effective.rules()).toContain('stale-settle');
   });
 
   it.each([

@@ -1,7 +1,8 @@
 import { groupBy } from './group-by.js';
 import { type LimitedRun, tooFast, tooManyAtOnce } from './limits.js';
 import { type Turn, outOfTurn } from './order.js';
-import type { ClockStep, FaultRecord, History, ProcessRecord } from './records.js';
+import type { ClockStep, FaultRecord, History, ProcessRecord, RecordOf } from './records.js';
+import { type Run, toRuns } from './runs.js';
 
 /** A promise that a history breaks. */
 export interface Violation {
@@ -21,23 +22,6 @@ export interface Violation {
     | 'in-flight'
     | 'two-owners';
   readonly detail: string;
-}
-
-type RecordOf<K extends ProcessRecord['kind']> = Extract<ProcessRecord, { kind: K }>;
-type AttemptRecord = Extract<ProcessRecord, { attempt: number }>;
-
-/** One run of a handler. */
-interface Run {
-  readonly id: string;
-  readonly process: string;
-  readonly attempt: number;
-  readonly dueAt: number;
-  readonly from: number;
-  /** When it ended or was aborted, or when a fault killed its process. */
-  readonly to: number;
-  readonly ok: boolean;
-  readonly putOff: boolean;
-  readonly settled: RecordOf<'settled'> | undefined;
 }
 
 /** Processes and Redis share a machine and so a clock, which is read in whole milliseconds. */
@@ -284,65 +268,6 @@ function checkOwners(history: History): Violation[] {
     }
   }
   return violations;
-}
-
-/** The runs in the order of their beginnings. */
-function toRuns(history: History): Run[] {
-  const records = history.records.filter((record) => 'attempt' in record);
-  return [...groupBy(records, deliveryOf).values()]
-    .flatMap((own) => toRunsOfDelivery(history, own))
-    .toSorted((a, b) => a.from - b.from);
-}
-
-/**
- * The runs that one process had of one attempt: several if it lost the lease and got the message again.
- *
- * @param records in the order in which the process wrote them; two of one millisecond can belong to two runs
- */
-function toRunsOfDelivery({ faults }: History, records: readonly AttemptRecord[]): Run[] {
-  const starts = records.flatMap((record, i) => (record.kind === 'delivery-started' ? [i] : []));
-  const settles = records.filter((record) => record.kind === 'settled');
-  const runs = starts.map((begin, i) => {
-    const start = records[begin] as RecordOf<'delivery-started'>;
-    // A process never runs a message twice at once.
-    const own = records.slice(begin, starts[i + 1]);
-    const finish = own.find((record) => record.kind === 'delivery-finished');
-    const abort = own.find((record) => record.kind === 'aborted');
-    const death = faults.find(({ fatal, process, at }) => fatal && process === start.process && at >= start.at);
-    return {
-      start,
-      ok: finish?.ok === true,
-      putOff: finish?.putOff === true,
-      decidedAt: Math.min(finish?.at ?? Infinity, abort?.at ?? Infinity),
-      diedAt: death?.at ?? Infinity,
-    };
-  });
-  // From the last to the first: the settle of an earlier run may be answered after the next has begun, or ended.
-  return runs.toReversed().map(({ start, ok, putOff, decidedAt, diedAt }) => ({
-    id: start.id,
-    process: start.process,
-    attempt: start.attempt,
-    dueAt: start.dueAt,
-    from: start.at,
-    to: Math.min(decidedAt, diedAt),
-    ok,
-    putOff,
-    settled: takeSettle(settles, ok, decidedAt),
-  }));
-}
-
-/**
- * The settle of a run, which is taken out of those of its delivery. The settle of a run that failed may wait for room in Redis
- * while the message is delivered again, so an acknowledgement belongs to the last run that succeeded, whatever came after it.
- */
-function takeSettle(settles: RecordOf<'settled'>[], ok: boolean, decidedAt: number): RecordOf<'settled'> | undefined {
-  const acked = ok ? settles.findLastIndex(({ at, outcome }) => at >= decidedAt && outcome === 'acked') : -1;
-  const own = acked >= 0 ? acked : settles.findLastIndex(({ at, outcome }) => at >= decidedAt && outcome !== 'acked');
-  return own >= 0 ? settles.splice(own, 1)[0] : undefined;
-}
-
-function deliveryOf({ process, id, attempt }: AttemptRecord): string {
-  return `${process} ${id} ${attempt}`;
 }
 
 /** Whether a fault could have cost the process a lease between two moments. */

@@ -50,6 +50,12 @@ export class Forgery {
     return this;
   }
 
+  /** As by SIGSTOP and SIGCONT. */
+  stopped(at: number, until: number, process: string): this {
+    this.#faults.push({ at, until, process, fatal: false, fault: 'SIGSTOP' });
+    return this;
+  }
+
   /** A fault that hits everything, and that is too short to end a lease. */
   shortFault(at: number, until: number): this {
     this.#faults.push({ at, until, process: undefined, fatal: false, fault: 'forged', keepsLeases: true });

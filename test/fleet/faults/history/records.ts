@@ -52,6 +52,8 @@ export type ProcessRecord = { readonly at: number; readonly process: string } & 
     }
 );
 
+export type RecordOf<K extends ProcessRecord['kind']> = Extract<ProcessRecord, { kind: K }>;
+
 /** A fault that the harness caused, from `at` to `until`. */
 export interface FaultRecord {
   readonly at: number;
