@@ -109,6 +109,9 @@ export type { FailedAttempt } from './messages/failed-attempt.js';
 export type { Failure, FailureCause, FailureReason } from './messages/failure.js';
 export type { PayloadIssue } from './checks/payload-issues.js';
 
+// Pushing
+export type { PushOptions } from './outbound/push/push-options.interface.js';
+
 // Errors
 export {
   AuditFailedError,
@@ -120,6 +123,7 @@ export {
   UnhandledTopicError,
 } from './errors/operation.errors.js';
 export { ConfigurationError, InvalidArgumentError } from './errors/options.errors.js';
+export { PushFailedError } from './errors/outbound.errors.js';
 export { DelayQueueError } from './errors/delay-queue.error.js';
 export {
   DeliveryAbortedError,

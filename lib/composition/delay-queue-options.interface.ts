@@ -4,6 +4,7 @@ import type { Backoff } from '../messages/backoff.js';
 import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js';
 import type { ReplicaOptions } from '../messages/replicas.js';
 import type { PayloadSerializer } from '../messages/serializer.js';
+import type { PushOptions } from '../outbound/push/push-options.interface.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 
 export type { RedisSettings };
@@ -150,6 +151,11 @@ export interface TopicOptions {
   finished?: FinishedOptions;
   /** Converts payloads to JSON and back. @defaultValue the module's */
   serializer?: PayloadSerializer;
+  /**
+   * Sends the messages of the topic to a URL, in place of a handler: see docs/guides/push.md. Only of a single topic. A process that only
+   * publishes pushes nothing. @defaultValue none
+   */
+  push?: PushOptions;
 }
 
 /**

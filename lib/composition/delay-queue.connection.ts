@@ -18,6 +18,7 @@ import { FleetPublisher } from '../events/fleet-publisher.js';
 import { FleetReader } from '../events/fleet-reader.js';
 import type { Log } from '../log.js';
 import { handleWithin } from '../middleware/middleware-layers.js';
+import { OutboundHandlers } from '../outbound/outbound-handlers.js';
 import { DelayQueueHealth } from '../monitoring/delay-queue.health.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import { HarmlessMetrics } from '../monitoring/harmless-metrics.js';
@@ -86,6 +87,7 @@ export class DelayQueueConnection {
   /** `undefined`: this process does not consume on this connection. */
   #intakes: Intakes | undefined;
   readonly #declared: DeclaredSchedules;
+  #outbound: OutboundHandlers | undefined;
   #runtime: ConsumerRuntime | undefined;
   #handled: ReadonlySet<string> = new Set();
   #onBooted: (pulling: Pulling | undefined) => void = () => {};
@@ -208,11 +210,15 @@ export class DelayQueueConnection {
    * Begins to handle messages, if this process consumes; resolves once it has its share of the partitions of every topic whose
    * intake is to run, and what its handlers declare is stored.
    *
+   * @param consumption what of the application takes part; topics that are pushed do by their options
    * @throws ConfigurationError, BrokerUnavailableError
    */
-  async consume({ handlers, hooks, schedules }: Consumption): Promise<void> {
+  async consume({ handlers: methods, hooks, schedules }: Consumption): Promise<void> {
     const { broker, backend, log, events, options } = this;
-    if (!options.consumer || !this.#intakes) return;
+    const { consumer } = options;
+    if (!consumer || !this.#intakes) return;
+    this.#outbound = new OutboundHandlers({ ...options, consumer, methods });
+    const handlers = [...methods, ...this.#outbound.handlers];
     this.#handled = new Set(handlers.flatMap(({ topics }) => topics.map(({ topic }) => topic)));
     for (const { name, topic } of hooks) {
       if (this.#handled.has(topic)) continue;
@@ -222,7 +228,7 @@ export class DelayQueueConnection {
     this.#runtime = new ConsumerRuntime({
       context: { broker, clock: backend.clock, log, events, session: this.#session, settleLayers: middleware.settle },
       topics: this.#topics,
-      settings: options.consumer,
+      settings: consumer,
       handlers: handlers.map((handler) => backend.watch(handleWithin(middleware.handle, handler))),
       intakes: this.#intakes,
       hooks,
@@ -234,7 +240,7 @@ export class DelayQueueConnection {
     await this.#declared.start(schedules);
     if (!backend.expectsSignals || handlers.length === 0) return;
     const leases = handlers.flatMap(({ topics }) => topics.map(({ settings }) => settings.lease));
-    this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: options.consumer.heartbeat });
+    this.#signalWatch.start({ lease: Math.max(...leases), heartbeat: consumer.heartbeat });
   }
 
   /**
@@ -264,6 +270,7 @@ export class DelayQueueConnection {
   async close(): Promise<void> {
     await this.stop();
     if (this.#runtime) await this.backend.whileStopping(this.#runtime.close());
+    this.#outbound?.close();
     this.#recorder?.stop();
     await this.#fleetPublisher?.stop();
     await this.broker.close();

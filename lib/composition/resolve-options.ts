@@ -24,6 +24,8 @@ import type { DelayQueueMiddleware } from '../middleware/middleware.interface.js
 import { type MiddlewareLayers, resolveMiddleware } from '../middleware/middleware-layers.js';
 import type { DelayQueueMetrics } from '../monitoring/delay-queue-metrics.interface.js';
 import type { TopicSettings } from '../fleet/topic-settings.interface.js';
+import { resolvePush } from '../outbound/push/resolve-push.js';
+import type { PushTarget } from '../outbound/push/push-target.js';
 import { assertRedis } from './assert-redis.js';
 import type {
   ConsumerOptions,
@@ -60,6 +62,8 @@ export interface ResolvedOptions {
   /** Topics that have settings of their own. */
   readonly topics: readonly string[];
   readonly topicSettings: (topic: string) => TopicSettings;
+  /** Where messages are pushed to, by topic. */
+  readonly pushes: ReadonlyMap<string, PushTarget>;
 }
 
 /** How often a process tells at least that it lives, in milliseconds. */
@@ -112,16 +116,21 @@ export function checkOptions(options: DelayQueueModuleOptions): ResolvedOptions 
     replicas,
     ...used
   } = applyRules(MODULE_RULES, 'The module options', options, '');
-  const base = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
+  const { settings: base, push } = resolveTopic('defaults', defaults, { ...DEFAULT_TOPIC_SETTINGS, serializer });
+  if (push) throw new InvalidArgumentError(NOT_FOR_ALL);
   const own = resolveTopics(topics, base);
   return Object.freeze({
     given: options,
     ...used,
     replicas: replicas === undefined ? undefined : resolveReplicas('replicas', replicas, used.publishTimeout),
     topics: [...own.keys()],
-    topicSettings: (topic: string) => own.get(topic) ?? base,
+    topicSettings: (topic: string) => own.get(topic)?.settings ?? base,
+    pushes: new Map([...own].flatMap(([topic, { push: target }]) => (target ? [[topic, target]] : []))),
   });
 }
+
+/** A topic without options of its own is not known when the process boots. */
+const NOT_FOR_ALL = `defaults cannot have 'push': give it to each topic whose messages go there, as in topics: { 'order.paid': { push } }.`;
 
 /** Nest takes them out of what `forRoot()` is given; if one is there, a factory has made it. */
 const notFromFactory: Rule<unknown, undefined> = (option, given) => {
@@ -156,7 +165,12 @@ const MODULE_RULES = {
   serializer: orElse(SERIALIZER, undefined),
 } satisfies Rules<DelayQueueModuleOptions>;
 
-function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings): Map<string, TopicSettings> {
+interface ResolvedTopic {
+  readonly settings: TopicSettings;
+  readonly push: PushTarget | undefined;
+}
+
+function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings): Map<string, ResolvedTopic> {
   if (!isPlainObject(topics)) {
     throw new InvalidArgumentError(`topics must be an object of options by topic. Given: ${describe(topics)}.`);
   }
@@ -168,8 +182,9 @@ function resolveTopics(topics: Record<string, TopicOptions>, base: TopicSettings
   );
 }
 
-function resolveTopic(name: string, options: TopicOptions, base: TopicSettings): TopicSettings {
+function resolveTopic(name: string, options: TopicOptions, base: TopicSettings): ResolvedTopic {
   const {
+    push,
     ordered: order,
     rateLimit: rate,
     maxInFlight: inFlight,
@@ -177,7 +192,7 @@ function resolveTopic(name: string, options: TopicOptions, base: TopicSettings):
   } = applyRules(topicRules(base), name, options);
   const settings = { ...used, order, limits: rate || inFlight ? { rate, inFlight } : undefined };
   assertMayBeOnce(name, settings, options.attempts !== undefined);
-  return Object.freeze(settings);
+  return { settings: Object.freeze(settings), push };
 }
 
 /** What a topic leaves out is as in `base`. */
@@ -196,6 +211,7 @@ function topicRules(base: TopicSettings) {
       applyRules(retentionRules(0, base.deadLetter), name, deadLetter),
     finished: orElse(resolveFinished, base.finished),
     serializer: orElse(SERIALIZER, base.serializer),
+    push: orElse(resolvePush, undefined),
   } satisfies Rules<TopicOptions>;
 }
 

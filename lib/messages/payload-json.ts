@@ -42,10 +42,13 @@ const CONTAINERS: ReadonlySet<string> = new Set(['[object Map]', '[object Set]',
  * Writes a payload as JSON, and refuses what would come back as something else. Some changes are expected and allowed: a
  * `Date` becomes a string, an instance loses its methods, `undefined` properties are left out, and `toJSON()` is used.
  *
+ * @param name what the payload is called in errors
  * @throws SerializationError with the path of what JSON cannot hold, or would change
  */
-export function toJson({ payload, serialized }: StoredPayload): string {
-  const name = serialized ? 'serialize(payload)' : 'payload';
+export function toJson(
+  { payload, serialized }: StoredPayload,
+  name = serialized ? 'serialize(payload)' : 'payload',
+): string {
   let json: string | undefined;
   try {
     json = JSON.stringify(payload);

@@ -12,6 +12,7 @@ import { intake } from './drivers/intake.js';
 import { limits } from './drivers/limits.js';
 import { operations } from './drivers/operations.js';
 import { order } from './drivers/order.js';
+import { push } from './drivers/push.js';
 import { receiving } from './drivers/receiving.js';
 import { schedules } from './drivers/schedules.js';
 import { tags } from './drivers/tags.js';
@@ -38,6 +39,7 @@ driveDocuments('docs/guides', {
   'limits.md': limits,
   'operations.md': operations,
   'order.md': order,
+  'push.md': push,
   'receiving.md': receiving,
   'schedules.md': schedules,
   'tags.md': tags,

@@ -1,5 +1,6 @@
 import { type Rules, applyRules, asGiven, oneOf, orElse } from '../../checks/rules.js';
 import { asConfiguration } from '../../checks/validate.js';
+import { handlerSettings } from '../../consumer/handler-settings.js';
 import type { HandledTopic, MessageHandler } from '../../consumer/message-handler.interface.js';
 import { InvalidArgumentError } from '../../errors/options.errors.js';
 import type { HandlerOptions } from '../decorators/handler-options.interface.js';
@@ -28,29 +29,15 @@ export function resolveHandler(
   where = `@DelayedHandler on ${name}`,
 ): Omit<MessageHandler, 'handle'> {
   return asConfiguration(where, () => {
-    const { concurrency, batch, attempts, backoff, timeout, lease } = applyRules(
-      handlerRules(consumer),
-      'Its options',
-      options,
-      '',
-    );
+    const { concurrency, batch, ...own } = applyRules(handlerRules(consumer), 'Its options', options, '');
     const names = checkedNames(topics);
     const handled = topics.map((ref, i): HandledTopic => {
       const topic = names[i] as string;
       const settings = topicSettings(topic);
-      const isOnce = settings.delivery === 'at-most-once';
-      if (isOnce && attempts !== undefined) throw new InvalidArgumentError(noAttempts(topic));
-      return {
-        topic,
-        schema: schemaOf(ref),
-        settings: {
-          ...settings,
-          attempts: isOnce ? 1 : (attempts ?? settings.attempts),
-          backoff: backoff ?? settings.backoff,
-          timeout: timeout ?? settings.timeout,
-          lease: isOnce ? 0 : lease,
-        },
-      };
+      if (settings.delivery === 'at-most-once' && own.attempts !== undefined) {
+        throw new InvalidArgumentError(noAttempts(topic));
+      }
+      return { topic, schema: schemaOf(ref), settings: handlerSettings(settings, own) };
     });
     return { name, concurrency, batch, topics: handled };
   });

@@ -100,6 +100,12 @@ export class DelayQueueScheduler
 
   #whyNotHandled(topic: string): string | undefined {
     const { name, options } = this.#connection;
+    if (options.pushes.has(topic) && !options.consumer) {
+      return (
+        `Its option 'push' means nothing in this process, which with 'consumer: false' only publishes: start a process that consumes, ` +
+        `with the same option.`
+      );
+    }
     const [found] = this.#explorers.handlers.handlersOf(topic);
     if (!found) return undefined;
     if (found.connection !== name) {

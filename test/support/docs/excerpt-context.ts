@@ -51,6 +51,8 @@ export declare function compactFiles(): Promise<void>;
 export declare const ConfigModule: Type;
 export declare const AppModule: Type;
 
+export declare function isNew(id: string | string[] | undefined): Promise<boolean>;
+export declare function closeOrder(order: unknown): Promise<void>;
 export declare function serviceOf(headers: object): string | undefined;
 export declare function staffOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,

@@ -22,6 +22,7 @@ const MAKE: Record<Exclude<ErrorName, 'DelayQueueError'>, (copy: Library) => Err
   NotReplicatedError: (copy) => new copy.NotReplicatedError('jobs', '1', 0, 1, 1000),
   PayloadTooLargeError: (copy) => new copy.PayloadTooLargeError(2, 1),
   PublishManyError: (copy) => new copy.PublishManyError('jobs', []),
+  PushFailedError: (copy) => new copy.PushFailedError('gone'),
   RateLimitedError: (copy) => new copy.RateLimitedError(1),
   ReceiverUnavailableError: (copy) => new copy.ReceiverUnavailableError('closed'),
   RetryLaterError: (copy) => new copy.RetryLaterError(1),

@@ -14,10 +14,12 @@ import {
   type ReceivedMessage,
   ReceiverUnavailableError,
   RetryLaterError,
+  type TopicOptions,
 } from 'nestjs-delay-queue';
 import { Recorder } from '../history/recorder.js';
 import { type Command, type ConsumerConfig, PREFIX, TOPIC } from './config.js';
 import { only } from './only.js';
+import { PushedServer } from './pushed-server.js';
 
 /** The library's, in milliseconds. */
 const DEFAULT_LEASE = 30_000;
@@ -30,6 +32,8 @@ const FRESH = 1000;
 
 /** Until a message that has failed, or was put off, comes again, in milliseconds. */
 const BACKOFF = 50;
+
+const FIXED = { type: 'fixed', delay: BACKOFF } as const;
 
 /** How long a message that kills its process is handled before, in milliseconds. */
 const FATAL_AFTER = 20;
@@ -59,9 +63,9 @@ async function startApplication(processName: string): Promise<void> {
 
   @Injectable()
   class Worker {
-    @DelayedHandler(TOPIC, { backoff: { type: 'fixed', delay: BACKOFF } })
+    @DelayedHandler(TOPIC, { backoff: FIXED })
     async handle(_payload: unknown, message: DelayedMessage): Promise<void> {
-      await work(message, recorder);
+      await handle(message, recorder);
     }
   }
 
@@ -100,7 +104,7 @@ async function startApplication(processName: string): Promise<void> {
 
     async #settle(message: ReceivedMessage): Promise<void> {
       try {
-        await work(message, recorder);
+        await handle(message, recorder);
         await message.ack();
       } catch (error) {
         await message.retry(error, error instanceof RetryLaterError ? undefined : BACKOFF);
@@ -108,17 +112,34 @@ async function startApplication(processName: string): Promise<void> {
     }
   }
 
+  const server = config.pushes
+    ? await PushedServer.start({
+        onPush: (message) => begin(message, recorder),
+        work: async (message) => work(message, recorder),
+      })
+    : undefined;
+  const topic: TopicOptions = only(config, [
+    'partitions',
+    'ordered',
+    'rateLimit',
+    'maxInFlight',
+    'attempts',
+    'timeout',
+  ]);
+  if (server) Object.assign(topic, { push: server.push, backoff: FIXED } satisfies TopicOptions);
+
   @Module({
     imports: [
       DelayQueueModule.forRoot({
         redis: config.redis,
         prefix: PREFIX,
         fleetEvents: config.fleetEvents ?? false,
-        topics: { [TOPIC]: only(config, ['partitions', 'ordered', 'rateLimit', 'maxInFlight', 'attempts', 'timeout']) },
+        topics: { [TOPIC]: topic },
         consumer: only(config, ['lease', 'maxIdleWait', 'concurrency']),
+        middleware: server ? [server.middleware] : [],
       }),
     ],
-    providers: config.pulls ? [Puller] : [Worker],
+    providers: config.pulls ? [Puller] : server ? [] : [Worker],
   })
   class ConsumerModule {
     constructor(events: DelayQueueEvents) {
@@ -146,13 +167,20 @@ async function recordHealth(health: DelayQueueHealth, recorder: Recorder): Promi
   recorder.record({ kind: 'health', status, stalled, signals: connection.signals, problems });
 }
 
-/** Does what is configured, and records it. */
-async function work(message: DelayedMessage, recorder: Recorder): Promise<void> {
-  const { id, attempt, partition, dueAt, publishedAt, signal } = message;
+async function handle(message: DelayedMessage, recorder: Recorder): Promise<void> {
+  begin(message, recorder);
+  await work(message, recorder);
+}
+
+function begin({ id, attempt, partition, dueAt, signal }: DelayedMessage, recorder: Recorder): void {
   recorder.record({ kind: 'delivery-started', id, attempt, partition, dueAt: dueAt.getTime() });
   signal.addEventListener('abort', () => {
     recorder.record({ kind: 'aborted', id, attempt, code: String((signal.reason as { code?: string }).code) });
   });
+}
+
+/** Does what is configured, and records how it ended. */
+async function work({ id, attempt, publishedAt }: DelayedMessage, recorder: Recorder): Promise<void> {
   if (config.hangsOn?.includes(id)) await new Promise(() => {});
   if (id === config.diesOf) await die();
   if (id === config.meetsLimit?.id && Date.now() - publishedAt.getTime() < FRESH) {

@@ -29,6 +29,7 @@ import {
   unreachableRedis,
 } from './redis-scenarios.js';
 import { pulledFewInFlight, pulledOrder, pulledOutage, pulledTopic } from './pulling-scenarios.js';
+import { pushedOrder, pushedOutage, pushedTopic } from './pushing-scenarios.js';
 import type { Scenario } from './scenario.js';
 
 export const scenarios: readonly Scenario[] = [
@@ -73,4 +74,7 @@ export const scenarios: readonly Scenario[] = [
   pulledOrder,
   pulledFewInFlight,
   pulledOutage,
+  pushedTopic,
+  pushedOrder,
+  pushedOutage,
 ];

@@ -1,4 +1,5 @@
 import { disturb, startFleet } from './process-scenarios.js';
+import type { World } from '../world.js';
 import type { Scenario } from './scenario.js';
 
 const PULLS = { pulls: true, failures: 0.1, putOffs: 0.05, handlerTime: 40 };
@@ -41,14 +42,18 @@ export const pulledOutage: Scenario = {
   length: 'long',
   async run(world) {
     await startFleet(world, PULLS);
-    for (let i = 0; i < 2; i++) {
-      await world.pause(300, 600);
-      await world.fault('restart', undefined, async () => {
-        await world.redis.kill();
-        await world.pause(300, 800);
-        await world.redis.start();
-      });
-      await world.pause(500, 900);
-    }
+    await restartTwice(world);
   },
 };
+
+export async function restartTwice(world: World): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    await world.pause(300, 600);
+    await world.fault('restart', undefined, async () => {
+      await world.redis.kill();
+      await world.pause(300, 800);
+      await world.redis.start();
+    });
+    await world.pause(500, 900);
+  }
+}

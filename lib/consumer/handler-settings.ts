@@ -1,0 +1,19 @@
+import type { TopicSettings } from '../fleet/topic-settings.interface.js';
+import type { HandlerSettings } from './message-handler.interface.js';
+
+/** What a handler sets itself, in place of its topic. */
+export interface OwnSettings {
+  readonly lease: number;
+  readonly attempts?: number | undefined;
+  readonly backoff?: TopicSettings['backoff'] | undefined;
+  readonly timeout?: number | undefined;
+}
+
+/** A message that is delivered at most once has one attempt and no lease, since it is gone when it is claimed. */
+export function handlerSettings(
+  topic: TopicSettings,
+  { lease, attempts = topic.attempts, backoff = topic.backoff, timeout = topic.timeout }: OwnSettings,
+): HandlerSettings {
+  const isOnce = topic.delivery === 'at-most-once';
+  return { ...topic, backoff, timeout, attempts: isOnce ? 1 : attempts, lease: isOnce ? 0 : lease };
+}

@@ -1,0 +1,107 @@
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { PushFailedError } from '../../errors/outbound.errors.js';
+import { describeDuration } from '../../time/duration.js';
+import { type Answer, readAnswer } from './answer.js';
+import { publicLookup } from './public-addresses.js';
+import { type PushTarget, nameOf } from './push-target.js';
+
+/** How long a connection that nobody uses is kept, in milliseconds. */
+const KEPT_OPEN = 15_000;
+
+export interface PushRequest {
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: string;
+  /** Ends the request. */
+  readonly signal: AbortSignal;
+}
+
+/** Sends requests to one URL, and keeps its connections. It follows no redirects and uses no proxy. */
+export class PushClient {
+  readonly #target: PushTarget;
+  readonly #agent: http.Agent;
+  readonly #isSecure: boolean;
+
+  constructor(target: PushTarget) {
+    this.#target = target;
+    this.#isSecure = target.url.protocol === 'https:';
+    const options = { keepAlive: true, timeout: KEPT_OPEN, maxFreeSockets: target.concurrency };
+    this.#agent = this.#isSecure ? new https.Agent(options) : new http.Agent(options);
+  }
+
+  /**
+   * @throws PushFailedError if there was no answer in time, or none at all
+   * @throws the reason of the signal if it has aborted
+   */
+  async post(request: PushRequest): Promise<Answer> {
+    const { timeout } = this.#target;
+    const late = new PushFailedError(
+      `The ${nameOf(this.#target)} has failed: the server has not answered within ${describeDuration(timeout)}.`,
+    );
+    const inTime = new AbortController();
+    const timer = setTimeout(() => inTime.abort(late), timeout);
+    const signal = AbortSignal.any([request.signal, inTime.signal]);
+    try {
+      // The caller may have given up before this was called.
+      signal.throwIfAborted();
+      return await this.#send(request, signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason as Error;
+      throw new PushFailedError(`The ${nameOf(this.#target)} has failed: ${textOf(error)}`, undefined, {
+        cause: error,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** A connection that was kept may have been closed by the server when the request was on its way: a new one is tried then. */
+  async #send(request: PushRequest, signal: AbortSignal): Promise<Answer> {
+    const sent = this.#start(request, signal, this.#agent);
+    try {
+      return await answerOf(sent);
+    } catch (error) {
+      if (!sent.reusedSocket || signal.aborted || !isReset(error)) throw error;
+      return answerOf(this.#start(request, signal, false));
+    }
+  }
+
+  #start({ headers, body }: PushRequest, signal: AbortSignal, agent: http.Agent | false): ClientRequest {
+    const { url, allowPrivate } = this.#target;
+    const request = (this.#isSecure ? https : http).request(url, {
+      method: 'POST',
+      headers,
+      agent,
+      signal,
+      ...(!allowPrivate && { lookup: publicLookup }),
+    });
+    request.end(body);
+    return request;
+  }
+}
+
+async function answerOf(request: ClientRequest): Promise<Answer> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve);
+    // Also what comes after the answer, which then changes nothing.
+    request.on('error', reject);
+    // Such as after an answer that asks for another protocol, which is no error to Node.
+    request.once('close', () => reject(new Error('the connection was closed')));
+  });
+  return readAnswer(response);
+}
+
+function isReset(error: unknown): boolean {
+  return ['ECONNRESET', 'EPIPE'].includes(String((error as NodeJS.ErrnoException).code));
+}
+
+/** Several addresses fail with several errors, and none of them as the text of their sum. */
+function textOf(error: unknown): string {
+  const { errors, message, code } = error as Partial<AggregateError> & NodeJS.ErrnoException;
+  if (Array.isArray(errors) && errors.length > 0) return errors.map(textOf).join('; ');
+  return message === '' ? String(code) : message;
+}

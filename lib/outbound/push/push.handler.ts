@@ -1,0 +1,88 @@
+import { RateLimitedError, UnrecoverableError } from '../../errors/handling.errors.js';
+import { PushFailedError } from '../../errors/outbound.errors.js';
+import type { DelayedMessage } from '../../messages/delayed-message.interface.js';
+import { toJson } from '../../messages/payload-json.js';
+import { describeDuration } from '../../time/duration.js';
+import type { Answer } from './answer.js';
+import { PushClient } from './push-client.js';
+import { type PushTarget, nameOf } from './push-target.js';
+import { webhookHeaders } from './webhook-headers.js';
+
+const GONE = 410;
+const TOO_MANY = 429;
+const UNAVAILABLE = 503;
+
+/** Least time that a server is left alone, in milliseconds: one that asks for none would be asked over and over. */
+const LEAST_PAUSE = 1000;
+
+/** Longest time that a server can ask for, in milliseconds: one that is mistaken must not put a topic off for years. */
+const LONGEST_PAUSE = 3_600_000;
+
+/** Handles messages by pushing them to a URL: returns if it has taken them, and throws what a handler would. */
+export class PushHandler {
+  readonly #target: PushTarget;
+  readonly #client: PushClient;
+
+  constructor(target: PushTarget) {
+    this.#target = target;
+    this.#client = new PushClient(target);
+  }
+
+  /**
+   * @throws UnrecoverableError if the server has answered 410, or JSON would lose something of the payload
+   * @throws RateLimitedError if it has asked to be left alone
+   * @throws PushFailedError for everything else that is not good
+   */
+  async handle(message: DelayedMessage): Promise<void> {
+    const body = bodyOf(message);
+    // Receivers compare it with their clocks, so it is the time of this host, in tests too.
+    const headers = webhookHeaders(this.#target, message, { body, now: Date.now() });
+    const answer = await this.#client.post({ headers, body, signal: message.signal });
+    const { status } = answer;
+    if (status >= 200 && status < 300) return;
+    if (status === GONE) throw new UnrecoverableError(this.#describe(answer));
+    const pause = wantedPause(answer);
+    if (pause === undefined) throw new PushFailedError(this.#describe(answer), status);
+    throw new RateLimitedError(pause, {}, `${this.#describe(answer)} It is put off by ${describeDuration(pause)}.`);
+  }
+
+  /** Closes its connections. */
+  close(): void {
+    this.#client.close();
+  }
+
+  #describe({ status, headers, text }: Answer): string {
+    const answered = `The ${nameOf(this.#target)} was answered with ${status}`;
+    if (status >= 300 && status < 400) {
+      return `${answered}${redirectOf(headers.location, this.#target.url)}. Redirects are not followed: push to the URL where it ends.`;
+    }
+    return text.trim() === '' ? `${answered}.` : `${answered}: ${text.trim()}`;
+  }
+}
+
+/** How long the server wants to be left alone; `undefined` if it does not. That a 429 says so needs no `Retry-After`. */
+function wantedPause({ status, headers }: Answer): number | undefined {
+  if (status !== TOO_MANY && status !== UNAVAILABLE) return undefined;
+  const asked = RateLimitedError.after(headers['retry-after'], {
+    ...(status === UNAVAILABLE && { fallback: 0 }),
+  }).delay;
+  if (status === UNAVAILABLE && asked === 0) return undefined;
+  return Math.min(Math.max(asked, LEAST_PAUSE), LONGEST_PAUSE);
+}
+
+/** A path or a query may be a secret. */
+function redirectOf(location: string | undefined, base: URL): string {
+  if (location === undefined || !URL.canParse(location, base.href)) return '';
+  return `, a redirect to ${new URL(location, base).origin}`;
+}
+
+/** What a serializer has restored may be more than JSON can hold. */
+function bodyOf({ topic, payload = null }: DelayedMessage): string {
+  try {
+    return toJson({ payload }, 'its payload');
+  } catch (error) {
+    throw new UnrecoverableError(`A message of topic '${topic}' cannot be pushed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
