@@ -75,7 +75,7 @@ describe('a pushed message', () => {
     expect(() => other.verify(request?.body ?? '', request?.headers ?? {})).toThrow('No matching signature');
   });
 
-  it('goes over a connection that was used before, also after the server has closed it', async () => {
+  it('goes over a connection that was used before, also after the server has closed it, until the application closes', async () => {
     const { app, receiver } = await startPushing(bed, { push: { concurrency: 1 }, topic: { attempts: 1 } });
     for (let i = 0; i < 5; i++) await app.producer.publish(PUSHED, i);
     await receiver.received(5);
@@ -86,6 +86,12 @@ describe('a pushed message', () => {
     await app.producer.publish(PUSHED, 5);
     await app.events.acked.take(6);
     expect([receiver.requests.length, receiver.connections]).toEqual([7, 2]);
+    await app.producer.publish(PUSHED, 6);
+    await app.events.acked.take(7);
+    await eventually(() => expect(receiver.open).toBe(1));
+    await app.close();
+    // By itself it would be closed after 15 s.
+    await eventually(() => expect(receiver.open).toBe(0), 10_000);
   });
 
   it('is handled as by a method: its health, its limits and its hooks are the same', async () => {

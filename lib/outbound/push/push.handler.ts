@@ -43,7 +43,7 @@ export class PushHandler {
     if (status === GONE) throw new UnrecoverableError(this.#describe(answer));
     const pause = wantedPause(answer);
     if (pause === undefined) throw new PushFailedError(this.#describe(answer), status);
-    throw new RateLimitedError(pause, {}, `${this.#describe(answer)} It is put off by ${describeDuration(pause)}.`);
+    throw new RateLimitedError(pause, {}, `Put off by ${describeDuration(pause)}. ${this.#describe(answer)}`);
   }
 
   /** Closes its connections. */

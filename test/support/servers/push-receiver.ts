@@ -26,6 +26,8 @@ export class PushReceiver {
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#take(request, response));
+    // Whoever pushes closes connections.
+    this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket) => {
       this.connections++;
       this.#sockets.add(socket);
@@ -58,9 +60,9 @@ export class PushReceiver {
     }, timeout);
   }
 
-  /** Closes the connections that nobody uses at the moment, as servers do. */
-  closeIdle(): void {
-    this.#server.closeIdleConnections();
+  /** Connections that are open. */
+  get open(): number {
+    return this.#sockets.size;
   }
 
   async stop(): Promise<void> {

@@ -136,17 +136,32 @@ it('sends null for nothing, and gives up what JSON cannot hold', async () => {
   expect(receiver.requests).toHaveLength(1);
 });
 
-it('leaves a server alone for 30 s that answers 429 and does not say for how long', async () => {
-  const { receiver, handler } = await start({ allowPrivate: true });
-  for (const headers of [{}, { 'retry-after': 'soon' }]) {
-    receiver.answer = (response) => response.writeHead(429, headers).end('slow down');
+const inADay = new Date(Date.now() + 24 * 3_600_000).toUTCString();
+
+it.each([
+  ['429 without Retry-After', 429, undefined, 30_000, '30 seconds'],
+  ['429 with one that nobody can read', 429, 'soon', 30_000, '30 seconds'],
+  ['429 with one below 0', 429, '-5', 30_000, '30 seconds'],
+  ['429 with so many seconds', 429, '90', 90_000, '90 seconds'],
+  ['503 with so many seconds', 503, '90', 90_000, '90 seconds'],
+  ['429 with no time', 429, '0', 1000, '1 second'],
+  ['429 with a date that has gone by', 429, 'Sun, 06 Nov 1994 08:49:37 GMT', 1000, '1 second'],
+  ['429 with a date in a day', 429, inADay, 3_600_000, '1 hour'],
+  ['503 with a year', 503, '31536000', 3_600_000, '1 hour'],
+  ['429 with a million years', 429, '31536000000000', 30_000, '30 seconds'],
+])(
+  'leaves a server alone for as long as it wants to be, from 1 s to 1 h: %s',
+  async (_, status, value, delay, text) => {
+    const { receiver, handler } = await start({ allowPrivate: true });
+    receiver.answer = (response) =>
+      response.writeHead(status, value === undefined ? {} : { 'retry-after': value }).end('slow down');
     await expect(handler.handle(message())).rejects.toMatchObject({
       name: 'RateLimitedError',
-      delay: 30_000,
-      message: expect.stringMatching(/answered with 429: slow down.*put off by 30 seconds\.$/) as string,
+      delay,
+      message: `Put off by ${text}. The push to http://127.0.0.1:${receiver.port} was answered with ${status}: slow down`,
     });
-  }
-});
+  },
+);
 
 it('lets no header of a message pass for one of its own', async () => {
   const { receiver, handler } = await start({ allowPrivate: true });
